@@ -346,17 +346,3 @@ func TestNilIsUndefined(t *testing.T) {
 		t.Errorf("nil varies: %v, %v", clock, chance)
 	}
 }
-
-func TestIdentical(t *testing.T) {
-	for _, c := range []struct {
-		a, b Value
-		want bool
-	}{
-		{String("ab"), String(strings.Clone("ab")), true}, {String("a"), String("A"), false}, {Int(1), Real(1), false},
-		{Undefined(), Undefined(), true}, {Error(), Error(), true}, {Bool(true), Bool(true), true},
-	} {
-		if got := c.a.Identical(c.b); got != c.want {
-			t.Errorf("%v.Identical(%v) = %v, want %v", c.a, c.b, got, c.want)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -436,7 +437,7 @@ func Sides(e *Expr) (looks Looks, ok bool) {
 	if !s.node(e.tree(), 0) {
 		return Looks{}, false
 	}
-	return Looks{sortedSet(s.own), sortedSet(s.other), sortedSet(s.either)}, true
+	return Looks{slices.Sorted(maps.Keys(s.own)), slices.Sorted(maps.Keys(s.other)), slices.Sorted(maps.Keys(s.either))}, true
 }
 
 // ShadowsScopes reports whether the ad has an attribute that is called like a scope,
@@ -491,13 +492,4 @@ func (s *sideWalk) selection(n *selection) bool {
 		return false
 	}
 	return true
-}
-
-func sortedSet(set map[string]bool) []string {
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -141,10 +141,6 @@ func (v Value) Number() (x float64, ok bool) {
 	return 0, false
 }
 
-// Identical reports whether two values are the same as =?= has it: of one
-// kind, texts with their case. Lists and ads are never identical to anything.
-func (v Value) Identical(w Value) bool { return identical(true, v, w).True() }
-
 // True reports whether v counts as true: the boolean true, or a number other
 // than zero.
 func (v Value) True() bool {

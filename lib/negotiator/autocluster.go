@@ -311,11 +311,6 @@ func (c *cycle) kinship(lex *lexicon, computed names) func(jobprio.Run) int {
 	var key []byte
 	return func(j jobprio.Run) int {
 		key = lex.signature(key[:0], j.Ad, by)
-		n, ok := known[string(key)]
-		if !ok {
-			n = len(known) + 1
-			known[string(key)] = n
-		}
-		return n
+		return numbered(known, key) + 1
 	}
 }

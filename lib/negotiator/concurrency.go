@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fairspool/lib/pool"
 )
 
 // ConcurrencyLimits are the numbers of units that may be in use at a time
@@ -30,7 +32,7 @@ func NewConcurrencyLimits(byDefault float64, ofSet, ofName map[string]float64) (
 	if l.byDefault, err = limitOf(byDefault); err != nil {
 		return ConcurrencyLimits{}, fmt.Errorf("default of concurrency limits: %w", err)
 	}
-	if l.ofSet, err = limitsOf(ofSet, isPlainName, "set of concurrency limits"); err != nil {
+	if l.ofSet, err = limitsOf(ofSet, pool.ResourceName, "set of concurrency limits"); err != nil {
 		return ConcurrencyLimits{}, err
 	}
 	if l.ofName, err = limitsOf(ofName, isLimitName, "concurrency limit"); err != nil {
@@ -176,23 +178,11 @@ func demandText(demands []demand) string {
 	return b.String()
 }
 
-// isLimitName reports whether a name can have a concurrency limit.
+// isLimitName reports whether a name can have a concurrency limit: its parts are names like
+// those of resources.
 func isLimitName(name string) bool {
 	set, rest, inSet := strings.Cut(name, ".")
-	return isPlainName(set) && (!inSet || isPlainName(rest))
-}
-
-// isPlainName reports whether a name is one of letters, digits and underscores
-// that does not begin with a digit.
-func isPlainName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', i > 0 && c >= '0' && c <= '9':
-		default:
-			return false
-		}
-	}
-	return name != ""
+	return pool.ResourceName(set) && (!inSet || pool.ResourceName(rest))
 }
 
 // unitsInUse counts what is used of concurrency limits.

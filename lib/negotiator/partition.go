@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func (c *cycle) findResources(jobs []jobprio.Run) {
 			}
 		}
 	}
-	for _, name := range sorted(custom) {
+	for _, name := range slices.Sorted(maps.Keys(custom)) {
 		if spelled := c.divisible(name); spelled != "" {
 			add(spelled, 0)
 		}

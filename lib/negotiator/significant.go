@@ -3,6 +3,7 @@ package negotiator
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 
@@ -298,7 +299,7 @@ func (s *significance) note(found []uint32, seen map[uint32]bool, e *classad.Exp
 
 // allNames returns the names of all attributes of all slots and all jobs.
 func (s *significance) allNames() (slot, job []string) {
-	if s.everySlot == nil {
+	if s.everySlot == nil && s.everyJob == nil {
 		inSlots, inJobs := map[string]bool{}, map[string]bool{}
 		for _, sl := range s.slots {
 			addNames(inSlots, sl.ad)
@@ -306,7 +307,7 @@ func (s *significance) allNames() (slot, job []string) {
 		for _, j := range s.jobs {
 			addNames(inJobs, j.Ad)
 		}
-		s.everySlot, s.everyJob = sorted(inSlots), sorted(inJobs)
+		s.everySlot, s.everyJob = slices.Sorted(maps.Keys(inSlots)), slices.Sorted(maps.Keys(inJobs))
 	}
 	return s.everySlot, s.everyJob
 }
@@ -330,19 +331,10 @@ func addNames(set map[string]bool, ad *classad.Ad) {
 // ready returns the names of a set, sorted, ready to look up.
 func ready(set map[string]bool) names {
 	var out names
-	for _, name := range sorted(set) {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
 		out = append(out, classad.NewName(name))
 	}
 	return out
-}
-
-func sorted(set map[string]bool) []string {
-	names := make([]string, 0, len(set))
-	for n := range set {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // The attributes that begin it all, in lower case.
