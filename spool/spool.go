@@ -55,7 +55,7 @@ type Spool struct {
 	files   files
 	version version
 	seen    os.FileInfo // of the VERSION that version was read from; nil: unknown
-	domain  string      // in force; see rename.go
+	domain  string      // in force; see version
 	follows bool        // FollowDomain
 	user    string
 

@@ -29,8 +29,7 @@ const factoryFormat = 3
 type version struct {
 	Format     int
 	Domain, ID string
-	// Renaming is the domain that transaction Since makes of Domain, empty for none; see
-	// rename.go.
+	// Renaming is the domain that transaction Since makes of Domain, empty for none.
 	Renaming string
 	Since    uint64
 }
