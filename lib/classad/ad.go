@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -321,7 +322,7 @@ func sortedNames(entries []entry) []string {
 	for i, e := range entries {
 		names[i] = e.name
 	}
-	slices.SortFunc(names, compareFold)
+	slices.SortFunc(names, caseless.Compare)
 	return names
 }
 
@@ -401,17 +402,7 @@ func mapBytes(s string, f func(byte) byte) string {
 	return string(b)
 }
 
-// compareFold orders strings by their bytes in lower case.
-func compareFold(a, b string) int {
-	for i := range min(len(a), len(b)) {
-		if c, d := lower(a[i]), lower(b[i]); c != d {
-			return int(c) - int(d)
-		}
-	}
-	return len(a) - len(b)
-}
-
-func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || compareFold(a, b) == 0) }
+func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || caseless.Compare(a, b) == 0) }
 
 // seed is fixed for the life of the process. It decides places in memory only,
 // never an order that anybody can see.

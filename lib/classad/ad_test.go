@@ -3,6 +3,7 @@ package classad
 import (
 	"encoding/json"
 	"errors"
+	"fairspool/lib/caseless"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func TestAdIsAMapWithoutCase(t *testing.T) {
 				t.Errorf("EvalInt(%s) = %d, %v, want %d", n, got, ok, want)
 			}
 		}
-		if !slices.IsSortedFunc(ad.Names(), compareFold) {
+		if !slices.IsSortedFunc(ad.Names(), caseless.Compare) {
 			t.Errorf("Names = %v, want them sorted", ad.Names())
 		}
 	})

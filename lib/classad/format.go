@@ -2,6 +2,7 @@ package classad
 
 import (
 	"bytes"
+	"fairspool/lib/caseless"
 	"math"
 	"slices"
 	"strconv"
@@ -273,7 +274,7 @@ func orderedEntries(a *Ad, s Style) []entry {
 		if s != StyleSpool && len(x.name) != len(y.name) {
 			return len(x.name) - len(y.name)
 		}
-		return compareFold(x.name, y.name)
+		return caseless.Compare(x.name, y.name)
 	})
 	return entries
 }

@@ -408,7 +408,7 @@ func substitute(st *state, a []Value, more string) Value {
 	if re == nil || !st.spend(re.cost(a[1].text())+len(a[0].text())) || global && !st.spend(len(a[1].text())*len(a[1].text())) {
 		return Error()
 	}
-	text, replacement := widen(a[1].text()), widen(a[2].text())
+	text, replacement := lazydfa.Widen(a[1].text()), lazydfa.Widen(a[2].text())
 	count := 1
 	if global {
 		count = -1
@@ -483,7 +483,7 @@ func compilePattern(text, options string) *pattern {
 	if flags != "" {
 		flags = "(?" + flags + ")"
 	}
-	text = flags + widen(text)
+	text = flags + lazydfa.Widen(text)
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil
@@ -567,22 +567,7 @@ func withoutBlanks(pattern string) string {
 	return b.String()
 }
 
-// widen turns bytes of 0x80 and above into the characters of that number, so
-// that one byte is one character for package regexp.
-func widen(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			b := make([]byte, 0, 2*len(s))
-			for j := range len(s) {
-				b = utf8.AppendRune(b, rune(s[j]))
-			}
-			return string(b)
-		}
-	}
-	return s
-}
-
-// narrow undoes widen.
+// narrow undoes lazydfa.Widen.
 func narrow(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"maps"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func sortedValues(names map[string]string) []string {
 	for _, name := range names {
 		out = append(out, name)
 	}
-	slices.SortFunc(out, compareFold)
+	slices.SortFunc(out, caseless.Compare)
 	return out
 }
 

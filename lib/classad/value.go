@@ -2,6 +2,7 @@ package classad
 
 import (
 	"bytes"
+	"fairspool/lib/caseless"
 	"hash/maphash"
 	"math"
 	"strconv"
@@ -503,7 +504,7 @@ func orderedTexts(o op, l, r string) Value {
 	case opNe:
 		return Bool(!equalFold(l, r))
 	}
-	return ordered(o, compareFold(l, r), 0)
+	return ordered(o, caseless.Compare(l, r), 0)
 }
 
 func ordered[T int | int64 | float64](o op, x, y T) Value { return Bool(orders(o, x, y)) }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fairspool/lib/caseless"
 	"fmt"
 	"io"
 	"slices"
@@ -340,7 +341,7 @@ func (p *Printer) planned() *plan {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b named) int { return compareFold(a.name, b.name) })
+	slices.SortFunc(list, func(a, b named) int { return caseless.Compare(a.name, b.name) })
 	for i, n := range list {
 		n.printed.lead = p.leading(n.name, i == 0)
 		l.lines = append(l.lines, n.printed)

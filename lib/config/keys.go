@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 )
 
 // Kind says what values a key takes.
@@ -435,22 +436,10 @@ func niceGroupName(s string) error {
 }
 
 func attributeName(s string) error {
-	if !isIdentifier(s) {
+	if !pool.ResourceName(s) {
 		return fmt.Errorf("%q: want the name of an attribute", s)
 	}
 	return nil
-}
-
-// isIdentifier reports whether a name is one of letters, digits and underscores
-// that does not begin with a digit.
-func isIdentifier(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r < unicode.MaxASCII && unicode.IsLetter(r)
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
 }
 
 func absolutePath(s string) error {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"fairspool/lib/nearest"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 )
 
 // LimitKeys are the keys of concurrency limits. The first begins with its Name and
@@ -42,10 +44,10 @@ func put(limits *map[string]float64, name string, v float64) {
 // limitKey returns which of LimitKeys a key is, and what of.
 func limitKey(key string) (k LimitKey, of string, ok bool) {
 	if set, ok := strings.CutPrefix(key, LimitKeys[0].Name); ok {
-		return LimitKeys[0], set, isIdentifier(set)
+		return LimitKeys[0], set, pool.ResourceName(set)
 	}
 	name, ok := strings.CutSuffix(key, limitSuffix)
-	return LimitKeys[1], name, ok && isLimitName(name) && !meantDefault(name)
+	return LimitKeys[1], name, ok && negotiator.IsLimitName(name) && !meantDefault(name)
 }
 
 // resembling returns a key that what looks like a limit's rather is, mistyped.
@@ -53,11 +55,6 @@ func resembling(limit string) (key string, ok bool) {
 	return nearest.Name(limit, slices.DeleteFunc(KeyNames(Keys), func(k string) bool {
 		return k[0] != limit[0] // a limit's own name counts for more than an unlikely mistake
 	}))
-}
-
-func isLimitName(name string) bool {
-	set, rest, inSet := strings.Cut(name, ".")
-	return isIdentifier(set) && (!inSet || isIdentifier(rest))
 }
 
 // meantDefault tells of names such as the CONCURRENCY of CONCURRENCY_LIMIT, which

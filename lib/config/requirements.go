@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/caseless"
 	"fairspool/lib/nearest"
+	"fairspool/lib/pool"
 )
 
 // Requirement is what a job has to meet to be taken into the queue, one of SUBMIT_REQUIREMENT_NAMES.
@@ -40,7 +41,7 @@ var RequirementKeys = []Key{
 // that is one of names counts before one that a Name makes shorter.
 func requirementKey(key string, names []string) (k Key, name string, ok bool) {
 	rest, ok := strings.CutPrefix(key, requirementPrefix)
-	if !ok || key == requirementNames || !isIdentifier("_"+rest) {
+	if !ok || key == requirementNames || !pool.ResourceName("_"+rest) {
 		return k, "", false
 	}
 	for _, k := range RequirementKeys {
@@ -57,7 +58,7 @@ func requirementKey(key string, names []string) (k Key, name string, ok bool) {
 }
 
 func requirementName(s string) error {
-	if !isIdentifier("_" + s) {
+	if !pool.ResourceName("_" + s) {
 		return fmt.Errorf("%q: want a name of letters, digits and underscores", s)
 	}
 	return nil

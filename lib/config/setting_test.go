@@ -10,7 +10,7 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-const pool = `PRIORITY_HALFLIFE = 3600
+const somePool = `PRIORITY_HALFLIFE = 3600
 GROUP_NAMES = ["physics", "physics.hep"]
 GROUP_QUOTA_physics = 20
 License_LIMIT = 3
@@ -19,7 +19,7 @@ DEPTH = 5
 `
 
 func TestWith(t *testing.T) {
-	c, err := schema.Parse("f", []byte(pool))
+	c, err := schema.Parse("f", []byte(somePool))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,13 +74,13 @@ func TestWith(t *testing.T) {
 			t.Errorf("With(%q) gives %v, want %v", settings, got, x.want)
 		}
 	}
-	if again, err := schema.Parse("f", []byte(pool)); err != nil || !reflect.DeepEqual(c, again) {
+	if again, err := schema.Parse("f", []byte(somePool)); err != nil || !reflect.DeepEqual(c, again) {
 		t.Errorf("With changed what it was called on: %+v, want %+v", c, again)
 	}
 }
 
 func TestWithRefuses(t *testing.T) {
-	c, err := schema.Parse("f", []byte(pool))
+	c, err := schema.Parse("f", []byte(somePool))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func NewConcurrencyLimits(byDefault float64, ofSet, ofName map[string]float64) (
 	if l.ofSet, err = limitsOf(ofSet, pool.ResourceName, "set of concurrency limits"); err != nil {
 		return ConcurrencyLimits{}, err
 	}
-	if l.ofName, err = limitsOf(ofName, isLimitName, "concurrency limit"); err != nil {
+	if l.ofName, err = limitsOf(ofName, IsLimitName, "concurrency limit"); err != nil {
 		return ConcurrencyLimits{}, err
 	}
 	return l, nil
@@ -132,7 +132,7 @@ func demandsOf(text string) []demand {
 	var all []demand
 	for _, one := range strings.FieldsFunc(text, isBetweenDemands) {
 		name, amount, given := strings.Cut(one, ":")
-		if !isLimitName(name) {
+		if !IsLimitName(name) {
 			continue
 		}
 		d := demand{strings.ToLower(name), oneUnit}
@@ -178,9 +178,9 @@ func demandText(demands []demand) string {
 	return b.String()
 }
 
-// isLimitName reports whether a name can have a concurrency limit: its parts are names like
+// IsLimitName reports whether a name can have a concurrency limit: its parts are names like
 // those of resources.
-func isLimitName(name string) bool {
+func IsLimitName(name string) bool {
 	set, rest, inSet := strings.Cut(name, ".")
 	return pool.ResourceName(set) && (!inSet || pool.ResourceName(rest))
 }

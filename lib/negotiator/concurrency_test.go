@@ -189,7 +189,7 @@ func FuzzDemands(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		demands := demandsOf(text)
 		for i, d := range demands {
-			if !isLimitName(d.name) || d.name != strings.ToLower(d.name) || d.units <= 0 || i > 0 && demands[i-1].name >= d.name {
+			if !IsLimitName(d.name) || d.name != strings.ToLower(d.name) || d.units <= 0 || i > 0 && demands[i-1].name >= d.name {
 				t.Errorf("demandsOf(%q) = %v, want names in lower case, in order, with units", text, demands)
 			}
 		}

@@ -115,8 +115,8 @@ type Display struct {
 	Own func(has func(option string) bool) (option string, refused []string)
 	// ByTree says that what was used counts by a share tree.
 	ByTree bool
-	// Rules are the lengths of rules; nil: they are as long as the headings.
-	Rules *RuleLengths
+	// Rulers are the lengths of the rules below headings; nil: they are as long as the headings.
+	Rulers *RuleLengths
 }
 
 // RuleLengths are how long the rules of a list are, and what options add to them.

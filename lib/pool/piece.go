@@ -2,6 +2,7 @@ package pool
 
 import (
 	"cmp"
+	"fairspool/lib/caseless"
 	"fmt"
 	"math"
 	"slices"
@@ -35,8 +36,8 @@ type Amount struct {
 // underscores; of two with one name the first counts.
 func ResourcesOf(amounts []Amount) Resources {
 	amounts = slices.DeleteFunc(slices.Clone(amounts), func(a Amount) bool { return !a.good() })
-	slices.SortStableFunc(amounts, func(a, b Amount) int { return compareResources(a.Name, b.Name) })
-	amounts = slices.CompactFunc(amounts, func(a, b Amount) bool { return compareResources(a.Name, b.Name) == 0 })
+	slices.SortStableFunc(amounts, func(a, b Amount) int { return caseless.Compare(a.Name, b.Name) })
+	amounts = slices.CompactFunc(amounts, func(a, b Amount) bool { return caseless.Compare(a.Name, b.Name) == 0 })
 	var text []byte
 	for i, a := range amounts {
 		if i > 0 {
@@ -65,7 +66,7 @@ func (r Resources) Amounts() ([]Amount, error) {
 		if string(appendAmount(room[:0], x)) != text {
 			return nil, fmt.Errorf("%.80q: want the number written %.80s", field, appendAmount(nil, x))
 		}
-		if n := len(amounts); n > 0 && compareResources(amounts[n-1].Name, name) >= 0 {
+		if n := len(amounts); n > 0 && caseless.Compare(amounts[n-1].Name, name) >= 0 {
 			return nil, fmt.Errorf("%.80q: resources are not in order, or twice", field)
 		}
 		amounts = append(amounts, a)
@@ -78,7 +79,7 @@ func (r Resources) Amounts() ([]Amount, error) {
 func (r Resources) Of(name string) float64 {
 	amounts, _ := r.Amounts()
 	for _, a := range amounts {
-		if compareResources(a.Name, name) == 0 {
+		if caseless.Compare(a.Name, name) == 0 {
 			return a.Of
 		}
 	}
@@ -102,23 +103,6 @@ func ResourceName(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// compareResources orders names of resources without regard to case.
-func compareResources(a, b string) int {
-	for i := range min(len(a), len(b)) {
-		if x, y := lower(a[i]), lower(b[i]); x != y {
-			return int(x) - int(y)
-		}
-	}
-	return len(a) - len(b)
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }
 
 // Reservation keeps a partitionable slot from all jobs but one that is wider

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fairspool/lib/caseless"
 	"math"
 	"slices"
 	"testing"
@@ -69,7 +70,7 @@ func TestResourcesLaw(t *testing.T) {
 		amounts := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Amount {
 			return Amount{rapid.StringMatching(`[a-dA-D_][a-d0-9]{0,2}`).Draw(t, "name"), rapid.Float64Range(math.SmallestNonzeroFloat64, math.MaxFloat64).Draw(t, "of")}
 		}), 0, 6, func(a Amount) string { return string(ResourcesOf([]Amount{{a.Name, 1}})) }).Draw(t, "amounts")
-		amounts = slices.CompactFunc(sorted(amounts), func(a, b Amount) bool { return compareResources(a.Name, b.Name) == 0 })
+		amounts = slices.CompactFunc(sorted(amounts), func(a, b Amount) bool { return caseless.Compare(a.Name, b.Name) == 0 })
 		shuffled := rapid.Permutation(amounts).Draw(t, "order")
 		got, err := ResourcesOf(shuffled).Amounts()
 		if err != nil || !slices.Equal(got, amounts) {
@@ -79,7 +80,7 @@ func TestResourcesLaw(t *testing.T) {
 }
 
 func sorted(amounts []Amount) []Amount {
-	return slices.SortedStableFunc(slices.Values(amounts), func(a, b Amount) int { return compareResources(a.Name, b.Name) })
+	return slices.SortedStableFunc(slices.Values(amounts), func(a, b Amount) int { return caseless.Compare(a.Name, b.Name) })
 }
 
 // FuzzAmounts holds that a text is read only if it is what its amounts are written as.

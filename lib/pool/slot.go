@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 )
 
@@ -171,7 +172,7 @@ func addTo(sum, amounts []Amount) []Amount {
 next:
 	for _, a := range amounts {
 		for i := range sum {
-			if compareResources(sum[i].Name, a.Name) == 0 {
+			if caseless.Compare(sum[i].Name, a.Name) == 0 {
 				sum[i].Of += a.Of
 				continue next
 			}
@@ -231,7 +232,7 @@ func Divisible(ad *classad.Ad) []string {
 	for _, name := range append([]string{AttrCpus, AttrMemory, AttrDisk}, strings.Fields(named)...) {
 		known := false
 		for _, n := range names {
-			known = known || compareResources(n, name) == 0
+			known = known || caseless.Compare(n, name) == 0
 		}
 		if !known && ResourceName(name) && ad.Has(name) {
 			names = append(names, name)

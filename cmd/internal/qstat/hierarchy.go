@@ -165,8 +165,8 @@ func (h *hierarchy) compare(a, b *row) int {
 	return cmp.Or(cmp.Compare(a.shown.Behind, b.shown.Behind), a.key.ID.Compare(b.key.ID))
 }
 
-// job returns what the policy is asked about a job, which stands in a stretch or does not wait.
-func (h *hierarchy) job(id pool.JobID, claim *pool.Claim, state string, in *stretch, run func() jobprio.Run) policy.Job {
+// jobOf returns what a policy is asked about a job, which stands in a stretch or does not wait.
+func jobOf(id pool.JobID, claim *pool.Claim, state string, in *stretch, run func() jobprio.Run) policy.Job {
 	j := policy.Job{ID: id, Claim: claim, State: state, Run: run}
 	if in != nil {
 		j.Waits, j.Number, j.Task, j.Place, j.Why = true, in.number, id.Proc-in.First, in.placeOf(id.Proc), in.why
@@ -182,12 +182,12 @@ func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 	}
 	run, ok := q.view.Run(id)
 	if !ok { // it is one of the view's
-		return q.hierarchy.job(id, claim, "", in, func() jobprio.Run { return jobprio.Run{Procs: pool.Only(id), Ad: classad.New()} })
+		return jobOf(id, claim, "", in, func() jobprio.Run { return jobprio.Run{Procs: pool.Only(id), Ad: classad.New()} })
 	}
 	s := selection.Span{Procs: pool.Only(id), Run: run}
 	read := q.reader()
 	read.of(s)
-	j := q.hierarchy.job(id, claim, read.standing(claim).state(), in, func() jobprio.Run { return runOf(s, q.submitter(run.Ad)) })
+	j := jobOf(id, claim, read.standing(claim).state(), in, func() jobprio.Run { return runOf(s, q.submitter(run.Ad)) })
 	j.Owner, j.QDate = read.text(ownerName), read.int(qdateName)
 	return j
 }
@@ -195,7 +195,7 @@ func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 // fill notes in a row what the policy shows of its first job.
 func (h *hierarchy) fill(m *maker, r *row, in *stretch) {
 	s := m.span
-	j := h.job(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Run.Ad)) })
+	j := jobOf(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Run.Ad)) })
 	j.Owner, j.QDate = r.owner, r.key.QDate
 	x := h.Show(j, m.Options)
 	r.shown, r.prior, r.alike = &x, x.Prior, x.Alike

@@ -196,9 +196,9 @@ func (t *table) slotRules() (slot, block int) {
 	slot, block = slotRule, blockRule
 	switch {
 	case t.width > 0: // all of it fits, or is cut
-	case t.display.Rules != nil && !t.Wide:
+	case t.display.Rulers != nil && !t.Wide:
 		if t.Ext {
-			slot, block = slot+t.display.Rules.SlotExt, block+t.display.Rules.BlockExt
+			slot, block = slot+t.display.Rulers.SlotExt, block+t.display.Rulers.BlockExt
 		}
 	default:
 		wider := max(len(t.heading()+tasksHead)-usualWidth, 0)

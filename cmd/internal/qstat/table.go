@@ -29,7 +29,7 @@ func (c columns) list(w io.Writer, rows []*row) error {
 	heading := t.heading() + tasksHead + " "
 	t.line(heading[:min(len(heading), t.most())])
 	rule := len(heading) - 1
-	if rules := c.display.Rules; rules != nil && t.width == 0 && !t.Wide {
+	if rules := c.display.Rulers; rules != nil && t.width == 0 && !t.Wide {
 		rule = rules.Of(t.Options)
 		if t.master {
 			rule++ // which is a place wider than the slots

@@ -14,7 +14,7 @@ func (Policy) Display(c *config.Config) policy.Display {
 	s := Settings(c)
 	return policy.Display{
 		Columns: columns, Without: without, Arrays: true, Own: own, ByTree: s.Tree != nil && s.TicketsShare > 0,
-		Rules: &policy.RuleLengths{List: 113, Pri: 35, Urg: 64, Ext: 79, SlotExt: 108, BlockExt: 110},
+		Rulers: &policy.RuleLengths{List: 113, Pri: 35, Urg: 64, Ext: 79, SlotExt: 108, BlockExt: 110},
 	}
 }
 

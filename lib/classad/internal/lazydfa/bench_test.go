@@ -38,7 +38,7 @@ func BenchmarkMatch(b *testing.B) {
 			re := regexp.MustCompile(c.pattern)
 			b.ReportAllocs()
 			for b.Loop() {
-				found = re.MatchString(widen(c.text))
+				found = re.MatchString(Widen(c.text))
 			}
 		})
 	}

@@ -185,7 +185,7 @@ func TestConcurrentMatches(t *testing.T) {
 				r := rand.New(rand.NewSource(int64(seed)))
 				for range 100 {
 					text := randomText(r, 30) + " c\n\xe9"[:r.Intn(4)]
-					if got, want := m.Match(text), re.MatchString(widen(text)); got != want {
+					if got, want := m.Match(text), re.MatchString(Widen(text)); got != want {
 						t.Errorf("Match(%q, %q) = %v, want %v", c.pattern, text, got, want)
 					}
 				}

@@ -136,11 +136,12 @@ func (m *Matcher) matchSlowly(text string) bool {
 		// Compile has done the same with the same pattern: no error is left.
 		m.slow, _ = regexp.Compile(m.pattern)
 	})
-	return m.slow != nil && m.slow.MatchString(widen(text))
+	return m.slow != nil && m.slow.MatchString(Widen(text))
 }
 
-// widen makes every byte the character of its number, in UTF-8.
-func widen(s string) string {
+// Widen makes every byte of a text the character of its number, in UTF-8, so that one byte is one
+// character for package regexp.
+func Widen(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			b := make([]byte, 0, 2*len(s))

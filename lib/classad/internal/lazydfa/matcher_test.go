@@ -129,7 +129,7 @@ func difference(pattern, text string) string {
 	if err != nil {
 		return ""
 	}
-	want := re.MatchString(widen(text))
+	want := re.MatchString(Widen(text))
 	for _, state := range []string{"cold", "warm"} {
 		if got := m.Match(text); got != want {
 			return fmt.Sprintf("Match(%q, %q) = %v, want %v (cache: %s)", pattern, text, got, want, state)

@@ -101,7 +101,7 @@ func TestPlaces(t *testing.T) {
 					}
 					re := regexp.MustCompile(pattern)
 					for _, text := range []string{"", "a", "\n", " ", "\xff", "a\n", "\na", "aa", "a ", " a", "\n\n", "\xff\n", "b_", "_\n", "a\n\xff", "\n\na", "a\na", " a "} {
-						if got, want := m.Match(text), re.MatchString(widen(text)); got != want {
+						if got, want := m.Match(text), re.MatchString(Widen(text)); got != want {
 							t.Errorf("Match(%q, %q) = %v, want %v", pattern, text, got, want)
 						}
 					}
@@ -124,7 +124,7 @@ func TestOneMatcherManyTexts(t *testing.T) {
 			t.Fatalf("compile(%q): %v", pattern, err)
 		}
 		for _, text := range append(rapid.SliceOfN(texts, 1, 10).Draw(t, "texts"), shortTexts...) {
-			if got, want := m.Match(text), re.MatchString(widen(text)); got != want {
+			if got, want := m.Match(text), re.MatchString(Widen(text)); got != want {
 				t.Fatalf("Match(%q, %q) = %v, want %v", pattern, text, got, want)
 			}
 		}
