@@ -598,15 +598,17 @@ func (j *job) checkSeconds(g given) error {
 
 // spans are the ways to write a span of time besides seconds: 2h, 1h30m, 2d; and 1:30:00 or
 // 2-12:00:00, with days before the hyphen.
-var spans = [...]*regexp.Regexp{
-	regexp.MustCompile(`^(?:([0-9]{1,5})d)?(?:([0-9]{1,7})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,10})s)?$`),
-	regexp.MustCompile(`^(?:([0-9]{1,5})-)?([0-9]{1,7}):([0-5][0-9]):([0-5][0-9])$`),
-}
+var spans = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^(?:([0-9]{1,5})d)?(?:([0-9]{1,7})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,10})s)?$`),
+		regexp.MustCompile(`^(?:([0-9]{1,5})-)?([0-9]{1,7}):([0-5][0-9]):([0-5][0-9])$`),
+	}
+})
 
 // Span returns the seconds of a span of time that is written as 2h, 90m, 1h30m, 2d, 1:30:00 or
 // 2-12:00:00.
 func Span(text string) (seconds int64, ok bool) {
-	for _, way := range spans {
+	for _, way := range spans() {
 		m := way.FindStringSubmatch(text)
 		if m == nil || text == "" {
 			continue

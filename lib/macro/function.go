@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fairspool/lib/classad"
 )
@@ -235,7 +236,9 @@ var defaultFormats = map[string]string{"INT": "%d", "REAL": "%.16G", "STRING": "
 
 // formatShape is one verb of C's printf with text around it: the text, flags, width and
 // precision, verb, text. Lengths such as l are passed over.
-var formatShape = regexp.MustCompile(`^((?:[^%]|%%)*)%([-+ #0]*)(\d{0,3})(\.\d{0,2})?(?:hh?|ll?|[Lqjzt])?([a-zA-Z])((?:[^%]|%%)*)$`)
+var formatShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:[^%]|%%)*)%([-+ #0]*)(\d{0,3})(\.\d{0,2})?(?:hh?|ll?|[Lqjzt])?([a-zA-Z])((?:[^%]|%%)*)$`)
+})
 
 // verbs are those that each function takes.
 var verbs = map[string]string{"INT": "dioxXu", "REAL": "eEfFgG", "STRING": "s", "EVAL": "s"}
@@ -255,7 +258,7 @@ func Format(function, value, format string) (string, error) {
 	if !given {
 		format = defaultFormats[function]
 	}
-	m := formatShape.FindStringSubmatch(format)
+	m := formatShape().FindStringSubmatch(format)
 	if verbs[function] == "" {
 		return "", fmt.Errorf("$%s: not a function with a format", shorten(function))
 	}

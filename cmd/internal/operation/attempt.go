@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -190,8 +189,6 @@ const (
 	mostAttemptsKept  = 20
 )
 
-var attributeName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // SlotOf returns the ad of the slot that a claim has, of a part of one that of the dynamic
 // slot; nil when it is not advertised any more.
 func SlotOf(v *spool.View, c pool.Claim) *classad.Ad {
@@ -218,7 +215,7 @@ func (j job) machineAttrs(slot *classad.Ad) {
 		kept = int(min(max(j.int(attrMachineAttrsKept), 0), mostAttemptsKept))
 	}
 	for _, name := range names[:min(len(names), mostMachineAttrs)] {
-		if len(name) > mostAttributeName || !attributeName.MatchString(name) {
+		if len(name) > mostAttributeName || !pool.ResourceName(name) {
 			continue
 		}
 		for k := kept - 1; k >= 0; k-- {

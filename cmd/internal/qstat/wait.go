@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -169,7 +170,9 @@ func (v *vigil) look() (waiting.Far, error) {
 }
 
 // beginning is how an event begins.
-var beginning = regexp.MustCompile(`^\d{3} \(-?\d+\.-?\d+\.-?\d+\) `)
+var beginning = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\d{3} \(-?\d+\.-?\d+\.-?\d+\) `)
+})
 
 // otherwise returns the beginning of a file that has had no event and begins with a
 // line that is none's; empty for any other, and for one of which that was told.
@@ -185,7 +188,7 @@ func (v *vigil) otherwise() string {
 	text := make([]byte, 80)
 	n, _ := io.ReadFull(f, text)
 	line, _, whole := bytes.Cut(text[:n], []byte("\n"))
-	if !whole && n < len(text) || beginning.Match(line) {
+	if !whole && n < len(text) || beginning().Match(line) {
 		return ""
 	}
 	return string(line)

@@ -25,6 +25,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -95,7 +96,7 @@ func (n *Names) add(arg string) error {
 	case first < '0' || first > '9':
 		return fmt.Errorf("%q: neither a cluster, a job like 12.0, nor a user", arg)
 	}
-	if m := otherIDs.FindStringSubmatch(arg); m != nil {
+	if m := otherIDs().FindStringSubmatch(arg); m != nil {
 		return fmt.Errorf("%q: no job; did you mean %s.%s?", arg, m[1], m[2])
 	}
 	if strings.Contains(arg, ",") {
@@ -127,7 +128,9 @@ func (n *Names) add(arg string) error {
 }
 
 // otherIDs are jobs of a cluster as they are written elsewhere: 12_0, 12[0], or by mistake.
-var otherIDs = regexp.MustCompile(`^([0-9]{1,9})[,_:\[]([0-9]{1,9})\]?$`)
+var otherIDs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,9})[,_:\[]([0-9]{1,9})\]?$`)
+})
 
 // addClusters reads 12 or 12-15.
 func (n *Names) addClusters(arg string) error {
