@@ -471,7 +471,7 @@ func valueOf(ad *classad.Ad, attr string) *classad.Expr {
 // others. The zero Barring bars none.
 type Barring struct{ constraint *classad.Expr }
 
-// BarringOf compiles the configured expression; one that is none is an error.
+// BarringOf compiles the configured expression. The error says where it does not read.
 func BarringOf(cfg *config.Config) (b Barring, err error) {
 	b.constraint, err = cfg.Expr("NEGOTIATOR_JOB_CONSTRAINT")
 	return b, err

@@ -16,10 +16,11 @@ import (
 // Stopping are the signals by which a terminal stops a process.
 var Stopping = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 
-// postponing is what this process does with the signals that stop it, for as long as it has locks. Go
-// keeps its handler of a signal for ever, once there was one, and heeds no such signal then. So the
-// handler is put in and taken out behind its back, and the channel is never stopped: a signal that is
-// on its way when the last lock is freed comes to the channel, or stops the process, and is not lost.
+// postponing is what this process does with the signals that stop it, for as long as it has locks.
+// Package signal never takes its handler of such a signal away, and without a channel the handler drops
+// the signal. So sigaction(2) puts the handler in and takes it out, without SIG_IGN in between, at which
+// the kernel forgets a pending signal; and the channel stays for ever. A signal that is on its way when
+// the last lock is freed comes to the channel or stops the process.
 var postponing struct {
 	sync.Mutex
 	locks    int
@@ -29,8 +30,8 @@ var postponing struct {
 	before   map[syscall.Signal]action // what the signals did before the first of the locks
 }
 
-// Signals keeps signals from the process until release is called, which sends it those that came. Those
-// that stop it are among them, if there are any.
+// Signals keeps signals from the process until release is called, which sends it those that came. The
+// list has all of Stopping, or nothing.
 func Signals(signals []os.Signal) (release func()) {
 	if len(signals) == 0 {
 		return func() {}

@@ -86,7 +86,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestSettings holds that a key of the table that is none is refused with the one that was meant.
+// TestSettings holds that an unknown key of the table is refused, and the nearest one named.
 func TestSettings(t *testing.T) {
 	inPool(t, "newest_firs = true\n")
 	status, _, bad := cmdtest.Run(negotiate.Command(), "-check-config")
