@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -45,10 +44,7 @@ func scratchFolder(cfg *config.Config, sp *spool.Spool) string {
 // makeFolder makes the folder of the scratch directories, if it is missing. Users whose
 // jobs root runs have to get through it to their own, and through the spool if it is there.
 func makeFolder(folder string) error {
-	err := os.Mkdir(folder, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		err = ownFolder(folder)
-	}
+	err := launch.MakeFolder(folder)
 	if err != nil || !asuser.Privileged() {
 		return err
 	}
@@ -75,28 +71,9 @@ func letThrough(folder string, flags int) error {
 	return f.Chmod(info.Mode().Perm() | through)
 }
 
-// ownFolder is an error unless a folder is ours alone. EXECUTE may be a place where
-// everybody may make files: whoever was there first could have us write, execute
-// and remove what they like.
-func ownFolder(folder string) error {
-	info, err := os.Lstat(folder)
-	if err != nil {
-		return err
-	}
-	switch owner, ok := info.Sys().(*syscall.Stat_t); {
-	case !info.IsDir():
-		return fmt.Errorf("%s: not a folder: remove it", folder)
-	case !ok || int(owner.Uid) != os.Geteuid():
-		return fmt.Errorf("%s: belongs to somebody else: remove it, or set another EXECUTE", folder)
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s: others may write there: look what they left, then chmod 700", folder)
-	}
-	return nil
-}
-
 // removeScratch removes what has a name in the folder, if the folder is there.
 func removeScratch(folder, name string) error {
-	switch err := ownFolder(folder); {
+	switch err := launch.OwnFolder(folder); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
