@@ -56,7 +56,7 @@ var layout = map[string][]string{
 	"lib/sge":                      {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/nearest", "lib/parallel", "lib/plural", "lib/pool", "lib/radix"},
 	"lib/submitfile":               {"lib/classad", "lib/jobargs", "lib/macro"},
 	"lib/userlog":                  {"lib/elapsed", "lib/pool"},
-	"spool":                        {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/postpone"},
+	"spool":                        {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/flocks", "spool/internal/postpone"},
 }
 
 // inner says which packages of cmd/internal each of them may import; all may import lib and spool.

@@ -182,7 +182,7 @@ func TestPhantom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	phantom, _ := framed(Transaction{Seq: 3, User: "a", Program: "b", Op: "c"}, []byte("N 2 0-0\nC 2 Long = \""+strings.Repeat("x", 500)+"\"\n"), 3)
+	phantom, _ := framed(Transaction{Seq: 3, User: "a", Program: "b", Op: "c"}, []byte("N 2 0-0\nC 2 Long = \""+strings.Repeat("x", 500)+"\"\n"), 0, 3)
 	if err := os.WriteFile(journal, append(append([]byte{}, good...), phantom...), 0o600); err != nil {
 		t.Fatal(err)
 	}

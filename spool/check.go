@@ -38,12 +38,10 @@ func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 	if err := c.version(); err != nil {
 		return false, fmt.Errorf("spool %s: %w", s.dir, err)
 	}
-	if c.s.version.Format >= format {
-		for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
-			c.lockFile(name)
-		}
-		c.folders()
+	for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
+		c.lockFile(name)
 	}
+	c.folders()
 	c.generations(entries)
 	c.report()
 	c.samples()
@@ -113,11 +111,9 @@ func (c *checker) version() error {
 		err = &DamageError{c.s.path("VERSION"), 1, "it does not read as it was written"}
 	}
 	c.s.version = v
-	if c.trouble("VERSION", err) {
-		c.s.version.Format = format
-		return nil
+	if !c.trouble("VERSION", err) {
+		c.fine("VERSION", "format %d, UID_DOMAIN %s", format, v.Domain)
 	}
-	c.fine("VERSION", "format %d, UID_DOMAIN %s", v.Format, v.Domain)
 	return nil
 }
 
@@ -270,9 +266,6 @@ func (c *checker) inForce(base pinned, current ack) {
 	c.fine(filepath.Base(c.s.journal(base.number)), "%s%s", plural.Count(count, "transaction"), torn)
 	for _, month := range slices.Sorted(maps.Keys(st.history)) {
 		c.month(historyFile(month), st.history[month], func(known stretch) error {
-			if c.s.version.Format < format { // before there were checksums
-				return nil
-			}
 			_, err := c.s.pastMonth(month, known, func(block) (bool, int, error) { return true, 0, nil })
 			return err
 		})
@@ -344,9 +337,7 @@ func (c *checker) files(g *generation) (sound bool) {
 	before := c.sound
 	c.sound = true
 	name := filepath.Base(c.s.indexFile(g.number))
-	if c.s.version.Format >= format {
-		c.fine(name, "%s, %s", plural.Count(len(g.jobs)+len(g.slots), "segment"), plural.Count(len(g.tables), "table"))
-	}
+	c.fine(name, "%s, %s", plural.Count(len(g.jobs)+len(g.slots), "segment"), plural.Count(len(g.tables), "table"))
 	checkSegments(c, newBlocks(c.s, "jobs", clusterKeys, g.jobs, clusterOf), "cluster")
 	checkSegments(c, newBlocks(c.s, "slots", slotKeys, g.slots, slotOf), "slot")
 	for _, table := range slices.Sorted(maps.Keys(g.tables)) {

@@ -260,7 +260,7 @@ func TestUnfinished(t *testing.T) {
 			t.Fatal(err)
 		}
 		if begun { // all but VERSION
-			if err := to.finish(version{Format: format, Domain: "x", ID: "1"}, 0, 1); err != nil {
+			if err := to.finish(version{Domain: "x", ID: "1"}, 0, 1); err != nil {
 				t.Fatal(err)
 			}
 			for _, err := range []error{os.Remove(filepath.Join(dir, "VERSION")), os.WriteFile(filepath.Join(dir, unfinished), nil, 0o600)} {

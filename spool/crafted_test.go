@@ -28,7 +28,7 @@ func TestCraftedLines(t *testing.T) {
 		if err := s.View(func(*View) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		text, crc := framed(Transaction{Seq: s.at.seq + 1, User: "a", Program: "b", Op: "c"}, []byte(body), 9)
+		text, crc := framed(Transaction{Seq: s.at.seq + 1, User: "a", Program: "b", Op: "c"}, []byte(body), 0, 9)
 		end := s.at.ack()
 		end.End, end.Seq, end.Next, end.CRC = end.End+int64(len(text)), end.Seq+1, 9, crc
 		journal, err := os.ReadFile(dir + "/journal.1")

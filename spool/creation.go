@@ -55,7 +55,6 @@ func newCreation(dir string, o Options, fsys files) (*creation, error) {
 		}
 		return nil, err
 	}
-	s.version.Format = format
 	n := &creation{spool: s, months: map[string]*month{}, made: made}
 	n.state = newState(s, pinned{generation: noGeneration(1)})
 	n.jobs = segmentWriter[int]{files: fsys, dir: s.path("jobs"), generation: 1, keys: clusterKeys}
@@ -393,10 +392,6 @@ func (n *creation) finish(v version, seq uint64, next int) error {
 	}
 	err = cmp.Or(err, n.close())
 	if err == nil {
-		v.Format = format
-		if len(n.state.factories.rows) > 0 {
-			v.Format = factoryFormat
-		}
 		err = s.lay(g, v)
 	}
 	if err == nil {

@@ -93,7 +93,7 @@ func TestTornTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	torn, _ := framed(Transaction{Seq: 3, User: "a", Program: "b", Op: "c"}, []byte("C 2 A = \""+strings.Repeat("long ", 200)+"\"\n"), 3)
+	torn, _ := framed(Transaction{Seq: 3, User: "a", Program: "b", Op: "c"}, []byte("C 2 A = \""+strings.Repeat("long ", 200)+"\"\n"), 0, 3)
 	for n := 1; n < len(torn); n += 1 + n/9 {
 		dir := copyDir(t, base)
 		if err := os.WriteFile(filepath.Join(dir, "journal.1"), append(bytes.Clone(good), torn[:n]...), 0o600); err != nil {

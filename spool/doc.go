@@ -48,12 +48,13 @@
 //
 //	T 42 2026-11-21T08:00:00.012Z 2026-11-21T08:00:00.012Z 1000 "alice" "prio" "set priority" "+5" "12"
 //	A 12 0-4 JobPrio = 5
-//	E 42 121 13 5407c828
+//	E 42 121 41 13 b92f5e43
 //
 // The T line has the transaction's number, machine time, policy time, the
 // actor's uid and name, the program, the operation and its arguments. The
 // lines that follow are what changed (see record.go). The E line has the
-// number again, the length in bytes of all that stands before it, the next
+// number again, the length in bytes of all that stands before it, the number of
+// the last transaction that was known to be durable when it was written, the next
 // free cluster number, and the CRC-32C of everything from the T up to itself.
 //
 // # Writing, step by step
@@ -61,21 +62,27 @@
 //  1. Take the flock on lock. It is the kernel's: it goes with its holder. Signals of a terminal
 //     that would stop or end the process wait until it is free again.
 //  2. Read the acknowledged end of the journal from lock and look at what
-//     stands there. Whole transactions behind it were written by somebody who
-//     died before saying so: they count. Bytes behind these that do not check
-//     are a torn tail and are cut off, with a warning.
+//     stands there. Whole transactions behind it were written by processes that
+//     wait for the disk, or died before they could say so: they count, and are
+//     written once more. Bytes behind these that do not check are a torn tail and
+//     are cut off, with a warning.
 //  3. Run the caller's function. Nothing is written but the ads of jobs that
 //     leave, to history/: until step 5 is done they lie behind the end that the
 //     journal has on record, count for nothing, and are cut off by whoever comes
 //     next. Nothing is added to a file that does not end with the recorded ad.
 //  4. Sync the history, if jobs leave, and the digests of new factories.
-//  5. Append the transaction to the journal and sync it. Now it is committed.
-//  6. Note the new end in lock. This need not reach the disk: step 2 finds
-//     out. Release the flock. A failure of either is a warning: the transaction
-//     is committed, and the flock goes with the open file.
+//  5. Append the transaction to the journal, and release the flock, which goes with the open file.
+//  6. Sync the journal, unless lock says that another process has done so since.
+//     Now the transaction is committed, and so is all that stood before it.
+//  7. Note the new end in lock. This need not reach the disk: step 2 finds out.
+//     A failure is a warning.
 //
-// A writer that fails before the end of step 5 cuts the journal back to where
-// it was.
+// A transaction that wrote to other files too, or may use the reserve, is synced before the flock
+// is released. A writer that fails before the end of step 6 cuts the journal back to where it was,
+// if its transaction is the last; otherwise it writes it once more, with those behind it.
+//
+// A power cut may leave a transaction whose predecessor is gone, if both waited for the disk. It
+// counts for nothing, unless its end line says that the predecessor was durable: that is damage.
 //
 // # A full disk
 //

@@ -226,11 +226,6 @@ func (d *dumping) report() error {
 		d.spool.warn("%v: it is left out", err)
 		return nil
 	}
-	if err == nil && b != nil && d.spool.version.Format < format && !sealed(b) { // before it had a checksum
-		if b, err = seal(b); err != nil {
-			return nil // it was written by nobody who knew how
-		}
-	}
 	if b == nil || err != nil {
 		return err
 	}
@@ -475,7 +470,7 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 	switch {
 	case size < known.end:
 		return shorter(path, size, known)
-	case in.sum != known.crc && s.version.Format >= format:
+	case in.sum != known.crc:
 		return otherSum(path, in.sum, known)
 	}
 	return nil

@@ -20,10 +20,10 @@ import (
 	"fairspool/lib/pool"
 )
 
-// dumped returns what Dump writes of a spool, of any format.
+// dumped returns what Dump writes of a spool.
 func dumped(t testing.TB, dir string) string {
 	t.Helper()
-	s, err := Open(dir, Options{Program: "test", Older: true})
+	s, err := Open(dir, Options{Program: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,91 +338,6 @@ func TestStoppedRestore(t *testing.T) {
 				t.Fatalf("power cut %v at operation %d: %s\nwant %s, or nothing", powerCut, at, got, text)
 			}
 		}
-	}
-}
-
-// older makes a spool, and the same in the format before this one, with one
-// journal and neither indexes nor checksums of months.
-func older(t testing.TB) (plain, dir string) {
-	t.Helper()
-	plain = fixture(t)
-	for _, op := range operations {
-		if op.do == nil {
-			continue // it did not know how
-		}
-		if err := op.in(plain, disk{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	dir = copyDir(t, plain)
-	b, err := os.ReadFile(filepath.Join(dir, "journal.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var journal []byte
-	for p := noGeneration(1).start(); len(b) > 0; {
-		f, err := parseFrame(b, p.seq+1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.pass(f, b[:f.Size])
-		b = b[f.Size:]
-		header, err := parseHeader(string(f.head))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var body []byte
-		for _, line := range (chunk{text: f.Body}).lines() {
-			if line[0] == 'H' {
-				line = line[:bytes.LastIndexByte(line, ' ')]
-			}
-			body = append(append(body, line...), '\n')
-		}
-		text, _ := framed(header, body, f.Next)
-		journal = append(journal, text...)
-	}
-	for name, text := range map[string]string{
-		"journal.1": string(journal), "CURRENT": "1\n", "VERSION": "fairspool spool\nformat 1\nUID_DOMAIN x\nid 0123456789abcdef\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"lock", "index.1", "jobs", "slots", "log"} {
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return plain, dir
-}
-
-// TestCarryOver holds that a dump is the way over a change of the format.
-func TestCarryOver(t *testing.T) {
-	t.Parallel()
-	plain, from := older(t)
-	if _, err := Open(from, Options{Program: "test"}); err == nil || !strings.Contains(err.Error(), "spool dump | spool restore") {
-		t.Fatalf("Open of the older format = %v, want the way over", err)
-	}
-	text := dumped(t, from)
-	to := restored(t, text)
-	if got := dumped(t, to); got != text {
-		t.Errorf("carried over, it dumps as %s\nwant %s", got, text)
-	}
-	if got, want := dump(t, to), dump(t, plain); got != want {
-		t.Errorf("carried over: %s\nwant %s", got, want)
-	}
-	if report, sound := checkOf(t, to); !sound {
-		t.Errorf("carried over, Check says\n%s", report)
-	}
-	if err := operations[0].in(to, disk{}); err != nil {
-		t.Error(err)
-	}
-	if err := os.WriteFile(filepath.Join(from, "cycle.json"), []byte("{\n  \"Cycle\": 1\n}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	text = dumped(t, from)
-	if got := dumped(t, restored(t, text)); got != text || !strings.Contains(text, `\"Checksum\": `) {
-		t.Errorf("with a report, carried over: %s\nwant %s", got, text)
 	}
 }
 

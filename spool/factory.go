@@ -297,13 +297,6 @@ func (s *Spool) keepDigests(tx *Tx) error {
 	if len(tx.digests) == 0 {
 		return nil
 	}
-	if err := s.raise(); err != nil {
-		return err
-	}
-	// Also if the spool was raised before: the process that did so may have died before this.
-	if err := s.files.SyncDir(s.dir); err != nil {
-		return err
-	}
 	for _, cluster := range slices.Sorted(maps.Keys(tx.digests)) {
 		if _, err := os.Lstat(s.path(digestName(cluster))); err == nil {
 			// Its transaction may have been cut from the journal and not durably

@@ -84,7 +84,6 @@ func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, e
 	f := &fold{spool: s, progress: progress}
 	if err := s.writing(func(w *writing) error {
 		f.upTo, f.current = w.end, w.current
-		s.acknowledge(w.lock, w.end)
 		return nil
 	}); err != nil {
 		return done, err

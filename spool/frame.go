@@ -47,30 +47,31 @@ func (h Transaction) append(b []byte) []byte {
 
 // frame is one transaction as it stands in the journal.
 type frame struct {
-	Seq  uint64
-	head []byte // the T line; few ask what it says
-	Body []byte // the lines between T and E, each with its newline
-	Next int    // the next free cluster number
-	CRC  uint32
-	Size int // bytes of the whole frame, T to E
+	Seq    uint64
+	head   []byte // the T line; few ask what it says
+	Body   []byte // the lines between T and E, each with its newline
+	Next   int    // the next free cluster number
+	CRC    uint32
+	Synced uint64 // the last transaction that was known to be durable when this one was written
+	Size   int    // bytes of the whole frame, T to E
 }
 
-// framed returns the bytes of the transaction with that body, and its CRC. It
-// moves the body in the room that it has, if that is enough for the other two
+// framed returns the bytes of the transaction with that body, and its CRC; synced is
+// frame.Synced. It moves the body in the room that it has, if that is enough for the other two
 // lines: a body may have many megabytes, which are not to be there twice.
-func framed(h Transaction, body []byte, next int) ([]byte, uint32) {
+func framed(h Transaction, body []byte, synced uint64, next int) ([]byte, uint32) {
 	head := h.append(nil)
 	n := len(head) + len(body)
 	b := slices.Grow(body, len(head)+endRoom)[:n]
 	copy(b[len(head):], body)
 	copy(b, head)
-	b = fmt.Appendf(b, "E %d %d %d ", h.Seq, n, next)
+	b = fmt.Appendf(b, "E %d %d %d %d ", h.Seq, n, synced, next)
 	crc := checksum(b)
 	return fmt.Appendf(b, "%08x\n", crc), crc
 }
 
 // endRoom is as much as an E line takes.
-const endRoom = 80
+const endRoom = 100
 
 // parseFrame reads the transaction that begins b and must have the number
 // seq. It returns errIncomplete when b ends before the frame does, and another
@@ -118,7 +119,7 @@ var (
 // bytes at the start of b.
 func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 	rest := strings.TrimPrefix(string(last), "E ")
-	var numbers [3]uint64
+	var numbers [4]uint64
 	for i := range numbers {
 		digits, behind, _ := strings.Cut(rest, " ")
 		n, err := strconv.ParseUint(digits, 10, 63)
@@ -134,7 +135,7 @@ func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 	if recorded, err := strconv.ParseUint(rest, 16, 32); err != nil || len(rest) != 8 || uint32(recorded) != sum || strings.ToLower(rest) != rest {
 		return fmt.Errorf("transaction %d: its checksum is %08x, recorded is %s", seq, sum, rest)
 	}
-	f.Next, f.CRC = int(numbers[2]), sum
+	f.Synced, f.Next, f.CRC = numbers[2], int(numbers[3]), sum
 	return nil
 }
 
@@ -213,15 +214,16 @@ func unquotePlain(s string) (text, rest string, ok bool) {
 	return "", "", false
 }
 
-// anyFrameIn reports whether a whole transaction with a number above seq stands
-// anywhere in b: if so, what stands before it is damage and no torn tail.
-func anyFrameIn(b []byte, seq uint64) bool {
+// wasSynced reports whether the transaction behind number seq, which b should begin with, was
+// durable once: a whole transaction stands anywhere in b that was written when it was. If so, what
+// b begins with is damage and no torn tail.
+func wasSynced(b []byte, seq uint64) bool {
 	for at := 0; at < len(b); {
 		if b[at] == 'T' {
 			var number uint64
 			if n, _ := fmt.Sscanf(string(b[at:min(at+24, len(b))]), "T %d ", &number); n == 1 && number > seq {
-				_, err := parseFrame(b[at:], number)
-				if err == nil {
+				f, err := parseFrame(b[at:], number)
+				if err == nil && f.Synced > seq {
 					return true
 				}
 				if err == errIncomplete {

@@ -39,7 +39,7 @@ func FuzzRecord(f *testing.F) {
 // FuzzFrame holds that no bytes make the reader panic or accept what was not
 // written.
 func FuzzFrame(f *testing.F) {
-	b, _ := framed(Transaction{Seq: 1, User: "a b", Program: "p", Op: "o", Args: []string{"x\ny", ""}}, []byte("N 1 0-0\n"), 2)
+	b, _ := framed(Transaction{Seq: 1, User: "a b", Program: "p", Op: "o", Args: []string{"x\ny", ""}}, []byte("N 1 0-0\n"), 0, 2)
 	f.Add(b)
 	f.Add([]byte("T 1 \nE 1"))
 	f.Fuzz(func(t *testing.T, b []byte) {

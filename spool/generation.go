@@ -181,9 +181,6 @@ func (s *Spool) indexFile(number int) string {
 // openGeneration pins a generation and reads its index. errMoved: it was removed
 // meanwhile, and CURRENT names another.
 func (s *Spool) openGeneration(number int) (pinned, error) {
-	if s.version.Format < format {
-		return pinned{generation: noGeneration(number)}, nil // before there were indexes
-	}
 	name := s.indexFile(number)
 	pin, err := s.pinFile(name)
 	if err != nil {

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -10,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"fairspool/spool/internal/flocks"
 	"fairspool/spool/internal/postpone"
 )
 
@@ -295,65 +294,26 @@ type Holder struct {
 // only. One may be missed while other processes of the machine free locks: the kernel's table is
 // read in pieces.
 func (s *Spool) Holders() (list []Holder, err error) {
-	table, err := os.Open("/proc/locks")
-	if err != nil {
-		return nil, err
-	}
-	defer table.Close()
-	files := map[uint64]os.FileInfo{} // by inode
+	var there []os.FileInfo
 	for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
 		info, err := os.Stat(s.path(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		if err == nil {
+			there = append(there, info)
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		files[info.Sys().(*syscall.Stat_t).Ino] = info
 	}
-	for lines := bufio.NewScanner(table); lines.Scan(); {
-		pid, inode, ok := flocked(lines.Text())
-		if info := files[inode]; ok && info != nil && hasOpen(pid, info) {
-			list = append(list, s.heldBy(info.Name(), pid))
-			delete(files, inode) // a line may come twice when others take locks meanwhile
-		}
+	holders, err := flocks.Holders(there)
+	for _, h := range holders {
+		list = append(list, s.heldBy(h))
 	}
-	return list, nil
-}
-
-// flocked reads a line of /proc/locks, such as
-//
-//	1: FLOCK  ADVISORY  WRITE 708 00:1b:4398440 0 EOF
-//
-// and returns the process and the inode of an exclusive flock that is held: false for any other
-// line.
-func flocked(line string) (pid int, inode uint64, ok bool) {
-	f := strings.Fields(line)
-	if len(f) < 6 || f[1] != "FLOCK" || f[3] != "WRITE" {
-		return 0, 0, false
-	}
-	pid, err := strconv.Atoi(f[4])
-	place := strings.Split(f[5], ":")
-	inode, bad := strconv.ParseUint(place[len(place)-1], 10, 64)
-	return pid, inode, err == nil && bad == nil
-}
-
-// hasOpen reports whether a process has a file open: inodes of several file systems may have one
-// number.
-func hasOpen(pid int, file os.FileInfo) bool {
-	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	for _, fd := range open {
-		if info, err := os.Stat(fd); err == nil && os.SameFile(info, file) {
-			return true
-		}
-	}
-	return false
+	return list, err
 }
 
 // heldBy returns the holder of a lock, of which the first line of the file tells more.
-func (s *Spool) heldBy(name string, pid int) Holder {
-	h := Holder{Lock: name, PID: pid, Stopped: stopped(pid)}
-	b, err := contents(s.files, s.path(name))
+func (s *Spool) heldBy(by flocks.Holder) Holder {
+	h := Holder{Lock: by.File.Name(), PID: by.PID, Stopped: by.Stopped}
+	b, err := contents(s.files, s.path(h.Lock))
 	if err != nil || len(b) < lineSize {
 		return h
 	}
@@ -361,17 +321,10 @@ func (s *Spool) heldBy(name string, pid int) Holder {
 	var of int
 	var program, since string
 	fmt.Sscanf(line, "held by pid %d (%s since %s", &of, &program, &since)
-	if at, err := time.Parse(time.RFC3339, since); err == nil && of == pid {
+	if at, err := time.Parse(time.RFC3339, since); err == nil && of == h.PID {
 		h.Program, h.Since = strings.TrimSuffix(program, ")"), at
 	}
 	return h
-}
-
-// stopped reports whether a process is stopped by a signal.
-func stopped(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	at := bytes.LastIndexByte(b, ')') + 2
-	return err == nil && at < len(b) && b[at] == 'T'
 }
 
 // ClaimLocked reports whether a process is in charge of the claim with this LockName: it has the

@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 		t.Fatalf("no example begins with %q", begins)
 		return nil
 	}
-	want := version{Format: format, Domain: "example.org", ID: "8a1d4b2c90e7f631"}.text()
+	want := version{Domain: "example.org", ID: "8a1d4b2c90e7f631"}.text()
 	if got := example("fairspool spool\n"); string(got) != want {
 		t.Errorf("VERSION is\n%swant\n%s", got, want)
 	}

@@ -225,7 +225,7 @@ func (s *Spool) ending(p position, b []byte, known ack, sure bool, why error) er
 	switch {
 	case p.off < known.End:
 		return s.damage(p, "%v", why)
-	case anyFrameIn(b, p.seq):
+	case wasSynced(b, p.seq):
 		return s.damage(p, "%v, and a later transaction stands behind it", why)
 	case !sure:
 		return s.damage(p, "%v, and the lock file, which would say whether it ever counted, does not check either", why)
@@ -251,9 +251,6 @@ func (s *Spool) current() (ack, error) {
 	b, err := contents(s.files, s.path("CURRENT"))
 	if err != nil {
 		return ack{}, missing(s.path("CURRENT"), err)
-	}
-	if s.version.Format < format {
-		return ack{Generation: 1, Next: 1}, nil
 	}
 	a, ok := parseAck("current", string(b))
 	if !ok {

@@ -66,9 +66,9 @@ func TestRefusals(t *testing.T) {
 		}
 	})
 	t.Run("another format", func(t *testing.T) {
-		for number, want := range map[int]string{1: "is older than", factoryFormat + 1: "is newer than"} {
+		for number, want := range map[int]string{format - 1: "is older than", format + 1: "is newer than"} {
 			dir := fixture(t)
-			if err := os.WriteFile(filepath.Join(dir, "VERSION"), []byte(version{Format: number, Domain: "x", ID: "1"}.text()), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "VERSION"), fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN x\nid 1\n", number), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := Open(dir, Options{UIDDomain: "x"}); err == nil || !strings.Contains(err.Error(), want) {

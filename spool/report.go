@@ -36,7 +36,7 @@ func (s *Spool) readReport() ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && s.version.Format >= format && !sealed(b) {
+	if err == nil && !sealed(b) {
 		err = &DamageError{s.path("cycle.json"), 1, "it does not read as it was written"}
 	}
 	return b, err

@@ -180,7 +180,7 @@ func (r *restoring) ad() error {
 
 func (r *restoring) heading(w *words) error {
 	notation := w.number("DumpFormat", 1, math.MaxInt)
-	r.version = version{Format: format, Domain: w.text("UIDDomain"), ID: w.text("SpoolId")}
+	r.version = version{Domain: w.text("UIDDomain"), ID: w.text("SpoolId")}
 	r.seq = uint64(w.number("Seq", 0, math.MaxInt64))
 	r.next = int(w.number("NextCluster", 1, math.MaxInt32))
 	if w.err == nil && notation > dumpFormat {

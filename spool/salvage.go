@@ -133,9 +133,6 @@ func (v *salvage) identify() (err error) {
 		if v.version, err = newVersion(domain); err != nil {
 			return err
 		}
-		if !v.hasIndexes() {
-			v.version.Format = format - 1
-		}
 		v.losing(file, 0, "%s: the new spool has another id, and the UID_DOMAIN %s of the configuration", why, domain)
 	}
 	v.s.version = v.version
@@ -143,15 +140,6 @@ func (v *salvage) identify() (err error) {
 		return errOtherDomain(v.s.dir, v.version.Domain, domain)
 	}
 	return nil
-}
-
-// hasIndexes reports whether there is a trace of the present format.
-func (v *salvage) hasIndexes() bool {
-	entries, _ := os.ReadDir(v.s.dir)
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		_, ok := numbered(e.Name(), "index.")
-		return ok || e.Name() == "jobs"
-	})
 }
 
 // numbers returns the numbers of the files of that prefix, ascending.
@@ -184,10 +172,6 @@ func (v *salvage) basis() {
 	s := v.s
 	current, err := v.current()
 	damaged := v.failed(s.path("CURRENT"), err, "the newest index is taken instead")
-	if v.version.Format < format {
-		v.g, v.indexed, v.started = noGeneration(1), true, true
-		return
-	}
 	if !damaged {
 		v.next, v.seq = current.Next, 0
 		g, err := s.readGeneration(current.Generation)

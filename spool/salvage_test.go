@@ -505,13 +505,3 @@ func TestSalvageUnknown(t *testing.T) {
 		t.Error("Salvage made a directory and saved nothing")
 	}
 }
-
-// TestSalvageOlder holds that a spool of the format before is salvaged too.
-func TestSalvageOlder(t *testing.T) {
-	t.Parallel()
-	plain, dir := older(t)
-	_, told, holds, s := salvaged(t, dir)
-	if want := holdings(t, plain); s.Lost != 0 || !slices.Equal(holds, want) {
-		t.Errorf("saved\n%s\nwant\n%s\n%s", strings.Join(holds, "\n"), strings.Join(want, "\n"), told)
-	}
-}

@@ -133,7 +133,6 @@ func (v *salvage) there(name string, known stretch, recorded bool) (size int64, 
 		return 0, false
 	}
 	switch {
-	case v.version.Format < format: // there were no checksums
 	case !recorded:
 		v.losing(path, 0, "nothing is left that says what of it counts: it is taken as far as it can be read")
 	case size < known.end:
@@ -204,7 +203,7 @@ type monthSalvage struct {
 func (m *monthSalvage) line(n int, line []byte) error {
 	switch {
 	case len(line) == 0:
-		return m.end(m.version.Format < format)
+		return m.end(false)
 	case line[0] == footerHead[0]:
 		return m.footer(line)
 	case len(m.text) == 0:

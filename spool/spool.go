@@ -30,8 +30,6 @@ type Options struct {
 	LockWait time.Duration
 	// AllowNetwork opens a spool on a network file system all the same.
 	AllowNetwork bool
-	// Older opens a spool of an older format too, for looking only.
-	Older bool
 	// Now is the policy time that transactions are recorded under; zero takes
 	// the machine's.
 	Now time.Time
@@ -139,7 +137,7 @@ func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, err
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Warn, o.Older = nil, true
+	o.Warn = nil
 	return &Spool{dir: dir, options: o, files: disk{}}, entries, nil
 }
 
@@ -373,7 +371,7 @@ func (s *Spool) Stat() (st Stat, err error) {
 	}
 	g := s.state.base.generation
 	st = Stat{
-		Format: s.version.Format, Domain: s.domain, ID: s.version.ID, Generation: s.at.generation,
+		Format: format, Domain: s.domain, ID: s.version.ID, Generation: s.at.generation,
 		Seq: s.at.seq, Next: s.at.next, Journal: s.at.off, Transactions: int(s.at.seq - g.base.Seq),
 		Segments: len(g.jobs) + len(g.slots), History: map[string]int64{}, Log: map[string]int64{},
 	}

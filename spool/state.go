@@ -108,7 +108,7 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	case 'M':
 		err = s.noteMark(c, line)
 	case 'H':
-		err = s.noteMonth(string(rest))
+		err = parseStretch(s.history, string(rest))
 	case 'h':
 		err = s.archived(string(rest))
 	default:

@@ -231,32 +231,50 @@ var errNested = errors.New("the spool is in use by the caller: a View or an Upda
 // writes nothing. The Tx is fn's until it returns; inside fn the Spool itself
 // is not to be used.
 func (s *Spool) Update(fn func(*Tx) error) error {
-	return s.update(fn, func() {})
+	return s.update(fn, nil)
 }
 
-// update does as Update, and when all is committed calls then under the same lock.
+// update does as Update. Where there is something to do when all is committed, it calls then
+// under the same lock.
 func (s *Spool) update(fn func(*Tx) error, then func()) error {
+	return s.transact(func(tx *Tx, w *writing) (*unsynced, error) {
+		s.mayUse = false
+		if err := tx.run(fn); err != nil {
+			return nil, err
+		}
+		if then == nil && len(tx.months)+len(tx.digests) == 0 && !s.mayUse {
+			return w.append(tx)
+		}
+		err := s.commit(tx, w)
+		if err == nil && then != nil {
+			then()
+		}
+		return nil, err
+	})
+}
+
+// transact has a transaction done under the writers' lock, and waits for the disk when that is
+// free again.
+func (s *Spool) transact(do func(*Tx, *writing) (*unsynced, error)) error {
 	if s.inUse {
 		return errNested
 	}
 	s.inUse = true
 	defer func() { s.inUse = false }()
-	return s.unchanged(s.writing(func(w *writing) (err error) {
+	var late *unsynced
+	err := s.writing(func(w *writing) (err error) {
 		tx := s.begin(w)
-		tx.settled = w.journal.Sync
-		s.mayUse = false
-		err = tx.run(fn)
-		if err == nil {
-			err = s.commit(tx, w)
-		}
+		late, err = do(tx, w)
 		tx.end(err == nil || errors.Is(err, errUncertain))
-		if err != nil {
-			s.forget() // the state may have seen changes that are void now
-			return err
-		}
-		then()
-		return nil
-	}))
+		return err
+	})
+	if late != nil {
+		err = late.sync()
+	}
+	if err != nil {
+		s.forget() // the state may have seen changes that are void now
+	}
+	return s.unchanged(err)
 }
 
 // unchanged adds to an error of the system, such as a full disk, that nothing was
@@ -281,17 +299,16 @@ func (s *Spool) unchanged(err error) error {
 // writing is what holds while the writers' lock is held.
 type writing struct {
 	lock, journal file
-	end           ack // of the journal, which ends with a whole transaction
-	current       ack // what CURRENT says
+	end           ack  // of the journal, which ends with a whole transaction
+	durable       ack  // how much of that is known to be durable
+	current       ack  // what CURRENT says
+	keep          bool // the journal's file outlives the lock
 }
 
 // writing runs fn under the writers' lock, with the journal mended. A file system that never
 // writes in place needs room for the lock file, too, which may be the reserve's; the caller says
 // whether fn may have that.
 func (s *Spool) writing(fn func(w *writing) error) error {
-	if s.version.Format < format {
-		return fmt.Errorf("spool %s: format %d can only be looked at", s.dir, s.version.Format)
-	}
 	s.mayUse = true
 	return s.locked("lock", s.options.LockWait, func(lock file) error {
 		defer s.keepReserve()
@@ -306,8 +323,12 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 		if err != nil {
 			return missing(s.journal(current.Generation), err)
 		}
-		defer journal.Close()
 		w := &writing{lock: lock, journal: journal, current: current}
+		defer func() {
+			if !w.keep {
+				journal.Close()
+			}
+		}()
 		if w.end, err = s.mend(w); err != nil {
 			return err
 		}
@@ -322,7 +343,7 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 // state when something asks for it.
 func (s *Spool) begin(w *writing) *Tx {
 	tx := &Tx{View: View{spool: s, writes: true, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
-	tx.first = tx.next
+	tx.first, tx.settled = tx.next, w.journal.Sync
 	tx.ownerOf = func(name string) (Owner, error) { return s.ownerThen(w, name) }
 	tx.load = func() *state {
 		must(s.refreshTo(w.end))
@@ -384,6 +405,7 @@ func (s *Spool) mend(w *writing) (ack, error) {
 	} else if !ok {
 		return ack{}, s.explain(w.current, fmt.Errorf("it does not end with transaction %d as was acknowledged", end.Seq))
 	}
+	w.durable = end
 	if size == end.End {
 		return end, nil
 	}
@@ -401,8 +423,12 @@ func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 	if err := s.refresh(); err != nil {
 		return ack{}, err
 	}
-	// Nor is it known how much of it is durable, so all of it is taken up.
+	// Nor is it known how much of it is durable, so all of it is.
 	end, err := s.adopt(w, w.current)
+	if err == nil {
+		err = w.journal.Sync()
+	}
+	w.durable = end
 	if err == nil && state != ackGood {
 		// Durably, before there can be a torn transaction too.
 		s.acknowledge(w.lock, end)
@@ -444,8 +470,9 @@ func (s *Spool) explain(current ack, why error) error {
 	return s.damage(p, "%v", why)
 }
 
-// adopt takes the whole transactions behind end, whose writer died before it
-// could acknowledge them, and cuts off what does not check behind those.
+// adopt takes the whole transactions behind end, which are not acknowledged: their writers wait for
+// the disk, or died. They are written once more, because a sync that failed may have let go of them:
+// the next one would succeed and leave them out. What does not check behind them is cut off.
 func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 	b, err := tail(w.journal, end.End)
 	if err != nil {
@@ -455,7 +482,7 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 	for len(b) > 0 {
 		f, err := parseFrame(b, end.Seq+1)
 		if err != nil {
-			if anyFrameIn(b, end.Seq) {
+			if wasSynced(b, end.Seq) {
 				return ack{}, s.explain(w.current, err)
 			}
 			break
@@ -463,52 +490,149 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 		end = ack{end.Generation, end.End + int64(f.Size), f.Seq, f.Next, f.CRC}
 		b = b[f.Size:]
 	}
-	if len(b) > 0 {
-		if err := w.journal.Truncate(end.End); err != nil {
-			return ack{}, err
-		}
-		s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(end.Generation), len(b))
-	}
-	// Somebody may have read them; make sure that they stay. They are written
-	// once more, because a sync that failed may have let go of them: the next
-	// one would succeed and leave them out.
 	if _, err := w.journal.WriteAt(whole[:end.End-from], from); err != nil {
 		return ack{}, fmt.Errorf("journal: %w", err)
 	}
+	if len(b) == 0 {
+		return end, nil
+	}
+	if err := w.journal.Truncate(end.End); err != nil {
+		return ack{}, err
+	}
+	s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(end.Generation), len(b))
+	// Durably: another transaction of that number, which gets its place, shall not have what stood
+	// behind it once.
 	return end, w.journal.Sync()
 }
 
-// commit writes the transaction.
+// commit makes the transaction durable, with all that stands in the journal before it.
 func (s *Spool) commit(tx *Tx, w *writing) error {
-	if len(tx.body) == 0 {
-		s.acknowledge(w.lock, w.end)
-		return nil
-	}
-	h := s.header(tx)
-	if y := h.Policy.UTC().Year(); y < 0 || y > 9999 {
-		return fmt.Errorf("the time %v lies outside the years 0 to 9999", h.Policy)
-	}
 	if err := s.keepHistory(tx); err != nil {
 		return err
 	}
 	if err := s.keepDigests(tx); err != nil {
 		return err
 	}
+	late, err := w.append(tx)
+	if late == nil {
+		return err
+	}
+	w.keep = false
+	if err := w.journal.Sync(); err != nil {
+		return fmt.Errorf("journal: %w", cutBack(w.journal, late.before.End, err))
+	}
+	s.acknowledge(w.lock, late.end)
+	return nil
+}
+
+// append writes the transaction to the journal, and returns what to wait for, if anything.
+func (w *writing) append(tx *Tx) (*unsynced, error) {
+	s := tx.spool
+	late := &unsynced{spool: s, journal: w.journal, durable: w.durable, before: w.end, end: w.end}
+	if len(tx.body) == 0 {
+		if w.end == w.durable {
+			return nil, nil
+		}
+		w.keep = true
+		return late, nil
+	}
+	h := s.header(tx)
+	if y := h.Policy.UTC().Year(); y < 0 || y > 9999 {
+		return nil, fmt.Errorf("the time %v lies outside the years 0 to 9999", h.Policy)
+	}
 	body := tx.body
 	if tx.loaded != nil {
 		body = slices.Clone(body) // the state may hold lines of it
 	}
-	text, crc := framed(h, body, tx.next)
-	if err := write(w.journal, text, w.end.End); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	text, crc := framed(h, body, w.durable.Seq, tx.next)
+	if _, err := w.journal.WriteAt(text, w.end.End); err != nil {
+		return nil, fmt.Errorf("journal: %w", cutBack(w.journal, w.end.End, err))
 	}
 	end := ack{w.end.Generation, w.end.End + int64(len(text)), tx.seq, tx.next, crc}
 	if tx.loaded != nil {
 		lines := s.at.lines + bytes.Count(text, newline)
 		s.at = position{end.Generation, end.End, lines, end.Seq, end.Next, end.CRC}
 	}
-	s.acknowledge(w.lock, end)
+	late.end, w.keep = end, true
+	return late, nil
+}
+
+// unsynced is a transaction that stands in the journal and may not be on the disk yet.
+type unsynced struct {
+	spool   *Spool
+	journal file
+	durable ack // how much was known to be durable before
+	before  ack // where it begins
+	end     ack
+}
+
+// sync makes a transaction durable, without a lock: other writers add theirs meanwhile, and a sync
+// is good for all that stands in the journal when it begins.
+func (u *unsynced) sync() error {
+	defer u.journal.Close()
+	s := u.spool
+	lock, err := s.files.Open(s.path("lock"), readWrite, 0)
+	if err == nil {
+		defer lock.Close()
+		if u.acknowledged(lock) {
+			return nil
+		}
+	}
+	if err := u.journal.Sync(); err != nil {
+		return u.resync(err)
+	}
+	if err == nil && !u.acknowledged(lock) {
+		s.acknowledge(lock, u.end)
+	}
 	return nil
+}
+
+// acknowledged reports whether the lock file says that the journal is durable up to the
+// transaction's end, or that it was folded since.
+func (u *unsynced) acknowledged(lock file) bool {
+	b := make([]byte, lineSize)
+	if _, err := lock.ReadAt(b, lineSize); err != nil {
+		return false
+	}
+	known, ok := parseAck("acknowledged", string(b))
+	return ok && (known.Generation > u.end.Generation || known.Generation == u.end.Generation && known.Seq >= u.end.Seq)
+}
+
+// resync is for a transaction whose sync failed for the reason why, and may have let go of it. It
+// is cut off if it is the last; else it is written once more, with those behind it.
+func (u *unsynced) resync(why error) error {
+	s, done := u.spool, false
+	err := s.locked("lock", s.options.LockWait, func(lock file) error {
+		current, err := s.current()
+		if err != nil {
+			return err
+		}
+		size, err := u.journal.Size()
+		switch {
+		case err != nil:
+			return err
+		case current.Generation != u.end.Generation: // the journal was folded, durably
+			done = true
+			return nil
+		case size == u.end.End && u.before != u.end:
+			done = true
+			return fmt.Errorf("journal: %w", cutBack(u.journal, u.before.End, why))
+		}
+		b := make([]byte, size-u.durable.End)
+		_, err = u.journal.ReadAt(b, u.durable.End)
+		if err == nil {
+			_, err = u.journal.WriteAt(b, u.durable.End)
+		}
+		if err == nil {
+			err = u.journal.Sync()
+		}
+		done = err == nil
+		return err
+	})
+	if done {
+		return err
+	}
+	return fmt.Errorf("journal: %w; it could not be cut back, so %w: %v", why, errUncertain, err)
 }
 
 // keepHistory makes the ads of the jobs that leave durable.
@@ -543,24 +667,29 @@ func (tx *Tx) end(keep bool) {
 // could not be taken back, or not durably.
 var errUncertain = errors.New("the change may yet turn out to be there")
 
-// write appends text at offset and syncs; a failure cuts the file back, and is
-// errUncertain too when that fails as well.
+// write appends text at offset and syncs; a failure cuts the file back.
 func write(f file, text []byte, offset int64) error {
 	_, err := f.WriteAt(text, offset)
 	if err == nil {
 		err = f.Sync()
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		return cutBack(f, offset, err)
 	}
+	return nil
+}
+
+// cutBack cuts a file back to where it ended before something was appended that failed for the
+// reason why, which it returns; it is errUncertain too when that fails as well.
+func cutBack(f file, offset int64, why error) error {
 	cut := f.Truncate(offset)
 	if cut == nil {
 		cut = f.Sync() // so that a power cut does not bring back what was refused
 	}
 	if cut != nil {
-		return fmt.Errorf("%w; it could not be cut back, so %w: %v", err, errUncertain, cut)
+		return fmt.Errorf("%w; it could not be cut back, so %w: %v", why, errUncertain, cut)
 	}
-	return err
+	return why
 }
 
 // acknowledge notes the journal's end in the lock file. The transaction is

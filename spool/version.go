@@ -15,19 +15,11 @@ import (
 	"fairspool/lib/history"
 )
 
-// format is the number of the format that this package reads and writes. The
-// one before, a journal that was never folded, can still be looked at, so that
-// it can be dumped.
-const format = 2
-
-// factoryFormat is the format of a spool that has, or had, a factory: a program
-// that knows only the one before would fold the factories away. A spool is made
-// in that one and raised when it gets its first factory.
-const factoryFormat = 3
+// format is the number of the format that this package reads and writes.
+const format = 4
 
 // version is the content of VERSION.
 type version struct {
-	Format     int
 	Domain, ID string
 	// Renaming is the domain that transaction Since makes of Domain, empty for none.
 	Renaming string
@@ -35,12 +27,9 @@ type version struct {
 }
 
 func (v version) text() string {
-	b := fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN %s\nid %s\n", v.Format, v.Domain, v.ID)
+	b := fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN %s\nid %s\n", format, v.Domain, v.ID)
 	if v.Renaming != "" {
 		b = fmt.Appendf(b, "renaming %s %d\n", v.Renaming, v.Since)
-	}
-	if v.Format < format {
-		return string(b) // before it had a checksum
 	}
 	return string(appendEnd(b))
 }
@@ -56,21 +45,22 @@ func (s *Spool) readVersion() (version, error) {
 		values[key] = value
 	}
 	v := version{Domain: values["UID_DOMAIN"], ID: values["id"]}
-	if v.Format, err = strconv.Atoi(values["format"]); err != nil || values["fairspool"] != "spool" || v.Domain == "" {
+	number, err := strconv.Atoi(values["format"])
+	if err != nil || values["fairspool"] != "spool" || v.Domain == "" {
 		return version{}, &DamageError{s.path("VERSION"), 1, "it is not the VERSION of a spool"}
 	}
 	if to, since, ok := strings.Cut(values["renaming"], " "); ok {
 		v.Renaming = to
 		v.Since, _ = strconv.ParseUint(since, 10, 64) // a number that is none does not read back
 	}
-	if v.Format > factoryFormat {
-		return version{}, fmt.Errorf("VERSION: format %d is newer than %d, which is what this program knows: use a newer fairspool", v.Format, factoryFormat)
+	switch {
+	case number > format:
+		return version{}, fmt.Errorf("VERSION: format %d is newer than %d, which is what this program knows: use a newer fairspool", number, format)
+	case number < format:
+		return version{}, fmt.Errorf("VERSION: format %d is older than %d: dump it by the fairspool that wrote it, and then: spool restore -spool NEWDIR", number, format)
 	}
 	if v.text() != string(b) {
 		return version{}, &DamageError{s.path("VERSION"), 1, "it does not read as it was written"}
-	}
-	if v.Format < format && !s.options.Older {
-		return version{}, fmt.Errorf("VERSION: format %d is older than %d: carry it over: spool dump | spool restore -spool NEWDIR", v.Format, format)
 	}
 	return v, nil
 }
@@ -168,20 +158,6 @@ func (s *Spool) refolder() error {
 	return s.files.SyncDir(s.dir)
 }
 
-// raise makes the spool one that may have factories.
-func (s *Spool) raise() error {
-	if s.version.Format >= factoryFormat {
-		return nil
-	}
-	before, v := s.version, s.version
-	v.Format = factoryFormat
-	err := s.putVersion(v)
-	if err != nil {
-		s.version = before
-	}
-	return err
-}
-
 func newVersion(domain string) (version, error) {
 	if domain == "" {
 		host, err := os.Hostname()
@@ -197,7 +173,7 @@ func newVersion(domain string) (version, error) {
 	if _, err := rand.Read(id); err != nil {
 		return version{}, err
 	}
-	return version{Format: format, Domain: domain, ID: hex.EncodeToString(id)}, nil
+	return version{Domain: domain, ID: hex.EncodeToString(id)}, nil
 }
 
 // errUnfinished says that a directory has what a Restore or Salvage left that
@@ -291,15 +267,6 @@ func RunByRoot(dir string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// noteMonth reads what the journal says of a month's history. Before format 2
-// that was no checksum, and none is looked at then.
-func (s *state) noteMonth(text string) error {
-	if s.spool.version.Format < format && strings.Count(text, " ") == 1 {
-		text += " 00000000"
-	}
-	return parseStretch(s.history, text)
-}
-
 // The domain stands in VERSION, beside the journal, and everything that has a submitter's
 // name in the journal's tables. RenameDomain changes both so that a crash at any point
 // leaves one or the other:
@@ -319,31 +286,22 @@ func (s *Spool) RenameDomain(to string, fn func(*Tx) error) error {
 	if err := checkDomain(to); err != nil {
 		return err
 	}
-	if s.inUse {
-		return errNested
-	}
-	s.inUse = true
-	defer func() { s.inUse = false }()
-	return s.unchanged(s.writing(func(w *writing) (err error) {
-		tx := s.begin(w)
-		tx.settled = w.journal.Sync
-		var names []byte
-		if err = tx.run(fn); err == nil {
-			names, err = s.renamedNames(s.version.Domain, to)
+	return s.transact(func(tx *Tx, w *writing) (*unsynced, error) {
+		if err := tx.run(fn); err != nil {
+			return nil, err
 		}
+		names, err := s.renamedNames(s.version.Domain, to)
 		if err == nil {
 			err = s.commitDomain(tx, w, to)
 		}
-		tx.end(err == nil || errors.Is(err, errUncertain))
 		if err != nil {
-			s.forget()
-			return err
+			return nil, err
 		}
 		if err := s.finishDomain(names); err != nil {
 			s.warn("%s: the domain is renamed, and the next command that changes the spool finishes that: %v", s.path("VERSION"), err)
 		}
-		return nil
-	}))
+		return nil, nil
+	})
 }
 
 // commitDomain announces the renaming and commits it.
@@ -411,6 +369,9 @@ func (s *Spool) settleDomain(w *writing) error {
 	case s.version.Renaming == "":
 		s.domain = s.version.Domain
 	case w.end.Seq >= s.version.Since:
+		if err := w.journal.Sync(); err != nil {
+			return err
+		}
 		names, err := s.renamedNames(s.version.Domain, s.version.Renaming)
 		if err == nil {
 			err = s.finishDomain(names)

@@ -48,7 +48,7 @@ func check(c *cmdline.Call, args []string) error {
 
 // beyond warns if the last event of the accounts is still to come.
 func beyond(c *cmdline.Call) error {
-	s, err := c.ExistingSpool(true)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func show(t *testing.T, found report, sound bool, args ...string) (out string) {
 func healthy() report {
 	r := report{dir: "/s"}
 	add := func(name, what string) { r.add(spool.Finding{File: "/s/" + name, What: what}) }
-	add("VERSION", "format 2, UID_DOMAIN x")
+	add("VERSION", "format 4, UID_DOMAIN x")
 	add("index.7", "1000 segments, 1 table")
 	for n := range 1000 {
 		add(fmt.Sprintf("jobs/%d-%d.7", n, n), "100 clusters")
@@ -46,7 +46,7 @@ func healthy() report {
 func TestCheckSound(t *testing.T) {
 	cmdtest.Spool(t, nil)
 	out := show(t, healthy(), true)
-	const want = "1 2 1 1000 1 1001 100001 1 1 1 1 1 2 1.0 MB 1 5 1"
+	const want = "1 4 1 1000 1 1001 100001 1 1 1 1 1 2 1.0 MB 1 5 1"
 	if got := strings.Join(numbers.FindAllString(out, -1), " "); got != want {
 		t.Errorf("check of a sound spool has %s, want %s, in\n%s", got, want, out)
 	}
@@ -148,7 +148,7 @@ func TestCounts(t *testing.T) {
 		{"1 transaction, and 3 bytes of one that was never completed", "1 transaction, and 3 bytes of one that was never completed", nil, "1 transaction, and 3 bytes of one that was never completed"},
 		{"2 segments, 1 table", "segment,table", []int{2, 1}, "4 segments, 2 tables"},
 		{"700 bytes", "byte", []int{700}, "1.4 KB"},
-		{"format 2, UID_DOMAIN x", "format 2, UID_DOMAIN x", nil, "format 2, UID_DOMAIN x"},
+		{"format 4, UID_DOMAIN x", "format 4, UID_DOMAIN x", nil, "format 4, UID_DOMAIN x"},
 		{"generation 3", "generation 3", nil, "generation 3"},
 		{"", "", nil, ""},
 	} {

@@ -24,7 +24,7 @@ func showLog(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.ExistingSpool(true)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ check reads every byte that the spool has on record, also while others work with
 
 salvage writes what is whole in a damaged spool into a new one in NEWDIR. The old one is not touched.
 
-dump writes all that the spool holds as plain ads, to FILE or to standard output. restore makes an equal spool of that in the directory of -spool, which has to be new or empty. dump also reads a spool of an older format: the two together carry it over.
+dump writes all that the spool holds as plain ads, to FILE or to standard output. restore makes an equal spool of that in the directory of -spool, which has to be new or empty. The two together carry a spool over to the format of a new version: dump by the old one, restore by the new.
 
 stat says what the spool holds, and how large its parts are.
 
@@ -65,7 +65,6 @@ log tells who did what, one transaction a line, the oldest first.`,
 			{Does: "save what is whole", Line: "spool salvage /var/spool/fairspool.new"},
 			{Does: "a backup while the pool works", Line: "spool dump /backup/pool.dump"},
 			{Does: "the backup as a spool again", Line: "spool restore -spool /var/spool/fairspool.new /backup/pool.dump"},
-			{Does: "carry a spool over to the format of this version", Line: "spool dump | spool restore -spool /var/spool/fairspool.new"},
 			{Does: "how large the journal is", Line: "spool stat"},
 			{Does: "fold the journal before a backup", Line: "spool compact -q"},
 			{Does: "make room: move the month of October to another disk", Line: "spool archive 2026-10 /backup/pool"},
@@ -128,7 +127,7 @@ func renameDomain(c *cmdline.Call, args []string) error {
 	}
 	configured := c.Config.UIDDomain
 	c.Config.UIDDomain = ""
-	s, err := c.ExistingSpool(false)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}
@@ -185,7 +184,7 @@ func dump(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.ExistingSpool(true)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}
@@ -327,7 +326,7 @@ func archive(c *cmdline.Call, args []string) error {
 			return err
 		}
 	}
-	s, err := c.ExistingSpool(false)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}
@@ -389,7 +388,7 @@ func compact(c *cmdline.Call, args []string) error {
 	if _, err := c.One("json", "q"); err != nil {
 		return err
 	}
-	s, err := c.ExistingSpool(false)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}
@@ -444,7 +443,7 @@ func stat(c *cmdline.Call, args []string) error {
 	if err := noMore("stat", args); err != nil {
 		return err
 	}
-	s, err := c.ExistingSpool(true)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func (f *follower) pass() {
 	call := f.call.Again().Anew()
 	go func() {
 		d := done{report: newReport(), pass: true}
-		sp, err := call.ExistingSpool(false) // one that is gone is not to be made again
+		sp, err := call.ExistingSpool() // one that is gone is not to be made again
 		if err == nil {
 			_, err = d.around(call, sp)
 			sp.Close()

@@ -59,7 +59,7 @@ func supervise(c *cmdline.Call, name string) error {
 	if err != nil {
 		return cmdline.Usagef("-supervise: %v", err)
 	}
-	sp, err := c.ExistingSpool(false)
+	sp, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}

@@ -231,7 +231,7 @@ func TestParseSince(t *testing.T) {
 func TestExistingSpool(t *testing.T) {
 	dir := filepath.Join(alone(t), "spool")
 	look := func(c *Call) error {
-		s, err := c.ExistingSpool(false)
+		s, err := c.ExistingSpool()
 		if err == nil && s.Dir() != dir {
 			t.Errorf("the spool found is %s, want %s", s.Dir(), dir)
 		}

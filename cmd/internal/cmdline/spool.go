@@ -218,9 +218,8 @@ func (c *Call) doorUser() string {
 	return ""
 }
 
-// ExistingSpool does as Spool, but fails where no spool is instead of making
-// one. With older it opens one of an older format too, for looking only.
-func (c *Call) ExistingSpool(older bool) (*spool.Spool, error) {
+// ExistingSpool does as Spool, but fails where no spool is instead of making one.
+func (c *Call) ExistingSpool() (*spool.Spool, error) {
 	dir, err := c.ExistingDir()
 	if err != nil {
 		return nil, err
@@ -232,9 +231,7 @@ func (c *Call) ExistingSpool(older bool) (*spool.Spool, error) {
 		}
 		return nil, fmt.Errorf("spool %s: %w", dir, Cause(err))
 	}
-	o := c.SpoolOptions()
-	o.Older = older
-	return c.open(dir, o)
+	return c.open(dir, c.SpoolOptions())
 }
 
 // ExistingDir returns the directory of the spool, absolute, and fails where

@@ -303,7 +303,7 @@ func supervised(c pool.Claim) bool {
 // Of looks at the spool that a command line names, and does not make one. Damage is a finding; the
 // error says that nothing can be told.
 func Of(c *cmdline.Call) ([]Finding, error) {
-	s, err := c.ExistingSpool(false)
+	s, err := c.ExistingSpool()
 	var found []Finding
 	if err == nil {
 		found, err = In(c, s)

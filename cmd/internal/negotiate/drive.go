@@ -74,7 +74,7 @@ func driven(c *cmdline.Call, d *onchange.Driver, log *trouble.Log) error {
 	}
 	d.Rest(c.Config.CycleMinInterval)
 	reached(stepRested)
-	sp, err := c.ExistingSpool(false) // one that was removed is not to be made again
+	sp, err := c.ExistingSpool() // one that was removed is not to be made again
 	if err != nil {
 		return err
 	}

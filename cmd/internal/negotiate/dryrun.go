@@ -44,7 +44,7 @@ func look(c *cmdline.Call) error {
 	if c.OwnJobsOnly() && (job == nil || len(changes) > 0) {
 		return errors.New("shows what becomes of all users' jobs, and QUEUE_VISIBLE = \"own\": see your own with negotiate -explain JOB or qstat -start, or ask an administrator")
 	}
-	s, err := c.ExistingSpool(true)
+	s, err := c.ExistingSpool()
 	if err != nil {
 		return err
 	}
