@@ -17,12 +17,10 @@ import (
 	"fairspool/spool/internal/postpone"
 )
 
-// ErrLocked says that somebody else held a lock of the spool for longer than
-// the caller was willing to wait.
+// ErrLocked says that another process held a lock of the spool for longer than the caller waits.
 var ErrLocked = errors.New("the spool is locked")
 
-// lockPoll is how often a waiting writer tries again. flock(2) itself cannot
-// wait for a bounded time.
+// lockPoll is how often a writer tries again that waits. flock(2) cannot wait for a bounded time.
 const lockPoll = 3 * time.Millisecond
 
 // lineSize is the length of each of the two lines in the lock file. They are
@@ -150,7 +148,9 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release func(), err error) {
 	path, signals := filepath.Join(s.dir, name), s.options.postponed(name)
 	var waits *os.File
-	for end := time.Now().Add(wait); ; time.Sleep(min(lockPoll, max(0, time.Until(end)))) {
+	pause := lockPoll / 16 // twice as long each time: the lock is most often held for less
+	for end := time.Now().Add(wait); ; time.Sleep(min(pause, max(0, time.Until(end)))) {
+		pause = min(2*pause, lockPoll)
 		late := time.Until(end) <= 0 // a process that was stopped tries once more
 		release = postpone.Signals(signals)
 		if l, err = acquire(s.files, path, 0); err == nil {
