@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
 
@@ -177,16 +178,19 @@ func (l *claimLock) gone() bool {
 	return err == nil
 }
 
-// sign leaves a sign of life: the file's time of change.
-func (l *claimLock) sign() error {
+// sign leaves a sign of life: the file's time of change, which is the pool's time, and the
+// machine's where the policy time is the user's own.
+func (l *claimLock) sign(at accountant.Reading) error {
 	if ours, err := leadsTo(l.path, l.file); !ours || err != nil {
 		return err
 	}
-	return os.Chtimes(l.path, time.Time{}, time.Now())
+	if !at.Clock.Known() {
+		at.Now = time.Now()
+	}
+	return os.Chtimes(l.path, time.Time{}, at.Now)
 }
 
-// signed returns the time of the last sign of life, by the clock as it was then;
-// zero when that cannot be told.
+// signed returns the time of the last sign of life; zero when that cannot be told.
 func (l *claimLock) signed() time.Time {
 	info, err := l.file.Stat()
 	if err != nil {

@@ -56,7 +56,7 @@ func left(err error) error {
 // cancelDrain lets jobs come to this machine again.
 func cancelDrain(c *cmdline.Call, sp *spool.Spool, host string) error {
 	was := false
-	err := operation.Account(sp, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	err := operation.Account(sp, c.Reading(), func(tx *spool.Tx) error {
 		was = operation.Reopen(tx, host)
 		return nil
 	})
@@ -139,6 +139,7 @@ type emptied struct {
 // told to end. What is on its way to be started finds its match given up.
 func (f *follower) drain(stopped bool) error {
 	c := f.call.Again()
+	c.Pace(f.spool)
 	who, err := c.Caller()
 	if err != nil {
 		return err
@@ -149,8 +150,7 @@ func (f *follower) drain(stopped bool) error {
 	}
 	d := operation.Drained{Machine: f.host, By: who.Name, At: c.Now, Haste: haste, Reason: c.Value("reason"), Stopped: stopped}
 	var l operation.Leavers
-	f.spool.At(c.Now)
-	err = operation.Account(f.spool, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	err = operation.Account(f.spool, c.Reading(), func(tx *spool.Tx) error {
 		d = over(tx, d, c)
 		l = operation.Drain(tx, d, c.Now, c.Config.Params)
 		return nil

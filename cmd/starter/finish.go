@@ -29,14 +29,14 @@ type end struct {
 }
 
 // finish commits how an attempt ended, and then writes what became of the job to
-// the job's event log. Next, if not nil, takes the slot in the same transaction. Events that
-// cannot be written are no reason to doubt the first: complain is told of that, and of a clock
-// that was set. Claim is the file of the claim, on which this process has the record lock.
+// the job's event log. Next, if not nil, takes the slot in the same transaction. Complain reports
+// events that cannot be written, which leave the end as it is. Claim is the file of the claim, on
+// which this process has the record lock.
 func finish(sp *spool.Spool, a attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
 	var told epilogue
 	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }
-	err := operation.Account(sp, e.now, warn, func(tx *spool.Tx) error {
+	err := operation.Account(sp, e.now, func(tx *spool.Tx) error {
 		told = epilogueOf(tx, a.Job, e)
 		next.look(tx, a)
 		if err := operation.Finish(tx, a.Job, a.Number, e.at, e.how, p); err != nil {
@@ -45,7 +45,7 @@ func finish(sp *spool.Spool, a attempt, claim *os.File, e end, p accountant.Para
 		if ad, ok := tx.Job(a.Job); ok {
 			told.stays(ad)
 		}
-		if err := next.enter(tx, e.now.Clock); err != nil {
+		if err := next.enter(tx); err != nil {
 			return err
 		}
 		if err := joblog.Keep(claim, told.log, told.events(a.Job)...); err != nil {

@@ -422,7 +422,7 @@ func reopenStopped(c *cmdline.Call, sp *spool.Spool, host string) error {
 	if err := sp.View(func(v *spool.View) error { is = stopped(v); return nil }); err != nil || !is {
 		return err
 	}
-	return operation.Account(sp, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	return operation.Account(sp, c.Reading(), func(tx *spool.Tx) error {
 		if stopped(&tx.View) {
 			operation.Reopen(tx, host)
 		}

@@ -121,7 +121,7 @@ func arrive(c *cmdline.Call, sp *spool.Spool) (arrived bool, err error) {
 	if err != nil || !arrived {
 		return false, err
 	}
-	return true, operation.Account(sp, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	return true, operation.Account(sp, c.Reading(), func(tx *spool.Tx) error {
 		tx.Op("slots came free")
 		operation.Arrive(tx, c.Now)
 		return nil
@@ -260,13 +260,10 @@ func ended(now accountant.Reading, signed time.Time) time.Time {
 	return now.Now
 }
 
-// lastEvent returns the last event before the machine was booted: what the spool
-// says was running then ran at least until that. It is zero where that cannot be
-// told.
+// lastEvent returns the time of the last event before the machine was booted: a job that the spool has
+// as running ran at least until then. It is zero where that is not known.
 func lastEvent(sp *spool.Spool, booted time.Time) (last time.Time) {
-	if err := sp.View(func(v *spool.View) error { last = operation.LastEvent(v, booted); return nil }); err != nil {
-		return time.Time{}
-	}
+	sp.View(func(v *spool.View) error { last = pool.LastEvent(v, booted); return nil })
 	return last
 }
 

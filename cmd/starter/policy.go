@@ -162,7 +162,7 @@ func (s *supervisor) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error
 		return err
 	}
 	s.spool.At(now.Now)
-	return operation.Account(s.spool, now, s.tell, func(tx *spool.Tx) error {
+	return operation.Account(s.spool, now, func(tx *spool.Tx) error {
 		claim, ok := tx.Claim(s.Job)
 		ad, there := tx.Job(s.Job)
 		if !ok || !there || claim.Attempt != s.Number || statusOf(ad) != pool.Running {
@@ -219,8 +219,7 @@ func (s *supervisor) awaitTime(at time.Time) (how operation.Ending, done bool) {
 	return how, true
 }
 
-// sleepUntil returns at a policy time, or when the context ends. The clock may be set
-// meanwhile.
+// sleepUntil returns at a policy time, or when the context ends. The machine may sleep meanwhile.
 func (s *supervisor) sleepUntil(ctx context.Context, at time.Time) {
 	for {
 		left := at.Sub(s.now())

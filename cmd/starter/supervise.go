@@ -109,7 +109,7 @@ type task struct {
 // begin commits that the attempt runs. From then on nobody else may start it.
 func (s *supervisor) begin() (t task, err error) {
 	at := s.call.Later()
-	err = operation.Account(s.spool, at, s.tell, func(tx *spool.Tx) (err error) {
+	err = operation.Account(s.spool, at, func(tx *spool.Tx) (err error) {
 		t, err = s.enter(tx, at.Now)
 		return err
 	})
@@ -221,7 +221,7 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 			return nil, t, err
 		}
 		now := s.call.Later()
-		e := end{how, last.By(now.Clock).Now, now} // the clock may be set while it waits
+		e := end{how, last.Now, now}
 		s.spool.At(e.at)
 		after := s.successor(how, wait == firstRetry)
 		err := finish(s.spool, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, after)

@@ -262,13 +262,13 @@ func (n *successor) look(tx *spool.Tx, a attempt) {
 }
 
 // enter makes the next job's attempt run in the slot, when the one before has ended. It is
-// charged from now on, by the clock, and not for the time that the spool was locked. The lock of
+// charged from now on, and not for the time that the spool was locked. The lock of
 // its claim is taken before that is committed. Where nothing comes of it, nothing is changed.
-func (n *successor) enter(tx *spool.Tx, clock accountant.Clock) error {
+func (n *successor) enter(tx *spool.Tx) error {
 	if n == nil || n.ad == nil || n.isToEnd() {
 		return nil
 	}
-	now := n.call.Later().By(clock).Now
+	now := n.call.Later().Now
 	claim, found, err := operation.Successor(&tx.View, n.ended, n.ad, n.spool.Domain(), now, n.params)
 	if err != nil || !found {
 		n.complain(err)

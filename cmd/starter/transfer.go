@@ -75,7 +75,7 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 		case <-late.C:
 			s.answer()
 		case <-at.sign.C:
-			s.lock.sign()
+			s.lock.sign(s.call.Later())
 		case <-at.forget.C:
 			s.spool.Close()
 		case <-at.look.C:
@@ -156,7 +156,7 @@ func (s *supervisor) toEnd(at spoolWatch, do func(context.Context) error) (over 
 		case err := <-result:
 			return over, gone, err
 		case <-at.sign.C:
-			s.lock.sign()
+			s.lock.sign(s.call.Later())
 		case <-at.forget.C:
 			s.spool.Close()
 		case <-at.look.C:

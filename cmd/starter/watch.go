@@ -95,7 +95,7 @@ func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 		case <-w.at.due:
 			w.judge()
 		case <-w.at.sign.C:
-			s.lock.sign() // one that cannot be left is missed only after a reboot
+			s.lock.sign(s.call.Later()) // one that cannot be left is missed only after a reboot
 		case <-w.at.forget.C:
 			s.spool.Close()
 		case <-measure.C:
@@ -258,7 +258,7 @@ func (u *updates) commit(s *supervisor, p operation.Progress, tell telling, even
 	s.spool.At(now.Now)
 	var log joblog.Log
 	size := userlog.ImageSize{}
-	err := operation.Account(s.spool, now, s.tell, func(tx *spool.Tx) error {
+	err := operation.Account(s.spool, now, func(tx *spool.Tx) error {
 		if err := tell(tx, s.Job, s.Number, p, u.reported, now.Now, s.params); err != nil {
 			return err
 		}

@@ -32,9 +32,8 @@
 //
 // A Forecast says when an EUP will be where if nothing changes, Portions what part
 // of a pool EUPs are worth. An Edit is what a person changed by hand; Undo takes
-// away what it contributed, also when slots were used since. A Jump tells past
-// events by a clock that has been set since; how far a Clock is ahead of the time
-// since the boot shows that it was.
+// away what it contributed, also when slots were used since. A Clock is how far a clock is ahead
+// of the time since the boot.
 //
 // The package is pure: it knows numbers, names and the times that it is given, and
 // reads no clock, file or ad.

@@ -271,31 +271,6 @@ func TestReadingBy(t *testing.T) {
 	}
 }
 
-func TestJumpOfDates(t *testing.T) {
-	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	hours := func(h int) time.Time { return at.Add(time.Duration(h) * time.Hour) }
-	for _, c := range []struct {
-		name       string
-		by         int // hours
-		since      time.Time
-		date, want time.Time
-	}{
-		{"long ago, ahead", 5, time.Time{}, hours(-99), hours(-99)},
-		{"long ago, back", -5, time.Time{}, hours(-99), hours(-99)},
-		{"none", -5, hours(-1), time.Time{}, time.Time{}},
-		{"would be in the future", -5, time.Time{}, hours(-1), hours(-6)},
-		{"the last event itself", -5, time.Time{}, at, hours(-5)},
-		{"since a claim, ahead", 5, hours(-2), hours(-1), hours(4)},
-		{"before the claim, ahead", 5, hours(-2), hours(-3), hours(-3)},
-		{"set by hand to what is to come", -5, hours(-2), hours(7), hours(7)},
-	} {
-		got := Record{At: at, Begin: c.date, Last: c.date}.Jump(Jump{time.Duration(c.by) * time.Hour, c.since})
-		if !got.Begin.Equal(c.want) || !got.Last.Equal(c.want) || !got.At.Equal(hours(c.by)) {
-			t.Errorf("%s: %+v, want both dates %v", c.name, got, c.want)
-		}
-	}
-}
-
 // pages is a Book in memory, and the claims that are charged in it.
 type pages struct {
 	records map[string]Record
@@ -336,67 +311,6 @@ func (b *pages) end(i int, back bool, t time.Time, p Params) {
 		c.End(b, c.from, t, p)
 	}
 	b.claims = slices.Delete(b.claims, i, i+1)
-}
-
-func (b *pages) jump(by time.Duration) {
-	j := Jump{By: by}
-	for _, c := range b.claims {
-		if j.Since.IsZero() || c.from.Before(j.Since) {
-			j.Since = c.from
-		}
-	}
-	for name, r := range b.records {
-		b.records[name] = r.Jump(j)
-	}
-	for k, y := range b.tallies {
-		b.tallies[k] = y.Jump(j)
-	}
-	for i := range b.claims {
-		b.claims[i].from = j.Event(b.claims[i].from)
-	}
-}
-
-// TestJumpsChangeNothing holds that accounts by a clock that is set again and
-// again are those by one that never was.
-func TestJumpsChangeNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
-		steady, seen := newPages(), newPages()
-		now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-		off := time.Duration(0)
-		both := func(do func(b *pages, t time.Time)) { do(steady, now); do(seen, now.Add(off)) }
-		for range rapid.IntRange(1, 40).Draw(t, "events") {
-			now = now.Add(time.Duration(rapid.IntRange(0, 1e8).Draw(t, "ms")) * time.Millisecond)
-			what := rapid.IntRange(0, 5).Draw(t, "what")
-			switch {
-			case what < 2:
-				by := time.Duration(rapid.IntRange(-4e11, 4e11).Draw(t, "by")) * time.Millisecond
-				off += by
-				seen.jump(by)
-			case what == 2:
-				name := rapid.SampledFrom([]string{"a@x", "b@x"}).Draw(t, "who")
-				both(func(b *pages, t time.Time) { b.PutSubmitter(b.records[name].named(name).ResetUsage(t, p)) })
-			case what == 3 && len(steady.claims) > 0:
-				i, back := rapid.IntRange(0, len(steady.claims)-1).Draw(t, "which"), rapid.Bool().Draw(t, "back")
-				both(func(b *pages, t time.Time) { b.end(i, back, t, p) })
-			default:
-				c := Charge{Submitter: rapid.SampledFrom([]string{"a@x", "b@x"}).Draw(t, "who"), Weight: Weight(rapid.IntRange(0, 9000).Draw(t, "weight"))}
-				both(func(b *pages, t time.Time) { b.begin(c, t, p) })
-			}
-		}
-		for name, r := range steady.records {
-			want, got := r.AsOf(now, p), seen.records[name].AsOf(now.Add(off), p)
-			if got.Slots != want.Slots || got.Weighted != want.Weighted || got.InUse != want.InUse {
-				t.Errorf("%s used %+v, want %+v", name, got, want)
-			}
-			if math.Abs(got.Priority-want.Priority) > 1e-9*want.Priority {
-				t.Errorf("%s: RUP = %v, want %v", name, got.Priority, want.Priority)
-			}
-			if got.Begin.After(got.At) || got.Last.After(got.At) {
-				t.Errorf("%s: dates behind the last event: %+v", name, got)
-			}
-		}
-	})
 }
 
 func (r Record) named(name string) Record {

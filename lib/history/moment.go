@@ -20,11 +20,11 @@ type Moment struct {
 	Demand map[string]float64
 	Params accountant.Params
 	// Past is another text whenever something changed of which the records' last
-	// events do not tell, as when an edit is undone or the clock is set.
+	// events do not tell, as when an edit is undone or the pool follows a clock that was set.
 	Past string
 }
 
-// tolerance is how far a clock may be set without Past telling.
+// tolerance is by how much an event that comes after a block may be dated before it.
 const tolerance = time.Second
 
 // named is a sample whose name has no number yet.

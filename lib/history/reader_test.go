@@ -43,15 +43,6 @@ func (l *life) moment() Moment {
 	return Moment{Now: l.now, Records: l.records, Demand: l.demand, Params: l.p, Past: fmt.Sprint(l.past)}
 }
 
-// jump sets the clock.
-func (l *life) jump(by time.Duration) {
-	l.now = l.now.Add(by)
-	for i, r := range l.records {
-		l.records[i] = r.Jump(accountant.Jump{By: by})
-	}
-	l.past++
-}
-
 // note writes a block, and the truth aside.
 func (l *life) note() Block {
 	b := l.moment().Block(l.last, l.names)
@@ -95,7 +86,7 @@ func near(a, b float64) bool {
 // happen lets something happen to a record, or to all.
 func (l *life) happen(t *rapid.T, i int) {
 	r := l.records[i]
-	switch rapid.IntRange(0, 12).Draw(t, "what") {
+	switch rapid.IntRange(0, 11).Draw(t, "what") {
 	case 0, 1:
 		r = r.Start(l.now, accountant.Weight(rapid.Int64Range(1, 5000).Draw(t, "weight")), l.p)
 	case 2:
@@ -132,13 +123,6 @@ func (l *life) happen(t *rapid.T, i int) {
 		}
 		l.set[r.Name] = true
 		l.past++
-	case 11:
-		l.jump(time.Duration(rapid.Int64Range(-3e8, 1e8).Draw(t, "by")) * time.Millisecond)
-		for _, r := range l.records {
-			l.set[r.Name] = true
-		}
-		l.before = slices.Clone(l.records)
-		r = l.records[i]
 	default:
 		if l.now.After(l.last.Time.Add(time.Millisecond)) {
 			l.note()

@@ -242,3 +242,33 @@ func Contradictions(claims []Claim) []Contradiction {
 	}
 	return wrong
 }
+
+// Accounts are what has events of the accounts.
+type Accounts interface {
+	Submitters() []accountant.Record
+	Tallies() []accountant.Tally
+	Claims() []Claim
+}
+
+// LastEvent returns the time of the last event before a time, for the zero time that of the last
+// of all; zero if there was none.
+func LastEvent(of Accounts, before time.Time) (last time.Time) {
+	note := func(t time.Time) {
+		if t.After(last) && (before.IsZero() || t.Before(before)) {
+			last = t
+		}
+	}
+	for _, r := range of.Submitters() {
+		note(r.At)
+	}
+	for _, y := range of.Tallies() {
+		note(y.At)
+	}
+	for _, c := range of.Claims() {
+		note(c.ChargedSince)
+		note(c.MatchedAt)
+		note(c.StartedAt)
+		note(c.VacateSince)
+	}
+	return last
+}

@@ -33,22 +33,22 @@ type Call struct {
 	// Stdout is buffered until the command has ended; Stderr is not.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Now is the policy time, in the local time zone: -now, or the clock's at
-	// the start.
+	// Now is the policy time, in the local time zone: -now, or the machine's clock's at the
+	// start, and once the spool is open the pool's, see Pace.
 	Now time.Time
 	// Config is the configuration; the defaults for a command without a spool.
 	Config *config.Config
 
-	flags    map[string][]occurrence // by full name
-	number   string                  // the flag that takes a sign followed by digits
-	dir      string                  // -spool, or nothing
-	lockWait time.Duration
-	handOn   map[string]string // see Common
-	// simulated: Now is the user's own. up is the time since the boot then.
-	simulated bool
-	up        time.Duration
-	ahead     time.Duration // how far -now is ahead of the machine's clock
+	flags     map[string][]occurrence // by full name
+	number    string                  // the flag that takes a sign followed by digits
+	dir       string                  // -spool, or nothing
+	lockWait  time.Duration
+	handOn    map[string]string // see Common
+	simulated bool              // Now is the user's own
+	up        time.Duration     // the time since the boot at Now
+	ahead     time.Duration     // how far -now is ahead of the machine's clock
 	spool     *spool.Spool
+	unread    bool // see Command.Unread
 	around    Surroundings
 	typedArgs []string // see Typed
 	atEnd     []func() // see AtEnd
@@ -60,7 +60,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 	call := &Call{
 		Name: c.Name, Args: x.Args().Slice(), Stdin: x.App.Reader, Stdout: x.App.Writer, Stderr: x.App.ErrWriter,
 		flags: given(c, x, set), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
-		handOn: toHandOn(x), around: s,
+		handOn: toHandOn(x), around: s, unread: c.Unread,
 	}
 	call.Now, call.up = readClocks()
 	if s.Session != nil {
@@ -179,7 +179,7 @@ func (c *Call) LockWait() time.Duration { return c.lockWait }
 
 // Spool returns the spool: that of -spool or FAIRSPOOL_DIR, else SPOOL of the
 // configuration, else the default place. It is opened, and made where there is
-// none, the first time; it is closed when the command has ended.
+// none, the first time; it is closed when the command has ended. Now is the pool's time then.
 func (c *Call) Spool() (*spool.Spool, error) {
 	if c.spool != nil {
 		return c.spool, nil
@@ -197,6 +197,9 @@ func (c *Call) open(dir string, o spool.Options) (*spool.Spool, error) {
 		return nil, err
 	}
 	c.spool = s
+	if !c.unread {
+		c.Pace(s)
+	}
 	return s, nil
 }
 
@@ -294,17 +297,15 @@ func toHandOn(x *cli.Context) map[string]string {
 
 // Again returns the call as it would be if it were made now: for a command that stays
 // for long. The opened spool is the same, and goes on recording events under the time of
-// before (spool.Spool.At).
+// before (Pace, spool.Spool.At).
 func (c *Call) Again() *Call {
 	again := *c
-	now := c.Later()
-	if !c.simulated {
-		again.Now, again.up = readClocks()
-		return &again
+	again.up = sinceBoot()
+	again.Now, again.ahead = c.Now.Add(again.up-c.up), 0 // a time that was taken is not asked again
+	if c.simulated {
+		again.handOn = maps.Clone(c.handOn)
+		again.handOn["now"] = again.Now.Format(time.RFC3339Nano)
 	}
-	again.Now, again.up = now.Now, sinceBoot()
-	again.handOn = maps.Clone(c.handOn)
-	again.handOn["now"] = now.Now.Format(time.RFC3339Nano)
 	return &again
 }
 

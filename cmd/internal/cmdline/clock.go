@@ -10,17 +10,49 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
-// Reading returns Now and what there is to know of the machine's clock as of
-// then: where Now is the user's own, by -now or FAIRSPOOL_NOW, only how far it is ahead,
-// and with Force not even that.
+// Reading returns Now and the pool's clock: where Now is the user's own, by -now or
+// FAIRSPOOL_NOW, only how far it is ahead of the machine's, and with Force not even that.
 func (c *Call) Reading() accountant.Reading {
-	r := c.reading(c.Now, c.up)
-	if c.simulated && !c.Has(Force.Name) {
+	if !c.simulated {
+		return readingOf(c.Now, c.up)
+	}
+	r := accountant.Reading{Now: c.Now}
+	if !c.Has(Force.Name) {
 		r.Ahead = max(0, c.ahead)
 	}
 	return r
+}
+
+// MachineClock returns what the machine's clock says by now, whatever a pool's says.
+func MachineClock() accountant.Reading { return readingOf(readClocks()) }
+
+// Pace makes Now the pool's time, which is the spool's from now on: by the clock that the spool
+// keeps for this boot. After another boot the pool's time is the machine's, but not before
+// the last event. A Now of the user's own stays.
+func (c *Call) Pace(s *spool.Spool) {
+	at := c.Reading()
+	if !at.Clock.Known() {
+		return
+	}
+	// What keeps the spool from being read is for whoever asks it for more to tell.
+	s.View(func(v *spool.View) error {
+		kept, err := accountant.ParseClock(v.Mark(accountant.ClockMark))
+		if err != nil || !kept.Known() {
+			return nil
+		}
+		if at = at.By(kept); kept.Boot != at.Clock.Boot {
+			if last := pool.LastEvent(v, time.Time{}); last.After(at.Now) {
+				at.Now = last.Local()
+			}
+		}
+		return nil
+	})
+	c.Now = at.Now
+	s.At(c.Now)
 }
 
 // OwnTime reports whether Now is the user's own, by -now or FAIRSPOOL_NOW.
@@ -30,24 +62,14 @@ func (c *Call) OwnTime() bool { return c.simulated }
 // time of the user's own that is far ahead of the machine's clock otherwise.
 var Force = Flag{Name: "force", Help: "take a -now that is more than a day ahead of the machine's clock, also where the accounts go by that"}
 
-// Later returns what the policy time is by now, and the clock as of then: what the
-// machine's clock says or, where the call's Now is the user's own, that and
-// what has passed since the call began. A machine that was suspended meanwhile
-// makes no difference.
-func (c *Call) Later() accountant.Reading {
-	now, up := readClocks()
-	if c.simulated {
-		now = c.Now.Add(up - c.up)
-	}
-	return c.reading(now, up)
-}
+// Later returns what Now is by now: later by what has really passed since, whether or not the
+// machine's clock was set or the machine suspended meanwhile.
+func (c *Call) Later() accountant.Reading { return c.Again().Reading() }
 
-func (c *Call) reading(now time.Time, up time.Duration) accountant.Reading {
-	if c.simulated {
-		return accountant.Reading{Now: now}
-	}
+// readingOf returns a time, and the clock that says so when the machine was booted so long ago.
+func readingOf(now time.Time, up time.Duration) accountant.Reading {
 	boot := bootName()
-	if boot == "" || up == 0 {
+	if boot == "" {
 		return accountant.Reading{Now: now}
 	}
 	offset := now.Sub(time.Unix(0, 0)) - up
@@ -73,8 +95,8 @@ func readClocks() (now time.Time, up time.Duration) {
 	return now, up
 }
 
-// sinceBoot returns how long ago the machine was booted, suspended or not; 0
-// where it does not tell.
+// sinceBoot returns how long ago the machine was booted, suspended or not. Every Linux since 2.6.39
+// tells.
 func sinceBoot() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

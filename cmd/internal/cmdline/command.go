@@ -38,6 +38,9 @@ type Command struct {
 	// configuration: they do not have the common flags about these, and read
 	// nothing of the kind.
 	WithoutSpool bool
+	// Unread says that opening the spool reads nothing of what it holds: Call.Now stays the
+	// machine's.
+	Unread bool
 	// Served says that serve runs the command for users of other accounts: then it reads and
 	// writes files that the command line names by Call.ReadFile and Call.Replace alone, and heeds
 	// Call.Caller.

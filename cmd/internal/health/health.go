@@ -158,15 +158,15 @@ type look struct {
 
 func (l *look) add(f Finding) { l.found = append(l.found, f) }
 
-// clock reports events that are still to come, and that the clock was set.
+// clock reports events that are still to come, and a machine's clock that was set.
 func (l *look) clock() error {
 	if words := operation.Beyond(l.view, l.At.Now); words != "" {
 		l.add(Finding{Code: ClockAhead, Severity: Warning, What: words,
 			Remedy: "set the machine's clock right, or wait until then"})
 	}
-	if words := operation.ClockSet(l.view, l.At); words != "" {
+	if words := operation.ClockSet(l.At, l.Clock); words != "" {
 		l.add(Finding{Code: ClockSet, Severity: Warning, What: words,
-			Remedy: "the next cycle notes it; let NTP keep the clock"})
+			Remedy: "the pool follows the clock after the next boot, or in the first cycle in which no job has a slot; let NTP keep the clock"})
 	}
 	return nil
 }

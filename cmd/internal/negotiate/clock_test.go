@@ -12,44 +12,67 @@ import (
 
 const alice = "alice@pool"
 
-// TestClockWasSet holds that a cycle after the clock was set back charges what
-// runs for what it really ran, and says that once.
+// TestClockWasSet holds that a clock that was set while something is charged changes no time of the
+// pool, as -health tells, and that the first cycle at rest follows it.
 func TestClockWasSet(t *testing.T) {
 	s := fill(t, 1)
 	t.Setenv("FAIRSPOOL_NOW", "")
 	negotiate("-q")
-	// An hour ago by the machine's clock, the clock was an hour ahead.
 	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
-	began := time.Now()
-	if err := s.Update(func(tx *spool.Tx) error {
-		clock, err := accountant.ParseClock(tx.Mark("clock"))
-		if err != nil || !clock.Known() {
-			t.Fatalf("the spool keeps %q of the clock, %v", tx.Mark("clock"), err)
+	account := func(change func(r accountant.Record, now time.Time) accountant.Record) {
+		t.Helper()
+		if err := s.Update(func(tx *spool.Tx) error {
+			tx.Op("test")
+			r, _ := tx.Submitter(alice)
+			tx.PutSubmitter(change(r, time.Now().Add(time.Hour)))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
-		clock.Offset += time.Hour
-		tx.Op("test")
-		tx.PutMark("clock", clock.String())
-		tx.PutSubmitter(accountant.Record{Name: alice}.Start(began, accountant.One, p))
-		return nil
-	}); err != nil {
+	}
+	clock := func() (c accountant.Clock) {
+		t.Helper()
+		if err := s.View(func(v *spool.View) (err error) {
+			c, err = accountant.ParseClock(v.Mark(accountant.ClockMark))
+			return err
+		}); err != nil || !c.Known() {
+			t.Fatalf("the spool keeps the clock %v, %v", c, err)
+		}
+		return c
+	}
+	right := clock()
+	ahead := right // until the clock was set back by an hour
+	ahead.Offset += time.Hour
+	if err := s.Update(func(tx *spool.Tx) error { tx.Op("test"); tx.PutMark(accountant.ClockMark, ahead.String()); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, bad := negotiate("-q", "-dry-run"); status != 0 || bad != "" {
-		t.Errorf("a dry run: status %d, complains %q, want nothing", status, bad)
+	account(func(r accountant.Record, now time.Time) accountant.Record {
+		return r.Start(now.Add(-10*time.Minute), accountant.One, p)
+	})
+	if status, _, bad := negotiate("-q"); status != 0 || bad != "" || clock() != ahead {
+		t.Errorf("negotiate = %d, complains %q, and the pool's clock is %v, want %v and nothing said", status, bad, clock(), ahead)
 	}
-	status, out, bad := negotiate("-q")
-	cmdtest.Printed(t, "negotiate -q", status, out, bad)
-	if _, _, bad := negotiate("-q"); bad != "" {
-		t.Errorf("the next cycle complains %q, want nothing", bad)
+	if status, out, _ := negotiate("-health"); status == 0 || !strings.Contains(out, "clock was set back by 1:00:00 while") {
+		t.Errorf("negotiate -health = %d, %q, want a failure and that the clock was set back by an hour", status, out)
 	}
 	if err := s.View(func(v *spool.View) error {
 		r, _ := v.Submitter(alice)
-		if want := began.Add(-time.Hour); r.At.Sub(want).Abs() > 2*time.Second {
-			t.Errorf("in use since %v, want since %v", r.At, want)
+		r = r.AsOf(time.Now().Add(time.Hour), p)
+		if got := r.Slots.Seconds(); got < 599 || got > 900 {
+			t.Errorf("used for %v s, want ten minutes and a little", got)
 		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+	account(func(r accountant.Record, now time.Time) accountant.Record {
+		r = accountant.Record{Name: alice, Priority: 1, HalfLife: time.Hour}
+		r.At = now.Add(-2 * time.Hour)
+		return r
+	})
+	negotiate("-q")
+	if d := clock().Offset - right.Offset; d.Abs() > time.Minute {
+		t.Errorf("at rest the pool's clock is %v from the machine's", d)
 	}
 }
 

@@ -83,7 +83,7 @@ func driven(c *cmdline.Call, d *onchange.Driver, log *trouble.Log) error {
 	}
 	reached(stepBegun)
 	now := c.Again()
-	sp.At(now.Now)
+	now.Pace(sp)
 	if err := cycle(now, c.LockWait()); err != nil {
 		return err
 	}

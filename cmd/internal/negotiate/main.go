@@ -142,9 +142,12 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if err := operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		if err := operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
 			plan.Matches = operation.Match(tx, plan, seen, c.Now, cfg.Params)
 			operation.KeepPutOff(tx, of.putOff, plan.PutOff)
+			if !c.OwnTime() {
+				operation.FollowClock(tx, cmdline.MachineClock())
+			}
 			matched = len(plan.Matches) > 0
 			return nil
 		}); err != nil {
@@ -198,7 +201,7 @@ func asked(c *cmdline.Call) (look bool, err error) {
 // respell follows a configuration that spells the names of groups otherwise than
 // before.
 func respell(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
-	return operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	return operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		tx.Op("respell groups")
 		operation.Respell(tx, c.Now, p)
 		return nil
@@ -226,7 +229,7 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending)
 		cfg.Queue = registry.Of(c.Config).Queue(c.Config, policy.Sources{
 			Slots:   func() []pool.Slot { return seen.Pool.Slots },
 			Claims:  func() []pool.Claim { return seen.Pool.Claims },
-			Tallies: func() []accountant.Tally { return operation.Tallies(v, c.Reading()) },
+			Tallies: v.Tallies,
 			Now:     c.Now, Delivered: operation.Delivered(v),
 		})
 		seen.Pool.Taken = of.budgets.Taken()
@@ -249,7 +252,6 @@ func warnOfConfig(c *cmdline.Call) {
 // see takes a snapshot as of now, and warns of what is amiss in it.
 func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, beside policy.Beside) operation.Snapshot {
 	seen := operation.TakeSnapshot(v, domain, p.Groups, beside)
-	seen.By(v, c.Reading())
 	seen.Pool.PutOff = operation.PutOffsOf(v).Match
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)

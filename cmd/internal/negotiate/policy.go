@@ -79,7 +79,7 @@ func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending
 		return did, nil
 	}
 	var log joblog.Events
-	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	err = operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		done, err := found.Follow(tx, c.Now, p)
 		if err != nil {
 			return err

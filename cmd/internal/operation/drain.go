@@ -227,15 +227,3 @@ func (all drains) overlay(v *spool.View, slots []pool.Slot) {
 		}
 	}
 }
-
-// putDrains tells when machines were drained by the clock.
-func (c setting) putDrains(tx *spool.Tx) {
-	for _, name := range tx.Marks(drainedMark) {
-		d, err := parseDrained(tx.Mark(name))
-		if err != nil {
-			continue
-		}
-		d.At = c.jump.Event(d.At)
-		tx.PutMark(name, d.format())
-	}
-}

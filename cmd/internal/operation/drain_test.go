@@ -181,34 +181,6 @@ func TestDrainedText(t *testing.T) {
 	})
 }
 
-// TestDrainedClock holds that it is told by the clock as it is when a machine was drained.
-func TestDrainedClock(t *testing.T) {
-	b := newBench(t)
-	clock := func(offset time.Duration) accountant.Reading {
-		return accountant.Reading{Now: noon.Add(offset), Clock: accountant.Clock{Boot: "b", Offset: offset + 1000*time.Hour}}
-	}
-	account := func(at accountant.Reading, fn func(tx *spool.Tx)) {
-		if err := Account(b.s, at, func(string, ...any) {}, func(tx *spool.Tx) error { fn(tx); return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b.update(func(tx *spool.Tx) error {
-		tx.Op("test")
-		tx.PutMark(clockMark, clock(0).Clock.String())
-		return nil
-	})
-	account(clock(0), func(tx *spool.Tx) {
-		Drain(tx, Drained{Machine: "here", At: noon}, noon, params)
-		tx.PutMark("drained there", "?")
-	})
-	account(clock(time.Hour), func(tx *spool.Tx) { tx.Op("test"); tx.PutMark("x", "y") })
-	b.view(func(v *spool.View) {
-		if d, _ := DrainOf(v, "here"); !d.At.Equal(noon.Add(time.Hour)) {
-			t.Errorf("drained at %v when the clock was set ahead by an hour, want %v", d.At, noon.Add(time.Hour))
-		}
-	})
-}
-
 // TestHasteOf reads the haste out of reasons.
 func TestHasteOf(t *testing.T) {
 	for _, c := range []struct {

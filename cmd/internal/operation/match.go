@@ -26,7 +26,6 @@ import (
 // matches that came about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
-	seen.noteClock(tx)
 	facts := queueFacts(tx, plan, seen)
 	Arrive(tx, now)
 	late := giveUp(tx, plan, now, p)

@@ -191,12 +191,3 @@ func leadingQuoted(line string) (text, rest string, ok bool) {
 	rest, ok = strings.CutPrefix(line[len(quoted):], " ")
 	return text, rest, ok && err == nil
 }
-
-// reservations returns them as the clock tells their times that c is of.
-func (c setting) reservations(list []pool.Reservation) []pool.Reservation {
-	list = slices.Clone(list)
-	for i, r := range list {
-		list[i].Since = c.jump.Event(time.Unix(r.Since, 0)).Unix()
-	}
-	return list
-}

@@ -3,11 +3,9 @@ package operation
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -95,10 +93,6 @@ func TestReservationsKept(t *testing.T) {
 	}
 	if again, _ := apply(plan); again != seq {
 		t.Errorf("the same plan again is transaction %d, want none after %d", again, seq)
-	}
-	hour := setting{jump: accountant.Jump{By: time.Hour}}
-	if got := hour.reservations(kept); len(got) != 1 || got[0].Since != noon.Add(time.Hour).Unix() || kept[0].Since != noon.Unix() {
-		t.Errorf("an hour ahead, reservations = %v, want one since 13:00", got)
 	}
 	if _, kept := apply(&negotiator.Plan{}); kept != nil {
 		t.Errorf("without reservations in the plan, %v are kept", kept)

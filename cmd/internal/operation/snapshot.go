@@ -25,7 +25,6 @@ type Snapshot struct {
 	Bad   []error          // what could not be used: hand-written slot ads, by file and line, and reservations
 	seq   uint64           // the transaction that it was taken after
 	slots map[string]known // by name
-	mark  string           // the clock that the spool is to keep; empty: as it is
 
 	ticketed []pool.JobID // those of claims that have Tickets
 }
@@ -271,14 +270,13 @@ func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made 
 	}
 }
 
-// SourcesOf returns those of a view, with times as the clock tells them that at was read
-// from.
-func SourcesOf(v *spool.View, at accountant.Reading) policy.Sources {
+// SourcesOf returns those of a view, as of now.
+func SourcesOf(v *spool.View, now time.Time) policy.Sources {
 	return policy.Sources{
 		Slots:   func() []pool.Slot { slots, _ := Slots(v); return slots },
 		Claims:  v.Claims,
-		Tallies: func() []accountant.Tally { return Tallies(v, at) },
-		Now:     at.Now, Delivered: Delivered(v),
+		Tallies: v.Tallies,
+		Now:     now, Delivered: Delivered(v),
 	}
 }
 
@@ -318,9 +316,9 @@ const pastMark = "past"
 // happened since.
 func ChangePast(tx *spool.Tx) { tx.PutMark(pastMark, strconv.FormatUint(tx.Seq(), 10)) }
 
-// Past returns a text that is another one after each change of the past, be it by
-// ChangePast or by a clock that was set.
-func Past(v *spool.View) string { return v.Mark(pastMark) + " " + v.Mark(clockMark) }
+// Past returns a text that is another one after each change of the past by ChangePast, and
+// whenever the spool keeps another clock.
+func Past(v *spool.View) string { return v.Mark(pastMark) + " " + v.Mark(accountant.ClockMark) }
 
 // ReadReport decodes the last cycle's report, a negotiator.Report or some of its members, and
 // reports whether there is one.

@@ -34,7 +34,7 @@ func hierarchyOf(q queue) (*hierarchy, error) {
 		return nil, err
 	}
 	p := registry.Of(c)
-	list := p.Listing(c, operation.SourcesOf(q.view, q.call.Reading()))
+	list := p.Listing(c, operation.SourcesOf(q.view, q.call.Now))
 	if list == nil {
 		return nil, nil
 	}

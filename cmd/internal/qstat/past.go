@@ -71,6 +71,9 @@ func pastOf(c *cmdline.Call) (past, error) {
 		}
 	}
 	if c.Has("since") {
+		if _, err := c.Spool(); err != nil { // from now on it is the pool's time
+			return p, err
+		}
 		if p.which.Since, err = cmdline.ParseSince(c.Value("since"), c.Now); err != nil {
 			return p, cmdline.Usagef("-since: %v", err)
 		}

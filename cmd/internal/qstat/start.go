@@ -37,7 +37,6 @@ func (q queue) forecast(spans []selection.Span) error {
 	c := q.call
 	all := q.view.Everyone()
 	seen := operation.TakeSnapshot(all, q.spool.Domain(), c.Config.Groups, policy.Beside{Running: true, Held: true})
-	seen.By(all, c.Reading())
 	began, progress := time.Now(), c.Progress("playing cycles")
 	starts, err := trial.New(c, all, seen, q.spool.Domain()).Forward(trial.Bounds{Cycles: mostCycles, Enough: func(n int) bool {
 		progress.Count(n, "cycles")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
@@ -47,7 +46,7 @@ type Request struct {
 	where *Constraint
 	said  *answers // of the constraint, once asked
 	who   cmdline.Caller
-	now   time.Time
+	call  *cmdline.Call
 	// ownOnly: jobs of others are to the caller as if they were not there.
 	ownOnly bool
 }
@@ -55,7 +54,7 @@ type Request struct {
 // Asked reads the arguments of a command with Flags. It is a usage error to name no
 // jobs, or to name some besides all of them.
 func Asked(c *cmdline.Call) (Request, error) {
-	q := Request{Names: All(), text: c.Value("constraint"), now: c.Now, ownOnly: c.OwnJobsOnly()}
+	q := Request{Names: All(), text: c.Value("constraint"), call: c, ownOnly: c.OwnJobsOnly()}
 	users, err := usersOf(c.Repeated("u"))
 	switch {
 	case err != nil:
@@ -303,7 +302,7 @@ func (q Request) narrow(v *spool.View, ch *Chosen) (err error) {
 		return nil
 	}
 	all := ch.Spans
-	if ch.Spans, err = q.where.Of(all, q.now); err != nil {
+	if ch.Spans, err = q.where.Of(all, q.call.Now); err != nil {
 		return err
 	}
 	if len(ch.Spans) == 0 {
@@ -311,7 +310,7 @@ func (q Request) narrow(v *spool.View, ch *Chosen) (err error) {
 	}
 	var late []Late
 	for _, l := range ch.Late {
-		yes, err := q.where.ask(l.ad(v), uint64(l.Cluster)<<32, q.now)
+		yes, err := q.where.ask(l.ad(v), uint64(l.Cluster)<<32, q.call.Now)
 		if err != nil {
 			return fmt.Errorf("%w for the jobs of cluster %d that are still to come", err, l.Cluster)
 		}

@@ -50,7 +50,7 @@ func late(t *testing.T, fn func(*spool.View)) {
 
 // asked reads a request of a user; words in quotes stay together.
 func asked(args string, who cmdline.Caller) (q Request, err error) {
-	q = Request{Names: All(), who: who, now: time.Unix(1795217646, 0)}
+	q = Request{Names: All(), who: who, call: &cmdline.Call{Now: time.Unix(1795217646, 0)}}
 	args, q.text, _ = strings.Cut(args, "? ")
 	args, of, _ := strings.Cut(args, "of ")
 	if of != "" {

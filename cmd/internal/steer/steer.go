@@ -66,7 +66,7 @@ func (k Kind) Run(c *cmdline.Call) error {
 	}
 	var a answer
 	err = q.Update(s, func(in func(*spool.Tx) (selection.Chosen, error)) error {
-		return operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		return operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
 			tx.Op(k.Op, q.Words()...)
 			jobs, err := in(tx)
 			if err != nil {

@@ -31,6 +31,7 @@ func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:        "submit",
 		Served:      true,
+		Unread:      true, // a queue that is long costs it nothing
 		Here:        func(c *cmdline.Call) bool { return c.Has("dry-run") },
 		Before:      before,
 		Brief:       "put jobs into the queue",

@@ -30,15 +30,13 @@ type World struct {
 	// Once one of them is changed, records and claims count instead of the pool's.
 	records map[string]accountant.Record
 	claims  map[pool.JobID]pool.Claim
-	// The tallies, once somebody asks for one; at is by which clock their times are told.
-	tallies map[accountant.Key]accountant.Tally
-	at      accountant.Reading
+	tallies map[accountant.Key]accountant.Tally // once one is asked for
 }
 
 // New returns the world as it is now, but for groups' names, which are as the
 // configuration spells them: a cycle would see to that first.
 func New(c *cmdline.Call, v *spool.View, seen operation.Snapshot, domain string) *World {
-	w := &World{Config: *c.Config, Now: c.Now, at: c.Reading(), Domain: domain, Queue: v, Pool: seen.Pool}
+	w := &World{Config: *c.Config, Now: c.Now, Domain: domain, Queue: v, Pool: seen.Pool}
 	w.Pool.Slots = slices.Clone(seen.Pool.Slots)
 	w.Pool.Jobs, w.Pool.Held, w.Pool.Running = slices.Clone(seen.Pool.Jobs), slices.Clone(seen.Pool.Held), slices.Clone(seen.Pool.Running)
 	if seen.Misspelt(w.Config.Groups) {
@@ -68,7 +66,7 @@ func (w *World) ownTallies() {
 		return
 	}
 	w.tallies = map[accountant.Key]accountant.Tally{}
-	for _, y := range operation.Tallies(w.Queue, w.at) {
+	for _, y := range w.Queue.Tallies() {
 		w.tallies[y.Key] = y
 	}
 }

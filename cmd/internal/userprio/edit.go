@@ -36,8 +36,8 @@ type trail struct {
 	was  []accountant.Record // those that were changed, before
 }
 
-// edited makes an edit in a transaction. Where the clock was set since the last
-// event, or is before it, that is said. Only administrators may.
+// edited makes an edit in a transaction, and warns if now is before the last event. Only
+// administrators may.
 func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 	who, err := c.Caller()
 	if err == nil && !who.Admin {
@@ -47,7 +47,7 @@ func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 		return err
 	}
 	var t *trail
-	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	err = operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		t = &trail{tx: tx, now: c.Now.Truncate(time.Millisecond)}
 		return make(t)
 	})

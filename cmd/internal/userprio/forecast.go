@@ -88,7 +88,7 @@ func everybody(c *cmdline.Call) ([]accountant.Record, error) {
 	p := c.Config.Params
 	var records []accountant.Record
 	err = s.View(func(v *spool.View) error {
-		for _, r := range operation.Submitters(v, c.Reading()) {
+		for _, r := range v.Submitters() {
 			records = append(records, r.Settle(c.Now, p))
 		}
 		return nil

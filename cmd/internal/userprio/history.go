@@ -13,7 +13,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/plural"
@@ -62,6 +61,9 @@ func showHistory(c *cmdline.Call) error {
 // told as a warning, and so is that there is nothing; then the answer has no
 // series. For -plot, which has nothing to draw then, that is the error.
 func series(c *cmdline.Call, users []string) ([]history.Series, error) {
+	if _, err := c.Spool(); err != nil { // from now on it is the pool's time
+		return nil, err
+	}
 	want := spool.Samples{Until: c.Now}
 	if len(users) > 0 {
 		want.Wanted = func(name string) bool {
@@ -114,7 +116,7 @@ func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
 		return nil, nil
 	}
 	var records []accountant.Record
-	if err := s.View(func(v *spool.View) error { records = operation.Submitters(v, c.Reading()); return nil }); err != nil {
+	if err := s.View(func(v *spool.View) error { records = v.Submitters(); return nil }); err != nil {
 		return nil, err
 	}
 	r.Present(history.Moment{Now: c.Now, Records: records, Params: c.Config.Params})

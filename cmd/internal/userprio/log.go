@@ -24,7 +24,6 @@ type logged struct {
 	rows   []string // of the records before and after, in pairs
 	undoes uint64   // the edit that it takes back, 0 for none
 	undone uint64   // the edit that took it back and is in force, 0 for none
-	moved  moves    // how the clock was set since, by which its rows have to be told
 }
 
 // operations are the names of all edits.
@@ -39,26 +38,17 @@ func operations() map[string]bool {
 // readLog returns all edits, the oldest first.
 func readLog(s *spool.Spool) (list []*logged, err error) {
 	is := operations()
-	var all moves
 	err = s.Log(func(l spool.Logged) error {
-		if j := operation.JumpOf(l.Transaction); j.By != 0 {
-			all = append(all, j)
-		}
 		if d, ok := operation.RenamingOf(l.Transaction); ok {
 			for _, before := range list {
 				before.rename(d)
 			}
 		}
 		if is[l.Op] {
-			one := loggedOf(l)
-			one.moved = all // those before it, until all are known
-			list = append(list, one)
+			list = append(list, loggedOf(l))
 		}
 		return nil
 	})
-	for _, l := range list {
-		l.moved = all[len(l.moved):]
-	}
 	// From the newest: what is undone has no effect on what is older.
 	for _, l := range slices.Backward(list) {
 		if l.undoes == 0 || l.undone != 0 {
@@ -174,39 +164,14 @@ func showLog(c *cmdline.Call) error {
 	return logTable(c, shown)
 }
 
-// moves are how the clock was set, one time after the other.
-type moves []accountant.Jump
-
-func (m moves) event(t time.Time) time.Time {
-	for _, j := range m {
-		t = j.Event(t)
-	}
-	return t
-}
-
-func (m moves) record(r accountant.Record) accountant.Record {
-	for _, j := range m {
-		r = r.Jump(j)
-	}
-	return r
-}
-
-func (m moves) tally(y accountant.Tally) accountant.Tally {
-	for _, j := range m {
-		y = y.Jump(j)
-	}
-	return y
-}
-
 // edits returns what the edit did, record by record.
 func (l *logged) edits() ([]accountant.Edit, error) {
 	var list []accountant.Edit
 	for before, after := range l.pairs(false) {
-		e, err := accountant.Edit{At: l.moved.event(l.Policy)}, error(nil)
+		e, err := accountant.Edit{At: l.Policy}, error(nil)
 		if e.Before, err = entryOf(before); err == nil {
 			e.After, err = entryOf(after)
 		}
-		e.Before.Record, e.After.Record = l.moved.record(e.Before.Record), l.moved.record(e.After.Record)
 		if err != nil {
 			return nil, fmt.Errorf("edit %d: what it says of a record does not read back: %w", l.Seq, err)
 		}
@@ -229,11 +194,10 @@ func entryOf(row string) (accountant.Entry, error) {
 func (l *logged) tallies() ([]accountant.TallyEdit, error) {
 	var list []accountant.TallyEdit
 	for before, after := range l.pairs(true) {
-		e, err := accountant.TallyEdit{At: l.moved.event(l.Policy)}, error(nil)
+		e, err := accountant.TallyEdit{At: l.Policy}, error(nil)
 		if e.Before, err = tallyOf(before); err == nil {
 			e.After, err = tallyOf(after)
 		}
-		e.Before.Tally, e.After.Tally = l.moved.tally(e.Before.Tally), l.moved.tally(e.After.Tally)
 		if err != nil {
 			return nil, fmt.Errorf("edit %d: what it says of a tally does not read back: %w", l.Seq, err)
 		}

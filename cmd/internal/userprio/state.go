@@ -12,7 +12,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/plural"
 	"fairspool/spool"
@@ -67,14 +66,14 @@ func exportState(c *cmdline.Call) error {
 	state := stateJSON{Format: stateFormat, Submitters: []recordJSON{}, Groups: []recordJSON{}, Tallies: []tallyJSON{}}
 	p := c.Config.Params
 	if err := s.View(func(v *spool.View) error {
-		for _, r := range operation.Submitters(v, c.Reading()) {
+		for _, r := range v.Submitters() {
 			if r.IsGroup() {
 				state.Groups = append(state.Groups, recordOut(r, c.Now, p))
 			} else {
 				state.Submitters = append(state.Submitters, recordOut(r, c.Now, p))
 			}
 		}
-		for _, y := range operation.Tallies(v, c.Reading()) {
+		for _, y := range v.Tallies() {
 			if y.InUse() {
 				y = y.AsOf(c.Now, p)
 			}

@@ -9,7 +9,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/policy/maui"
 	"fairspool/spool"
@@ -27,7 +26,7 @@ func tallies(c *cmdline.Call, windowed bool) ([]accountant.Tally, accountant.Par
 		return nil, p, err
 	}
 	var all []accountant.Tally
-	if err := s.View(func(v *spool.View) error { all = operation.Tallies(v, c.Reading()); return nil }); err != nil {
+	if err := s.View(func(v *spool.View) error { all = v.Tallies(); return nil }); err != nil {
 		return nil, p, err
 	}
 	var list []accountant.Tally

@@ -60,7 +60,7 @@ func namesOn(n sge.TreeNode) []string {
 // treeOf returns the nodes of the share tree as the jobs of a view have it. Usage is looked up
 // though the tree may give no tickets.
 func treeOf(c *cmdline.Call, v *spool.View, domain string, barring operation.Barring) []sge.TreeNode {
-	from := operation.SourcesOf(v, c.Reading())
+	from := operation.SourcesOf(v, c.Now)
 	w := gridengine.World(c.Config, from)
 	w.Used = sge.UsedOf(from.Tallies(), c.Config.Decay, from.Now)
 	q := sge.NewQueue(gridengine.Settings(c.Config), w)

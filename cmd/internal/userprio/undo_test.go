@@ -11,7 +11,6 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
-	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -121,95 +120,6 @@ func TestUndoOvertaken(t *testing.T) {
 	}
 	if journalText(t) != before {
 		t.Errorf("it was undone twice")
-	}
-}
-
-// The clock that is set while something is in use moves the dates of records, and
-// with them what an edit was of.
-func TestUndoAcrossClocks(t *testing.T) {
-	fill(t)
-	at := time.Unix(cmdtest.Now, 0)
-	before := recordsText(t)
-	must(t, "-resetusage bob@pool")
-	cmdtest.Update(t, func(tx *spool.Tx) {
-		tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1", Machine: "here", Submitter: "bob@pool",
-			State: pool.RunningClaim, Weight: 2 * accountant.One, MatchedAt: at.Add(-time.Minute)})
-		tx.PutMark("clock", accountant.Clock{Boot: "b"}.String())
-	})
-	s, err := spool.Open(spoolDir(), spool.Options{Program: "userprio", UIDDomain: "pool", Now: at})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for _, ahead := range []time.Duration{time.Hour, 3 * time.Hour, 0} {
-		read := accountant.Reading{Now: at.Add(ahead), Clock: accountant.Clock{Boot: "b", Offset: ahead}}
-		if err := operation.Account(s, read, func(string, ...any) {}, func(*spool.Tx) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		u, err := undoingOf(s, 2, accountant.Params{HalfLife: 24 * time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, bob := u.records[0], accountant.Entry{There: true}
-		if bob.Record, _ = record(t, "bob@pool"); !bob.Same(e.After) {
-			t.Errorf("%v ahead bob is\n%+v, and -resetusage left\n%+v, want the same", ahead, bob, e.After)
-		}
-	}
-	must(t, "-undo 2")
-	if got := recordsText(t); got != before {
-		t.Errorf("after -undo of -resetusage:\n%swant\n%s", got, before)
-	}
-}
-
-// An edit that was made before the clock was set is taken back as if it had not
-// been set.
-func TestUndoAcrossClock(t *testing.T) {
-	fill(t)
-	at := time.Unix(cmdtest.Now, 0)
-	must(t, "-setprio alice@pool 70")
-	s, err := spool.Open(spoolDir(), spool.Options{Program: "userprio", UIDDomain: "pool", Now: at})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	read := func(after time.Duration) accountant.Reading {
-		return accountant.Reading{Now: at.Add(after), Clock: accountant.Clock{Boot: "b", Offset: time.Duration(at.UnixNano()) + after}}
-	}
-	p := accountant.Params{HalfLife: 24 * time.Hour}
-	if err := s.Update(func(tx *spool.Tx) error {
-		tx.Op("note clock")
-		tx.PutMark("clock", read(0).Clock.String())
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	// The clock is set ahead by ten days, and a day later bob is charged, so that
-	// alice's record is told by the new clock; then she uses a slot for no time.
-	ahead := 10 * 24 * time.Hour
-	if err := operation.Account(s, read(ahead), func(string, ...any) {}, func(tx *spool.Tx) error {
-		tx.Op("charge")
-		r, _ := tx.Submitter("alice@pool")
-		at := at.Add(ahead + 24*time.Hour)
-		tx.PutSubmitter(r.Start(at, accountant.One, p).End(at, accountant.One, p))
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	u, err := undoingOf(s, 2, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Update(func(tx *spool.Tx) error { return u.make(&trail{tx: tx}, at.Add(ahead+24*time.Hour), "") }); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.View(func(v *spool.View) error {
-		r, _ := v.Submitter("alice@pool")
-		if r.Priority < 4.999 || r.Priority > 5.001 {
-			t.Errorf("RUP a day after it was 10, and 70 for a while = %v, want 5", r.Priority)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -73,7 +73,7 @@ func spoolView(c *cmdline.Call) (view, error) {
 		return view{}, err
 	}
 	var records []accountant.Record
-	if err := s.View(func(v *spool.View) error { records = operation.Submitters(v, c.Reading()); return nil }); err != nil {
+	if err := s.View(func(v *spool.View) error { records = v.Submitters(); return nil }); err != nil {
 		return view{}, err
 	}
 	p := c.Config.Params
@@ -278,6 +278,11 @@ func date(mdy []string, zone *time.Location) (time.Time, error) {
 
 // show is the display: of the spool, or of a file of ads.
 func show(c *cmdline.Call) error {
+	if !c.Has("inputfile") {
+		if _, err := c.Spool(); err != nil { // from now on it is the pool's time
+			return err
+		}
+	}
 	s, err := selection(c)
 	if err != nil {
 		return err
