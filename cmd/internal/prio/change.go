@@ -199,31 +199,31 @@ func (list changes) words() (words []string) {
 	return words
 }
 
-// apply makes the changes for the jobs of a span: for all at once where they share
+// apply makes the changes for some procs of a cluster: for all at once where they share
 // a constant priority, as most do. What could not be done is told, by line.
-func (list changes) apply(tx *spool.Tx, span selection.Span, log *joblog.Events, r *rights) (bad []string) {
-	if e, ok := span.Run.Ad.Lookup(pool.AttrJobPrio); ok && list.adjust() {
+func (list changes) apply(tx *spool.Tx, procs selection.Procs, log *joblog.Events, r *rights) (bad []string) {
+	if e, ok := procs.Run.Ad.Lookup(pool.AttrJobPrio); ok && list.adjust() {
 		if _, constant := e.Constant(); !constant {
-			for id := range span.Jobs() {
-				one := span
+			for id := range procs.Jobs() {
+				one := procs
 				one.Procs = pool.Only(id)
 				bad = append(bad, list.alike(tx, one, log, r)...)
 			}
 			return bad
 		}
 	}
-	return list.alike(tx, span, log, r)
+	return list.alike(tx, procs, log, r)
 }
 
 func (list changes) adjust() bool { return len(list) > 0 && list[0].expr == nil }
 
 // alike makes the changes for jobs that have one priority.
-func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events, r *rights) (bad []string) {
-	ad := span.Run.Proc(span.First)
+func (list changes) alike(tx *spool.Tx, procs selection.Procs, log *joblog.Events, r *rights) (bad []string) {
+	ad := procs.Run.Proc(procs.First)
 	made := make([]*classad.Expr, len(list))
 	for i, ch := range list {
-		if why := ch.waitsInVain(tx, span.Cluster); why != "" {
-			return []string{list.couldNot(nameOf(span)) + why}
+		if why := ch.waitsInVain(tx, procs.Cluster); why != "" {
+			return []string{list.couldNot(nameOf(procs)) + why}
 		}
 		if made[i] = ch.expr; made[i] != nil {
 			continue
@@ -231,28 +231,28 @@ func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events,
 		// What is not an integer counts as 0, as it does in the order of jobs.
 		old, _ := ad.EvalInt(&classad.Context{}, ch.attr)
 		if why := r.outside(old, ch); why != "" {
-			return []string{list.couldNot(nameOf(span)) + why}
+			return []string{list.couldNot(nameOf(procs)) + why}
 		}
 		made[i] = classad.Literal(classad.Int(old + ch.add))
 	}
-	if err := r.permit(list, made, span); err != nil {
-		return []string{list.couldNot(nameOf(span)) + list.worded(err)}
+	if err := r.permit(list, made, procs); err != nil {
+		return []string{list.couldNot(nameOf(procs)) + list.worded(err)}
 	}
-	list.log(span, ad, made, log) // with what was before
+	list.log(procs, ad, made, log) // with what was before
 	for i, ch := range list {
-		tx.SetRange(span.Procs, ch.attr, made[i])
-		ch.watch(tx, span)
+		tx.SetRange(procs.Procs, ch.attr, made[i])
+		ch.watch(tx, procs)
 	}
 	return nil
 }
 
-// nameOf names the jobs of a span as arguments do.
-func nameOf(s selection.Span) string {
+// nameOf names some procs of a cluster as arguments do.
+func nameOf(s selection.Procs) string {
 	return s.Procs.String()
 }
 
 // log notes an event for each job and change.
-func (list changes) log(span selection.Span, ad *classad.Ad, made []*classad.Expr, log *joblog.Events) {
+func (list changes) log(procs selection.Procs, ad *classad.Ad, made []*classad.Expr, log *joblog.Events) {
 	if !ad.Has(pool.AttrUserLog) {
 		return
 	}
@@ -264,9 +264,9 @@ func (list changes) log(span selection.Span, ad *classad.Ad, made []*classad.Exp
 		}
 		events = append(events, userlog.AttributeChanged{Name: ch.attr, From: from, To: made[i].String()})
 	}
-	for id := range span.Jobs() {
+	for id := range procs.Jobs() {
 		for _, e := range events {
-			log.Add(id, span.Run.Proc(id.Proc), e)
+			log.Add(id, procs.Run.Proc(id.Proc), e)
 		}
 	}
 }

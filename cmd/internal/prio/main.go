@@ -76,8 +76,8 @@ func run(c *cmdline.Call) error {
 				return err
 			}
 			log, bad = joblog.Events{}, ch.refused(jobs, q.Wide())
-			for _, span := range jobs.Spans {
-				bad = append(bad, ch.apply(tx, span, &log, allowed)...)
+			for _, procs := range jobs.Procs {
+				bad = append(bad, ch.apply(tx, procs, &log, allowed)...)
 			}
 			return nil
 		})
@@ -103,7 +103,7 @@ func (ch changes) refused(jobs selection.Chosen, wide bool) (lines []string) {
 		lines = append(lines, ch.couldNot(r.Word)+r.Why)
 	}
 	here := map[string]bool{}
-	for _, s := range jobs.Spans {
+	for _, s := range jobs.Procs {
 		here[s.Word] = true
 	}
 	for _, l := range jobs.Late {

@@ -44,7 +44,7 @@ func (r *rights) outside(old int64, ch change) string {
 }
 
 // permit returns why jobs may not become what the changes make of them.
-func (r *rights) permit(list changes, made []*classad.Expr, span selection.Span) error {
+func (r *rights) permit(list changes, made []*classad.Expr, procs selection.Procs) error {
 	attrs := make([]string, len(list))
 	for i, ch := range list {
 		attrs[i] = ch.attr
@@ -52,7 +52,7 @@ func (r *rights) permit(list changes, made []*classad.Expr, span selection.Span)
 	if !slices.ContainsFunc(attrs, r.ruled) {
 		return nil
 	}
-	before, after := span.Run.Proc(span.First), span.Run.Proc(span.First)
+	before, after := procs.Run.Proc(procs.First), procs.Run.Proc(procs.First)
 	owner, _ := before.EvalString(&classad.Context{}, pool.AttrOwner)
 	of, ok := r.of[owner]
 	if !ok {

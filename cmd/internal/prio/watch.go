@@ -44,9 +44,9 @@ func (ch change) waitsInVain(tx *spool.Tx, cluster int) string {
 }
 
 // watch begins to watch the clusters whose end matters by a change that was made.
-func (ch change) watch(tx *spool.Tx, span selection.Span) {
+func (ch change) watch(tx *spool.Tx, procs selection.Procs) {
 	if strings.EqualFold(ch.attr, pool.AttrJobNotification) || strings.EqualFold(ch.attr, pool.AttrNotifyUser) {
-		operation.Watch(tx, span.Cluster)
+		operation.Watch(tx, procs.Cluster)
 	}
 	clusters, is := ch.waitsFor()
 	if !is {
@@ -55,7 +55,7 @@ func (ch change) watch(tx *spool.Tx, span selection.Span) {
 	for _, of := range clusters {
 		operation.Watch(tx, of)
 	}
-	if span.Run.Ad.Has(jobpolicy.AttrDependenciesMet) { // of the clusters before
-		tx.SetRange(span.Procs, jobpolicy.AttrDependenciesMet, nil)
+	if procs.Run.Ad.Has(jobpolicy.AttrDependenciesMet) { // of the clusters before
+		tx.SetRange(procs.Procs, jobpolicy.AttrDependenciesMet, nil)
 	}
 }

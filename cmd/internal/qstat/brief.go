@@ -149,7 +149,7 @@ func (r *reader) command() string {
 		return clean.Line(r.name()) // another user's
 	}
 	program := filepath.Base(path)
-	words, _ := jobargs.FromAd(r.span.Run.Ad) // none of an ad that does not read
+	words, _ := jobargs.FromAd(r.procs.Run.Ad) // none of an ad that does not read
 	line, name := program, r.text(batchName)
 	if i := slices.Index(words, pool.BatchScriptPath); i >= 0 {
 		// Of a batch script its interpreter says nothing: it goes by the name of the job.

@@ -220,10 +220,10 @@ type Waiting struct {
 }
 
 // waiting returns why jobs wait.
-func (q queue) waiting(spans []selection.Span) []Waiting {
+func (q queue) waiting(procs []selection.Procs) []Waiting {
 	last := q.report()
-	list, claims := []Waiting{}, q.claims(spans)
-	for _, s := range spans {
+	list, claims := []Waiting{}, q.claims(procs)
+	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
 			if why := q.moving(r); why != "" {
 				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: why})

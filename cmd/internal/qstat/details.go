@@ -19,11 +19,11 @@ import (
 // details writes everything that matters about the jobs, as Grid Engine's
 // -j does: a rule before each, then keys and values. Jobs of a cluster of which the
 // same is said share that.
-func (q queue) details(w io.Writer, spans []selection.Span) error {
-	claims := q.claims(spans)
+func (q queue) details(w io.Writer, procs []selection.Procs) error {
+	claims := q.claims(procs)
 	last, fits, amiss := q.report(), q.fitting(), q.amiss()
 	p := pile{w: w}
-	for _, s := range spans {
+	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
 			d := sheet{queue: q, row: r, context: q.context(), pool: amiss}
 			d.all(last, fits)
@@ -36,10 +36,10 @@ func (q queue) details(w io.Writer, spans []selection.Span) error {
 }
 
 // claims returns the claims of jobs.
-func (q queue) claims(spans []selection.Span) map[pool.JobID]pool.Claim {
+func (q queue) claims(procs []selection.Procs) map[pool.JobID]pool.Claim {
 	claims := map[pool.JobID]pool.Claim{}
 	list := claimsOf(q.view.Claims())
-	for _, s := range spans {
+	for _, s := range procs {
 		for _, c := range list.parts(s) {
 			if c != nil {
 				claims[c.Job] = *c
@@ -190,11 +190,11 @@ func (o *overview) add(heading string, p pool.Procs) {
 
 // overview writes why all jobs wait that do, as Grid Engine's -j without jobs: the
 // last cycle, and below each reason the jobs.
-func (q queue) overview(w io.Writer, spans []selection.Span) error {
+func (q queue) overview(w io.Writer, procs []selection.Procs) error {
 	last := q.report()
 	o := overview{groups: map[string][]pool.Procs{}}
 	r, claims := q.reader(), claimsOf(q.view.Claims())
-	for _, s := range spans {
+	for _, s := range procs {
 		for part, claim := range claims.parts(s) {
 			if claim == nil {
 				o.explain(r, part, last)
@@ -207,7 +207,7 @@ func (q queue) overview(w io.Writer, spans []selection.Span) error {
 
 // explain adds jobs without a slot: those of a run together, unless what counts is an
 // expression.
-func (o *overview) explain(r *reader, part selection.Span, last cycle) {
+func (o *overview) explain(r *reader, part selection.Procs, last cycle) {
 	end := part.Last
 	for part.First <= end {
 		part.Last = part.First

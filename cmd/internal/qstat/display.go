@@ -57,7 +57,7 @@ func (d display) show(w io.Writer, now time.Time) error {
 func (d display) view(q queue) error {
 	c := q.call
 	var err error
-	var spans []selection.Span
+	var procs []selection.Procs
 	var missing []string
 	if d.ranks() {
 		if q.hierarchy, err = hierarchyOf(q); err != nil {
@@ -71,10 +71,10 @@ func (d display) view(q queue) error {
 		q.view, q.whole = q.view.Only(names), q.view
 		fallthrough
 	default:
-		spans, missing = d.names.In(q.view)
+		procs, missing = d.names.In(q.view)
 	}
 	kept, missing := d.names.Factories(q.view, q.spool.Domain(), missing)
-	if len(kept) == 0 && len(spans) == 0 && d.form != "j" && forPeople(c) {
+	if len(kept) == 0 && len(procs) == 0 && d.form != "j" && forPeople(c) {
 		_, users := apart(missing)
 		warnOfUsers(q, users)
 	}
@@ -82,7 +82,7 @@ func (d display) view(q queue) error {
 		missing = nil // users without jobs
 	}
 	ids, users := apart(missing)
-	var left []selection.Span
+	var left []selection.Procs
 	if d.form == "j" {
 		if left, ids, err = q.ended(ids); err != nil {
 			return err
@@ -97,13 +97,13 @@ func (d display) view(q queue) error {
 		err = cmdline.ErrReported
 	}
 	if len(c.Args) > 0 {
-		spans = ofUsers(spans, c.Value("u"))
+		procs = ofUsers(procs, c.Value("u"))
 		kept = keptBy(kept, c.Value("u"), q.spool.Domain())
 	}
-	spans, e := d.choose(q, spans)
+	procs, e := d.choose(q, procs)
 	if e == nil {
 		q.hierarchy.rank(q)
-		e = d.write(q, spans, left, kept)
+		e = d.write(q, procs, left, kept)
 	}
 	switch {
 	case e != nil:
@@ -158,30 +158,30 @@ func (d display) tellsKept() bool {
 	return false
 }
 
-func (d display) write(q queue, spans, left []selection.Span, kept []spool.Factory) error {
+func (d display) write(q queue, procs, left []selection.Procs, kept []spool.Factory) error {
 	c := q.call
 	switch d.form {
 	case "j":
 		switch {
 		case c.Has("json"):
-			return c.JSON(q.explained(slices.Concat(q.waiting(spans), toCome(kept), q.history().waiting(left))))
+			return c.JSON(q.explained(slices.Concat(q.waiting(procs), toCome(kept), q.history().waiting(left))))
 		case c.Has("xml"):
-			return q.detailsXML(c.Data(), append(spans, left...))
+			return q.detailsXML(c.Data(), append(procs, left...))
 		case c.Value("j") == "":
-			return q.overview(c.Stdout, spans)
+			return q.overview(c.Stdout, procs)
 		}
-		if err := q.details(c.Stdout, spans); err != nil {
+		if err := q.details(c.Stdout, procs); err != nil {
 			return err
 		}
 		return q.history().details(c.Stdout, left)
 	case "start":
-		return q.forecast(spans)
+		return q.forecast(procs)
 	case "long", "json", "af":
-		return q.printAds(d.form, spans)
+		return q.printAds(d.form, procs)
 	case "c":
-		return d.summary(q, spans)
+		return d.summary(q, procs)
 	}
-	rows := q.rowsWith(d.columns, spans)
+	rows := q.rowsWith(d.columns, procs)
 	switch {
 	case d.form == ownForm:
 		return q.hierarchy.own(d, q, rows)
@@ -335,16 +335,16 @@ func warnOfUsers(q queue, users []string) {
 const everybody = "*"
 
 // ofUsers keeps the jobs of a list of users.
-func ofUsers(spans []selection.Span, users string) []selection.Span {
+func ofUsers(procs []selection.Procs, users string) []selection.Procs {
 	wanted := map[string]bool{}
 	for _, u := range strings.Split(users, ",") {
 		wanted[u] = true
 	}
 	if users == "" || wanted[everybody] {
-		return spans
+		return procs
 	}
-	var kept []selection.Span
-	for _, s := range spans {
+	var kept []selection.Procs
+	for _, s := range procs {
 		if ofUser(s.Run.Proc(s.First), wanted) {
 			kept = append(kept, s)
 		}

@@ -7,9 +7,9 @@
 // table has those of all layouts). It is shown once, or again and again on the same opened
 // spool (watch.go).
 //
-// Jobs come as spans of equal procs. A reader looks their attributes up, for
-// all procs of a span at once unless one is an expression; out of that rows are
-// made (rows.go, extras.go), by all processors, then put into the order in which they
+// Jobs come as equal procs of a cluster. A reader looks up their attributes, for
+// all procs at once unless one is an expression; rows are
+// made from that (rows.go, extras.go), by all processors, then put into the order in which they
 // would be served (order.go), and written as a table (table.go) or as XML
 // (xml.go); in the brief layout with other cells (brief.go). So 100,000 jobs are a matter of a second.
 //
@@ -19,7 +19,7 @@
 //
 // The other forms leave out what they do not need: -f puts the rows below the slots
 // (instances.go), -g c makes no rows and counts (summary.go), and -long, -json and
-// -af print ads (parallel.go). -j is a sheet for each span (details.go,
+// -af print ads (parallel.go). -j is a sheet for equal procs (details.go,
 // detailsjob.go, pile.go); why a job waits it takes from the last cycle's report
 // and from promises (cycle.go), and from how the job itself fits the
 // slots. For jobs that have left the queue it shows the end, and jobs that are still to come have no

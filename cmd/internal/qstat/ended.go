@@ -19,25 +19,25 @@ import (
 
 // ended returns those of the named jobs that have left the queue, ascending, with the ads of
 // the history, and the names for which there are none.
-func (q queue) ended(words []string) (spans []selection.Span, missing []string, err error) {
+func (q queue) ended(words []string) (procs []selection.Procs, missing []string, err error) {
 	for _, word := range words {
 		found, err := q.endedOf(word)
 		if err != nil {
-			return spans, missing, err
+			return procs, missing, err
 		}
 		if len(found) == 0 {
 			missing = append(missing, word)
 		}
-		spans = append(spans, found...)
+		procs = append(procs, found...)
 	}
-	order := func(a, b selection.Span) int { return a.Compare(b.Procs) }
-	slices.SortStableFunc(spans, order)
-	return slices.CompactFunc(spans, func(a, b selection.Span) bool { return order(a, b) == 0 }), missing, nil
+	order := func(a, b selection.Procs) int { return a.Compare(b.Procs) }
+	slices.SortStableFunc(procs, order)
+	return slices.CompactFunc(procs, func(a, b selection.Procs) bool { return order(a, b) == 0 }), missing, nil
 }
 
 // endedOf looks for the jobs of one name from the end of the history back. One job is all that
 // the name of a job stands for, and no job of a cluster left before the cluster was submitted.
-func (q queue) endedOf(word string) (spans []selection.Span, err error) {
+func (q queue) endedOf(word string) (procs []selection.Procs, err error) {
 	names, err := selection.Parse([]string{word})
 	if err != nil {
 		return nil, err
@@ -49,23 +49,23 @@ func (q queue) endedOf(word string) (spans []selection.Span, err error) {
 	_, notOne := pool.ParseJobID(word)
 	_, notCluster := pool.ParseCluster(word)
 	look := func(enough func() bool) error {
-		spans = nil
+		procs = nil
 		return q.view.History(which, func(ad *classad.Ad) bool {
 			if named(ad) {
 				id := idOf(ad)
 				one := pool.Only(id)
-				spans = append(spans, selection.Span{Procs: one, Run: spool.Run{Procs: one, Ad: ad}})
+				procs = append(procs, selection.Procs{Procs: one, Run: spool.Run{Procs: one, Ad: ad}})
 			}
 			return !enough()
 		})
 	}
-	one := func() bool { return len(spans) > 0 }
+	one := func() bool { return len(procs) > 0 }
 	switch {
 	case notOne == nil:
 		err = look(one)
 	case notCluster == nil:
 		if err = look(one); err == nil && one() {
-			if n, ok := spans[0].Run.Ad.EvalInt(&classad.Context{}, pool.AttrQDate); ok {
+			if n, ok := procs[0].Run.Ad.EvalInt(&classad.Context{}, pool.AttrQDate); ok {
 				which.Since = time.Unix(n, 0)
 			}
 			err = look(func() bool { return false })
@@ -73,7 +73,7 @@ func (q queue) endedOf(word string) (spans []selection.Span, err error) {
 	default:
 		err = look(func() bool { return false })
 	}
-	return spans, err
+	return procs, err
 }
 
 // submitted reports whether any of the clusters has been submitted so far; nil stands for any

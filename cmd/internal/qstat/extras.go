@@ -92,7 +92,7 @@ func (m *maker) used(r *row, unit float64, names ...*classad.Name) float64 {
 // else a job asks for.
 func (r *reader) asked() (a asked) {
 	var hard strings.Builder
-	ad := r.span.Run.Ad
+	ad := r.procs.Run.Ad
 	for _, name := range r.requestNames() {
 		v := ad.Eval(r.context, name, nil)
 		if e, ok := ad.Lookup(name); ok {
@@ -130,7 +130,7 @@ const requestPrefix = "Request"
 // requestNames returns the names of attributes that say what is asked of a slot, sorted without
 // regard to case. Those of a cluster's ad are looked for once.
 func (r *reader) requestNames() []string {
-	own, cluster := r.span.Run.Ad, r.span.Run.Ad.Parent()
+	own, cluster := r.procs.Run.Ad, r.procs.Run.Ad.Parent()
 	if cluster == nil {
 		return requestsAmong(own.OwnNames())
 	}

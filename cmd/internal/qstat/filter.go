@@ -48,16 +48,16 @@ func (f filter) none() bool {
 }
 
 // choose returns the jobs that are shown.
-func (f filter) choose(q queue, spans []selection.Span) ([]selection.Span, error) {
+func (f filter) choose(q queue, procs []selection.Procs) ([]selection.Procs, error) {
 	if f.states != everyState || f.slots != nil {
-		spans = f.standing(q, spans)
+		procs = f.standing(q, procs)
 	}
 	if f.constraint == nil {
-		return spans, nil
+		return procs, nil
 	}
-	chosen, err := f.constraint.Of(spans, q.call.Now)
+	chosen, err := f.constraint.Of(procs, q.call.Now)
 	if err == nil && len(chosen) == 0 && forPeople(q.call) {
-		if doubt := f.constraint.Doubt(spans); doubt != "" {
+		if doubt := f.constraint.Doubt(procs); doubt != "" {
 			q.call.Warn("warning: -constraint: %s", doubt)
 		}
 	}
@@ -65,10 +65,10 @@ func (f filter) choose(q queue, spans []selection.Span) ([]selection.Span, error
 }
 
 // standing returns the jobs in the states and on the slots that are wanted.
-func (f filter) standing(q queue, spans []selection.Span) []selection.Span {
-	chosen := make([]selection.Span, 0, len(spans))
+func (f filter) standing(q queue, procs []selection.Procs) []selection.Procs {
+	chosen := make([]selection.Procs, 0, len(procs))
 	r, claims := q.reader(), claimsOf(q.view.Claims())
-	for _, s := range spans {
+	for _, s := range procs {
 		for part, claim := range claims.parts(s) {
 			if f.onSlot(claim) {
 				chosen = f.inState(chosen, r, part, claim)
@@ -80,7 +80,7 @@ func (f filter) standing(q queue, spans []selection.Span) []selection.Span {
 
 // inState adds the jobs of a part that are in a state that is wanted: all of it or
 // none where nothing that decides is an expression.
-func (f filter) inState(list []selection.Span, r *reader, part selection.Span, claim *pool.Claim) []selection.Span {
+func (f filter) inState(list []selection.Procs, r *reader, part selection.Procs, claim *pool.Claim) []selection.Procs {
 	for last := part.Last; part.First <= last; {
 		r.of(part)
 		yes := f.states.has(r.standing(claim).state(), r.holds())
@@ -96,7 +96,7 @@ func (f filter) inState(list []selection.Span, r *reader, part selection.Span, c
 }
 
 // join adds a part, to the last one where it is what follows in its run.
-func join(list []selection.Span, part selection.Span) []selection.Span {
+func join(list []selection.Procs, part selection.Procs) []selection.Procs {
 	if k := len(list) - 1; k >= 0 && list[k].Run.Procs == part.Run.Procs && list[k].Extend(part.Procs) {
 		return list
 	}

@@ -21,9 +21,9 @@ import (
 // waiting job stands in it, and what its priority comes from. Many goroutines may ask it.
 type hierarchy struct {
 	policy.Listing
-	display   policy.Display
-	barring   operation.Barring // jobs that have no place
-	stretches []stretch         // of idle jobs, ascending
+	display policy.Display
+	barring operation.Barring // jobs that have no place
+	waiting []placed          // the idle jobs, ascending
 }
 
 // hierarchyOf returns the queue, without jobs so far; nil where the policy has none.
@@ -41,8 +41,8 @@ func hierarchyOf(q queue) (*hierarchy, error) {
 	return &hierarchy{Listing: list, display: p.Display(c), barring: barring}, nil
 }
 
-// stretch is procs that follow each other in the queue, or are left out of it together.
-type stretch struct {
+// placed are procs with consecutive places in the queue, or that are left out of it for one reason.
+type placed struct {
 	pool.Procs
 	run    int    // the last proc of their run
 	number int    // in the policy's list
@@ -51,7 +51,7 @@ type stretch struct {
 }
 
 // before reports whether the procs are all before a job.
-func (s *stretch) before(id pool.JobID) bool {
+func (s *placed) before(id pool.JobID) bool {
 	return s.Cluster < id.Cluster || s.Cluster == id.Cluster && s.Last < id.Proc
 }
 
@@ -85,7 +85,7 @@ func (h *hierarchy) rank(q queue) {
 // take puts jobs in order. Nice users go behind all others, as in a cycle.
 func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
 	all := h.List(w)
-	h.stretches = make([]stretch, 0, len(all))
+	h.waiting = make([]placed, 0, len(all))
 	before := 0
 	for _, last := range [...]bool{false, true} {
 		for i, p := range all {
@@ -100,36 +100,36 @@ func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
 			h.add(w.Idle, p, i, 0)
 		}
 	}
-	slices.SortFunc(h.stretches, func(a, b stretch) int { return a.Compare(b.Procs) })
+	slices.SortFunc(h.waiting, func(a, b placed) int { return a.Compare(b.Procs) })
 }
 
 func (h *hierarchy) add(idle []jobprio.Run, p policy.Listed, number, place int) {
-	h.stretches = append(h.stretches, stretch{p.Procs, idle[p.Run].Last, number, place, p.Why})
+	h.waiting = append(h.waiting, placed{p.Procs, idle[p.Run].Last, number, place, p.Why})
 }
 
-// at returns the stretch that a job stands in, nil for a job that does not wait.
-func (h *hierarchy) at(id pool.JobID) *stretch {
+// at returns the procs that a job is one of, nil for a job that does not wait.
+func (h *hierarchy) at(id pool.JobID) *placed {
 	if s := h.from(id); s != nil && s.Has(id) {
 		return s
 	}
 	return nil
 }
 
-// from returns the stretch that a job stands in, else the next one by ID; nil for none.
-func (h *hierarchy) from(id pool.JobID) *stretch {
+// from returns the procs that a job is one of, else the next ones by ID; nil for none.
+func (h *hierarchy) from(id pool.JobID) *placed {
 	if h == nil {
 		return nil
 	}
-	i := sort.Search(len(h.stretches), func(i int) bool { return !h.stretches[i].before(id) })
-	if i == len(h.stretches) {
+	i := sort.Search(len(h.waiting), func(i int) bool { return !h.waiting[i].before(id) })
+	if i == len(h.waiting) {
 		return nil
 	}
-	return &h.stretches[i]
+	return &h.waiting[i]
 }
 
-// span returns the stretch that the first of some procs without a claim stands in, nil for
+// among returns the procs that the first of some procs without a claim is one of, nil for
 // none, and the last of them that may share its row.
-func (h *hierarchy) span(s selection.Span) (in *stretch, last int) {
+func (h *hierarchy) among(s selection.Procs) (in *placed, last int) {
 	id := s.FirstJob()
 	switch in = h.from(id); {
 	case in == nil || in.Cluster != s.Cluster:
@@ -143,9 +143,9 @@ func (h *hierarchy) span(s selection.Span) (in *stretch, last int) {
 	return nil, min(in.First-1, s.Last)
 }
 
-// placeOf returns where a job of the stretch stands in the queue, from 1 on; 0 for one that
+// placeOf returns the place of a job in the queue, from 1 on; 0 for one that
 // is left out of it.
-func (s *stretch) placeOf(proc int) int {
+func (s *placed) placeOf(proc int) int {
 	if s == nil || s.place == 0 {
 		return 0
 	}
@@ -165,8 +165,8 @@ func (h *hierarchy) compare(a, b *row) int {
 	return cmp.Or(cmp.Compare(a.shown.Behind, b.shown.Behind), a.key.ID.Compare(b.key.ID))
 }
 
-// jobOf returns what a policy is asked about a job, which stands in a stretch or does not wait.
-func jobOf(id pool.JobID, claim *pool.Claim, state string, in *stretch, run func() jobprio.Run) policy.Job {
+// jobOf returns what a policy is asked about a job, which waits among in or, where that is nil, does not wait.
+func jobOf(id pool.JobID, claim *pool.Claim, state string, in *placed, run func() jobprio.Run) policy.Job {
 	j := policy.Job{ID: id, Claim: claim, State: state, Run: run}
 	if in != nil {
 		j.Waits, j.Number, j.Task, j.Place, j.Why = true, in.number, id.Proc-in.First, in.placeOf(id.Proc), in.why
@@ -176,7 +176,7 @@ func jobOf(id pool.JobID, claim *pool.Claim, state string, in *stretch, run func
 
 // known returns what the policy is asked about a job of the view.
 func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
-	var in *stretch
+	var in *placed
 	if claim == nil {
 		in = q.hierarchy.at(id)
 	}
@@ -184,7 +184,7 @@ func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 	if !ok { // it is one of the view's
 		return jobOf(id, claim, "", in, func() jobprio.Run { return jobprio.Run{Procs: pool.Only(id), Ad: classad.New()} })
 	}
-	s := selection.Span{Procs: pool.Only(id), Run: run}
+	s := selection.Procs{Procs: pool.Only(id), Run: run}
 	read := q.reader()
 	read.of(s)
 	j := jobOf(id, claim, read.standing(claim).state(), in, func() jobprio.Run { return runOf(s, q.submitter(run.Ad)) })
@@ -193,8 +193,8 @@ func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 }
 
 // fill notes in a row what the policy shows of its first job.
-func (h *hierarchy) fill(m *maker, r *row, in *stretch) {
-	s := m.span
+func (h *hierarchy) fill(m *maker, r *row, in *placed) {
+	s := m.procs
 	j := jobOf(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Run.Ad)) })
 	j.Owner, j.QDate = r.owner, r.key.QDate
 	x := h.Show(j, m.Options)
@@ -285,7 +285,7 @@ func (q queue) notQueued(r *row) string {
 }
 
 // runOf returns some procs of a run, as the policy sees them.
-func runOf(s selection.Span, submitter string) jobprio.Run {
+func runOf(s selection.Procs, submitter string) jobprio.Run {
 	return jobprio.Run{
 		Procs:     s.Procs,
 		Submitter: submitter,
@@ -308,7 +308,7 @@ func (b *besides) waiting(v *spool.View) (w jobprio.Waiting) {
 	list := claimsOf(v.Claims())
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
-			s := selection.Span{Procs: run.Procs, Run: run}
+			s := selection.Procs{Procs: run.Procs, Run: run}
 			for part, claim := range list.parts(s) {
 				b.add(&w, part, claim)
 			}
@@ -318,7 +318,7 @@ func (b *besides) waiting(v *spool.View) (w jobprio.Waiting) {
 }
 
 // add adds procs of a run. Where something that decides is an expression, each stands alone.
-func (b *besides) add(w *jobprio.Waiting, s selection.Span, claim *pool.Claim) {
+func (b *besides) add(w *jobprio.Waiting, s selection.Procs, claim *pool.Claim) {
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 		b.of(s)
 		state := b.standing(claim).state()
@@ -337,8 +337,8 @@ func (b *besides) add(w *jobprio.Waiting, s selection.Span, claim *pool.Claim) {
 
 // tellsApart reports whether an attribute is an expression that procs have different values of.
 func (r *reader) tellsApart(n *classad.Name) bool {
-	_, e, ok := r.span.Run.Ad.Get(n)
-	return ok && e != nil && r.span.Run.TellsApart(e)
+	_, e, ok := r.procs.Run.Ad.Get(n)
+	return ok && e != nil && r.procs.Run.TellsApart(e)
 }
 
 // Explained is what -j prints of jobs with the numbers of the first one's priority.

@@ -21,9 +21,9 @@ import (
 
 // ads goes through the ads of all jobs, by ascending id. The ad of a run is one
 // of its procs after the other.
-func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
+func ads(procs []selection.Procs) iter.Seq[*classad.Ad] {
 	return func(yield func(*classad.Ad) bool) {
-		for _, s := range spans {
+		for _, s := range procs {
 			ad := s.Run.Proc(s.First)
 			for p := s.First; p <= s.Last; p++ {
 				ad.SetInt(pool.AttrProcID, int64(p))
@@ -37,14 +37,14 @@ func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
 
 // printAds writes whole ads, a part of the jobs by each processor. What -af writes may
 // have columns that grow from line to line, so it is written in one go.
-func (q queue) printAds(form string, spans []selection.Span) error {
+func (q queue) printAds(form string, procs []selection.Procs) error {
 	c := q.call
-	if form != "af" && (q.every || manyJobs(spans)) && !c.Terminal() {
-		return q.printParts(form, spans)
+	if form != "af" && (q.every || manyJobs(procs)) && !c.Terminal() {
+		return q.printParts(form, procs)
 	}
 	var bad error
 	err := adprint.Print(c, form, func(yield func(*classad.Ad) bool) {
-		for some, err := range q.wholly(spans) {
+		for some, err := range q.wholly(procs) {
 			if bad = err; err != nil {
 				return
 			}
@@ -62,19 +62,19 @@ func (q queue) printAds(form string, spans []selection.Span) error {
 }
 
 // manyJobs reports whether there are more jobs than one portion.
-func manyJobs(spans []selection.Span) bool {
+func manyJobs(procs []selection.Procs) bool {
 	n := 0
-	for i := 0; i < len(spans) && n <= portion; i++ {
-		n += spans[i].Count()
+	for i := 0; i < len(procs) && n <= portion; i++ {
+		n += procs[i].Count()
 	}
 	return n > portion
 }
 
 // printParts writes ads in portions.
-func (q queue) printParts(form string, spans []selection.Span) (err error) {
+func (q queue) printParts(form string, procs []selection.Procs) (err error) {
 	p := newPress(q.call, form)
 	defer func() { err = p.end(err) }()
-	for some, err := range q.wholly(spans) {
+	for some, err := range q.wholly(procs) {
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (p *press) write() {
 }
 
 // print prints parts, each by itself.
-func (p *press) print(parts [][]selection.Span) error {
+func (p *press) print(parts [][]selection.Procs) error {
 	s := <-p.free
 	for len(s.texts) < len(parts) {
 		s.texts = append(s.texts, new(bytes.Buffer))
@@ -212,10 +212,10 @@ func linked(list []byte, first bool) []byte {
 	return list
 }
 
-// portions cuts spans into parts of so many jobs.
-func portions(spans []selection.Span, jobs int) (parts [][]selection.Span) {
+// portions cuts procs into parts of so many jobs.
+func portions(procs []selection.Procs, jobs int) (parts [][]selection.Procs) {
 	room := 0
-	for _, s := range spans {
+	for _, s := range procs {
 		for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 			if room == 0 {
 				parts, room = append(parts, nil), jobs
@@ -232,10 +232,10 @@ func portions(spans []selection.Span, jobs int) (parts [][]selection.Span) {
 // wholly goes through jobs with all their attributes, some at a time, by ascending id. Of
 // jobs that have only what listings read, whole ones are read for that, and kept no longer
 // than until the next come.
-func (q queue) wholly(spans []selection.Span) iter.Seq2[[]selection.Span, error] {
-	return func(yield func([]selection.Span, error) bool) {
+func (q queue) wholly(procs []selection.Procs) iter.Seq2[[]selection.Procs, error] {
+	return func(yield func([]selection.Procs, error) bool) {
 		if q.whole == nil {
-			yield(spans, nil)
+			yield(procs, nil)
 			return
 		}
 		pieces := q.whole.Pieces()
@@ -243,19 +243,19 @@ func (q queue) wholly(spans []selection.Span) iter.Seq2[[]selection.Span, error]
 		for i := range readers {
 			readers[i] = pieces.Reader()
 		}
-		list := piecesOf(pieces, spans)
+		list := piecesOf(pieces, procs)
 		if q.every {
 			list = allPieces(pieces)
 		}
 		for some := range slices.Chunk(list, 2*len(readers)) {
 			parallel.Each(len(some), func(worker, i int) { some[i].read(readers[worker]) })
-			var all []selection.Span
+			var all []selection.Procs
 			for _, p := range some {
 				if p.err != nil {
 					yield(nil, p.err)
 					return
 				}
-				all = append(all, p.spans...)
+				all = append(all, p.procs...)
 			}
 			if !yield(all, nil) {
 				return
@@ -269,7 +269,7 @@ func (q queue) wholly(spans []selection.Span) iter.Seq2[[]selection.Span, error]
 type piece struct {
 	number int
 	every  bool // all its jobs
-	spans  []selection.Span
+	procs  []selection.Procs
 	err    error
 }
 
@@ -282,14 +282,14 @@ func allPieces(all *spool.Pieces) []piece {
 }
 
 // piecesOf divides jobs among the pieces that they are in.
-func piecesOf(all *spool.Pieces, spans []selection.Span) (list []piece) {
+func piecesOf(all *spool.Pieces, procs []selection.Procs) (list []piece) {
 	for i := range all.Len() {
 		_, last := all.Range(i)
-		n := sort.Search(len(spans), func(n int) bool { return spans[n].Cluster > last })
+		n := sort.Search(len(procs), func(n int) bool { return procs[n].Cluster > last })
 		if n > 0 {
-			list = append(list, piece{number: i, spans: slices.Clone(spans[:n])})
+			list = append(list, piece{number: i, procs: slices.Clone(procs[:n])})
 		}
-		spans = spans[n:]
+		procs = procs[n:]
 	}
 	return list
 }
@@ -303,7 +303,7 @@ func (p *piece) read(r *spool.PieceReader) {
 	case p.every:
 		for _, c := range clusters {
 			for _, run := range c.Runs {
-				p.spans = append(p.spans, selection.Span{Procs: run.Procs, Run: run})
+				p.procs = append(p.procs, selection.Procs{Procs: run.Procs, Run: run})
 			}
 		}
 	default:
@@ -313,14 +313,14 @@ func (p *piece) read(r *spool.PieceReader) {
 
 // has reports whether there are jobs of a cluster.
 func (p *piece) has(cluster int) bool {
-	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].Cluster >= cluster })
-	return p.every || i < len(p.spans) && p.spans[i].Cluster == cluster
+	i := sort.Search(len(p.procs), func(i int) bool { return p.procs[i].Cluster >= cluster })
+	return p.every || i < len(p.procs) && p.procs[i].Cluster == cluster
 }
 
 // take takes the runs of whole clusters.
 func (p *piece) take(clusters []*spool.Cluster) error {
-	for i := range p.spans {
-		s := &p.spans[i]
+	for i := range p.procs {
+		s := &p.procs[i]
 		for len(clusters) > 0 && clusters[0].ID < s.Cluster {
 			clusters = clusters[1:]
 		}
@@ -331,8 +331,8 @@ func (p *piece) take(clusters []*spool.Cluster) error {
 	return nil
 }
 
-// whole gives a span the run that it is part of.
-func whole(s *selection.Span, runs []spool.Run) bool {
+// whole gives procs the run that they are part of.
+func whole(s *selection.Procs, runs []spool.Run) bool {
 	i := sort.Search(len(runs), func(i int) bool { return runs[i].Last >= s.First })
 	if i == len(runs) || runs[i].First > s.First || runs[i].Last < s.Last {
 		return false

@@ -32,15 +32,15 @@ func TestPrintedInParts(t *testing.T) {
 			return err
 		}
 		return s.View(func(v *spool.View) error {
-			spans, _ := selection.All().In(v)
+			procs, _ := selection.All().In(v)
 			for _, form := range []string{"long", "json"} {
 				var got, want bytes.Buffer
 				whole, parts := *call, *call
 				whole.Stdout, parts.Stdout = &want, &got
-				if err := adprint.Print(&whole, form, ads(spans)); err != nil {
+				if err := adprint.Print(&whole, form, ads(procs)); err != nil {
 					return err
 				}
-				if err := (queue{call: &parts, spool: s, view: v}).printAds(form, spans); err != nil {
+				if err := (queue{call: &parts, spool: s, view: v}).printAds(form, procs); err != nil {
 					return err
 				}
 				if !bytes.Equal(got.Bytes(), want.Bytes()) {

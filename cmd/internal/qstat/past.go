@@ -137,7 +137,7 @@ func (p past) wants(ad *classad.Ad) (bool, error) {
 		return true, nil
 	}
 	one := pool.Only(idOf(ad))
-	kept, err := p.constraint.Of([]selection.Span{{Procs: one, Run: spool.Run{Procs: one, Ad: ad}}}, p.call.Now)
+	kept, err := p.constraint.Of([]selection.Procs{{Procs: one, Run: spool.Run{Procs: one, Ad: ad}}}, p.call.Now)
 	return len(kept) > 0, err
 }
 

@@ -71,8 +71,8 @@ type cells struct {
 }
 
 // rowsWith returns the lines of the table with what its columns show, in their order.
-func (q queue) rowsWith(c columns, spans []selection.Span) []*row {
-	rows := q.read(c, spans)
+func (q queue) rowsWith(c columns, procs []selection.Procs) []*row {
+	rows := q.read(c, procs)
 	o := q.order()
 	for _, r := range rows {
 		if r.asked.unmet != "" {
@@ -85,13 +85,13 @@ func (q queue) rowsWith(c columns, spans []selection.Span) []*row {
 
 // read makes rows of all jobs, by ascending id. What takes its time is done by all
 // processors.
-func (q queue) read(c columns, spans []selection.Span) []*row {
+func (q queue) read(c columns, procs []selection.Procs) []*row {
 	claims := claimsOf(q.view.Claims())
-	bounds := parallel.Bounds(len(spans), 1)
+	bounds := parallel.Bounds(len(procs), 1)
 	made := make([][]*row, len(bounds)-1)
 	parallel.Parts(bounds, func(part, from, to int) {
 		m := maker{reader: q.reader(), columns: c, from: q}
-		for _, s := range spans[from:to] {
+		for _, s := range procs[from:to] {
 			for p, claim := range claims.parts(s) {
 				m.rows(p, claim)
 			}
@@ -101,19 +101,19 @@ func (q queue) read(c columns, spans []selection.Span) []*row {
 	return slices.Concat(made...)
 }
 
-// split makes a row of each job with a claim, and one of each stretch of jobs
+// split makes a row of each job with a claim, and one of consecutive jobs
 // without. Each has its ad.
-func (q queue) split(s selection.Span, of map[pool.JobID]pool.Claim) (rows []*row) {
+func (q queue) split(s selection.Procs, of map[pool.JobID]pool.Claim) (rows []*row) {
 	m := maker{reader: q.reader(), from: q}
 	first := s.First
 	for p := s.First; p <= s.Last; p++ {
 		if c, ok := of[pool.JobID{Cluster: s.Cluster, Proc: p}]; ok {
-			m.stretch(s, first, p-1, nil)
-			m.stretch(s, p, p, &c)
+			m.equal(s, first, p-1, nil)
+			m.equal(s, p, p, &c)
 			first = p + 1
 		}
 	}
-	m.stretch(s, first, s.Last, nil)
+	m.equal(s, first, s.Last, nil)
 	for _, r := range m.made {
 		if r.ad == nil {
 			r.ad = s.Run.Proc(r.ranges[0].First)
@@ -132,7 +132,7 @@ type maker struct {
 	near []pool.Procs
 }
 
-func (m *maker) stretch(s selection.Span, first, last int, claim *pool.Claim) {
+func (m *maker) equal(s selection.Procs, first, last int, claim *pool.Claim) {
 	if first <= last {
 		s.First, s.Last = first, last
 		m.rows(s, claim)
@@ -142,11 +142,11 @@ func (m *maker) stretch(s selection.Span, first, last int, claim *pool.Claim) {
 // rows makes one row of procs of a run, or one of each where something that is shown
 // or that orders them is an expression, which each may evaluate differently. In a queue of
 // all jobs the policy says which may share a row.
-func (m *maker) rows(s selection.Span, claim *pool.Claim) {
+func (m *maker) rows(s selection.Procs, claim *pool.Claim) {
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
-		var in *stretch
+		var in *placed
 		if claim == nil {
-			in, s.Last = m.from.hierarchy.span(s)
+			in, s.Last = m.from.hierarchy.among(s)
 		}
 		m.of(s)
 		r := m.row(claim)
@@ -176,7 +176,7 @@ func (m *maker) next() *row {
 	return r
 }
 
-func (m *maker) ranges(s selection.Span) []pool.Procs {
+func (m *maker) ranges(s selection.Procs) []pool.Procs {
 	if len(m.near) == 0 {
 		m.near = make([]pool.Procs, block)
 	}
@@ -192,7 +192,7 @@ func (m *maker) row(claim *pool.Claim) *row {
 	r.key = m.job()
 	r.owner, r.group = m.text(ownerName), m.text(groupName)
 	r.cells = cells{
-		cluster: m.span.Cluster, prior: r.key.JobPrio, name: clean.Line(m.name()), user: clean.Line(r.owner),
+		cluster: m.procs.Cluster, prior: r.key.JobPrio, name: clean.Line(m.name()), user: clean.Line(r.owner),
 		state: stand.state(), at: unix(r.key.QDate), slots: 1,
 	}
 	if n, ok := m.value(cpusName).Int(); ok {
@@ -212,7 +212,7 @@ func (m *maker) row(claim *pool.Claim) *row {
 // job returns what the place of the procs in the order comes from, as jobprio.JobOf does.
 func (m *maker) job() jobprio.Job {
 	return jobprio.Job{
-		ID:          pool.JobID{Cluster: m.span.Cluster, Proc: m.span.First},
+		ID:          pool.JobID{Cluster: m.procs.Cluster, Proc: m.procs.First},
 		PreJobPrio1: m.int(preName1), PreJobPrio2: m.int(preName2), JobPrio: m.int(prioName),
 		PostJobPrio1: m.int(postName1), PostJobPrio2: m.int(postName2), QDate: m.int(qdateName),
 	}
@@ -301,7 +301,7 @@ func wordsOf(names ...*classad.Name) (list []string) {
 // when there is an expression to be evaluated in it. It is for one goroutine.
 type reader struct {
 	context *classad.Context
-	span    selection.Span
+	procs   selection.Procs
 	own     *classad.Ad // nil: not needed so far
 	// varies: what was read since of() was, or may be, not the same for the other procs.
 	varies bool
@@ -313,18 +313,18 @@ type reader struct {
 func (q queue) reader() *reader { return &reader{context: q.context()} }
 
 // of makes the reader read procs.
-func (r *reader) of(s selection.Span) { r.span, r.own, r.varies = s, nil, false }
+func (r *reader) of(s selection.Procs) { r.procs, r.own, r.varies = s, nil, false }
 
 // proc returns the ad of the first proc.
 func (r *reader) proc() *classad.Ad {
 	if r.own == nil {
-		r.own = r.span.Run.Proc(r.span.First)
+		r.own = r.procs.Run.Proc(r.procs.First)
 	}
 	return r.own
 }
 
 func (r *reader) value(n *classad.Name) classad.Value {
-	v, e, ok := r.span.Run.Ad.Get(n)
+	v, e, ok := r.procs.Run.Ad.Get(n)
 	if !ok {
 		return classad.Undefined()
 	}
@@ -349,7 +349,7 @@ func (r *reader) text(n *classad.Name) string {
 }
 
 func (r *reader) has(n *classad.Name) bool {
-	_, _, ok := r.span.Run.Ad.Get(n)
+	_, _, ok := r.procs.Run.Ad.Get(n)
 	return ok
 }
 
@@ -405,8 +405,8 @@ func claimsOf(list []pool.Claim) claims { return list }
 
 // parts goes through procs: each with a claim by itself, those between them
 // together and with nil.
-func (c claims) parts(s selection.Span) iter.Seq2[selection.Span, *pool.Claim] {
-	return func(yield func(selection.Span, *pool.Claim) bool) {
+func (c claims) parts(s selection.Procs) iter.Seq2[selection.Procs, *pool.Claim] {
+	return func(yield func(selection.Procs, *pool.Claim) bool) {
 		from := pool.JobID{Cluster: s.Cluster, Proc: s.First}
 		i := sort.Search(len(c), func(i int) bool { return !c[i].Job.Less(from) })
 		part := s

@@ -32,8 +32,8 @@ type Forecast struct {
 	Unknown string `json:",omitempty"` // why Start is not known
 }
 
-// forecast writes when the waiting jobs among those in spans start at the latest.
-func (q queue) forecast(spans []selection.Span) error {
+// forecast writes when the waiting jobs among some procs start at the latest.
+func (q queue) forecast(procs []selection.Procs) error {
 	c := q.call
 	all := q.view.Everyone()
 	seen := operation.TakeSnapshot(all, q.spool.Domain(), c.Config.Groups, policy.Beside{Running: true, Held: true})
@@ -46,18 +46,18 @@ func (q queue) forecast(spans []selection.Span) error {
 	if err != nil {
 		return err
 	}
-	list := forecasts(starts, q.waits(spans))
+	list := forecasts(starts, q.waits(procs))
 	if c.Has("json") {
 		return c.JSON(list)
 	}
 	return q.tellForecast(c.Stdout, list)
 }
 
-// waits returns those jobs in spans that wait, for a slot or for the end of other jobs.
-func (q queue) waits(spans []selection.Span) trial.Spans {
+// waits returns those of the jobs that wait, for a slot or for the end of other jobs.
+func (q queue) waits(procs []selection.Procs) trial.Spans {
 	waiting := trial.Spans{}
 	r, claims := q.reader(), claimsOf(q.view.Claims())
-	for _, s := range spans {
+	for _, s := range procs {
 		for part, claim := range claims.parts(s) {
 			for last := part.Last; part.First <= last; part.First, part.Last = part.Last+1, last {
 				r.of(part)

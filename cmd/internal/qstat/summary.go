@@ -73,13 +73,13 @@ type tally struct{ jobs, cores int64 }
 var shownStates = [...]string{"r", "Rr", "s", "Rs", "t", "Rt", "dr", "dt", "hr", "ht", "qw", "hqw", "Eqw", "z"}
 
 // count counts jobs by state. It makes no rows, and all processors take part.
-func (q queue) count(spans []selection.Span) map[string]tally {
+func (q queue) count(procs []selection.Procs) map[string]tally {
 	claims := claimsOf(q.view.Claims())
-	bounds := parallel.Bounds(len(spans), 1)
+	bounds := parallel.Bounds(len(procs), 1)
 	counted := make([]map[string]tally, len(bounds)-1)
 	parallel.Parts(bounds, func(part, from, to int) {
 		r, sums := q.reader(), map[string]tally{}
-		for _, s := range spans[from:to] {
+		for _, s := range procs[from:to] {
 			for p, claim := range claims.parts(s) {
 				r.count(sums, p, claim)
 			}
@@ -95,7 +95,7 @@ func (q queue) count(spans []selection.Span) map[string]tally {
 	return all
 }
 
-func (r *reader) count(sums map[string]tally, s selection.Span, claim *pool.Claim) {
+func (r *reader) count(sums map[string]tally, s selection.Procs, claim *pool.Claim) {
 	last := s.Last
 	for s.First <= last {
 		r.of(s)
@@ -115,8 +115,8 @@ func (r *reader) count(sums map[string]tally, s selection.Span, claim *pool.Clai
 
 // summary writes how full the machines are, and how many jobs there are in which
 // state.
-func (d display) summary(q queue, spans []selection.Span) error {
-	list, sums := machines(d.instances(q, nil)), q.count(spans)
+func (d display) summary(q queue, procs []selection.Procs) error {
+	list, sums := machines(d.instances(q, nil)), q.count(procs)
 	if d.call.Has("xml") {
 		return summaryXML(q.call.Data(), list)
 	}

@@ -256,11 +256,11 @@ func usageXML(name string, of func(used) float64) func([]byte, *row) []byte {
 
 // detailsXML writes the jobs as Grid Engine's -j -xml does: an element for those of a
 // cluster that are in one state, then why they wait.
-func (q queue) detailsXML(w io.Writer, spans []selection.Span) error {
+func (q queue) detailsXML(w io.Writer, procs []selection.Procs) error {
 	b := []byte(xmlHead + `<detailed_job_info  xmlns:xsd="` + schemas + "detailed_job_info.xsd\">\n  <djob_info>\n")
-	last, claims := q.report(), q.claims(spans)
+	last, claims := q.report(), q.claims(procs)
 	var messages []byte
-	for _, s := range spans {
+	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
 			b = q.jobXML(b, r)
 			var why []string
@@ -358,7 +358,7 @@ func (q queue) listsXML(b []byte, r *row, text func(string) string) []byte {
 	read := q.reader()
 	first := pool.JobID{Cluster: r.cluster, Proc: r.ranges[0].First}
 	if run, ok := q.view.Run(first); ok {
-		read.of(selection.Span{Procs: pool.Only(first), Run: run})
+		read.of(selection.Procs{Procs: pool.Only(first), Run: run})
 		b = append(b, inElement+"<JB_hard_resource_list>\n"...)
 		for line := range strings.SplitSeq(read.asked().hard, "\n") {
 			key, value, ok := strings.Cut(line, "=")

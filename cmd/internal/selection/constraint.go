@@ -53,17 +53,16 @@ func (k *Constraint) check() error {
 	return err
 }
 
-// Of returns those of the spans for whose jobs the constraint is true at a time,
-// with the parts of a span where it is true for a part. Equal procs are asked once,
-// unless the expression can tell them apart. A job for which it is neither a
-// boolean nor undefined is an error.
-func (k *Constraint) Of(spans []Span, now time.Time) ([]Span, error) {
+// Of returns the procs for which the constraint is true at a time. It evaluates the constraint once for
+// equal procs unless the expression can tell them apart. A value that is neither a boolean nor
+// undefined is an error.
+func (k *Constraint) Of(procs []Procs, now time.Time) ([]Procs, error) {
 	k.begin()
 	if err := k.check(); err != nil {
 		return nil, err
 	}
-	var kept []Span
-	for _, s := range spans {
+	var kept []Procs
+	for _, s := range procs {
 		if s.First == s.Last || !s.Run.TellsApart(k.expr) {
 			yes, err := k.holds(s.FirstJob(), s.Run, now)
 			if err != nil {
@@ -83,15 +82,15 @@ func (k *Constraint) Of(spans []Span, now time.Time) ([]Span, error) {
 	return kept, nil
 }
 
-// parts asks of each job of a span.
-func (k *Constraint) parts(s Span, now time.Time) (kept []Span, err error) {
+// parts evaluates the constraint for each job.
+func (k *Constraint) parts(s Procs, now time.Time) (kept []Procs, err error) {
 	for id := range s.Jobs() {
 		yes, err := k.holds(id, s.Run, now)
 		if err != nil {
 			return nil, err
 		}
 		if i := len(kept) - 1; yes && (i < 0 || !kept[i].Extend(pool.Only(id))) {
-			kept = append(kept, Span{pool.Only(id), s.Run, s.Word})
+			kept = append(kept, Procs{pool.Only(id), s.Run, s.Word})
 		}
 	}
 	return kept, nil
@@ -122,15 +121,15 @@ func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error
 	return truth(v)
 }
 
-// Doubt returns what is likely to be wrong with a constraint that is true for none of the spans,
+// Doubt returns what is likely to be wrong with a constraint that is true for none of the procs,
 // empty if nothing is: a name that none of the jobs has. A text without quotes reads as a name.
-func (k *Constraint) Doubt(spans []Span) string {
+func (k *Constraint) Doubt(procs []Procs) string {
 	own, external := classad.References(k.expr, classad.New())
 	for _, name := range slices.Concat(own, external) {
-		if len(spans) == 0 || slices.ContainsFunc(spans, func(s Span) bool { return s.Run.Ad.Has(name) }) || caseless.Contains(laterNames, name) {
+		if len(procs) == 0 || slices.ContainsFunc(procs, func(s Procs) bool { return s.Run.Ad.Has(name) }) || caseless.Contains(laterNames, name) {
 			continue
 		}
-		if meant, ok := nearest.Name(name, slices.Concat(spans[0].Run.Ad.Names(), laterNames)); ok {
+		if meant, ok := nearest.Name(name, slices.Concat(procs[0].Run.Ad.Names(), laterNames)); ok {
 			return fmt.Sprintf("no job has %s; did you mean %s?", name, meant)
 		}
 		if strings.EqualFold(strings.TrimSpace(k.text), name) {

@@ -3,9 +3,8 @@
 //
 // Jobs are named by cluster (12, or 12-15), by cluster and proc (12.0, 12.0-9, or
 // 12.0-9:2 for every second one), by user (alice), or all at once (-a); a
-// constraint narrows that down to those for whose ads it is true. A Span is some of
-// the equal procs of a run: what is done with jobs is done with spans, at the cost
-// of one job.
+// constraint narrows that down to those for whose ads it is true. Procs are some of the equal
+// procs of a run: a command does what it does with all of them at the cost of one job.
 //
 // Names is what arguments mean, In the jobs that have them. The commands that
 // change jobs read a Request, which is names, constraint and caller, and do what
@@ -182,9 +181,9 @@ func withoutName(err error) error {
 	return err
 }
 
-// Span is procs of one run of equal ones. Word is a name that they were chosen by; see
-// Naming for all of them.
-type Span struct {
+// Procs are some of a run's equal procs. Word is a name that they were chosen by; Naming returns
+// all such names.
+type Procs struct {
 	pool.Procs
 	Run  spool.Run
 	Word string
@@ -193,7 +192,7 @@ type Span struct {
 // In returns the named jobs of the queue, each once, in ascending order, and
 // the arguments that name none. Where only clusters and jobs are named, it looks at
 // no other cluster.
-func (n Names) In(v *spool.View) (spans []Span, missing []string) {
+func (n Names) In(v *spool.View) (procs []Procs, missing []string) {
 	found := map[string]bool{}
 	for _, c := range n.candidates(v) {
 		marked := n.procs[c.ID].all()
@@ -205,29 +204,29 @@ func (n Names) In(v *spool.View) (spans []Span, missing []string) {
 		for _, r := range c.Runs {
 			user := n.byUser(r, found)
 			if word := cmp.Or(whole, user); word != "" {
-				spans = append(spans, Span{r.Procs, r, word})
+				procs = append(procs, Procs{r.Procs, r, word})
 				continue
 			}
-			spans = append(spans, among(r, pieces(r.Procs, rows, stepped))...)
+			procs = append(procs, among(r, pieces(r.Procs, rows, stepped))...)
 		}
 	}
-	return spans, n.missing(found)
+	return procs, n.missing(found)
 }
 
 // among returns the jobs of a run that are in one of the rows, which are sorted.
-func among(r spool.Run, rows []row) (spans []Span) {
+func among(r spool.Run, rows []row) (procs []Procs) {
 	next := r.First
 	for _, p := range rows {
 		if p.First = max(p.First, next); p.First > p.Last {
 			continue
 		}
 		next = p.Last + 1
-		if k := len(spans) - 1; k >= 0 && spans[k].Extend(p.Procs) {
+		if k := len(procs) - 1; k >= 0 && procs[k].Extend(p.Procs) {
 			continue // next to each other, they have one owner
 		}
-		spans = append(spans, Span{p.Procs, r, p.word})
+		procs = append(procs, Procs{p.Procs, r, p.word})
 	}
-	return spans
+	return procs
 }
 
 // sorted returns the procs in rows, ascending and none of them twice, and those in
@@ -270,8 +269,8 @@ func pieces(r pool.Procs, rows, stepped []row) (list []row) {
 	return list
 }
 
-// Naming returns the words that name jobs of a span, in no order.
-func (n Names) Naming(s Span) (words []string) {
+// Naming returns the words that name some procs of a cluster, in no order.
+func (n Names) Naming(s Procs) (words []string) {
 	found := map[string]bool{}
 	n.byUser(s.Run, found)
 	if n.wholly(s.Cluster, found) == allWord {

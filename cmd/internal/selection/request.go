@@ -124,7 +124,7 @@ func (q Request) Words() []string {
 // Chosen is what of a request can be done: the jobs, those that are still to come
 // of clusters that were chosen as a whole, and what cannot.
 type Chosen struct {
-	Spans   []Span
+	Procs   []Procs
 	Late    []Late
 	Refused []Refusal // in the order of the words
 	Doubt   string    // what is likely to be wrong with a constraint that is true for no job; may be empty
@@ -136,8 +136,8 @@ type Refusal struct{ Word, Why string }
 // answers are for which jobs a constraint is true, of those of the queue as of one transaction.
 type answers struct {
 	seq   uint64
-	spans map[int][]Span // by cluster
-	late  map[int]bool   // clusters of jobs that are still to come; false: it is not true
+	procs map[int][]Procs // by cluster
+	late  map[int]bool    // clusters of jobs that are still to come; false: it is not true
 	doubt string
 }
 
@@ -169,16 +169,16 @@ var errChanged = errors.New("-constraint: jobs change faster than it is evaluate
 // ask asks the constraint about all jobs that are named.
 func (q *Request) ask(v *spool.View, domain string) error {
 	ch := q.choose(v, domain)
-	all := ch.Spans
+	all := ch.Procs
 	if err := q.narrow(v, &ch); err != nil {
 		return err
 	}
-	q.said = &answers{seq: v.Seq(), spans: map[int][]Span{}, late: map[int]bool{}, doubt: ch.Doubt}
+	q.said = &answers{seq: v.Seq(), procs: map[int][]Procs{}, late: map[int]bool{}, doubt: ch.Doubt}
 	for _, s := range all {
-		q.said.spans[s.Cluster] = nil // asked about
+		q.said.procs[s.Cluster] = nil // asked about
 	}
-	for _, s := range ch.Spans {
-		q.said.spans[s.Cluster] = append(q.said.spans[s.Cluster], s)
+	for _, s := range ch.Procs {
+		q.said.procs[s.Cluster] = append(q.said.procs[s.Cluster], s)
 	}
 	for _, l := range q.choose(v, domain).Late {
 		q.said.late[l.Cluster] = slices.ContainsFunc(ch.Late, func(o Late) bool { return o.Cluster == l.Cluster })
@@ -193,15 +193,15 @@ func (q *Request) in(v *spool.View, domain string) (Chosen, error) {
 	if q.where == nil {
 		return ch, nil
 	}
-	var kept []Span
-	for _, s := range ch.Spans {
-		yes, asked := q.said.spans[s.Cluster]
+	var kept []Procs
+	for _, s := range ch.Procs {
+		yes, asked := q.said.procs[s.Cluster]
 		if !asked || s.Run.Seq > q.said.seq {
 			return ch, errChanged
 		}
 		for _, y := range yes {
 			if part, ok := s.Intersect(y.Procs); ok {
-				kept = append(kept, Span{part, s.Run, s.Word})
+				kept = append(kept, Procs{part, s.Run, s.Word})
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func (q *Request) in(v *spool.View, domain string) (Chosen, error) {
 			late = append(late, l)
 		}
 	}
-	ch.Spans, ch.Late, ch.Doubt = kept, late, q.said.doubt
+	ch.Procs, ch.Late, ch.Doubt = kept, late, q.said.doubt
 	return ch, nil
 }
 
@@ -223,17 +223,17 @@ func (q *Request) in(v *spool.View, domain string) (Chosen, error) {
 // constraint says of them. Who is no administrator means only their own jobs where all are
 // named. domain is that of the pool's users.
 func (q Request) choose(v *spool.View, domain string) Chosen {
-	spans, missing := q.Names.In(v)
+	procs, missing := q.Names.In(v)
 	late, missing := q.late(v, domain, missing)
 	why, toCome := map[string]string{}, q.toCome(v)
 	for _, word := range missing {
 		why[word] = q.missed(v, word, toCome[word])
 	}
 	if q.of != nil {
-		spans = slices.DeleteFunc(spans, func(s Span) bool { return q.of.byUser(s.Run, map[string]bool{}) == "" })
+		procs = slices.DeleteFunc(procs, func(s Procs) bool { return q.of.byUser(s.Run, map[string]bool{}) == "" })
 		late = slices.DeleteFunc(late, func(l Late) bool { return q.of.byOwner(l.Factory, domain, map[string]bool{}) == "" })
 	}
-	spans = slices.DeleteFunc(spans, func(s Span) bool {
+	procs = slices.DeleteFunc(procs, func(s Procs) bool {
 		owner, _ := s.Run.Ad.EvalString(&classad.Context{}, pool.AttrOwner)
 		if q.who.May(owner) {
 			return false
@@ -250,7 +250,7 @@ func (q Request) choose(v *spool.View, domain string) Chosen {
 		why[l.Word] = q.denied(l.Owner, l.Word)
 		return true
 	})
-	ch := Chosen{Spans: spans, Late: late}
+	ch := Chosen{Procs: procs, Late: late}
 	for _, word := range q.words {
 		if why[word] != "" && !q.all {
 			ch.Refused = append(ch.Refused, Refusal{word, why[word]})
@@ -301,11 +301,11 @@ func (q Request) narrow(v *spool.View, ch *Chosen) (err error) {
 	if q.where == nil {
 		return nil
 	}
-	all := ch.Spans
-	if ch.Spans, err = q.where.Of(all, q.call.Now); err != nil {
+	all := ch.Procs
+	if ch.Procs, err = q.where.Of(all, q.call.Now); err != nil {
 		return err
 	}
-	if len(ch.Spans) == 0 {
+	if len(ch.Procs) == 0 {
 		ch.Doubt = q.where.Doubt(all)
 	}
 	var late []Late

@@ -142,7 +142,7 @@ func TestRequest(t *testing.T) {
 }
 
 func told(ch Chosen) string {
-	text := shown(ch.Spans, nil)
+	text := shown(ch.Procs, nil)
 	for i, l := range ch.Late {
 		if i == 0 {
 			text += " late"

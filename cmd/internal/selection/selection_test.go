@@ -79,9 +79,9 @@ func TestIn(t *testing.T) {
 	})
 }
 
-func shown(spans []Span, missing []string) string {
+func shown(procs []Procs, missing []string) string {
 	var list []string
-	for _, s := range spans {
+	for _, s := range procs {
 		list = append(list, fmt.Sprintf("%d.%d-%d", s.Cluster, s.First, s.Last))
 	}
 	if len(missing) > 0 {
@@ -109,9 +109,9 @@ func TestInIsASet(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			spans, _ := names.In(v)
+			procs, _ := names.In(v)
 			last := pool.JobID{}
-			for i, s := range spans {
+			for i, s := range procs {
 				for id := range s.Jobs() {
 					if (i > 0 || id.Proc > s.First) && !last.Less(id) {
 						r.Errorf("In(%q): %v behind %v", args, id, last)
@@ -126,7 +126,7 @@ func TestInIsASet(t *testing.T) {
 	})
 }
 
-// Of any rows those are met that have a proc in the span, each once.
+// Of any rows those are met that have one of the procs, each once.
 func TestRowsMeet(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var named rows

@@ -30,7 +30,7 @@ import (
 type Kind struct {
 	Op   string // as the journal names it: "hold"
 	Done string // what it says when there was nothing to do: "held"
-	// Do does it with the jobs of a span, for the reason why.
+	// Do does it with some procs of a cluster, for the reason why.
 	Do func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error)
 	// Says is what is said of each outcome. A Refused one is said on standard error,
 	// if nothing else came of the name.
@@ -76,8 +76,8 @@ func (k Kind) Run(c *cmdline.Call) error {
 			if jobs.Doubt != "" {
 				c.Warn("warning: -constraint: %s", jobs.Doubt)
 			}
-			for _, span := range jobs.Spans {
-				if err := a.do(tx, span); err != nil {
+			for _, procs := range jobs.Procs {
+				if err := a.do(tx, procs); err != nil {
 					return err
 				}
 			}
@@ -145,16 +145,16 @@ func (a *answer) named(word string) *outcome {
 	return a.of[word]
 }
 
-// do does it with the jobs of a span.
-func (a *answer) do(tx *spool.Tx, span selection.Span) error {
-	ad := span.Run.Proc(span.First)
+// do does it with some procs of a cluster.
+func (a *answer) do(tx *spool.Tx, procs selection.Procs) error {
+	ad := procs.Run.Proc(procs.First)
 	before, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	all, err := a.Do(tx, span.Procs, a.why)
+	all, err := a.Do(tx, procs.Procs, a.why)
 	if err != nil {
 		return err
 	}
 	var named []*outcome
-	for _, word := range a.Naming(span) {
+	for _, word := range a.Naming(procs) {
 		named = append(named, a.named(word))
 	}
 	for _, d := range all {
@@ -178,7 +178,7 @@ func (a *answer) do(tx *spool.Tx, span selection.Span) error {
 			continue
 		}
 		for id := range d.Jobs() {
-			a.log.Add(id, span.Run.Proc(id.Proc), body)
+			a.log.Add(id, procs.Run.Proc(id.Proc), body)
 		}
 	}
 	return nil
