@@ -57,19 +57,37 @@ type blocks[K cmp.Ordered, V any] struct {
 
 	pending map[K][]chunk // of the journal, not looked at yet
 	made    map[K]*V      // what was asked for or changed; nil: gone
+	under   *blocks[K, V] // that these are a fork of; then base and pending are empty
 	list    []*V          // all there are, in order
 	listed  bool          // list is right
 }
+
+// fork returns blocks that begin as these, and whose changes do not show here.
+func (b *blocks[K, V]) fork() *blocks[K, V] { return &blocks[K, V]{under: b, made: map[K]*V{}} }
 
 // get returns the thing with a key, nil when there is none.
 func (b *blocks[K, V]) get(w *worker, k K) (*V, error) {
 	if v, ok := b.made[k]; ok {
 		return v, nil
 	}
+	if b.under != nil {
+		return b.under.get(w, k)
+	}
 	v, err := b.make(w, k)
 	if _, spoken := b.pending[k]; err == nil && (v != nil || spoken) {
 		b.made[k] = v
 		delete(b.pending, k)
+	}
+	return v, err
+}
+
+// change returns the thing with a key to be changed, nil when there is none: in a fork a copy of
+// its own.
+func (b *blocks[K, V]) change(w *worker, k K, fork func(*V) *V) (*V, error) {
+	v, err := b.get(w, k)
+	if err == nil && v != nil && b.under != nil && b.made[k] == nil {
+		v = fork(v)
+		b.put(k, v)
 	}
 	return v, err
 }
@@ -177,6 +195,13 @@ func (b *blocks[K, V]) some(hire func() *worker, wanted func(*entry[K]) bool) ([
 // count adds up what segments, blocks and things count for. Only what the journal
 // speaks of is made for it.
 func (b *blocks[K, V]) count(w *worker, ofSegment func(segmentFile[K]) int, ofBlock func(*entry[K]) int, of func(*V) int) (n int, err error) {
+	if b.under != nil {
+		list, err := b.all(newWorker)
+		for _, v := range list {
+			n += of(v)
+		}
+		return n, err
+	}
 	for _, f := range b.base {
 		n += ofSegment(f)
 	}
@@ -208,6 +233,11 @@ func (b *blocks[K, V]) countAll(w *worker) (int, error) {
 // names returns the keys of all things, in any order, and makes none. Of a thing of which the
 // journal speaks, gone reports whether its last line takes it away.
 func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) {
+	if b.under != nil {
+		if _, err := b.all(newWorker); err != nil {
+			return nil, err
+		}
+	}
 	for i := range b.base {
 		g, err := b.index(i)
 		if err != nil {
@@ -225,7 +255,7 @@ func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) 
 			list = append(list, k)
 		}
 	}
-	for k, v := range b.made {
+	for k, v := range b.known() {
 		if v != nil {
 			list = append(list, k)
 		}
@@ -235,13 +265,24 @@ func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) 
 
 // present returns what was made and is there, in order.
 func (b *blocks[K, V]) present() []*V {
-	list := make([]*V, 0, len(b.made))
-	for _, k := range slices.Sorted(maps.Keys(b.made)) {
-		if v := b.made[k]; v != nil {
+	all := b.known()
+	list := make([]*V, 0, len(all))
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if v := all[k]; v != nil {
 			list = append(list, v)
 		}
 	}
 	return list
+}
+
+// known returns what was made, by key, in a fork with what was made before; nil: gone.
+func (b *blocks[K, V]) known() map[K]*V {
+	if b.under == nil {
+		return b.made
+	}
+	all := maps.Clone(b.under.known())
+	maps.Copy(all, b.made)
+	return all
 }
 
 func newBlocks[K cmp.Ordered, V any](s *Spool, dir string, k keys[K], base []segmentFile[K], build func(*worker, K, []chunk) (*V, error)) *blocks[K, V] {
@@ -423,6 +464,12 @@ const freshShare = 256
 
 // makeAll makes everything wanted that is not made yet, on all processors.
 func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool) error {
+	switch {
+	case b.listed:
+		return nil
+	case b.under != nil:
+		return b.under.makeAll(hire, wanted)
+	}
 	shares := b.shares()
 	got := make([]harvest[K, V], len(shares))
 	workers := make([]*worker, parallel.Workers(len(shares)))

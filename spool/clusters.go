@@ -193,9 +193,10 @@ type Cluster struct {
 	Ad   *classad.Ad
 	Runs []Run // ascending, not overlapping
 
-	procs int    // in Runs
-	owner string // for whom the cluster is counted, empty for nobody, and with how many bytes
-	bytes int64
+	procs  int    // in Runs
+	forked bool   // Ad is that of another state, too, and Runs have no ads of their own
+	owner  string // for whom the cluster is counted, empty for nobody, and with how many bytes
+	bytes  int64
 }
 
 // Run is a row of procs that read alike. Ad holds what they do not share with
@@ -289,6 +290,7 @@ func (c *Cluster) cut(i, proc int) int {
 func (c *Cluster) apply(r record, seq uint64) error {
 	switch r.Kind {
 	case 'C':
+		c.ownAd()
 		c.Ad.Set(r.Name, r.Expr)
 		return nil
 	case 'N':
@@ -311,6 +313,27 @@ func (c *Cluster) apply(r record, seq uint64) error {
 		c.Runs[i].change(r, seq)
 	}
 	return nil
+}
+
+// fork returns a cluster that begins as this one, to be changed in another state.
+func (c *Cluster) fork() *Cluster {
+	f := *c
+	f.Runs, f.forked = slices.Clone(c.Runs), true
+	for i := range f.Runs {
+		f.Runs[i].own = false
+	}
+	return &f
+}
+
+// ownAd gives a fork an ad of its own, and its runs ads that are chained to that.
+func (c *Cluster) ownAd() {
+	if !c.forked {
+		return
+	}
+	c.Ad, c.forked = c.Ad.Clone(), false
+	for i, r := range c.Runs {
+		c.Runs[i].Ad, c.Runs[i].own = r.Ad.Clone().Chain(c.Ad), true
+	}
 }
 
 // add adds procs at the end, whose ad is their own so far.
@@ -577,6 +600,9 @@ func slotBlock(b []byte, s *pool.Slot) []byte {
 // promised that these are right, so each bad ad is an error of its own with
 // file and line, and the rest counts.
 func (s *Spool) handWritten() (slots []pool.Slot, bad []error) {
+	if s.forked != nil { // they are among the others
+		return nil, nil
+	}
 	entries, err := os.ReadDir(filepath.Join(s.dir, "slots.d")) // sorted
 	if err != nil {
 		return nil, []error{err}

@@ -255,33 +255,9 @@ func held(dir string, layer files) (string, error) {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Domain())
 	err = s.View(func(v *View) error {
-		for id, ad := range v.Jobs() {
-			fmt.Fprintln(&b, id, ad.Flat().Format(classad.StyleSpool))
+		if err := showTo(&b, v); err != nil {
+			return err
 		}
-		fmt.Fprintln(&b, v.Len(), v.next)
-		for _, c := range v.Claims() {
-			c.Seq = 0
-			fmt.Fprintf(&b, "%+v\n", c)
-		}
-		for _, r := range v.Submitters() {
-			fmt.Fprintf(&b, "%+v\n", r)
-		}
-		for _, y := range v.Tallies() {
-			fmt.Fprintf(&b, "%+v\n", y)
-		}
-		fmt.Fprintf(&b, "%+q\n", marksOf(v))
-		for _, f := range v.Factories() {
-			text, err := digestOf(v, f.Cluster)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&b, "%+v %q\n", f, text)
-		}
-		slots, bad := v.Slots()
-		for _, s := range slots {
-			fmt.Fprintln(&b, s.Name, s.Ad.Format(classad.StyleSpool))
-		}
-		fmt.Fprintln(&b, bad, v.Backoffs())
 		for _, month := range []string{"2025-12", "2026-01"} {
 			ads, _ := os.ReadFile(filepath.Join(dir, "history", month+".ads"))
 			known, ok := v.state().history[month]
@@ -299,6 +275,38 @@ func held(dir string, layer files) (string, error) {
 		return "", fmt.Errorf("View: %w", err)
 	}
 	return b.String(), nil
+}
+
+// showTo writes all that a view shows but the history.
+func showTo(b *strings.Builder, v *View) error {
+	for id, ad := range v.Jobs() {
+		fmt.Fprintln(b, id, ad.Flat().Format(classad.StyleSpool))
+	}
+	fmt.Fprintln(b, v.Len(), v.next)
+	for _, c := range v.Claims() {
+		c.Seq = 0
+		fmt.Fprintf(b, "%+v\n", c)
+	}
+	for _, r := range v.Submitters() {
+		fmt.Fprintf(b, "%+v\n", r)
+	}
+	for _, y := range v.Tallies() {
+		fmt.Fprintf(b, "%+v\n", y)
+	}
+	fmt.Fprintf(b, "%+q\n", marksOf(v))
+	for _, f := range v.Factories() {
+		text, err := digestOf(v, f.Cluster)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "%+v %q\n", f, text)
+	}
+	slots, bad := v.Slots()
+	for _, s := range slots {
+		fmt.Fprintln(b, s.Name, s.Ad.Format(classad.StyleSpool))
+	}
+	fmt.Fprintln(b, bad, v.Backoffs())
+	return nil
 }
 
 // digestOf reads the digest of a cluster's factory.

@@ -211,6 +211,9 @@ func (d *dumping) handWritten() error {
 
 // handWrittenFiles returns the names of the files in slots.d.
 func (s *Spool) handWrittenFiles() (names []string, err error) {
+	if s.forked != nil {
+		return nil, nil
+	}
 	entries, err := os.ReadDir(s.path("slots.d"))
 	for _, e := range entries {
 		if info, err := os.Stat(s.path("slots.d/" + e.Name())); err == nil && info.Mode().IsRegular() {

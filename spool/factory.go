@@ -55,11 +55,13 @@ func (f Factory) check() error {
 // Factories returns all factories, by cluster.
 func (v *View) Factories() []Factory {
 	rows := sorted(v.state().factories, cmp.Compare[int])
-	list := make([]Factory, len(rows))
-	for i, r := range rows {
-		list[i] = r.Factory
+	list := make([]Factory, 0, len(rows))
+	for _, r := range rows {
+		if !v.listed || v.sees(r.Owner) != Unlisted {
+			list = append(list, r.Factory)
+		}
 	}
-	return v.unlisted(list)
+	return list
 }
 
 // Factory returns the factory of a cluster.

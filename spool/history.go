@@ -234,21 +234,13 @@ func (tx *Tx) LeaveRange(p pool.Procs, t time.Time) {
 		tx.fail(fmt.Errorf("cluster %d: not in the queue", p.Cluster))
 		return
 	}
-	from, to, err := c.cutOut(p)
+	c, err := tx.loaded.jobs.change(tx.loaded.own, p.Cluster, (*Cluster).fork)
+	if err == nil && tx.spool.forked == nil {
+		err = tx.keep(c, p, t)
+	}
 	if err != nil {
 		tx.fail(err)
 		return
-	}
-	m, err := tx.history(t)
-	if err != nil {
-		tx.fail(err)
-		return
-	}
-	for _, r := range c.Runs[from:to] {
-		if err := m.add(r); err != nil {
-			tx.fail(err)
-			return
-		}
 	}
 	owner, before := c.Charged()
 	tx.put(record{Kind: 'L', Procs: p})
@@ -257,6 +249,24 @@ func (tx *Tx) LeaveRange(p pool.Procs, t time.Time) {
 		by.Clusters = -1
 	}
 	tx.charge(owner, by)
+}
+
+// keep writes the ads of procs that leave at a time to the history.
+func (tx *Tx) keep(c *Cluster, p pool.Procs, t time.Time) error {
+	from, to, err := c.cutOut(p)
+	if err != nil {
+		return err
+	}
+	m, err := tx.history(t)
+	if err != nil {
+		return err
+	}
+	for _, r := range c.Runs[from:to] {
+		if err := m.add(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add writes the ads of a run's procs: a line for each attribute, sorted, and a

@@ -5,8 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"time"
+
+	"fairspool/lib/classad"
 )
 
 // DamageError says that bytes which were once committed do not check. Nothing
@@ -80,12 +85,68 @@ func (s *Spool) View(fn func(*View) error) (err error) {
 	s.inUse = true
 	defer func() { s.inUse = false }()
 	defer recovered(&err)
-	return fn(&View{spool: s, loaded: s.state, seq: s.at.seq, next: s.at.next})
+	return fn(&View{spool: s, loaded: s.state, seq: s.at.seq, next: s.at.next, digests: s.forked})
 }
+
+// Fork returns a spool that begins as the view and is kept in memory alone, to try what is never
+// committed: what is changed in it costs what it changes, takes no lock, writes nothing, and leaves
+// the view as it is. Slots that are written by hand may be changed in it as others. It lasts as long
+// as the view. After a transaction that failed it can be used no more.
+func (v *View) Fork() *Spool {
+	hand, _ := v.spool.handWritten()
+	s := *v.spool
+	s.files, s.forked, s.inUse = unwritable{s.files}, map[int][]byte{}, false
+	s.state, s.at.seq, s.at.next = v.state().fork(), v.seq, v.next
+	maps.Copy(s.forked, v.digests)
+	for _, slot := range slices.Backward(hand) { // of two of one name the first counts
+		s.state.slots.put(slot.Name, &slot)
+	}
+	return &s
+}
+
+// try runs a transaction of a fork.
+func try(s *Spool, fn func(*Tx) error) error {
+	if err := s.refresh(); err != nil {
+		return err
+	}
+	s.inUse = true
+	defer func() { s.inUse = false }()
+	tx := &Tx{View: View{spool: s, loaded: s.state, writes: true, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, expressions: classad.NewInterner()}
+	tx.first = tx.next
+	err := tx.run(fn)
+	switch {
+	case err != nil:
+		s.forget()
+	case len(tx.body) > 0:
+		s.at.seq, s.at.next = tx.seq, tx.next
+	}
+	return err
+}
+
+var errFork = errors.New("a fork of the spool: it is in memory alone, and ends with a change that fails")
+
+// unwritable is the file layer of a fork.
+type unwritable struct{ files }
+
+func (l unwritable) Open(name string, flag int, perm fs.FileMode) (file, error) {
+	if flag != readOnly {
+		return nil, errFork
+	}
+	return l.files.Open(name, flag, perm)
+}
+
+func (unwritable) Lock(string, int, bool, time.Duration) (fileLock, error) { return nil, errFork }
+func (unwritable) Rename(string, string) error                             { return errFork }
+func (unwritable) Remove(string) error                                     { return errFork }
+func (unwritable) Mkdir(string, fs.FileMode) error                         { return errFork }
+func (unwritable) SyncDir(string) error                                    { return errFork }
 
 // NextCluster returns the number that the next cluster gets, unless another process adds one
 // before. It takes no lock and reads no transaction.
 func (s *Spool) NextCluster() (int, error) {
+	if s.forked != nil {
+		return s.at.next, nil
+	}
 	current, err := s.current()
 	if err != nil {
 		return 0, err
@@ -117,6 +178,13 @@ func recovered(err *error) {
 
 // refresh brings the state up to the last complete transaction.
 func (s *Spool) refresh() error {
+	switch {
+	case s.forked == nil:
+	case s.state == nil:
+		return errFork
+	default:
+		return nil
+	}
 	return twice(func() error {
 		current, err := s.enter()
 		if err == nil {

@@ -61,6 +61,8 @@ type Spool struct {
 	at    position // up to where
 	inUse bool     // inside View or Update
 
+	forked map[int][]byte // of a fork: the digests of its factories, by cluster; else nil
+
 	mayUse bool  // the reserve
 	gaveUp int64 // bytes of the reserve, since it was filled last
 }

@@ -50,6 +50,16 @@ func newState(s *Spool, base pinned) *state {
 	return st
 }
 
+// fork returns a state that begins as this one, and whose changes do not show here.
+func (s *state) fork() *state {
+	f := *s
+	f.base.pin = nil
+	f.jobs, f.slots, f.history, f.log = s.jobs.fork(), s.slots.fork(), maps.Clone(s.history), maps.Clone(s.log)
+	f.claims, f.submitters, f.backoffs, f.tallies = s.claims.fork(), s.submitters.fork(), s.backoffs.fork(), s.tallies.fork()
+	f.marks, f.factories, f.owners = s.marks.fork(), s.factories.fork(), s.owners.fork()
+	return &f
+}
+
 // take looks through the lines of a transaction in a file, which begin on a
 // line of it.
 func (s *state) take(body []byte, seq uint64, file string, line int) error {
@@ -228,7 +238,7 @@ func (s *state) apply(r record, seq uint64) error {
 
 // applyJobs changes a cluster, which is made at its first mention.
 func (s *state) applyJobs(r record, seq uint64) error {
-	c, err := s.jobs.get(s.own, r.Cluster)
+	c, err := s.jobs.change(s.own, r.Cluster, (*Cluster).fork)
 	if err != nil {
 		return err
 	}
@@ -260,7 +270,7 @@ func (s *state) applySlot(r record, seq uint64) error {
 		s.slots.put(r.Slot, nil)
 		return nil
 	}
-	slot, err := s.slots.get(s.own, r.Slot)
+	slot, err := s.slots.change(s.own, r.Slot, func(s *pool.Slot) *pool.Slot { f := *s; return &f })
 	if err != nil {
 		return err
 	}
@@ -294,6 +304,7 @@ func (s *state) len() (int, error) {
 // asks for the row.
 type table[K comparable, V any] struct {
 	load  func() (chunk, error) // the generation's file; nil once it is read, or if there is none
+	under *table[K, V]          // in the place of a file, the table that this one is a fork of
 	key   func(line []byte) (K, error)
 	parse func(line []byte, seq uint64) (V, error)
 
@@ -304,6 +315,13 @@ type table[K comparable, V any] struct {
 
 func newTable[K comparable, V any](load func() (chunk, error), key func([]byte) (K, error), parse func([]byte, uint64) (V, error)) *table[K, V] {
 	return &table[K, V]{load: load, key: key, parse: parse, texts: map[K]chunk{}, rows: map[K]V{}}
+}
+
+// fork returns a table that begins as this one, and whose changes do not show here.
+func (t *table[K, V]) fork() *table[K, V] {
+	f := newTable(nil, t.key, t.parse)
+	f.under = t
+	return f
 }
 
 // note adds a row of the journal, or with a nil text takes it away.
@@ -325,6 +343,9 @@ func (t *table[K, V]) drop(k K) { t.note(k, chunk{}) }
 
 // fill reads the generation's file. What the journal says counts more.
 func (t *table[K, V]) fill() error {
+	if t.under != nil {
+		return t.copyUnder()
+	}
 	if t.load == nil {
 		return nil
 	}
@@ -346,6 +367,22 @@ func (t *table[K, V]) fill() error {
 	return nil
 }
 
+// copyUnder takes over the rows of the table that this one is a fork of.
+func (t *table[K, V]) copyUnder() error {
+	rows, err := t.under.all()
+	if err != nil {
+		return err
+	}
+	for k, v := range rows {
+		_, noted := t.texts[k]
+		if _, put := t.rows[k]; !put && !noted {
+			t.rows[k] = v
+		}
+	}
+	t.under = nil
+	return nil
+}
+
 // get returns a row.
 func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	if v, ok := t.rows[k]; ok {
@@ -357,6 +394,9 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 			return v, false, err
 		}
 		c, ok = t.texts[k]
+	}
+	if !ok && t.under != nil {
+		return t.under.get(k)
 	}
 	if !ok || c.text == nil {
 		return v, false, nil

@@ -237,6 +237,9 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 // update does as Update. Where there is something to do when all is committed, it calls then
 // under the same lock.
 func (s *Spool) update(fn func(*Tx) error, then func()) error {
+	if s.forked != nil && !s.inUse {
+		return try(s, fn)
+	}
 	return s.transact(func(tx *Tx, w *writing) (*unsynced, error) {
 		s.mayUse = false
 		if err := tx.run(fn); err != nil {

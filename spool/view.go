@@ -392,6 +392,11 @@ type queuePiece struct {
 // few megabytes of text, or a cluster that is larger.
 func (v *View) Pieces() *Pieces {
 	b := v.state().jobs
+	if b.under != nil {
+		_, err := b.all(newWorker)
+		must(err)
+		b = &blocks[int, Cluster]{made: b.known()}
+	}
 	within, before := make([]queuePiece, len(b.base)), make([]queuePiece, len(b.base)+1)
 	for i := range within {
 		within[i].segment = i
@@ -628,12 +633,4 @@ func (v *View) shownPast(ad *classad.Ad) *classad.Ad {
 		return nil
 	}
 	return outline(ad, ad.Parent()).Clone()
-}
-
-// unlisted leaves out of factories those that the reader may not have listed.
-func (v *View) unlisted(list []Factory) []Factory {
-	if !v.listed || !v.hides() {
-		return list
-	}
-	return slices.DeleteFunc(list, func(f Factory) bool { return v.sees(f.Owner) == Unlisted })
 }
