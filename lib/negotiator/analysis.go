@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -121,7 +122,7 @@ type explainedRun struct {
 }
 
 // asksAbout reports whether Config.Explain asks about any job of some runs.
-func (c *cycle) asksAbout(runs []run) bool {
+func (c *arrangement) asksAbout(runs []run) bool {
 	return slices.ContainsFunc(c.cfg.Explain, func(p pool.Procs) bool {
 		return slices.ContainsFunc(runs, func(r run) bool {
 			_, ok := r.Intersect(p)
@@ -131,7 +132,7 @@ func (c *cycle) asksAbout(runs []run) bool {
 }
 
 // explain notes which jobs of a run Config.Explain asks about.
-func (c *cycle) explain(j jobprio.Run, k *autocluster) {
+func (c *arrangement) explain(j jobprio.Run, k *autocluster) {
 	for _, p := range c.cfg.Explain {
 		if both, ok := j.Intersect(p); ok {
 			k.explain = true
@@ -143,19 +144,19 @@ func (c *cycle) explain(j jobprio.Run, k *autocluster) {
 // analyse returns the analysis of an autocluster.
 func (d *diagnosis) analyse(k *autocluster) Analysis {
 	a := Analysis{Steps: d.steps(k)}
-	if id, ok := jobID(d.c.billed(k), k.ad); ok {
+	if id, ok := jobID(d.c.Billed(k.Autocluster), k.Ad); ok {
 		a.Job = id
 	}
 	n := d.nearest(k)
 	if n == nil {
 		return a
 	}
-	a.Nearest = &Nearest{Slot: n.name, Causes: n.causes(d.c, pool.JobID{}), Lacks: d.lacks(k, n)}
+	a.Nearest = &Nearest{Slot: n.name, Causes: d.causes(n, pool.JobID{}), Lacks: d.lacks(k, n)}
 	if n.own > 0 {
-		a.Nearest.Fails = d.fails("job", k.ad, n.ad)
+		a.Nearest.Fails = d.fails("job", k.Ad, n.ad)
 	}
 	if n.theirs > 0 {
-		a.Nearest.Fails = append(a.Nearest.Fails, d.fails("slot", n.ad, k.ad)...)
+		a.Nearest.Fails = append(a.Nearest.Fails, d.fails("slot", n.ad, k.Ad)...)
 	}
 	s := d.asker[d.index[k]]
 	if a.Preemption = d.protections(s, k); a.Preemption != nil {
@@ -179,8 +180,8 @@ func jobID(eval *classad.Context, ad *classad.Ad) (pool.JobID, bool) {
 const mostFails = 8
 
 // fails lists the clauses of one ad's Requirements that are not true with the other.
-func (d *diagnosis) fails(of string, my, target *classad.Ad) (list []Failing) {
-	for _, c := range classad.Explain(&d.c.bill, my, target, pool.AttrRequirements) {
+func (d *findings) fails(of string, my, target *classad.Ad) (list []Failing) {
+	for _, c := range classad.Explain(&d.c.Bill, my, target, pool.AttrRequirements) {
 		if !c.Fails() || len(list) == mostFails {
 			continue
 		}
@@ -201,13 +202,13 @@ const (
 )
 
 // values says what the attributes in a clause are.
-func (d *diagnosis) values(e *classad.Expr, my, target *classad.Ad) string {
+func (d *findings) values(e *classad.Expr, my, target *classad.Ad) string {
 	own, theirs := classad.References(e, my)
 	var list []string
 	say := func(names []string, of, other *classad.Ad) {
 		for _, name := range names {
 			if len(list) < mostValues {
-				list = append(list, name+" is "+clip(of.Eval(&d.c.bill, name, other).String(), mostValue))
+				list = append(list, name+" is "+clip(of.Eval(&d.c.Bill, name, other).String(), mostValue))
 			}
 		}
 	}
@@ -406,12 +407,12 @@ type clauseTexts struct {
 // slotClause returns the number of the text of the n-th clause of the Requirements
 // of a group's slots.
 func (t *clauseTexts) slotClause(g *group, n int) int {
-	for len(t.of) <= g.number {
+	for len(t.of) <= g.Number {
 		t.of = append(t.of, nil)
 	}
-	list := t.of[g.number]
+	list := t.of[g.Number]
 	if list == nil {
-		for _, text := range clausesOf(g.ad) {
+		for _, text := range clausesOf(g.Ad) {
 			if t.number == nil {
 				t.number = map[string]int{}
 			}
@@ -423,7 +424,7 @@ func (t *clauseTexts) slotClause(g *group, n int) int {
 			}
 			list = append(list, at)
 		}
-		t.of[g.number] = list
+		t.of[g.Number] = list
 	}
 	return list[min(n, len(list)-1)]
 }
@@ -502,25 +503,25 @@ type tally struct {
 }
 
 // steps returns the funnel of an autocluster.
-func (d *diagnosis) steps(k *autocluster) []Step {
+func (d *findings) steps(k *autocluster) []Step {
 	c := d.c
 	if k.short {
 		return nil
 	}
-	own := clausesOf(k.ad)
-	t := tally{own: make([]int, len(own)), theirs: map[int]int{}, small: make([]int, len(c.resources)+1),
-		wide: make([]int, len(c.resources)+1), by: map[Cause]int{}}
+	own := clausesOf(k.Ad)
+	t := tally{own: make([]int, len(own)), theirs: map[int]int{}, small: make([]int, len(c.Resources)+1),
+		wide: make([]int, len(c.Resources)+1), by: map[Cause]int{}}
 	for i := range d.stands {
 		st := &d.stands[i]
-		switch v := k.verdict(c, st.group); {
-		case v == tooSmall:
-			t.wide[k.request.first(st.group.left)] += st.slots
-		case v >= slotClause:
-			t.theirs[d.texts.slotClause(st.group, int(v-slotClause))] += st.slots
+		switch v := c.Verdict(k.Autocluster, st.group.Group); {
+		case v == shapes.TooSmall:
+			t.wide[k.Request.First(st.group.Left)] += st.slots
+		case v >= shapes.SlotClause:
+			t.theirs[d.texts.slotClause(st.group, int(v-shapes.SlotClause))] += st.slots
 		case v >= 0:
 			t.own[min(int(v), len(own)-1)] += st.slots
-		case st.standing == free && st.now != st.group && !st.taken && k.verdict(c, st.now) != accepts:
-			t.small[k.request.first(st.now.left)] += st.slots
+		case st.standing == free && st.now != st.group && !st.taken && c.Verdict(k.Autocluster, st.now.Group) != shapes.Accepts:
+			t.small[k.Request.First(st.now.Left)] += st.slots
 		default:
 			t.by[st.step()] += st.slots
 		}
@@ -538,18 +539,8 @@ func (st *stand) step() Cause {
 	return [standings]Cause{free: Left, claimed: CauseClaimed, elsewhere: CauseBusy, drained: CauseDrained, resting: CauseResting, reserved: CauseReserved}[st.standing]
 }
 
-// first returns the first resource of which so much is not enough.
-func (q *request) first(left amounts) int {
-	for i, x := range q.ask {
-		if x > left[i] {
-			return i
-		}
-	}
-	return len(left)
-}
-
 // list puts the counts into the order of the steps.
-func (d *diagnosis) list(t tally, own []string) (steps []Step) {
+func (d *findings) list(t tally, own []string) (steps []Step) {
 	add := func(cause Cause, text string, n int) {
 		if n > 0 {
 			steps = append(steps, Step{cause, text, n})
@@ -592,9 +583,9 @@ func (d *diagnosis) list(t tally, own []string) (steps []Step) {
 // mostClauses is how many clauses of slots' Requirements one funnel names.
 const mostClauses = 10
 
-func (d *diagnosis) resource(i int) string {
-	if i < len(d.c.resources) {
-		return d.c.resources[i].name
+func (d *findings) resource(i int) string {
+	if i < len(d.c.Resources) {
+		return d.c.Resources[i].Name
 	}
 	return ""
 }

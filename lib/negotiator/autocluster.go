@@ -1,35 +1,25 @@
 package negotiator
 
 import (
-	"slices"
 	"strings"
-	"sync"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
-// autocluster is jobs that are alike in every attribute that a match or rank
-// refers to. They may be many submitters'.
+// autocluster is jobs that are alike, and what becomes of them.
 type autocluster struct {
-	number  int
-	ad      *classad.Ad
-	endless bool // its Requirements go beyond all bounds: no slot is asked any more
-	barred  bool // NEGOTIATOR_JOB_CONSTRAINT is not true, or it is put off
-	putOff  bool // its owners have too few steps for its Requirements
-	short   bool // the same, or they had too few to choose slots, when all is dealt out
-	unread  bool // what it asks for, for want of steps
-	payers  []payment
-	paying  int      // which of them pays
-	explain bool     // Config.Explain has jobs of it
-	request *request // of a partitionable slot; nil: there is none
-	limits  []demand // concurrency limits
-	// verdicts are what came of the match with each group, by its number.
-	verdicts  []verdict
+	*shapes.Autocluster
+	barred    bool      // NEGOTIATOR_JOB_CONSTRAINT is not true, or it is put off
+	short     bool      // it is put off, or its owners had too few to choose slots, when all is dealt out
+	unread    bool      // what it asks for, for want of steps
+	explain   bool      // Config.Explain has jobs of it
+	limits    []demand  // concurrency limits
 	yields    answers   // how running slots yield to the jobs; nil: nobody asked
 	preferred answers   // and which of them prefer these
 	idle      int       // jobs, of all submitters
@@ -50,66 +40,6 @@ type autocluster struct {
 	aside []laneEntry
 }
 
-// verdict is what comes of matching an autocluster with a group: accepts, or where
-// the slots fall.
-type verdict int16
-
-// Verdicts from 0 on are the number of the clause of the job's Requirements that
-// is the first not to be true; those from slotClause on that of the slots'.
-const (
-	accepts    verdict = -1
-	unasked    verdict = -2
-	tooSmall   verdict = -3 // a partitionable slot with less left than the job requests
-	slotClause verdict = 1 << 14
-)
-
-// judge matches an autocluster with a group.
-func (k *autocluster) judge(asks *classad.Matcher, g *group) verdict {
-	if k.endless {
-		return 0
-	}
-	if n := asks.Falls(g.ad); n >= 0 {
-		k.endless = asks.Ended()
-		return verdict(min(n, int(slotClause)-1))
-	}
-	if n := asks.FallsBy(g.ad); n >= 0 {
-		return slotClause + verdict(min(n, int(slotClause)-1))
-	}
-	if g.left != nil && !k.request.fits(g.left) {
-		return tooSmall
-	}
-	return accepts
-}
-
-// verdict returns what comes of matching with a group, also one that appeared
-// during the cycle.
-func (k *autocluster) verdict(c *cycle, g *group) verdict {
-	for len(k.verdicts) <= g.number {
-		k.verdicts = append(k.verdicts, unasked)
-	}
-	v := &k.verdicts[g.number]
-	switch {
-	case *v != unasked:
-	case g.left != nil && !k.request.fits(g.left): // which clause it falls at nobody asks of a remainder
-		*v = tooSmall
-	default:
-		if c.asking != k {
-			c.asking, c.matcher = k, classad.NewMatcher(c.eval, k.ad)
-		}
-		for was := -1; was != k.paying; {
-			was = k.paying
-			c.matcher.Charge(c.billed(k).Budget)
-			if now := k.judge(c.matcher, g); !c.cut() {
-				*v = now
-				return now
-			}
-			k.endless = false
-		}
-		return 0 // without steps it takes no slot
-	}
-	return *v
-}
-
 // slack is how much more than its limit a submitter may use, so that
 // rounding in the last digit costs nobody a slot.
 const slack = 1e-9
@@ -117,101 +47,90 @@ const slack = 1e-9
 func fits(w accountant.Weight, room float64) bool { return w.Float() <= room+slack }
 
 // weight returns what a match with a slot of the group would be charged.
-func (k *autocluster) weight(c *cycle, g *group) accountant.Weight {
-	if g.left == nil {
-		return g.weight
+func (c *arrangement) weight(k *autocluster, g *group) accountant.Weight {
+	if g.Left == nil {
+		return g.Weight
 	}
-	return c.pieceWeight(g.root, k.takes(c, g))
+	return c.pieceWeight(g.root, c.takes(k, g))
+}
+
+// arrangement is jobs in queues, and running slots as tenants.
+type arrangement struct {
+	roster
+	*shapes.Shapes
+	groups    []*group // what becomes of those of baseShapes, in the same order
+	classes   []*class
+	clusters  []*autocluster
+	telling   shapes.Names   // the attributes that tell jobs apart, also by limits of a policy
+	explained []explainedRun // jobs of Config.Explain
+	pieces    map[piece]accountant.Weight
+	costs     spinCosts // with Pie Spins
+
+	tenants    []*tenants   // what runs jobs that may be preempted
+	kinds      int          // of tenants that jobs can tell apart (tenants.alike)
+	choosy     [][]*tenants // those whose slots may prefer other jobs, by tenants.alike
+	fickle     bool         // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
+	fickleRank bool         // PREEMPTION_RANK does
 }
 
 // shape divides slots into classes and jobs into autoclusters, and matches
 // the ones with the others.
-func (c *cycle) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run) {
-	lex := newLexicon()
-	c.findResources(jobs)
-	sig := newSignificance(lex, c.slots, jobs)
-	lex.shadowed = shadowed(c.slots, jobs)
-	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
-	var amounts []string
-	for _, r := range c.resources {
-		amounts = append(amounts, strings.ToLower(r.name))
-		jobNeeds = append(jobNeeds, strings.ToLower(r.request.String()))
+func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run) {
+	slots := make([]*shapes.Slot, len(c.slots))
+	for i := range c.slots {
+		slots[i] = &c.slots[i].Slot
 	}
-	ranks := given(c.cfg.PreJobRank, c.cfg.PostJobRank)
-	sig.constraint = c.cfg.JobConstraint
-	match := sig.of(slotNeeds, jobNeeds)
-	exprs := ranks
-	if c.anyClaims() {
-		who, whom := given(c.cfg.Preemption.Requirements), given(c.cfg.Preemption.Rank)
-		exprs = slices.Concat(ranks, who, whom)
-		c.fickle, c.fickleRank = isFickle(sig.of(nil, nil, who...)), isFickle(sig.of(nil, nil, whom...))
+	rules := shapes.Rules{JobConstraint: c.cfg.JobConstraint, Ranks: []*classad.Expr{c.cfg.PreJobRank, c.cfg.PostJobRank},
+		SlotWeight: c.cfg.SlotWeight, Consumption: c.consumptionNames, AddSignificant: c.cfg.AddSignificant}
+	claims := c.anyClaims()
+	if claims {
+		rules.Preemption = []*classad.Expr{c.cfg.Preemption.Requirements, c.cfg.Preemption.Rank}
 	}
-	all := sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), exprs...)
-	asked, more := with(sig.asked(match.job), amounts), names(nil)
-	for _, name := range sig.asked(all.job) {
-		if !asked.has(name.String()) {
-			more = append(more, name)
+	c.Shapes = shapes.New(c.Payers, slots, jobs, rules)
+	c.telling = c.Shapes.Telling
+	if claims {
+		c.fickle, c.fickleRank = isFickle(c.Deciding(c.cfg.Preemption.Requirements)), isFickle(c.Deciding(c.cfg.Preemption.Rank))
+	}
+	c.Classify(slots, func(i int, class, wholly *shapes.Class) {
+		c.settle(i, c.classBy(class))
+		if s := &c.slots[i]; wholly != nil {
+			s.wholly = c.classBy(wholly).group
+			s.wholly.whole++
 		}
+	})
+	c.settleRunning(c.findRunning(c.InSlots))
+	c.introduce(waiting, c.InJobs)
+	c.queueUp(waiting)
+	c.MatchAll()
+	for _, k := range c.clusters {
+		k.barred = k.barred || k.PutOff
 	}
-	c.shapes = shapes{means: newMeanings(c.eval, lex, sync.OnceValue(sig.everySlotName)), ranks: ranks,
-		match: lookedOf(append(names{requirementsName}, asked...)), more: lookedOf(more),
-		classes: map[string]*class{}, groups: map[string]*group{}, likes: map[string]int{}}
-	if c.resources != nil {
-		c.shapes.raw = sig.of(append(c.consumptionNames(), slotWeight), nil, given(c.cfg.SlotWeight)...).slot
+	for _, s := range c.submitters {
+		s.lineUp()
 	}
-	c.shapes.slotRank = lookedUp{name: slotRankName}
-	c.classify()
-	c.settleRunning(c.findRunning(append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...)))
-	c.introduce(waiting, all.job)
-	c.queueUp(waiting, lex, sig, all.job)
-	c.matchAll()
-	c.bundleUp()
 }
 
 // queueUp divides the waiting jobs of each submitter into queues, one for each autocluster.
-// asked are the names that any expression looks up in jobs.
-func (c *cycle) queueUp(waiting map[string][]jobprio.Run, lex *lexicon, sig *significance, asked names) {
-	ranks := c.shapes.ranks
-	a := &autoclusters{c: c, lex: lex, names: with(asked, c.cfg.AddSignificant), known: map[string]*autocluster{},
-		ranks: sig.of(nil, []string{jobRank}, ranks...).job, orders: map[string]*order{},
-		columnNames: sig.of(nil, nil, ranks...).job, columns: map[string]*column{}}
-	c.telling = a.names
-	kinOf := c.kinship(lex, a.names)
+func (c *arrangement) queueUp(waiting map[string][]jobprio.Run) {
+	a := &autoclusters{c: c, orders: map[string]*order{}, columns: map[string]*column{}}
+	kinOf := c.kinship()
 	if c.one != nil {
 		c.queueInOrder(waiting, a, kinOf)
 		return
 	}
-	single := a.names.has(procID)
+	single := c.telling.Has(procID)
 	for _, s := range c.submitters {
 		runs := waiting[s.name]
 		if single {
 			runs = procs(runs)
 		}
-		s.queue(c.inOrder(runs), a.of, c.payerOf, kinOf, c.jobPrioOf)
-		c.regroup(s, a, asked)
+		s.queue(c.inOrder(runs), a.of, c.PayerOf, kinOf, c.jobPrioOf)
+		c.regroup(s, a)
 	}
 }
 
-// given returns the expressions that there are.
-func given(exprs ...*classad.Expr) []*classad.Expr {
-	return slices.DeleteFunc(exprs, func(e *classad.Expr) bool { return e == nil })
-}
-
-// shadowed reports whether any ad has attributes that are called like scopes.
-func shadowed(slots []slot, jobs []jobprio.Run) bool {
-	return slices.ContainsFunc(slots, func(s slot) bool { return s.ad.ShadowsScopes() }) ||
-		slices.ContainsFunc(jobs, func(j jobprio.Run) bool { return j.Ad.ShadowsScopes() })
-}
-
-// with returns names and more of them.
-func with(some names, more []string) names {
-	for _, m := range more {
-		if !some.has(strings.ToLower(m)) {
-			some = append(some[:len(some):len(some)], classad.NewName(strings.ToLower(m)))
-		}
-	}
-	return some
-}
+// procID is the attribute that tells the procs of a run apart, in lower case.
+var procID = strings.ToLower(pool.AttrProcID)
 
 // procs splits runs into single procs, each with an ad of its own.
 func procs(runs []jobprio.Run) []jobprio.Run {
@@ -224,62 +143,54 @@ func procs(runs []jobprio.Run) []jobprio.Run {
 	return one
 }
 
-// autoclusters tells jobs apart.
+// autoclusters finds the autoclusters of jobs, and their orders.
 type autoclusters struct {
-	c           *cycle
-	lex         *lexicon
-	names       names // what tells autoclusters apart
-	known       map[string]*autocluster
-	ranks       names // what tells orders apart
-	orders      map[string]*order
-	columnNames names // what tells columns apart
-	columns     map[string]*column
-	key         []byte
+	c       *arrangement
+	orders  map[string]*order
+	columns map[string]*column
+	key     []byte
 }
 
 // of returns the autocluster of a run.
 func (a *autoclusters) of(j jobprio.Run) *autocluster {
-	a.key = a.lex.signature(a.key[:0], j.Ad, a.names)
-	k := a.known[string(a.key)]
-	if k == nil {
-		c, key := a.c, string(a.key)
-		k = &autocluster{number: len(c.clusters), ad: j.Ad, order: a.order(j.Ad), supplied: -1, heldAt: -1}
-		c.note(k, j)
+	c, base := a.c, a.c.Shapes.Of(j)
+	if base.Number == len(c.clusters) {
+		k := &autocluster{Autocluster: base, order: a.order(j.Ad), supplied: -1, heldAt: -1}
 		k.order.users++
-		a.known[key] = k
 		c.clusters = append(c.clusters, k)
+		c.note(k, j)
 	}
-	a.c.payerOf(j).paysFor(k, j.FirstJob())
+	k := c.clusters[base.Number]
 	if k.unread {
-		a.c.note(k, j)
+		c.note(k, j)
 	}
-	a.c.explain(j, k)
+	c.explain(j, k)
 	return k
 }
 
 // note notes what jobs of k ask for, and whether they are to be had at all, as a job of them
 // says. Where its owner's steps are spent, another job is to say it again.
-func (c *cycle) note(k *autocluster, j jobprio.Run) {
-	eval := c.billedFor(j)
+func (c *arrangement) note(k *autocluster, j jobprio.Run) {
+	eval := c.BilledFor(j)
 	k.barred = c.cfg.JobConstraint != nil && !c.cfg.JobConstraint.Eval(eval, j.Ad, nil).True()
-	k.limits, k.request = nil, nil
+	k.limits, k.Request = nil, nil
 	if text, ok := j.Ad.EvalString(eval, pool.AttrConcurrencyLimits); ok {
 		k.limits = demandsOf(text)
 	}
-	if c.resources != nil {
-		k.request = c.requestOf(j.Ad)
+	if c.Resources != nil {
+		k.Request = c.RequestOf(j.Ad)
 	}
-	k.unread = c.cut()
+	k.unread = c.Cut()
 }
 
 // order returns how jobs with such an ad prefer the slots.
 func (a *autoclusters) order(ad *classad.Ad) *order {
-	a.key = a.lex.signature(a.key[:0], ad, a.ranks)
+	a.key = a.c.Signature(a.key[:0], ad, a.c.Ranking)
 	o := a.orders[string(a.key)]
 	if o == nil {
-		o = &order{asks: classad.NewMatcher(a.c.eval, ad), lanes: map[*group]*lane{}}
+		o = &order{asks: classad.NewMatcher(a.c.Eval, ad), lanes: map[*group]*lane{}}
 		a.orders[string(a.key)] = o
-		a.key = a.lex.signature(a.key[:0], ad, a.columnNames)
+		a.key = a.c.Signature(a.key[:0], ad, a.c.Macros)
 		if o.ranks = a.columns[string(a.key)]; o.ranks == nil {
 			o.ranks = &column{job: ad}
 			a.columns[string(a.key)] = o.ranks
@@ -291,15 +202,15 @@ func (a *autoclusters) order(ad *classad.Ad) *order {
 // kinship returns a function that numbers what is passed over together after a
 // job for which nothing was found: the procs of a cluster, or what
 // SIGNIFICANT_ATTRIBUTES makes one (manual, "Negotiation"); 0 for nothing.
-func (c *cycle) kinship(lex *lexicon, computed names) func(jobprio.Run) int {
-	var by names
+func (c *arrangement) kinship() func(jobprio.Run) int {
+	var by shapes.Names
 	switch {
 	case c.cfg.SkipClusters && len(c.cfg.Significant) > 0:
-		by = with(nil, c.cfg.Significant)
+		by = shapes.With(nil, c.cfg.Significant)
 	case c.cfg.SkipClusters:
-		by = names{classad.NewName(pool.AttrClusterID)}
+		by = shapes.Names{classad.NewName(pool.AttrClusterID)}
 	case len(c.cfg.RemoveSignificant) > 0:
-		for _, n := range computed {
+		for _, n := range c.telling {
 			if !caseless.Contains(c.cfg.RemoveSignificant, n.String()) {
 				by = append(by, n)
 			}
@@ -310,7 +221,7 @@ func (c *cycle) kinship(lex *lexicon, computed names) func(jobprio.Run) int {
 	known := map[string]int{}
 	var key []byte
 	return func(j jobprio.Run) int {
-		key = lex.signature(key[:0], j.Ad, by)
+		key = c.Signature(key[:0], j.Ad, by)
 		return numbered(known, key) + 1
 	}
 }

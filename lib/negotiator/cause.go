@@ -80,14 +80,14 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 			causes = append(causes, cause)
 		}
 	}
-	if k.short || n == nil && k.poor() {
+	if k.short || n == nil && k.Poor() {
 		return []Cause{CauseSteps}
 	}
 	r.Limits = c.limitsReached(k)
 	add(CauseJobConstraint, k.barred)
 	add(CauseBlocked, w.kept != "")
 	add(CauseConcurrencyLimit, len(r.Limits) > 0)
-	if k.endless {
+	if k.Endless {
 		return append(causes, CauseRequirements)
 	}
 	if n == nil {
@@ -97,7 +97,7 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	skipped := d.skipped(s, w)
 	throttled := d.precedence != nil && d.precedence.throttled(w.queue)
 	add(CauseThrottle, throttled && n.fails() == 0)
-	there := n.there(c, w)
+	there := d.there(n, w)
 	if there {
 		r.Groups = d.full(s, n.weight, n, false, false)
 		add(CauseQuota, len(r.Groups) > 0)
@@ -110,7 +110,7 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 		}
 		add(CauseQuota, len(r.Groups) > 0)
 		add(CauseShare, limited && len(r.Groups) == 0)
-		causes = append(causes, n.causes(c, w.runs[0].FirstJob())...)
+		causes = append(causes, d.causes(n, w.runs[0].FirstJob())...)
 		if len(r.Groups) == 0 {
 			r.Groups = d.full(s, n.weight, n, true, false)
 			add(CauseQuota, len(r.Groups) > 0)
@@ -121,11 +121,11 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 		add(CauseSkipped, skipped)
 	}
 	full := len(r.Groups) > 0
-	if ceiling || full || throttled || n.opens(c, w) {
+	if ceiling || full || throttled || d.opens(n, w) {
 		r.OwnJobs = d.ownAhead(s, w, n, ceiling || full || throttled)
 		add(CauseOwnJobs, r.OwnJobs > 0)
 	}
-	if full || throttled || n.opens(c, w) {
+	if full || throttled || d.opens(n, w) {
 		add(CauseOthers, d.othersGoFirst(s, w, n, r))
 	}
 	return causes
@@ -142,7 +142,7 @@ func (d *diagnosis) othersGoFirst(s *submitter, w waiter, n *nearest, r *Rejecti
 }
 
 // limitsReached names the concurrency limits that do not admit one more job like those of k.
-func (c *cycle) limitsReached(k *autocluster) (names []string) {
+func (c *inventory) limitsReached(k *autocluster) (names []string) {
 	for _, l := range k.limits {
 		if c.inUse.left(l) == 0 {
 			names = append(names, l.name)
@@ -154,7 +154,7 @@ func (c *cycle) limitsReached(k *autocluster) (names []string) {
 // skipped reports whether an earlier job of the same submitter and cluster, for which
 // nothing is found, has the job passed over: in this cycle, where a limit may keep that one
 // from being asked about since then, or in the next.
-func (d *diagnosis) skipped(s *submitter, w waiter) bool {
+func (d *rivalry) skipped(s *submitter, w waiter) bool {
 	kin := w.runs[0].kin
 	if kin == 0 {
 		return false
@@ -169,7 +169,7 @@ func (d *diagnosis) skipped(s *submitter, w waiter) bool {
 // hopeless returns, by kin, where the first of a submitter's jobs stands for which nothing is
 // found. Limits may keep jobs from being asked about, but those that have room again when the
 // jobs have ended that are on the slot which is the nearest to w.
-func (d *diagnosis) hopeless(s *submitter, w waiter) map[int]int {
+func (d *rivalry) hopeless(s *submitter, w waiter) map[int]int {
 	key, n := askedFor{who: s}, d.nearest(w.cluster)
 	var used map[string]units
 	var kinds []int
@@ -204,14 +204,14 @@ type askedFor struct {
 }
 
 // anyLeft reports whether a slot is left that the jobs of a queue could use.
-func (d *diagnosis) anyLeft(w waiter) bool {
+func (d *findings) anyLeft(w waiter) bool {
 	n := d.nearest(w.cluster)
-	return n != nil && n.there(d.c, w)
+	return n != nil && d.there(n, w)
 }
 
 // othersWait reports whether jobs of other submitters wait for the slot that no group keeps
 // from it, but for those whose quota is to be raised.
-func (d *diagnosis) othersWait(s *submitter, n *nearest, raise []FullGroup) bool {
+func (d *rivalry) othersWait(s *submitter, n *nearest, raise []FullGroup) bool {
 	for _, x := range d.keptBack(n) {
 		if x.one != s && (len(x.full) == 0 || d.raised(x.full, raise)) {
 			return true
@@ -229,7 +229,7 @@ type keptBack struct {
 
 // keptBack returns who waits for a slot, by the groups that keep them from it when its holders
 // have gone. Two whom none does are as good as all.
-func (d *diagnosis) keptBack(n *nearest) []keptBack {
+func (d *rivalry) keptBack(n *nearest) []keptBack {
 	list, known := d.rivals[n.name]
 	if known {
 		return list
@@ -279,7 +279,7 @@ type fullness struct {
 // full returns the groups that leave no room for a submitter's job of this weight at a slot:
 // its own first, then those above; were the slot's holders gone, if gone, and did nobody else
 // ask for anything, if alone.
-func (d *diagnosis) full(s *submitter, weight accountant.Weight, n *nearest, gone, alone bool) []FullGroup {
+func (d *rivalry) full(s *submitter, weight accountant.Weight, n *nearest, gone, alone bool) []FullGroup {
 	c := d.c
 	if c.cfg.Params.Groups.None() || c.groupUse == nil && c.cfg.Pie != Spins {
 		return nil
@@ -309,7 +309,7 @@ func (d *diagnosis) full(s *submitter, weight accountant.Weight, n *nearest, gon
 }
 
 // freedWeight returns, by group, what the holders of a slot are charged for it.
-func (d *diagnosis) freedWeight(n *nearest) map[int]accountant.Weight {
+func (d *rivalry) freedWeight(n *nearest) map[int]accountant.Weight {
 	freed, tree := map[int]accountant.Weight{}, d.c.cfg.Params.Groups
 	for _, cl := range d.c.ours[n.name] {
 		if cl.State.Charged() {
@@ -322,14 +322,14 @@ func (d *diagnosis) freedWeight(n *nearest) map[int]accountant.Weight {
 	if len(freed) == 0 && n.stand != nil && n.stand.standing == claimed {
 		s := &d.c.slots[n.stand.first]
 		for _, name := range d.c.holders(s) {
-			freed[tree.Of(name)] += s.weight
+			freed[tree.Of(name)] += s.Weight
 		}
 	}
 	return freed
 }
 
 // wanting returns which groups have members that wait.
-func (d *diagnosis) wanting() []bool {
+func (d *rivalry) wanting() []bool {
 	if d.wants == nil {
 		d.wants = make([]bool, len(d.c.groupUse.own))
 		for s, list := range d.queues {
@@ -381,7 +381,7 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting [
 }
 
 // fullInSpins returns the groups whose members spins let take nothing more.
-func (c *cycle) fullInSpins(group int, freed map[int]accountant.Weight) (list []FullGroup) {
+func (c *roster) fullInSpins(group int, freed map[int]accountant.Weight) (list []FullGroup) {
 	tree, rows := c.cfg.Params.Groups, c.accounts()
 	own := &tree.List[group]
 	if own.Autoregroup || group == 0 && tree.Regroups() {
@@ -422,7 +422,7 @@ func namesOf(groups []FullGroup) string {
 
 // raised reports whether to raise the quotas of others, and of those above them, may help any
 // of some groups: where one group is above both.
-func (d *diagnosis) raised(some, others []FullGroup) bool {
+func (d *rivalry) raised(some, others []FullGroup) bool {
 	tree := d.c.cfg.Params.Groups
 	top := func(g FullGroup) int {
 		at, _ := tree.Find(g.Name)

@@ -7,7 +7,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
@@ -15,8 +14,7 @@ import (
 
 // shaped returns a cycle that has told slots and jobs apart.
 func shaped(p Pool, cfg Config) *cycle {
-	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, bill: classad.Context{Now: now}, payers: map[string]*payer{}, plan: &Plan{}, requests: map[pool.Resources]int{},
-		pieces: map[piece]accountant.Weight{}, named: map[string]bool{}}
+	c := newCycle(p, cfg, now)
 	c.inUse = newUnitsInUse(cfg.Limits)
 	c.lookAtSlots(p, nil)
 	c.shape(p.Jobs, c.gather(nil, p.Jobs, nil))
@@ -84,17 +82,17 @@ func TestSlotsOfOneClassAreAlike(t *testing.T) {
 		}
 		c := shaped(p, defaults(t))
 		for _, s := range c.slots {
-			k := c.classOf(s.ad, s.weight, false, false)
+			k := c.classOf(s.Ad, s.Weight, false, false)
 			for _, j := range p.Jobs {
-				if got, want := classad.Match(c.eval, j.Ad, k.ad), classad.Match(c.eval, j.Ad, s.ad); got != want {
-					rt.Fatalf("slot %v and one of its class %v match job %v: %v and %v", s.ad, k.ad, j.Ad, want, got)
+				if got, want := classad.Match(c.Eval, j.Ad, k.Ad), classad.Match(c.Eval, j.Ad, s.Ad); got != want {
+					rt.Fatalf("slot %v and one of its class %v match job %v: %v and %v", s.Ad, k.Ad, j.Ad, want, got)
 				}
-				_, rank, _ := classad.MatchRanks(c.eval, j.Ad, k.ad)
-				_, want, _ := classad.MatchRanks(c.eval, j.Ad, s.ad)
-				pre, wantPre := rankOr(c.eval, c.cfg.PreJobRank, k.ad, j.Ad), rankOr(c.eval, c.cfg.PreJobRank, s.ad, j.Ad)
-				post, wantPost := rankOr(c.eval, c.cfg.PostJobRank, k.ad, j.Ad), rankOr(c.eval, c.cfg.PostJobRank, s.ad, j.Ad)
+				_, rank, _ := classad.MatchRanks(c.Eval, j.Ad, k.Ad)
+				_, want, _ := classad.MatchRanks(c.Eval, j.Ad, s.Ad)
+				pre, wantPre := rankOr(c.Eval, c.cfg.PreJobRank, k.Ad, j.Ad), rankOr(c.Eval, c.cfg.PreJobRank, s.Ad, j.Ad)
+				post, wantPost := rankOr(c.Eval, c.cfg.PostJobRank, k.Ad, j.Ad), rankOr(c.Eval, c.cfg.PostJobRank, s.Ad, j.Ad)
 				if rank != want || pre != wantPre || post != wantPost {
-					rt.Fatalf("slot %v and one of its class %v rank for job %v: %v %v %v and %v %v %v", s.ad, k.ad, j.Ad, want, wantPre, wantPost, rank, pre, post)
+					rt.Fatalf("slot %v and one of its class %v rank for job %v: %v %v %v and %v %v %v", s.Ad, k.Ad, j.Ad, want, wantPre, wantPost, rank, pre, post)
 				}
 			}
 		}

@@ -5,8 +5,8 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
@@ -329,70 +329,11 @@ type Preempted struct {
 	Ran time.Duration
 }
 
-// cycle is the state of one negotiation cycle.
+// cycle is a negotiation cycle. Each phase is a struct that has the one before in it, so
+// that none can ask those behind it: common, inventory, roster, arrangement, shares,
+// offers, preemption, reservations, dealer.
 type cycle struct {
-	cfg  Config
-	now  time.Time
-	eval *classad.Context
-	bill classad.Context // the same for what is asked about jobs, see billed
-	plan *Plan
-
-	payers map[string]*payer     // by owner
-	taken  map[string]int        // before the cycle, by owner
-	begins map[string]pool.JobID // with which job owners' turns begin
-
-	slots     []slot            // by name in natural order
-	total     accountant.Weight // of all slots
-	resources []resource        // that partitionable slots are divided by; none: there are no such slots
-	shapes    shapes
-	groups    []*group // by their first slot, those that the cycle makes behind them
-	classes   []*class
-	clusters  []*autocluster // by first appearance among the submitters' jobs
-	telling   names          // the attributes that tell autoclusters apart
-	bundles   []*bundle      // by their first group
-
-	submitters []*submitter          // in the order of negotiation
-	called     map[string]*submitter // the same by name
-	one        *oneQueue             // of all jobs; nil: each submitter has its own
-	inGroups   []Group               // once asked for
-	groupUse   *groupUse             // nil: no group bounds anybody
-	dealing    *sharers              // that has its turn
-	turns      int                   // of submitters
-	inUse      *unitsInUse           // of concurrency limits
-	played     bool                  // shares are found by playing the division through
-
-	tenants    []*tenants                       // what runs jobs that may be preempted
-	kinds      int                              // of tenants that jobs can tell apart (tenants.alike)
-	choosy     [][]*tenants                     // those whose slots may prefer other jobs, by tenants.alike
-	looked     []*queue                         // that have prospects in this turn
-	spare      []heap.Heap[prospect, *prospect] // room for those of the turns to come
-	fleeting   answers                          // where answers depend on what is in use
-	present    present                          // what is in use, for expressions that ask
-	fickle     bool                             // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
-	fickleRank bool                             // PREEMPTION_RANK does
-	last       bool                             // who can take no free slot by now will take none
-	parts      bool                             // who has nothing may leave a holder short of a part of a slot
-
-	ours     map[string][]*pool.Claim // by the slot's ad
-	until    map[string]time.Time     // slots that rest
-	faulty   faults
-	excluded []pool.Slot // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
-
-	explained []explainedRun // jobs of Config.Explain
-
-	kept  map[pool.JobID]*reservation
-	spent map[pool.JobID]bool    // jobs whose reservation lasted too long
-	ideal map[*submitter]float64 // shares, once asked for
-
-	requests map[pool.Resources]int // numbers of what is asked of partitionable slots
-	pieces   map[piece]accountant.Weight
-	spins    spinCosts       // with Pie Spins
-	named    map[string]bool // names that no new dynamic slot may have
-	events   []*group        // that got a partitionable slot's remainder, in that order
-	asking   *autocluster    // whose matcher is
-	matcher  *classad.Matcher
-	round    int // of contention
-	moves    int // matches made, and slots set free
+	dealer
 }
 
 // Cycle runs one negotiation cycle over the pool as of now (policy time) and
@@ -416,20 +357,28 @@ func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
 		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = MaxMin, false, nil
 	}
-	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, plan: &Plan{},
-		requests: map[pool.Resources]int{}, pieces: map[piece]accountant.Weight{}, named: map[string]bool{}, spent: map[pool.JobID]bool{}}
-	c.bill, c.payers, c.taken, c.begins = *c.eval, map[string]*payer{}, p.Taken, p.PutOff
+	c := newCycle(p, cfg, now)
 	lasting := c.giveUp(p.Claims, p.Backoffs)
 	c.one = c.newOneQueue(p)
 	c.inUse = newUnitsInUse(cfg.Limits)
 	c.lookAtSlots(p, lasting)
-	jobs := c.withoutClaimed(p.Jobs, lasting)
+	jobs := withoutClaimed(p.Jobs, lasting)
 	c.recall(p.Reservations, jobs)
 	waiting := c.gather(p.Submitters, jobs, lasting)
 	c.groupUse = c.newGroupUse()
 	c.shape(jobs, waiting)
+	c.bundleUp()
 	c.fill()
 	c.settleQueue()
 	c.plan.PutOff = c.putOffs()
+	return c
+}
+
+// newCycle returns a cycle that has looked at nothing of a pool yet.
+func newCycle(p Pool, cfg Config, now time.Time) *cycle {
+	c := &cycle{}
+	c.cfg, c.now, c.plan = cfg, now, &Plan{}
+	c.Payers = shapes.NewPayers(&classad.Context{Now: now}, cfg.Steps, p.Taken, p.PutOff)
+	c.pieces, c.named, c.spent = map[piece]accountant.Weight{}, map[string]bool{}, map[pool.JobID]bool{}
 	return c
 }

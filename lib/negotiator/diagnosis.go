@@ -10,54 +10,57 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
-// diagnosis finds out, at the end of a cycle, why jobs got no slot.
-type diagnosis struct {
-	c       *cycle
-	stands  []stand
-	held    [][]holding // by number of the group
-	queues  map[*submitter][]waiter
-	known   map[*autocluster]*nearest
-	wanted  map[string][]waiting // by name of the slot
-	asked   []*autocluster       // that are analysed
-	index   map[*autocluster]int
-	texts   clauseTexts
-	took    map[string]int // the number of the last match with a slot, from 1
-	before  []int          // by match: that of the one before with the same slot; 0: none
-	weighed map[*autocluster][2]accountant.Weight
-	none    map[*autocluster]bool // that no slot would take, whatever it is doing
-	pairs   int                   // how many slots may be looked at in detail for one autocluster
-	names   map[string]int        // places in people
-	people  []*submitter          // those of the cycle in its order, then whose claims are not charged any more
-	turns   map[string][]lastTurn // by name, in the order of spins
-	sheet   []contender           // scratch, by place in people
-	asker   []*submitter          // by place in asked: who is the first to wait, or is asked about
-	fulls   map[fullness][]FullGroup
-	wants   []bool // groups whose members wait
-	claimed []claimedSlots
-	visits  int // of these, to find what protects them
+// findings are what a cycle left: the state of all slots, who waits, and how far the nearest
+// slot is from each autocluster.
+type findings struct {
+	c      *cycle
+	stands []stand
+	held   [][]holding // by number of the group
+	queues map[*submitter][]waiter
+	known  map[*autocluster]*nearest
+	asked  []*autocluster // that are analysed
+	index  map[*autocluster]int
+	asker  []*submitter // by place in asked: who is the first to wait, or is asked about
+	texts  clauseTexts
+	took   map[string]int        // the number of the last match with a slot, from 1
+	before []int                 // by match: that of the one before with the same slot; 0: none
+	gone   map[string]freed      // by name of the slot
+	none   map[*autocluster]bool // that no slot would take, whatever it is doing
+	pairs  int                   // how many slots may be looked at in detail for one autocluster
+	names  map[string]int        // places in people
+	people []*submitter          // those of the cycle in its order, then whose claims are not charged any more
 
 	precedence *precedence // nil without a Config.Queue
-	shared
 }
 
-// shared is what is found out once for all shapes that it is the same for.
-type shared struct {
-	ahead  map[*autocluster]*field
-	fields map[string]*field // by slot and groups
+// rivalry is who waits for which slot, and who of them goes first.
+type rivalry struct {
+	findings
+	wanted map[string][]waiting // by name of the slot
+	fulls  map[fullness][]FullGroup
+	wants  []bool // groups whose members wait
 	lines  map[lineKey]map[*queue]int
 	askers map[*submitter]map[string][]*waiter // by their nearest slot
 	vain   map[askedFor]map[int]int            // by kin
 	rivals map[string][]keptBack               // by name of the slot
-	gone   map[string]freed                    // by name of the slot
-	users  map[FullGroup]string
 }
 
-func newShared() shared {
-	return shared{map[*autocluster]*field{}, map[string]*field{}, map[lineKey]map[*queue]int{}, map[*submitter]map[string][]*waiter{},
-		map[askedFor]map[int]int{}, map[string][]keptBack{}, map[string]freed{}, map[FullGroup]string{}}
+// diagnosis finds out, at the end of a cycle, why jobs got no slot. What is the same for
+// many shapes is found out once.
+type diagnosis struct {
+	rivalry
+	weighed map[*autocluster][2]accountant.Weight
+	turns   map[string][]lastTurn // by name, in the order of spins
+	sheet   []contender           // scratch, by place in people
+	claimed []claimedSlots
+	visits  int // of these, to find what protects them
+	ahead   map[*autocluster]*field
+	fields  map[string]*field // by slot and groups
+	users   map[FullGroup]string
 }
 
 // stand is slots that stand alike.
@@ -100,8 +103,11 @@ const mostPairs = 20_000
 
 // diagnose looks at the state of all slots, and at who waits.
 func (c *cycle) diagnose() *diagnosis {
-	d := &diagnosis{c: c, queues: map[*submitter][]waiter{}, known: map[*autocluster]*nearest{}, wanted: map[string][]waiting{},
-		index: map[*autocluster]int{}, names: map[string]int{}, none: map[*autocluster]bool{}, weighed: map[*autocluster][2]accountant.Weight{}, shared: newShared()}
+	d := &diagnosis{weighed: map[*autocluster][2]accountant.Weight{}, ahead: map[*autocluster]*field{}, fields: map[string]*field{}, users: map[FullGroup]string{}}
+	d.wanted, d.lines, d.askers = map[string][]waiting{}, map[lineKey]map[*queue]int{}, map[*submitter]map[string][]*waiter{}
+	d.vain, d.rivals = map[askedFor]map[int]int{}, map[string][]keptBack{}
+	d.c, d.queues, d.known, d.index = c, map[*submitter][]waiter{}, map[*autocluster]*nearest{}, map[*autocluster]int{}
+	d.gone, d.names, d.none = map[string]freed{}, map[string]int{}, map[*autocluster]bool{}
 	for i, s := range c.submitters {
 		d.names[s.name] = i
 		d.people = append(d.people, s)
@@ -140,7 +146,7 @@ func (c *cycle) diagnose() *diagnosis {
 	return d
 }
 
-func (d *diagnosis) ask(k *autocluster, s *submitter) {
+func (d *findings) ask(k *autocluster, s *submitter) {
 	if _, known := d.index[k]; !known {
 		d.index[k] = len(d.asked)
 		d.asked = append(d.asked, k)
@@ -176,7 +182,7 @@ func (w *waiter) before(order int) int {
 }
 
 // takeStock counts the slots that stand alike.
-func (d *diagnosis) takeStock() {
+func (d *findings) takeStock() {
 	c := d.c
 	left := make([]bool, len(c.slots))
 	for _, k := range c.classes {
@@ -188,10 +194,10 @@ func (d *diagnosis) takeStock() {
 	for i := range c.slots {
 		s := &c.slots[i]
 		key := stand{group: s.group, now: s.now, standing: s.standing}
-		if s.whole != nil {
+		if s.Whole != nil {
 			key.group = s.wholly
 		}
-		key.taken = s.standing == free && !left[i] && (s.whole == nil || c.once(s.group))
+		key.taken = s.standing == free && !left[i] && (s.Whole == nil || c.once(s.group))
 		n, known := at[key]
 		if !known {
 			n = len(d.stands)
@@ -204,18 +210,18 @@ func (d *diagnosis) takeStock() {
 }
 
 // findHolders counts who holds how many slots of each group.
-func (d *diagnosis) findHolders() {
+func (d *findings) findHolders() {
 	c := d.c
 	d.held = make([][]holding, len(c.groups))
 	ranked := make([]bool, len(c.groups))
 	places := map[[2]int]int{}
 	of := func(s *slot, name string) *holding {
 		g := s.group
-		if s.whole != nil {
+		if s.Whole != nil {
 			g = s.wholly
 		}
-		list := &d.held[g.number]
-		key := [2]int{g.number, d.person(name)}
+		list := &d.held[g.Number]
+		key := [2]int{g.Number, d.person(name)}
 		at, known := places[key]
 		if !known {
 			at = len(*list)
@@ -238,10 +244,10 @@ func (d *diagnosis) findHolders() {
 	for i := range d.stands {
 		st := &d.stands[i]
 		s := &c.slots[st.first]
-		if ranked[s.group.number] {
+		if ranked[s.group.Number] {
 			continue
 		}
-		ranked[s.group.number] = true
+		ranked[s.group.Number] = true
 		for who, t := range s.group.takers {
 			if t.byRank > 0 {
 				of(s, who.name).byRank += t.byRank
@@ -251,7 +257,7 @@ func (d *diagnosis) findHolders() {
 }
 
 // person returns the place of a submitter in people.
-func (d *diagnosis) person(name string) int {
+func (d *findings) person(name string) int {
 	at, known := d.names[name]
 	if !known {
 		at = len(d.people)
@@ -263,15 +269,15 @@ func (d *diagnosis) person(name string) int {
 
 // holders returns who held a slot or parts of it when the cycle began, once for
 // each claim.
-func (c *cycle) holders(s *slot) (names []string) {
+func (c *inventory) holders(s *slot) (names []string) {
 	for _, cl := range c.ours[s.name] {
 		names = append(names, cl.Submitter)
 	}
 	if len(names) > 0 || s.standing != claimed {
 		return names
 	}
-	state, _ := s.ad.EvalString(c.eval, pool.AttrState)
-	if who := holder(c.eval, s.ad, state); who != "" {
+	state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
+	if who := holder(c.Eval, s.Ad, state); who != "" {
 		names = append(names, c.cfg.Params.Groups.Spelled(who))
 	}
 	return names
@@ -279,7 +285,7 @@ func (c *cycle) holders(s *slot) (names []string) {
 
 // waiting returns who waits for a slot, in the order of negotiation: also those whom
 // what its holders use of ceilings and limits keeps from it.
-func (d *diagnosis) waiting(n *nearest) []waiting {
+func (d *rivalry) waiting(n *nearest) []waiting {
 	list, known := d.wanted[d.caseOf(n)]
 	if known {
 		return list
@@ -287,13 +293,13 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 	freed := d.freed(n)
 	takes := make([]bool, len(d.c.clusters))
 	for _, k := range d.asked {
-		takes[k.number] = !k.barred && !d.blockedBut(k, freed.units) && d.accepts(k, n)
+		takes[k.Number] = !k.barred && !d.blockedBut(k, freed.units) && d.accepts(k, n)
 	}
 	for i, s := range d.c.submitters {
 		one := waiting{who: i, first: math.MaxInt}
 		for at := range d.queues[s] {
 			w := &d.queues[s][at]
-			if !takes[w.cluster.number] {
+			if !takes[w.cluster.Number] {
 				continue
 			}
 			if weight := d.weigh(w.cluster, n); freed.holds[s.name] || d.c.underCeiling(s, weight) {
@@ -324,7 +330,7 @@ type freed struct {
 
 // freed returns what the holders of a slot use of concurrency limits for it, and
 // who they are.
-func (d *diagnosis) freed(n *nearest) freed {
+func (d *findings) freed(n *nearest) freed {
 	f, known := d.gone[n.name]
 	if !known {
 		f = d.findFreed(n)
@@ -333,7 +339,7 @@ func (d *diagnosis) freed(n *nearest) freed {
 	return f
 }
 
-func (d *diagnosis) findFreed(n *nearest) freed {
+func (d *findings) findFreed(n *nearest) freed {
 	u := newUnitsInUse(d.c.cfg.Limits)
 	holds := map[string]bool{}
 	for _, cl := range d.c.ours[n.name] {
@@ -344,14 +350,14 @@ func (d *diagnosis) findFreed(n *nearest) freed {
 		u.add(m.Limits)
 		holds[m.Submitter] = true
 	}
-	if state := d.c.textOf(n.ad, stateName); len(d.c.ours[n.name]) > 0 && holder(d.c.eval, n.ad, state) != "" {
-		text, _ := n.ad.EvalString(d.c.eval, pool.AttrConcurrencyLimits) // of the one who has not gone yet
+	if state := d.c.textOf(n.ad, stateName); len(d.c.ours[n.name]) > 0 && holder(d.c.Eval, n.ad, state) != "" {
+		text, _ := n.ad.EvalString(d.c.Eval, pool.AttrConcurrencyLimits) // of the one who has not gone yet
 		u.add(text)
 	}
 	if len(holds) == 0 {
-		for _, name := range d.c.holders(&slot{name: n.name, ad: n.ad, standing: claimed}) {
+		for _, name := range d.c.holders(&slot{name: n.name, Slot: shapes.Slot{Ad: n.ad}, standing: claimed}) {
 			holds[name] = true
-			text, _ := n.ad.EvalString(d.c.eval, pool.AttrConcurrencyLimits)
+			text, _ := n.ad.EvalString(d.c.Eval, pool.AttrConcurrencyLimits)
 			u.add(text)
 		}
 	}
@@ -360,7 +366,7 @@ func (d *diagnosis) findFreed(n *nearest) freed {
 
 // blockedBut reports whether a concurrency limit keeps the jobs of k from running,
 // even with some units freed.
-func (d *diagnosis) blockedBut(k *autocluster, freed map[string]units) bool {
+func (d *findings) blockedBut(k *autocluster, freed map[string]units) bool {
 	for _, l := range k.limits {
 		most, limited := d.c.inUse.limits.of(l.name)
 		if limited && most-(d.c.inUse.used[l.name]-freed[l.name]) < l.units {
@@ -371,7 +377,7 @@ func (d *diagnosis) blockedBut(k *autocluster, freed map[string]units) bool {
 }
 
 // takers are the matches of this cycle with pieces of a slot, or with the whole.
-func (d *diagnosis) takers(slot string) iter.Seq[*Match] {
+func (d *findings) takers(slot string) iter.Seq[*Match] {
 	matches := d.c.plan.Matches
 	if d.took == nil {
 		d.took, d.before = make(map[string]int, len(matches)), make([]int, len(matches))
@@ -389,17 +395,17 @@ func (d *diagnosis) takers(slot string) iter.Seq[*Match] {
 
 // accepts reports whether a slot and the jobs of k want each other, whatever the slot
 // is doing.
-func (d *diagnosis) accepts(k *autocluster, n *nearest) bool {
+func (d *findings) accepts(k *autocluster, n *nearest) bool {
 	if n.stand == nil {
-		return classad.Match(d.c.billed(k), k.ad, n.ad)
+		return classad.Match(d.c.Billed(k.Autocluster), k.Ad, n.ad)
 	}
-	return k.verdict(d.c, n.stand.group) == accepts
+	return d.c.Verdict(k.Autocluster, n.stand.group.Group) == shapes.Accepts
 }
 
 // weigh returns what a match of a slot would be charged.
-func (d *diagnosis) weigh(k *autocluster, n *nearest) accountant.Weight {
+func (d *findings) weigh(k *autocluster, n *nearest) accountant.Weight {
 	if n.stand == nil {
 		return 0
 	}
-	return k.weight(d.c, n.stand.group)
+	return d.c.weight(k, n.stand.group)
 }

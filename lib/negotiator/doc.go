@@ -104,10 +104,7 @@
 //
 // # Speed
 //
-// Slots that no match can tell apart are one group, and those that no rank can tell
-// apart either are one class; what counts is what their expressions come to, not how
-// they are written. Jobs that are alike in everything that any of these expressions
-// refers to are one autocluster. An autocluster is matched once with each group; jobs
+// Slots and jobs are looked at once for each of their shapes (package shapes). Jobs
 // that rank alike share the order of the classes, and the best class left is taken off
 // a heap. Runs of equal procs stay runs. What is in the way of jobs is found once for all
 // shapes that have the same nearest slot; shapes are never compared with each other. So the
@@ -121,41 +118,41 @@
 //   - cycle.go: Pool, Config, Plan, and Cycle, which is the table of contents
 //   - report.go, analysis.go, cause.go, protected.go: what is said of a cycle, as data, and in words
 //
-// Shapes, what there is:
+// Each phase is a struct with the one before in it: common, inventory, roster, arrangement,
+// shares, offers, preemption, reservations, dealer, cycle. So none asks those behind it. What
+// slots and jobs are told apart by is a package of its own, shapes.
 //
-//   - slots.go: slots, who holds them, matches that nobody took up
-//   - submitters.go: who wants something, with which jobs
-//   - autocluster.go: jobs that are alike, and which groups they match; finds the shapes of
-//     jobs and slots, with the next two
-//   - significant.go: what expressions refer to
-//   - class.go: what slots' expressions come to; groups and classes
-//   - partition.go: what jobs request of slots, and pieces of these
+// What there is:
+//
+//   - slots.go: slots, who holds them, matches that nobody took up (inventory)
+//   - submitters.go: who wants something, with which jobs (roster)
+//   - autocluster.go, class.go: what becomes of autoclusters, groups and classes (arrangement)
 //   - running.go: slots that run jobs, and what expressions may ask about those
+//   - partition.go: pieces of partitionable slots
 //   - concurrency.go: concurrency limits
-//   - budget.go: the steps that the expressions of an owner's jobs may take
 //
 // Shares, who is entitled to what:
 //
-//   - shares.go: Targets, ceilings and floors, parts of the whole pool
+//   - shares.go: Targets, ceilings and floors, parts of the whole pool (shares)
 //   - forecast.go: what a submitter can want at all; groups of slots that the same jobs can use
 //   - groups.go: groups, and what they may use
 //
 // The deal, who gets which slot:
 //
-//   - fill.go: turn by turn, floors first, group by group
-//   - order.go: which slot is the best
-//   - onequeue.go: by the one queue of a policy that has one, with what it keeps until the next cycle
-//   - preempt.go: who has to go for whom, and who would yield at all
-//   - reserve.go: slots kept for wide jobs
+//   - order.go: which slot is the best (offers)
+//   - preempt.go: who has to go for whom, and who would yield at all (preemption)
+//   - reserve.go: slots kept for wide jobs (reservations)
+//   - fill.go: turn by turn (dealer), by shares: floors first, group by group (shareDealer)
+//   - onequeue.go: by the one queue of a policy that has one, with what it keeps until the next cycle (queueDealer)
+//   - spins.go, spinturn.go: HTCondor's division (spinning)
+//
+// Why not, which changes nothing:
+//
+//   - diagnosis.go, nearest.go: looks at what is left, and for the nearest slot (findings)
+//   - precedence.go, cause.go: who else has or wants what matches, and who goes first (rivalry)
+//   - reasons.go, protected.go: puts it into words (diagnosis)
+//   - putoff.go: whose jobs were put off
 //   - succession.go: what claims may go on with until the next cycle
-//   - spins.go, spinturn.go: HTCondor's division
-//
-// Why not:
-//
-//   - diagnosis.go: looks at what is left
-//   - nearest.go: the nearest slot, and who else has what matches
-//   - precedence.go: who goes first
-//   - reasons.go: puts it into words
 //
 // The laws are in the tests: laws_test.go and cause_test.go hold the promises on random pools.
 package negotiator

@@ -11,18 +11,32 @@ import (
 	"fairspool/lib/pool"
 )
 
-// fill matches jobs and slots until nobody is left who could use one: first for
-// those below their floors, then for all but the nice users, then for these, who
-// share what is left.
+// dealer is what all who deal out slots have in common: how a submitter takes its turn.
+type dealer struct {
+	reservations
+}
+
+// fill matches jobs and slots until no job is left that could use one, by the division that
+// the configuration asks for.
 func (c *cycle) fill() {
+	var d interface{ fill() }
 	switch {
 	case c.one != nil:
-		c.fillInOrder()
-		return
+		d = &queueDealer{&c.dealer}
 	case c.cfg.Pie == Spins:
-		c.spin()
-		return
+		d = c.newSpinning()
+	default:
+		d = &shareDealer{&c.dealer}
 	}
+	d.fill()
+}
+
+// shareDealer deals by shares.
+type shareDealer struct{ *dealer }
+
+// fill deals first to those below their floors, then to all but the nice users, then to these,
+// who share what is left.
+func (c *shareDealer) fill() {
 	if slices.ContainsFunc(c.submitters, func(s *submitter) bool { return s.floor > 0 }) {
 		c.contend(c.submitters)
 		c.raise()
@@ -43,7 +57,7 @@ func (c *cycle) fill() {
 
 // preemptTheRest lets submitters preempt by what is the case when all is dealt out, until
 // nobody does: so the next cycle finds nothing to preempt if nothing changes until then.
-func (c *cycle) preemptTheRest() {
+func (c *shareDealer) preemptTheRest() {
 	if len(c.tenants) == 0 {
 		return
 	}
@@ -55,7 +69,7 @@ func (c *cycle) preemptTheRest() {
 	}
 }
 
-func (c *cycle) preemptAll() {
+func (c *shareDealer) preemptAll() {
 	for before := -1; c.moves != before; {
 		before = c.moves
 		c.lookAgain()
@@ -71,7 +85,7 @@ func (c *cycle) preemptAll() {
 
 // serve gives a tier its slots, in a pool of which no more than size is shared. Nice users
 // have no groups: they share what all of these leave, as far as quotas let them.
-func (c *cycle) serve(tier []*submitter, size float64, first bool) {
+func (c *shareDealer) serve(tier []*submitter, size float64, first bool) {
 	c.contend(tier)
 	if c.groupUse != nil && !tier[0].nice {
 		c.dealGroups(tier, size, first)
@@ -90,7 +104,7 @@ func (c *cycle) serve(tier []*submitter, size float64, first bool) {
 // that what somebody could not use goes to the others. When no whole slot fits
 // into anybody's target, the remainders are made whole: no slot stays idle for
 // them.
-func (c *cycle) deal(p *sharers) {
+func (c *shareDealer) deal(p *sharers) {
 	for {
 		took := 0
 		for _, s := range p.members {
@@ -109,7 +123,7 @@ func (c *cycle) deal(p *sharers) {
 
 // setTargets computes the targets of a party from what is used and wanted now, in
 // a pool of which no more than size is shared.
-func (c *cycle) setTargets(p *sharers, size float64) {
+func (c *shares) setTargets(p *sharers, size float64) {
 	tier := p.members
 	if p.group >= 0 && !p.extra {
 		size = math.Min(size, c.groupUse.allocated[p.group])
@@ -159,7 +173,7 @@ func (s *submitter) starvation() float64 {
 // largest shares. It ends when all who are below have one, or when somebody's
 // slots are gone before its turn, whose share then goes to others. It returns
 // false if nobody could use a slot.
-func (c *cycle) roundUp(p *sharers) bool {
+func (c *shareDealer) roundUp(p *sharers) bool {
 	line := furthestBelow(p.members)
 	any := false
 	for len(line) > 0 {
@@ -209,7 +223,7 @@ func (a *below) Before(b *below) bool {
 
 // turn lets a submitter take at most so many slots up to limit, its first
 // job first, each job the best slot that fits. It returns how many it took.
-func (c *cycle) turn(p *sharers, s *submitter, limit float64, most int) int {
+func (c *dealer) turn(p *sharers, s *submitter, limit float64, most int) int {
 	c.dealing = p
 	took := 0
 	c.turns++
@@ -242,7 +256,7 @@ func (c *cycle) turn(p *sharers, s *submitter, limit float64, most int) int {
 // attempt looks for a slot for the next job of a submitter, which is the first of q; kept says
 // that it is the one that was kept for it. Without one the queue is left alone for the rest
 // of the turn, or until a slot has come back.
-func (c *cycle) attempt(p *sharers, s *submitter, q *queue, limit float64) (got pick, kept, ok bool) {
+func (c *dealer) attempt(p *sharers, s *submitter, q *queue, limit float64) (got pick, kept, ok bool) {
 	if name, blocked := c.inUse.blocked(q.cluster.limits); blocked {
 		q.blocked = name
 		s.wait(q)
@@ -274,7 +288,7 @@ func (c *cycle) attempt(p *sharers, s *submitter, q *queue, limit float64) (got 
 
 // lookAgain lets all submitters look at what they passed over, since slots are free
 // that were not.
-func (c *cycle) lookAgain() {
+func (c *dealer) lookAgain() {
 	for _, s := range c.submitters {
 		s.lookAgain()
 	}
@@ -282,25 +296,25 @@ func (c *cycle) lookAgain() {
 
 // withinCeiling reports whether a slot that a submitter's share did not allow is
 // allowed by its ceiling.
-func (c *cycle) withinCeiling(s *submitter, q *queue) bool {
+func (c *dealer) withinCeiling(s *submitter, q *queue) bool {
 	q.cluster.restore()
 	_, _, how := c.choose(q.cluster, s.room())
 	return how == found
 }
 
 // match gives a submitter's next job the slot that was taken for it.
-func (c *cycle) match(s *submitter, q *queue, p pick) {
+func (c *dealer) match(s *submitter, q *queue, p pick) {
 	m := Match{Submitter: s.name, Slot: c.slots[p.slot].name, Weight: p.weight, Limits: demandText(q.cluster.limits), Reason: NoPreemption}
-	c.billed(q.cluster)
-	m.Rank = c.slotRank(c.slots[p.slot].ad, q.cluster.ad)
+	c.Billed(q.cluster.Autocluster)
+	m.Rank = c.slotRank(c.slots[p.slot].Ad, q.cluster.Ad)
 	switch r := p.preempts; {
 	case r != nil:
 		m.Slot, m.Piece, m.Reason, m.Preempts = r.claim.Slot, r.claim.Piece, p.reason, c.preempted(r)
-		m.Rank = c.slotRank(r.ad, q.cluster.ad)
+		m.Rank = c.slotRank(r.ad, q.cluster.Ad)
 		if c.cfg.Pie != Spins { // which reckons with that from the next cycle on, as HTCondor
 			c.uses(r.holder, -r.claim.Weight)
 		}
-	case c.slots[p.slot].whole != nil:
+	case c.slots[p.slot].Whole != nil:
 		m.Piece.Of, m.Piece.Takes, m.Slot = m.Slot, p.takes, c.dynamicName(p.slot)
 	}
 	if c.one != nil {
@@ -319,16 +333,16 @@ func (c *cycle) match(s *submitter, q *queue, p pick) {
 }
 
 // preempted tells of a claim that ends for a match.
-func (c *cycle) preempted(r *running) *Preempted {
+func (c *dealer) preempted(r *running) *Preempted {
 	out := &Preempted{Job: r.claim.Job, Attempt: r.claim.Attempt, Submitter: r.claim.Submitter, Weight: r.claim.Weight, Ran: c.ran(r)}
 	if r.outside {
-		out.Outside, _ = r.ad.EvalString(c.eval, pool.AttrJobID)
+		out.Outside, _ = r.ad.EvalString(c.Eval, pool.AttrJobID)
 	}
 	return out
 }
 
 // noteTaker counts who took free slots of which group.
-func (c *cycle) noteTaker(s *submitter, q *queue, p pick) {
+func (c *dealer) noteTaker(s *submitter, q *queue, p pick) {
 	root := p.group.root
 	if root.takers == nil {
 		root.takers = map[*submitter]take{}
@@ -345,7 +359,7 @@ func (c *cycle) noteTaker(s *submitter, q *queue, p pick) {
 // for anything: always one to the submitter whose use is the smallest part of
 // its share, until each has its floor or can use nothing that is left. A slot that is
 // heavier than what is missing is given all the same.
-func (c *cycle) raise() {
+func (c *shareDealer) raise() {
 	var line heap.Heap[needy, *needy]
 	for i, s := range c.submitters {
 		if s.short() {
@@ -385,7 +399,7 @@ func (s *submitter) stake() float64 { return s.usage.Float() * s.eup }
 // then divided again, until nothing is left or nobody can use it. When no whole slot
 // fits into what a group is allocated, those that accept surplus get one each, for as long as
 // there are any.
-func (c *cycle) dealGroups(tier []*submitter, size float64, first bool) {
+func (c *shareDealer) dealGroups(tier []*submitter, size float64, first bool) {
 	stuck := map[int]bool{}
 	for {
 		parties := c.parties(tier, stuck)
@@ -423,7 +437,7 @@ func (c *cycle) inGroupOrder() {
 
 // noteStuck notes the groups that could not make use of all that they were allocated,
 // which others may then have; false: none is new.
-func (c *cycle) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
+func (c *shares) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
 	u := c.groupUse
 	for _, p := range parties {
 		if !stuck[p.group] && u.allocated[p.group]-u.own[p.group].Float() > slack && slices.ContainsFunc(p.members, (*submitter).waiting) {
@@ -435,7 +449,7 @@ func (c *cycle) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
 
 // parties divides quotas by what groups use and want now, and returns the groups of a
 // tier in the order in which they are served.
-func (c *cycle) parties(tier []*submitter, stuck map[int]bool) []*sharers {
+func (c *shares) parties(tier []*submitter, stuck map[int]bool) []*sharers {
 	u := c.groupUse
 	requested := make([]float64, len(u.own))
 	parties := make([]*sharers, len(u.own))
@@ -480,7 +494,7 @@ func (p *sharers) begin() {
 // those that accept surplus and are more than least below; false: none could use one. There may
 // be more than is allocated: slots that are not counted in the pool's size, or less in use than
 // claims were charged for.
-func (c *cycle) roundUpGroups(parties []*sharers, least float64) (any bool) {
+func (c *shareDealer) roundUpGroups(parties []*sharers, least float64) (any bool) {
 	u := c.groupUse
 	line := slices.Clone(parties)
 	slices.SortStableFunc(line, func(a, b *sharers) int { return cmp.Compare(u.below(b), u.below(a)) })
@@ -501,7 +515,7 @@ func (u *groupUse) below(p *sharers) float64 {
 }
 
 // roundUpOne gives one slot to the submitter of a party that is furthest below its target.
-func (c *cycle) roundUpOne(p *sharers) bool {
+func (c *shareDealer) roundUpOne(p *sharers) bool {
 	for line := furthestBelow(p.members); len(line) > 0; {
 		if next := line.Pop(); c.turn(p, next.submitter, math.Inf(1), 1) > 0 {
 			return true
@@ -512,7 +526,7 @@ func (c *cycle) roundUpOne(p *sharers) bool {
 
 // inServingOrder returns the parties with members in the order in which they are served:
 // by GROUP_SORT_EXPR, or the part of the quota that the group uses.
-func (c *cycle) inServingOrder(parties []*sharers) (line []*sharers) {
+func (c *shares) inServingOrder(parties []*sharers) (line []*sharers) {
 	u := c.groupUse
 	used, given := make([]float64, len(u.own)), make([]accountant.Allocation, len(u.own))
 	for i, w := range u.own {

@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/heap"
+	"fairspool/lib/negotiator/shapes"
 )
 
 // outlook is what the shares are computed from: how much of the free slots
@@ -21,7 +22,7 @@ type outlook struct {
 // some, that is too simple: two who both need the few large machines would
 // count on more of them than there are. So the fair division is then played
 // through, and who runs out of slots before others do wants what it got.
-func (c *cycle) look(tier []*submitter) outlook {
+func (c *shares) look(tier []*submitter) outlook {
 	o := outlook{wants: make([]float64, len(tier))}
 	kept := c.keptWeights()
 	for i, s := range tier {
@@ -39,7 +40,7 @@ func (c *cycle) look(tier []*submitter) outlook {
 
 // wants returns the weight that the submitter's jobs could use, within its
 // ceiling, if there was nobody else.
-func (c *cycle) wants(s *submitter) (sum float64) {
+func (c *shares) wants(s *submitter) (sum float64) {
 	for _, q := range s.queues {
 		sum += c.queueWants(q)
 	}
@@ -48,7 +49,7 @@ func (c *cycle) wants(s *submitter) (sum float64) {
 
 // queueWants returns the weight that the queue's jobs could use if there was
 // nobody else.
-func (c *cycle) queueWants(q *queue) float64 {
+func (c *shares) queueWants(q *queue) float64 {
 	n := c.able(q)
 	if n == 0 {
 		return 0
@@ -58,7 +59,7 @@ func (c *cycle) queueWants(q *queue) float64 {
 }
 
 // able returns how many of the queue's jobs may run by constraints and limits.
-func (c *cycle) able(q *queue) int {
+func (c *shares) able(q *queue) int {
 	switch {
 	case !q.offered(), c.one != nil && c.one.full(q):
 		return 0
@@ -71,7 +72,7 @@ func (c *cycle) able(q *queue) int {
 // forecast deals out the slots left one by one, each to the submitter that is
 // furthest behind, taking first what is least in demand (contend). It moves nothing:
 // which slot a job gets in the end is a matter of ranks.
-func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]accountant.Weight) {
+func (c *shares) forecast(tier []*submitter, o *outlook, kept map[*submitter]accountant.Weight) {
 	for _, b := range c.bundles {
 		b.refill()
 	}
@@ -89,7 +90,7 @@ func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]acco
 	ended := map[int]int{} // by submitter: how many slots were dealt before its end
 	for len(line) > 0 {
 		seat := &line[0]
-		w, ok := seat.draw(c, dealt)
+		w, ok := c.drawFor(seat, dealt)
 		if !ok {
 			ended[seat.number] = seat.end
 			line.Pop()
@@ -129,7 +130,7 @@ func (a *seat) Before(b *seat) bool {
 	return a.number < b.number
 }
 
-func (c *cycle) newSeat(number int, s *submitter, kept accountant.Weight) seat {
+func (c *shares) newSeat(number int, s *submitter, kept accountant.Weight) seat {
 	t := seat{number: number, eup: s.eup, usage: s.usage + kept, most: s.usage.Float() + s.room(), queues: s.queues, left: c.able(s.queues[0])}
 	t.advance(accountant.One)
 	return t
@@ -141,13 +142,13 @@ func (t *seat) advance(w accountant.Weight) { t.behind = (t.usage.Float() + w.Fl
 
 // draw takes a slot for the next job out of the stock, and returns its weight;
 // false when there is none.
-func (t *seat) draw(c *cycle, dealt int) (accountant.Weight, bool) {
+func (c *shares) drawFor(t *seat, dealt int) (accountant.Weight, bool) {
 	for {
 		if t.left > 0 {
 			k := t.queues[0].cluster
 			for ; t.bundle < len(k.bundles); t.bundle++ {
 				b := k.bundles[t.bundle]
-				if w, ok := b.draw(c, k, dealt, t.most-t.usage.Float()); ok {
+				if w, ok := c.draw(b, k, dealt, t.most-t.usage.Float()); ok {
 					t.left--
 					return w, true
 				}
@@ -183,7 +184,7 @@ func (b *bundle) end(dealt int) int {
 // pile is partitionable slots with the same left.
 type pile struct {
 	root  *group
-	left  amounts
+	left  shapes.Amounts
 	count int
 }
 
@@ -199,13 +200,13 @@ func (b *bundle) refill() {
 	}
 	for _, g := range b.groups {
 		if g.free > 0 {
-			b.piles = append(b.piles, pile{g.root, g.left, g.free})
+			b.piles = append(b.piles, pile{g.root, g.Left, g.free})
 		}
 	}
 }
 
 // draw takes one slot, or a piece, for a job of k that weighs at most room.
-func (b *bundle) draw(c *cycle, k *autocluster, dealt int, room float64) (accountant.Weight, bool) {
+func (c *shares) draw(b *bundle, k *autocluster, dealt int, room float64) (accountant.Weight, bool) {
 	if !b.divisible {
 		if b.spare == 0 || !fits(b.weight, room) {
 			return 0, false
@@ -216,13 +217,13 @@ func (b *bundle) draw(c *cycle, k *autocluster, dealt int, room float64) (accoun
 	}
 	for i := max(0, b.fresh-mostDivided); i < len(b.piles); i++ {
 		p := &b.piles[i]
-		if !k.request.fits(p.left) {
+		if !k.Request.Fits(p.left) {
 			continue
 		}
-		take, clipped := k.request.from(p.left)
-		takes := k.request.takes
+		take, clipped := k.Request.From(p.left)
+		takes := k.Request.Takes
 		if clipped {
-			takes = c.text(take)
+			takes = c.Text(take)
 		}
 		w := c.pieceWeight(p.root, takes)
 		if !fits(w, room) {
@@ -235,7 +236,7 @@ func (b *bundle) draw(c *cycle, k *autocluster, dealt int, room float64) (accoun
 }
 
 // divide takes a piece off a slot of the i-th pile.
-func (b *bundle) divide(i int, take amounts) {
+func (b *bundle) divide(i int, take shapes.Amounts) {
 	p := &b.piles[i]
 	if i >= b.fresh {
 		one := pile{p.root, slices.Clone(p.left), 1}
@@ -272,7 +273,7 @@ type bundle struct {
 
 // bundleUp gathers the groups into bundles and gives each cluster those it
 // can use.
-func (c *cycle) bundleUp() {
+func (c *shares) bundleUp() {
 	type kind struct {
 		users     string // the numbers of the clusters, four bytes each
 		weight    accountant.Weight
@@ -281,12 +282,12 @@ func (c *cycle) bundleUp() {
 	users := c.users()
 	known, sets := map[kind]*bundle{}, map[string]bool{}
 	for _, g := range c.groups {
-		who := users[g.number]
+		who := users[g.Number]
 		if len(who) == 0 || g.free == 0 && g.counts[reserved] == 0 {
 			continue
 		}
 		sets[string(who)] = true
-		key := kind{string(who), g.weight, g.left != nil}
+		key := kind{string(who), g.Weight, g.Left != nil}
 		if key.divisible {
 			key.weight = 0
 		}
@@ -312,15 +313,15 @@ func (c *cycle) bundleUp() {
 
 // users returns, by group, the numbers of the clusters that can use it. Those that
 // are not offered use nothing.
-func (c *cycle) users() [][]byte {
+func (c *arrangement) users() [][]byte {
 	users := make([][]byte, len(c.groups))
 	for _, k := range c.clusters {
 		if k.barred {
 			continue
 		}
-		for number, v := range k.verdicts {
-			if v == accepts {
-				users[number] = binary.LittleEndian.AppendUint32(users[number], uint32(k.number))
+		for number, v := range k.Verdicts {
+			if v == shapes.Accepts {
+				users[number] = binary.LittleEndian.AppendUint32(users[number], uint32(k.Number))
 			}
 		}
 	}
@@ -333,7 +334,7 @@ type supply struct {
 }
 
 // supply returns what the bundle is worth to the jobs of k.
-func (b *bundle) supply(c *cycle, k *autocluster) (s supply) {
+func (c *shares) supplyOf(b *bundle, k *autocluster) (s supply) {
 	if !b.divisible {
 		if b.left > 0 {
 			s.heaviest, s.all = b.weight.Float(), float64(b.left)*b.weight.Float()
@@ -341,22 +342,22 @@ func (b *bundle) supply(c *cycle, k *autocluster) (s supply) {
 		return s
 	}
 	for _, g := range b.groups {
-		if g.free == 0 || !k.request.fits(g.left) || len(c.tenants) > 0 && k.verdict(c, g) != accepts {
+		if g.free == 0 || !k.Request.Fits(g.Left) || len(c.tenants) > 0 && c.Verdict(k.Autocluster, g.Group) != shapes.Accepts {
 			continue // whom to preempt must not depend on what nobody can take
 		}
-		w := k.weight(c, g).Float()
+		w := c.weight(k, g).Float()
 		s.heaviest = max(s.heaviest, w)
-		s.all += w * float64(g.free) * float64(k.request.times(g.left))
+		s.all += w * float64(g.free) * float64(k.Request.Times(g.Left))
 	}
 	return s
 }
 
 // supply returns what all slots left are worth to the jobs of k.
-func (c *cycle) supply(k *autocluster) supply {
+func (c *shares) supply(k *autocluster) supply {
 	if k.supplied != c.moves {
 		k.supplied, k.worth = c.moves, supply{}
 		for _, b := range k.bundles {
-			s := b.supply(c, k)
+			s := c.supplyOf(b, k)
 			k.worth.heaviest = max(k.worth.heaviest, s.heaviest)
 			k.worth.all += s.all
 		}

@@ -25,13 +25,13 @@ const (
 const regroups = "regroup"
 
 // quotaRules returns how this cycle works quotas out.
-func (c *cycle) quotaRules() accountant.QuotaRules {
+func (c *roster) quotaRules() accountant.QuotaRules {
 	return accountant.QuotaRules{Oversubscribe: c.cfg.Quotas.Oversubscribe, Twice: c.cfg.Pie == Spins}
 }
 
 // quotaWeight returns the weight that quotas are parts of. Where every slot weighs 1,
 // spins count what is left of a partitionable one as many as its Cpus.
-func (c *cycle) quotaWeight() float64 {
+func (c *roster) quotaWeight() float64 {
 	if c.cfg.Pie != Spins || c.cfg.UseSlotWeights {
 		return min(c.poolSize(), c.total.Float())
 	}
@@ -39,7 +39,7 @@ func (c *cycle) quotaWeight() float64 {
 	for i := range c.slots {
 		s := &c.slots[i]
 		n := int64(1)
-		if cpus, ok := s.ad.EvalInt(c.eval, pool.AttrCpus); ok && s.whole != nil {
+		if cpus, ok := s.Ad.EvalInt(c.Eval, pool.AttrCpus); ok && s.Whole != nil {
 			n = max(0, cpus) + int64(len(c.ours[s.name]))
 		}
 		if s.counted || c.cfg.PoolSizeConstraint == nil {
@@ -50,13 +50,13 @@ func (c *cycle) quotaWeight() float64 {
 }
 
 // quotas returns what the groups are entitled to, in the order of the tree.
-func (c *cycle) quotas() []accountant.Quota {
+func (c *roster) quotas() []accountant.Quota {
 	return c.cfg.Params.Groups.Quotas(c.quotaWeight(), c.quotaRules())
 }
 
 // accounts returns every accounting group's part in the cycle, in the order of the
 // tree; none without groups.
-func (c *cycle) accounts() []Group {
+func (c *roster) accounts() []Group {
 	if c.inGroups == nil && !c.cfg.Params.Groups.None() {
 		c.inGroups = c.account()
 	}
@@ -65,7 +65,7 @@ func (c *cycle) accounts() []Group {
 
 // account works out what accounts returns. Settings that cannot be carried out as they
 // are it warns of.
-func (c *cycle) account() []Group {
+func (c *roster) account() []Group {
 	tree, quotas := c.cfg.Params.Groups, c.quotas()
 	list := make([]Group, len(tree.List))
 	for i, q := range quotas {
@@ -100,7 +100,7 @@ func (c *cycle) account() []Group {
 
 // groupKeys returns the places of the groups in the order of negotiation, the lowest
 // first: GROUP_SORT_EXPR, or without it the part of its quota that a group uses.
-func (c *cycle) groupKeys(quotas []accountant.Quota, used []float64, given []accountant.Allocation, warn bool) []float64 {
+func (c *roster) groupKeys(quotas []accountant.Quota, used []float64, given []accountant.Allocation, warn bool) []float64 {
 	keys := make([]float64, len(quotas))
 	bad, first := 0, 0
 	for i := range keys {
@@ -111,7 +111,7 @@ func (c *cycle) groupKeys(quotas []accountant.Quota, used []float64, given []acc
 			ad.SetReal("GroupQuota", quotas[i].Own)
 			ad.SetReal("GroupResourcesInUse", used[i])
 			ad.SetReal("GroupResourcesAllocated", given[i].Weight)
-			key, ok = e.Eval(c.eval, ad, nil).Number()
+			key, ok = e.Eval(c.Eval, ad, nil).Number()
 		}
 		if !ok || math.IsNaN(key) {
 			if bad++; bad == 1 {
@@ -143,7 +143,7 @@ func groupKey(root bool, quota, used float64) float64 {
 
 // groupLine returns the places of the groups in the order of negotiation: by key, and
 // of equal ones in the order of the tree; where groups regroup, nobody's group last.
-func (c *cycle) groupLine(keys []float64) []int {
+func (c *roster) groupLine(keys []float64) []int {
 	line, last := make([]int, len(keys)), c.cfg.Params.Groups.Regroups()
 	for i := range line {
 		line[i] = i
@@ -159,7 +159,7 @@ func (c *cycle) groupLine(keys []float64) []int {
 
 // settleGroups notes at the end of a cycle what the groups were allocated, in the
 // order of the tree, and what they use of it; quotas are nil where none bounds anybody.
-func (c *cycle) settleGroups(quotas []accountant.Quota, allocated []float64) {
+func (c *dealer) settleGroups(quotas []accountant.Quota, allocated []float64) {
 	list := c.accounts()
 	used := make([]float64, len(list))
 	for _, s := range c.submitters {
@@ -214,7 +214,7 @@ type groupUse struct {
 // newGroupUse returns what groups use when the cycle begins; nil without groups, where
 // none has a quota, so that they are there for priority factors and accounts only, and with
 // Pie Spins, which counts for itself.
-func (c *cycle) newGroupUse() *groupUse {
+func (c *shares) newGroupUse() *groupUse {
 	tree := c.cfg.Params.Groups
 	if tree.None() || c.cfg.Pie == Spins || !slices.ContainsFunc(tree.List, func(g accountant.Group) bool { return g.Quota > 0 }) {
 		return nil
@@ -282,7 +282,7 @@ func (u *groupUse) most(group int) float64 {
 }
 
 // uses counts what a submitter uses more, or less.
-func (c *cycle) uses(s *submitter, more accountant.Weight) {
+func (c *shares) uses(s *submitter, more accountant.Weight) {
 	s.usage += more
 	if c.groupUse != nil {
 		c.groupUse.add(s, more)
@@ -302,7 +302,7 @@ func everybody(tier []*submitter) *sharers { return &sharers{members: tier, grou
 
 // groupRoom returns how much more weight the groups of a submitter may use, as one of the
 // party. Who regroups is bound by no group there.
-func (c *cycle) groupRoom(p *sharers, s *submitter) float64 {
+func (c *shares) groupRoom(p *sharers, s *submitter) float64 {
 	u := c.groupUse
 	if u == nil || p.group == 0 && s.group != 0 {
 		return math.Inf(1)
@@ -316,7 +316,7 @@ func (c *cycle) groupRoom(p *sharers, s *submitter) float64 {
 
 // underQuota reports whether groups let a submitter have a slot of a lot, for its Rank or,
 // which must not make one group live at the expense of another, for priority.
-func (c *cycle) underQuota(s *submitter, l lot, reason string) bool {
+func (c *shares) underQuota(s *submitter, l lot, reason string) bool {
 	u := c.groupUse
 	if u == nil {
 		return true
@@ -349,7 +349,7 @@ func (u *groupUse) isIn(group, in int) bool {
 }
 
 // inUseOf tells what the submitter's group uses, if there are groups.
-func (c *cycle) inUseOf(s *submitter, tell func(weight float64)) {
+func (c *shares) inUseOf(s *submitter, tell func(weight float64)) {
 	if c.groupUse != nil {
 		tell(c.groupUse.own[s.group].Float())
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
@@ -80,7 +79,7 @@ func TestGroupOrder(t *testing.T) {
 			p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 9, Proc: i}, Slot: p.Slots[i].Name, Submitter: name,
 				State: pool.RunningClaim, Weight: accountant.One})
 		}
-		cy := &cycle{cfg: cfg, eval: &classad.Context{Now: now}}
+		cy := newCycle(p, cfg, now)
 		plan := Cycle(p, cfg, now)
 		keys := make([]float64, len(plan.Groups))
 		for i, g := range plan.Groups {

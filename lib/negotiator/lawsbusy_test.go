@@ -10,6 +10,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 
+	"fairspool/lib/negotiator/shapes"
 	"pgregory.net/rapid"
 )
 
@@ -92,7 +93,7 @@ func (b *occupier) claim(state pool.ClaimState, slot string, piece pool.Piece, a
 	j := aJob(b.outer, 100+b.clusters, 1, oneOf(b.t, "holder", b.names), oneOf(b.t, "running job", busyJobs[:6]))
 	b.clusters++
 	cl := pool.Claim{Job: j.FirstJob(), Attempt: 1, Slot: slot, Piece: piece, Submitter: j.Submitter, State: state, Weight: b.weigh(ad),
-		Limits: oneOf(b.t, "limits", []string{"", "", "", "lic"}), Rank: (&cycle{eval: b.eval, bill: *b.eval}).slotRank(ad, j.Ad)}
+		Limits: oneOf(b.t, "limits", []string{"", "", "", "lic"}), Rank: (&common{Payers: shapes.NewPayers(b.eval, 0, nil, nil)}).slotRank(ad, j.Ad)}
 	if evenly(b.t, 10, "odd") == 0 {
 		cl.Weight = accountant.One * accountant.Weight(evenly(b.t, 4, "weight"))
 		cl.Rank = oneOf(b.t, "rank", []float64{-1, 0, 1, 2, 100})

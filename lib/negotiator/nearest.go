@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
@@ -58,22 +59,22 @@ func (n *nearest) fails() int {
 
 // nearest returns the slot that is the nearest to taking jobs of k; nil when the pool
 // has none.
-func (d *diagnosis) nearest(k *autocluster) *nearest {
+func (d *findings) nearest(k *autocluster) *nearest {
 	if n, known := d.known[k]; known {
 		return n
 	}
-	if k.endless || k.short || k.poor() {
+	if k.Endless || k.short || k.Poor() {
 		return nil
 	}
-	d.c.billed(k)
+	d.c.Billed(k.Autocluster)
 	n := d.find(k)
 	switch {
 	case n == nil:
 	case n.stand == nil:
 		n.weight = d.c.quietly(n.ad)
-		n.doing = d.c.doing(&slot{name: n.name, ad: n.ad, standing: claimed}, false)
+		n.doing = d.c.doing(&slot{name: n.name, Slot: shapes.Slot{Ad: n.ad}, standing: claimed}, false)
 	default:
-		n.weight = k.weight(d.c, n.stand.group)
+		n.weight = d.c.weight(k, n.stand.group)
 		n.doing = d.c.doing(&d.c.slots[n.stand.first], n.stand.taken)
 	}
 	d.known[k] = n
@@ -82,12 +83,12 @@ func (d *diagnosis) nearest(k *autocluster) *nearest {
 
 // find looks for the nearest slot: first among those that fail no clause, then among
 // those that fall at the last ones.
-func (d *diagnosis) find(k *autocluster) (best *nearest) {
+func (d *findings) find(k *autocluster) (best *nearest) {
 	for i := range d.stands {
 		if d.none[k] {
 			break
 		}
-		if v := k.verdict(d.c, d.stands[i].group); v == accepts || v == tooSmall {
+		if v := d.c.Verdict(k.Autocluster, d.stands[i].group.Group); v == shapes.Accepts || v == shapes.TooSmall {
 			if n := d.at(k, &d.stands[i], 0, 0); n.before(best) {
 				best = n
 			}
@@ -101,7 +102,7 @@ func (d *diagnosis) find(k *autocluster) (best *nearest) {
 	}
 	for _, i := range d.last(k) {
 		st := &d.stands[i]
-		own, theirs := d.failing(k.ad, st.group.ad), d.failing(st.group.ad, k.ad)
+		own, theirs := d.failing(k.Ad, st.group.Ad), d.failing(st.group.Ad, k.Ad)
 		if n := d.at(k, st, own, theirs); n.before(best) {
 			best = n
 		}
@@ -114,17 +115,17 @@ func (d *diagnosis) find(k *autocluster) (best *nearest) {
 
 // last returns the stands whose slots fall at the last clauses, in the order of
 // stands: as many as there is time for.
-func (d *diagnosis) last(k *autocluster) []int {
+func (d *findings) last(k *autocluster) []int {
 	own := d.ownClauses(k)
 	var byVerdict [][]int // from the first clause on, the slots' behind the jobs'
 	most := 0
 	for i := range d.stands {
-		v := int(k.verdict(d.c, d.stands[i].group))
+		v := int(d.c.Verdict(k.Autocluster, d.stands[i].group.Group))
 		if v < 0 {
 			continue
 		}
-		if v >= int(slotClause) {
-			v = v - int(slotClause) + own
+		if v >= int(shapes.SlotClause) {
+			v = v - int(shapes.SlotClause) + own
 		}
 		for len(byVerdict) <= v {
 			byVerdict = append(byVerdict, nil)
@@ -146,8 +147,8 @@ func (d *diagnosis) last(k *autocluster) []int {
 }
 
 // ownClauses returns how many clauses the Requirements of jobs of k have.
-func (d *diagnosis) ownClauses(k *autocluster) int {
-	e, ok := k.ad.Lookup(pool.AttrRequirements)
+func (d *findings) ownClauses(k *autocluster) int {
+	e, ok := k.Ad.Lookup(pool.AttrRequirements)
 	if !ok {
 		return 1
 	}
@@ -156,13 +157,13 @@ func (d *diagnosis) ownClauses(k *autocluster) int {
 
 // leftOut returns the slot that fails the fewest clauses of those that
 // NEGOTIATOR_SLOT_CONSTRAINT leaves out; nil when there are none.
-func (d *diagnosis) leftOut(k *autocluster) (best *nearest) {
+func (d *findings) leftOut(k *autocluster) (best *nearest) {
 	for i, s := range d.c.excluded {
 		if !k.explain && i >= d.pairs {
 			break
 		}
-		n := &nearest{name: s.Name, ad: s.Ad, own: d.failing(k.ad, s.Ad), theirs: d.failing(s.Ad, k.ad)}
-		n.wide = pool.Partitionable(d.c.eval, s.Ad) && k.request != nil && !k.request.fits(d.c.leftIn(s.Ad))
+		n := &nearest{name: s.Name, ad: s.Ad, own: d.failing(k.Ad, s.Ad), theirs: d.failing(s.Ad, k.Ad)}
+		n.wide = pool.Partitionable(d.c.Eval, s.Ad) && k.Request != nil && !k.Request.Fits(d.c.LeftIn(s.Ad))
 		if best == nil || n.fails() < best.fails() {
 			best = n
 		}
@@ -171,35 +172,35 @@ func (d *diagnosis) leftOut(k *autocluster) (best *nearest) {
 }
 
 // at returns the first slot of a stand.
-func (d *diagnosis) at(k *autocluster, st *stand, own, theirs int) *nearest {
+func (d *findings) at(k *autocluster, st *stand, own, theirs int) *nearest {
 	s := &d.c.slots[st.first]
-	n := &nearest{name: s.name, ad: s.ad, stand: st, own: own, theirs: theirs}
-	if s.whole == nil {
+	n := &nearest{name: s.name, ad: s.Ad, stand: st, own: own, theirs: theirs}
+	if s.Whole == nil {
 		return n
 	}
-	n.ad = s.whole
-	n.wide = !k.request.fits(st.group.left)
+	n.ad = s.Whole
+	n.wide = !k.Request.Fits(st.group.Left)
 	if n.wide || own+theirs > 0 {
-		for i, x := range k.request.ask {
-			n.small = n.small || min(x, st.group.left[i]) > st.now.left[i]
+		for i, x := range k.Request.Ask {
+			n.small = n.small || min(x, st.group.Left[i]) > st.now.Left[i]
 		}
 	} else {
-		n.small = k.verdict(d.c, st.now) != accepts
+		n.small = d.c.Verdict(k.Autocluster, st.now.Group) != shapes.Accepts
 	}
 	return n
 }
 
 // excluded returns the first slot that would take jobs of k if
 // NEGOTIATOR_SLOT_CONSTRAINT did not leave it out.
-func (d *diagnosis) excluded(k *autocluster) *nearest {
+func (d *findings) excluded(k *autocluster) *nearest {
 	c := d.c
 	for i, s := range c.excluded {
 		if !k.explain && i >= 10*d.pairs {
 			break
 		}
-		state, _ := s.Ad.EvalString(c.eval, pool.AttrState)
+		state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
 		idle := state == "" || strings.EqualFold(state, "Unclaimed")
-		if idle && len(c.ours[s.Name]) == 0 && !c.until[s.Name].After(c.now) && classad.Match(c.billed(k), k.ad, s.Ad) {
+		if idle && len(c.ours[s.Name]) == 0 && !c.until[s.Name].After(c.now) && classad.Match(c.Billed(k.Autocluster), k.Ad, s.Ad) {
 			return &nearest{name: s.Name, ad: s.Ad}
 		}
 	}
@@ -208,8 +209,8 @@ func (d *diagnosis) excluded(k *autocluster) *nearest {
 
 // failing counts the clauses of one ad's Requirements that are not true with the
 // other.
-func (d *diagnosis) failing(my, target *classad.Ad) (fails int) {
-	for _, c := range classad.Explain(&d.c.bill, my, target, pool.AttrRequirements) {
+func (d *findings) failing(my, target *classad.Ad) (fails int) {
+	for _, c := range classad.Explain(&d.c.Bill, my, target, pool.AttrRequirements) {
 		if c.Fails() {
 			fails++
 		}
@@ -218,21 +219,23 @@ func (d *diagnosis) failing(my, target *classad.Ad) (fails int) {
 }
 
 // there reports whether nothing at the slot is in the way of the first job of w.
-func (n *nearest) there(c *cycle, w waiter) bool { return len(n.causes(c, w.runs[0].FirstJob())) == 0 }
+func (d *findings) there(n *nearest, w waiter) bool {
+	return len(d.causes(n, w.runs[0].FirstJob())) == 0
+}
 
 // opens reports whether what is in the way at the slot is so for all jobs, so that
 // others may get it when that goes.
-func (n *nearest) opens(c *cycle, w waiter) bool {
-	return n.stand == nil || n.small || n.stand.taken || n.stand.standing != free && !n.keptFor(c, w.runs[0].FirstJob())
+func (d *findings) opens(n *nearest, w waiter) bool {
+	return n.stand == nil || n.small || n.stand.taken || n.stand.standing != free && !d.keptFor(n, w.runs[0].FirstJob())
 }
 
-func (n *nearest) keptFor(c *cycle, job pool.JobID) bool {
-	r := c.kept[job]
-	return r != nil && !r.over && c.slots[r.slot].name == n.name
+func (d *findings) keptFor(n *nearest, job pool.JobID) bool {
+	r := d.c.kept[job]
+	return r != nil && !r.over && d.c.slots[r.slot].name == n.name
 }
 
 // causes returns what is in the way at the slot.
-func (n *nearest) causes(c *cycle, job pool.JobID) (causes []Cause) {
+func (d *findings) causes(n *nearest, job pool.JobID) (causes []Cause) {
 	if n.own > 0 {
 		causes = append(causes, CauseRequirements)
 	}
@@ -244,7 +247,7 @@ func (n *nearest) causes(c *cycle, job pool.JobID) (causes []Cause) {
 	}
 	if n.stand == nil {
 		causes = append(causes, CauseSlotConstraint)
-	} else if n.stand.standing == reserved && !n.keptFor(c, job) {
+	} else if n.stand.standing == reserved && !d.keptFor(n, job) {
 		causes = append(causes, CauseReserved)
 	}
 	causes = append(causes, n.doing...)
@@ -256,15 +259,15 @@ func (n *nearest) causes(c *cycle, job pool.JobID) (causes []Cause) {
 
 // doing returns why a slot is not free: all that is so, of which its standing is
 // only the first.
-func (c *cycle) doing(s *slot, taken bool) (causes []Cause) {
+func (c *inventory) doing(s *slot, taken bool) (causes []Cause) {
 	if s.standing == free || s.standing == reserved {
 		if taken {
 			return []Cause{CauseTaken}
 		}
 		return nil
 	}
-	state, _ := s.ad.EvalString(c.eval, pool.AttrState)
-	outside := holder(c.eval, s.ad, state)
+	state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
+	outside := holder(c.Eval, s.Ad, state)
 	if outside != "" || len(c.ours[s.name]) > 0 && s.standing == claimed {
 		causes = append(causes, CauseClaimed)
 	}
@@ -282,20 +285,20 @@ func (c *cycle) doing(s *slot, taken bool) (causes []Cause) {
 }
 
 // lacks says what there is too little of.
-func (d *diagnosis) lacks(k *autocluster, n *nearest) string {
+func (d *findings) lacks(k *autocluster, n *nearest) string {
 	switch {
 	case !n.wide && !n.small:
 		return ""
 	case n.stand == nil:
-		return d.c.lacks(k.request, d.c.leftIn(n.ad))
+		return d.c.lacks(k.Request, d.c.LeftIn(n.ad))
 	case n.wide:
-		return d.c.lacks(k.request, n.stand.group.left)
+		return d.c.lacks(k.Request, n.stand.group.Left)
 	}
-	return d.c.lacks(k.request, n.stand.now.left)
+	return d.c.lacks(k.Request, n.stand.now.Left)
 }
 
 // quietly returns the weight of a slot that is left out, without a warning.
-func (c *cycle) quietly(ad *classad.Ad) accountant.Weight {
+func (c *inventory) quietly(ad *classad.Ad) accountant.Weight {
 	w, _, _ := c.weightIn(ad)
 	return w
 }
@@ -326,7 +329,7 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 		return x
 	}
 	for number, held := range d.held {
-		if len(held) == 0 || number >= len(k.verdicts) || k.verdicts[number] != accepts {
+		if len(held) == 0 || number >= len(k.Verdicts) || k.Verdicts[number] != shapes.Accepts {
 			continue
 		}
 		for _, h := range held {
@@ -367,7 +370,7 @@ type field struct {
 func (d *diagnosis) fieldOf(k *autocluster, n *nearest) *field {
 	var key []byte
 	for number, held := range d.held {
-		if len(held) > 0 && number < len(k.verdicts) && k.verdicts[number] == accepts {
+		if len(held) > 0 && number < len(k.Verdicts) && k.Verdicts[number] == shapes.Accepts {
 			key = binary.AppendUvarint(key, uint64(number+1))
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strings"
 
 	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
@@ -26,7 +26,7 @@ type oneQueue struct {
 
 // newOneQueue returns what the policy reckons with besides the jobs that want a slot; nil
 // without such a policy. Matches that are given up run nothing.
-func (c *cycle) newOneQueue(p Pool) *oneQueue {
+func (c *roster) newOneQueue(p Pool) *oneQueue {
 	if c.cfg.Queue == nil {
 		return nil
 	}
@@ -42,19 +42,19 @@ func (c *cycle) newOneQueue(p Pool) *oneQueue {
 
 // queueInOrder asks the policy for the order of all jobs, and makes each submitter's queues
 // of their places. Jobs that NEGOTIATOR_JOB_CONSTRAINT bars have none: they come last.
-func (c *cycle) queueInOrder(waiting map[string][]jobprio.Run, a *autoclusters, kinOf func(jobprio.Run) int) {
+func (c *arrangement) queueInOrder(waiting map[string][]jobprio.Run, a *autoclusters, kinOf func(jobprio.Run) int) {
 	o := c.one
 	var idle []jobprio.Run
 	for _, s := range c.submitters {
 		idle = append(idle, waiting[s.name]...)
 	}
 	held := o.waiting.Held
-	order := newSignificance(a.lex, nil, slices.Concat(idle, held))
-	byProc := order.of(nil, lower(slices.Clone(c.cfg.Queue.Attributes()))).job.has(procID)
+	order := c.Among(slices.Concat(idle, held))
+	byProc := order.InJobs(c.cfg.Queue.Attributes()).Has(procID)
 	if byProc {
 		o.waiting.Held = procs(held)
 	}
-	if byProc || a.names.has(procID) {
+	if byProc || c.telling.Has(procID) {
 		idle = procs(idle)
 	}
 	var barred []jobprio.Run
@@ -67,12 +67,12 @@ func (c *cycle) queueInOrder(waiting map[string][]jobprio.Run, a *autoclusters, 
 		}
 	}
 	o.Order = c.cfg.Queue.Order(o.waiting)
-	f := filing{c: c, kinOf: kinOf, kindOf: func(jobprio.Run) int { return 0 }, queues: map[queueKey]*queue{}}
+	f := filing{c: &c.roster, kinOf: kinOf, kindOf: func(jobprio.Run) int { return 0 }, queues: map[queueKey]*queue{}}
 	if o.Limits != nil {
-		telling := order.of(nil, lower(slices.Clone(o.Limits.Attributes()))).job
-		c.telling = with(c.telling, telling.texts())
-		f.kindOf = o.kinds(a.lex, telling)
-		if f.single = telling.has(procID); f.single {
+		telling := order.InJobs(o.Limits.Attributes())
+		c.telling = shapes.With(c.telling, telling.Texts())
+		f.kindOf = o.kinds(c.Shapes, telling)
+		if f.single = telling.Has(procID); f.single {
 			o.Places = singly(o.Places, func(p *jobprio.Place) *pool.Procs { return &p.Procs })
 			o.Blocked = singly(o.Blocked, func(b *jobprio.Blocked) *pool.Procs { return &b.Procs })
 		}
@@ -89,13 +89,10 @@ func (c *cycle) queueInOrder(waiting map[string][]jobprio.Run, a *autoclusters, 
 	for i, j := range barred {
 		f.add([]jobprio.Run{j}, behind+i, queueKey{cluster: ofBarred[i]})
 	}
-	for _, s := range c.submitters {
-		s.lineUp()
-	}
 }
 
 // niceBehind puts the places of nice users behind those of all others: they are served last.
-func (c *cycle) niceBehind() {
+func (c *roster) niceBehind() {
 	c.one.niceFrom = len(c.one.Places)
 	if !slices.ContainsFunc(c.submitters, func(s *submitter) bool { return s.nice }) {
 		return
@@ -117,7 +114,7 @@ func (c *cycle) niceBehind() {
 
 // filing puts jobs into the queues of their submitters.
 type filing struct {
-	c      *cycle
+	c      *roster
 	kinOf  func(jobprio.Run) int
 	kindOf func(jobprio.Run) int // what the policy's limits make of it
 	single bool                  // procs of a run are not the same to limits
@@ -145,7 +142,7 @@ func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 			f.queues[key] = q
 			key.submitter.queues = append(key.submitter.queues, q)
 		}
-		q.runs = append(q.runs, run{Procs: j.Procs, order: place, kin: f.kinOf(j), payer: f.c.payerOf(j)})
+		q.runs = append(q.runs, run{Procs: j.Procs, order: place, kin: f.kinOf(j), payer: f.c.PayerOf(j)})
 		q.left += j.Count()
 		if q.kept == "" {
 			q.cluster.idle += j.Count()
@@ -171,11 +168,11 @@ func singly[T any](list []T, of func(*T) *pool.Procs) (one []T) {
 
 // kinds returns a function that tells what the policy's limits make of a job. Jobs are asked
 // about once for all that are equal in what limits look at.
-func (o *oneQueue) kinds(lex *lexicon, telling names) func(jobprio.Run) int {
+func (o *oneQueue) kinds(x *shapes.Shapes, telling shapes.Names) func(jobprio.Run) int {
 	known := map[string]int{}
 	var key []byte
 	return func(j jobprio.Run) int {
-		key = lex.signature(key[:0], j.Ad, telling)
+		key = x.Signature(key[:0], j.Ad, telling)
 		key = append(key, j.Submitter...)
 		n, ok := known[string(key)]
 		if !ok {
@@ -208,19 +205,14 @@ func (o *oneQueue) full(q *queue) bool {
 	return q.full
 }
 
-func (n names) texts() []string {
-	list := make([]string, len(n))
-	for i, name := range n {
-		list[i] = strings.ToLower(name.String())
-	}
-	return list
-}
+// queueDealer deals by one queue of all jobs.
+type queueDealer struct{ *dealer }
 
-// fillInOrder matches jobs and slots by the one queue of all: always the first job that may
+// fill matches jobs and slots by the one queue of all: always the first job that may
 // still get something has the best slot for it, and those for which nothing is found are
 // passed over. Soft limits of the policy count until nobody gets anything more; then hard
 // ones do. Nice users come behind all others.
-func (c *cycle) fillInOrder() {
+func (c *queueDealer) fill() {
 	c.serveInOrder()
 	for c.release() {
 		c.lookAgain()
@@ -235,7 +227,7 @@ func (c *cycle) fillInOrder() {
 
 // serveAgain asks for all jobs that are left once more, also those that were passed over, and
 // says whether any of them got a slot.
-func (c *cycle) serveAgain() bool {
+func (c *queueDealer) serveAgain() bool {
 	before := c.moves
 	c.lookAgain()
 	for _, s := range c.submitters {
@@ -246,7 +238,7 @@ func (c *cycle) serveAgain() bool {
 }
 
 // serveInOrder gives all their slots, tier by tier.
-func (c *cycle) serveInOrder() {
+func (c *queueDealer) serveInOrder() {
 	for _, tier := range c.tiers() {
 		c.contend(tier)
 		for c.one.hard = c.one.Limits == nil; ; c.one.hard = true {
@@ -263,7 +255,7 @@ func (c *cycle) serveInOrder() {
 }
 
 // dealInOrder serves parties until nobody gets anything more.
-func (c *cycle) dealInOrder(parties ...*sharers) {
+func (c *queueDealer) dealInOrder(parties ...*sharers) {
 	for c.pass(parties) {
 	}
 }
@@ -272,7 +264,7 @@ func (c *cycle) dealInOrder(parties ...*sharers) {
 // by what it wants. That is divided again, as dealGroups does, until nobody gets anything
 // more. Where groups regroup, those that do come with nobody's group, and behind all groups:
 // it is bounded by nothing, and would leave them none of their quotas.
-func (c *cycle) dealGroupsInOrder(tier []*submitter) {
+func (c *queueDealer) dealGroupsInOrder(tier []*submitter) {
 	u, stuck := c.groupUse, map[int]bool{}
 	for {
 		parties := c.parties(tier, stuck)
@@ -295,7 +287,7 @@ func (c *cycle) dealGroupsInOrder(tier []*submitter) {
 
 // passBeyond lets each of the groups that accept surplus and are more than least below what
 // they are allocated have one slot that no longer fits into that; false: none could use one.
-func (c *cycle) passBeyond(groups []*sharers, least float64) bool {
+func (c *queueDealer) passBeyond(groups []*sharers, least float64) bool {
 	var some []*sharers
 	for _, p := range groups {
 		if c.groupUse.below(p) > least && c.groupUse.tree.List[p.group].AcceptSurplus {
@@ -324,7 +316,7 @@ func (a *ahead) Before(b *ahead) bool { return a.place < b.place }
 // in one of them. It says whether anybody got a slot. It ends early when one is there that
 // was not, or when somebody whose job was preempted may use more again: those before in the
 // queue have to be asked first.
-func (c *cycle) pass(parties []*sharers) bool {
+func (c *queueDealer) pass(parties []*sharers) bool {
 	before := c.moves
 	c.newTurn()
 	var line heap.Heap[ahead, *ahead]
@@ -365,14 +357,14 @@ func (c *cycle) pass(parties []*sharers) bool {
 const mostListed = 1_000_000
 
 // newTurn forgets whom the first jobs of queues might preempt.
-func (c *cycle) newTurn() {
+func (c *queueDealer) newTurn() {
 	c.turns++
 	c.one.listed = 0
 }
 
 // serveNext gives the next job of a submitter, which is the first of q, the best slot that it
 // can have, and says whether the queue has to be asked again from its beginning.
-func (c *cycle) serveNext(p *sharers, s *submitter, q *queue) (again bool) {
+func (c *queueDealer) serveNext(p *sharers, s *submitter, q *queue) (again bool) {
 	c.dealing = p
 	got, kept, ok := c.attempt(p, s, q, math.Inf(1))
 	if ok {
@@ -392,7 +384,7 @@ func (c *cycle) serveNext(p *sharers, s *submitter, q *queue) (again bool) {
 // openUp lets those look again who may use more when a holder has lost a slot, and says
 // whether there are any: its own ceiling bound it, or what its groups use bounds others. Who
 // left a running slot for a free one that groups did not allow looks again, too.
-func (c *cycle) openUp(holder *submitter) (any bool) {
+func (c *queueDealer) openUp(holder *submitter) (any bool) {
 	if holder.ceiling.Set {
 		holder.since, any = -1, true
 	}

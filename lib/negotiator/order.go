@@ -8,8 +8,15 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
+
+// offers is the best slots for jobs.
+type offers struct {
+	shares
+	events []*group // that got a partitionable slot's remainder, in that order
+}
 
 // order is how jobs that rank alike prefer the slots.
 type order struct {
@@ -36,14 +43,14 @@ type preferred struct {
 
 // of returns the ranks of a class. Where the steps of who pays are spent (cut), they are
 // nothing to go by, and not kept: others may ask for the same.
-func (col *column) of(c *cycle, k *class) preferred {
-	if k.number >= len(col.known) {
+func (c *offers) ranksOf(col *column, k *class) preferred {
+	if k.Number >= len(col.known) {
 		col.known = append(col.known, make([]preferred, len(c.classes)-len(col.known))...)
 	}
-	p := &col.known[k.number]
+	p := &col.known[k.Number]
 	if !p.known {
-		of := preferred{true, rankOr(&c.bill, c.cfg.PreJobRank, k.ad, col.job), rankOr(&c.bill, c.cfg.PostJobRank, k.ad, col.job)}
-		if c.cut() {
+		of := preferred{true, rankOr(&c.Bill, c.cfg.PreJobRank, k.Ad, col.job), rankOr(&c.Bill, c.cfg.PostJobRank, k.Ad, col.job)}
+		if c.Cut() {
 			return of
 		}
 		*p = of
@@ -120,13 +127,13 @@ func (o *order) laneOf(g *group) *lane {
 }
 
 // best brings the best class of the lane to the front; nil when no slot is left.
-func (l *lane) best(c *cycle, o *order) *ranked {
+func (c *offers) bestOf(l *lane, o *order) *ranked {
 	for ; l.seen < len(l.group.arrivals); l.seen++ {
 		k := l.group.arrivals[l.seen]
 		if len(k.free) > 0 {
-			p := o.ranks.of(c, k)
-			key := rankKey{k.begun, p.pre, o.rank(c, k), p.post, l.group.bundle.place, int(k.free[0])}
-			if c.cut() {
+			p := c.ranksOf(o.ranks, k)
+			key := rankKey{k.Begun, p.pre, c.rankBy(o, k), p.post, l.group.bundle.place, int(k.free[0])}
+			if c.Cut() {
 				return nil
 			}
 			l.heap.Push(ranked{k, key})
@@ -149,17 +156,17 @@ func (l *lane) best(c *cycle, o *order) *ranked {
 }
 
 // rank is the job's own Rank of a class, 0 for what is no number, as of does.
-func (o *order) rank(c *cycle, k *class) float64 {
-	if k.likes >= len(o.liked) {
-		o.liked = append(o.liked, make([]liking, len(c.shapes.likes)-len(o.liked))...)
+func (c *offers) rankBy(o *order, k *class) float64 {
+	if k.Likes >= len(o.liked) {
+		o.liked = append(o.liked, make([]liking, c.Likes()-len(o.liked))...)
 	}
-	l := &o.liked[k.likes]
+	l := &o.liked[k.Likes]
 	if !l.known {
 		of := liking{known: true}
 		if !o.endless { // what goes beyond all bounds once is not tried again
-			o.asks.Charge(c.bill.Budget)
-			of.rank = o.asks.Rank(k.ad)
-			if c.cut() {
+			o.asks.Charge(c.Bill.Budget)
+			of.rank = o.asks.Rank(k.Ad)
+			if c.Cut() {
 				return 0
 			}
 			o.endless = o.asks.Ended()
@@ -207,8 +214,8 @@ type pick struct {
 
 // choose returns the class with the best slot left whose weight is at most room, and
 // its place in the order of preference.
-func (c *cycle) choose(k *autocluster, room float64) (*class, rankKey, outcome) {
-	c.billed(k)
+func (c *offers) choose(k *autocluster, room float64) (*class, rankKey, outcome) {
+	c.Billed(k.Autocluster)
 	if k.idle == 1 && !k.loaded && k.order.users == 1 {
 		return c.best(k, room)
 	}
@@ -219,35 +226,35 @@ func (c *cycle) choose(k *autocluster, room float64) (*class, rankKey, outcome) 
 }
 
 // take takes the best slot left whose weight is at most room.
-func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
+func (c *offers) take(k *autocluster, room float64) (pick, outcome) {
 	class, _, how := c.choose(k, room)
 	if how != found {
 		return pick{}, how
 	}
 	g := class.group
-	p := pick{slot: int(class.free.Pop()), group: g, weight: k.weight(c, g)}
+	p := pick{slot: int(class.free.Pop()), group: g, weight: c.weight(k, g)}
 	g.free--
-	if g.left == nil {
+	if g.Left == nil {
 		g.bundle.left--
 		return p, found
 	}
 	if c.once(g) {
-		p.takes = k.takes(c, g)
+		p.takes = c.takes(k, g)
 		return p, found
 	}
-	p.takes = c.divide(p.slot, class, k.request)
+	p.takes = c.divide(p.slot, class, k.Request)
 	return p, found
 }
 
 // peek brings the best slot whose weight is at most room to the front of k.lanes.
 // Lanes of heavier ones are set aside until restore.
-func (c *cycle) peek(k *autocluster, room float64) outcome {
+func (c *offers) peek(k *autocluster, room float64) outcome {
 	c.catchUp(k)
 	for len(k.lanes) > 0 {
 		top := &k.lanes[0]
-		best := top.lane.best(c, k.order)
+		best := c.bestOf(top.lane, k.order)
 		switch {
-		case best == nil && c.cut():
+		case best == nil && c.Cut():
 			k.lanes, k.aside, k.loaded = nil, nil, false // another owner may ask again
 			return nothing
 		case best == nil:
@@ -255,7 +262,7 @@ func (c *cycle) peek(k *autocluster, room float64) outcome {
 		case best.key != top.key:
 			top.key = best.key
 			k.lanes.Fix()
-		case !fits(k.cost(c, top.lane.group), room):
+		case !fits(c.cost(k, top.lane.group), room):
 			k.aside = append(k.aside, k.lanes.Pop())
 		default:
 			return found
@@ -269,12 +276,12 @@ func (c *cycle) peek(k *autocluster, room float64) outcome {
 
 // catchUp brings lanes up to date: the groups that can be used, those that got slots
 // since, and the order of contention.
-func (c *cycle) catchUp(k *autocluster) {
+func (c *offers) catchUp(k *autocluster) {
 	if !k.loaded {
 		k.loaded, k.seen, k.sorted = true, 0, c.round
 		for _, b := range k.bundles {
 			for _, g := range b.groups {
-				if g.root == g && g.free > 0 && k.verdict(c, g) == accepts {
+				if g.root == g && g.free > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
 					c.enter(k, g)
 				}
 			}
@@ -290,20 +297,20 @@ func (c *cycle) catchUp(k *autocluster) {
 	}
 	for ; k.seen < len(c.events); k.seen++ {
 		g := c.events[k.seen]
-		if g.event != k.seen || g.free == 0 || k.verdict(c, g) != accepts {
+		if g.event != k.seen || g.free == 0 || c.Verdict(k.Autocluster, g.Group) != shapes.Accepts {
 			continue
 		}
 		l := k.order.laneOf(g)
-		if best := l.best(c, k.order); best != nil {
+		if best := c.bestOf(l, k.order); best != nil {
 			k.lanes.Push(laneEntry{l, best.key})
 		}
 	}
 }
 
 // enter appends a group's lane to those of k, in no order.
-func (c *cycle) enter(k *autocluster, g *group) {
+func (c *offers) enter(k *autocluster, g *group) {
 	l := k.order.laneOf(g)
-	if best := l.best(c, k.order); best != nil {
+	if best := c.bestOf(l, k.order); best != nil {
 		k.lanes = append(k.lanes, laneEntry{l, best.key})
 	}
 }
@@ -333,15 +340,15 @@ func (k *autocluster) ranks(b *bundle) bool {
 // best returns the class with the best slot left whose weight is at most room,
 // without remembering anything: for jobs that nobody else is like, one look at
 // each slot is cheaper than an order of them all.
-func (c *cycle) best(k *autocluster, room float64) (*class, rankKey, outcome) {
+func (c *offers) best(k *autocluster, room float64) (*class, rankKey, outcome) {
 	var first *class
 	var top rankKey
 	how := nothing
 	for _, g := range c.groups {
-		if g.free == 0 || k.verdict(c, g) != accepts {
+		if g.free == 0 || c.Verdict(k.Autocluster, g.Group) != shapes.Accepts {
 			continue
 		}
-		if !fits(k.cost(c, g), room) {
+		if !fits(c.cost(k, g), room) {
 			how = max(how, tooHeavy)
 			continue
 		}
@@ -350,12 +357,12 @@ func (c *cycle) best(k *autocluster, room float64) (*class, rankKey, outcome) {
 			if len(x.free) == 0 {
 				continue
 			}
-			p := k.order.ranks.of(c, x)
-			key := rankKey{x.begun, p.pre, math.Inf(1), p.post, g.bundle.place, int(x.free[0])}
+			p := c.ranksOf(k.order.ranks, x)
+			key := rankKey{x.Begun, p.pre, math.Inf(1), p.post, g.bundle.place, int(x.free[0])}
 			if first != nil && !key.before(&top) {
 				continue // no Rank of the job would make it the best
 			}
-			if key.rank = k.order.rank(c, x); c.cut() {
+			if key.rank = c.rankBy(k.order, x); c.Cut() {
 				return nil, rankKey{}, nothing
 			}
 			if first == nil || key.before(&top) {
@@ -397,7 +404,7 @@ type contention struct {
 // submitters can use than others come first, but those that one has nothing
 // besides come after those that two have for one of many. In one queue, where there are
 // no shares, it is expected to spread all that it wants.
-func (c *cycle) contend(tier []*submitter) {
+func (c *shares) contend(tier []*submitter) {
 	for _, b := range c.bundles {
 		b.contention = contention{}
 	}
@@ -423,7 +430,7 @@ func (c *cycle) contend(tier []*submitter) {
 
 // expect adds up what the submitters of a tier are expected to take of each
 // bundle.
-func (c *cycle) expect(tier []*submitter) {
+func (c *shares) expect(tier []*submitter) {
 	total := c.freeWeight()
 	claimants := make([]Claimant, len(tier))
 	for i, s := range tier {
@@ -448,7 +455,7 @@ func (c *cycle) expect(tier []*submitter) {
 }
 
 // spread adds part, a slot weight, to the loads of all bundles that k can use.
-func (c *cycle) spread(s *submitter, k *autocluster, part float64) {
+func (c *shares) spread(s *submitter, k *autocluster, part float64) {
 	all := c.supply(k).all
 	for _, b := range k.bundles {
 		if all > 0 {
@@ -462,7 +469,7 @@ func (c *cycle) spread(s *submitter, k *autocluster, part float64) {
 }
 
 // freeWeight is the weight of what is left of all candidates that anybody can use.
-func (c *cycle) freeWeight() (sum float64) {
+func (c *shares) freeWeight() (sum float64) {
 	for _, b := range c.bundles {
 		if !b.divisible {
 			sum += float64(b.left) * b.weight.Float()
@@ -470,7 +477,7 @@ func (c *cycle) freeWeight() (sum float64) {
 		}
 		for _, g := range b.groups {
 			if g.free > 0 {
-				sum += float64(g.free) * c.pieceWeight(g.root, c.text(g.left)).Float()
+				sum += float64(g.free) * c.pieceWeight(g.root, c.Text(g.Left)).Float()
 			}
 		}
 	}

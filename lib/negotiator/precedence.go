@@ -127,7 +127,7 @@ func (p *precedence) turn(s *submitter, w *waiter) int {
 
 // sharesRest reports whether a submitter is served behind all groups: since it is nobody's group's
 // where groups regroup or, at worst, as its own group regroups.
-func (c *cycle) sharesRest(s *submitter, worst bool) bool {
+func (c *shares) sharesRest(s *submitter, worst bool) bool {
 	switch {
 	case c.groupUse == nil:
 		return false
@@ -148,7 +148,7 @@ type entrant struct {
 
 // endedAt returns the kinds of the jobs that have to end before a slot takes others, as limits
 // of the policy have them.
-func (d *diagnosis) endedAt(n *nearest) []int {
+func (d *findings) endedAt(n *nearest) []int {
 	if !n.awaitsEnds() {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (n *nearest) awaitsEnds() bool {
 }
 
 // caseOf tells slots apart, and one that has room from itself when it has not.
-func (d *diagnosis) caseOf(n *nearest) string {
+func (d *findings) caseOf(n *nearest) string {
 	if d.precedence != nil && !n.awaitsEnds() {
 		return n.name + " as it is"
 	}
@@ -171,7 +171,7 @@ func (d *diagnosis) caseOf(n *nearest) string {
 
 // roundAt returns the round of a queue once the jobs on a slot have ended, which may count for
 // the same limits of the policy.
-func (d *diagnosis) roundAt(n *nearest, s *submitter, q *queue, worst bool) int {
+func (d *rivalry) roundAt(n *nearest, s *submitter, q *queue, worst bool) int {
 	p, soft := d.precedence, false
 	if l := p.limitOf(q); l.soft || l.text != "" && p.Limits.Admits(q.kind, d.endedAt(n), true) {
 		soft = !p.Limits.Admits(q.kind, d.endedAt(n), false)
@@ -181,14 +181,14 @@ func (d *diagnosis) roundAt(n *nearest, s *submitter, q *queue, worst bool) int 
 
 // staysThrottled reports whether a limit of the policy keeps the jobs of a queue from running even
 // when those on a slot have ended.
-func (d *diagnosis) staysThrottled(q *queue, ended []int) bool {
+func (d *rivalry) staysThrottled(q *queue, ended []int) bool {
 	p := d.precedence
 	return p != nil && p.throttled(q) && !p.Limits.Admits(q.kind, ended, true)
 }
 
 // enter returns a queue as one that waits for a slot once the jobs there have ended; ok is false
 // for one that the policy leaves out.
-func (d *diagnosis) enter(s *submitter, w *waiter, n *nearest) (e entrant, ok bool) {
+func (d *rivalry) enter(s *submitter, w *waiter, n *nearest) (e entrant, ok bool) {
 	if w.kept != "" {
 		return e, false
 	}
@@ -202,7 +202,7 @@ func (d *diagnosis) enter(s *submitter, w *waiter, n *nearest) (e entrant, ok bo
 
 // compete notes that a queue waits for a slot of this weight, and how early; false: it does
 // not, as the policy leaves it out or limits it.
-func (d *diagnosis) compete(one *waiting, w *waiter, n *nearest, weight accountant.Weight) bool {
+func (d *rivalry) compete(one *waiting, w *waiter, n *nearest, weight accountant.Weight) bool {
 	p, s := d.precedence, d.people[one.who]
 	e, ok := d.enter(s, w, n)
 	if !ok {
@@ -226,7 +226,7 @@ type contest struct{ slot, limit, groups string }
 
 // othersBefore counts the jobs of others that go before those of w and wait for the slot that
 // is the nearest to these; raise are the groups whose quotas keep w from it.
-func (d *diagnosis) othersBefore(s *submitter, w waiter, n *nearest, raise []FullGroup) int {
+func (d *rivalry) othersBefore(s *submitter, w waiter, n *nearest, raise []FullGroup) int {
 	p := d.precedence
 	key := contest{slot: d.caseOf(n), groups: namesOf(raise)}
 	if p.throttled(w.queue) {
@@ -243,7 +243,7 @@ func (d *diagnosis) othersBefore(s *submitter, w waiter, n *nearest, raise []Ful
 // otherGroupsWait reports whether jobs of others wait for a slot in a group that is not the
 // submitter's, but for groups whose quota leaves none: which group may have a slot that is not
 // wholly one's goes by quotas, and only then by the queue.
-func (d *diagnosis) otherGroupsWait(s *submitter, n *nearest, raise []FullGroup) bool {
+func (d *rivalry) otherGroupsWait(s *submitter, n *nearest, raise []FullGroup) bool {
 	if d.c.groupUse == nil {
 		return false
 	}
@@ -255,7 +255,7 @@ func (d *diagnosis) otherGroupsWait(s *submitter, n *nearest, raise []FullGroup)
 
 // raisedToo returns the queues that do not want a slot, but could use another that is there when
 // the quotas of some groups are raised: what they take then counts for the limits of all.
-func (d *diagnosis) raisedToo(n *nearest, raise []FullGroup) (list []entrant) {
+func (d *rivalry) raisedToo(n *nearest, raise []FullGroup) (list []entrant) {
 	if len(raise) == 0 || d.precedence.Limits == nil {
 		return nil
 	}
@@ -276,7 +276,7 @@ func (d *diagnosis) raisedToo(n *nearest, raise []FullGroup) (list []entrant) {
 }
 
 // settle answers a contest for all queues that have the slot as their nearest.
-func (d *diagnosis) settle(key contest, n *nearest, raise []FullGroup) map[*queue]int {
+func (d *rivalry) settle(key contest, n *nearest, raise []FullGroup) map[*queue]int {
 	d.waiting(n)
 	var entrants []entrant
 	own := map[*submitter][]entrant{}
@@ -309,7 +309,7 @@ type asker struct {
 func (a asker) compare(b asker) int { return cmp.Compare(a.turn, b.turn) }
 
 // inTurns returns a submitter's queues that have a slot as their nearest, by their turns.
-func (d *diagnosis) inTurns(s *submitter, n *nearest) (list []asker) {
+func (d *rivalry) inTurns(s *submitter, n *nearest) (list []asker) {
 	p := d.precedence
 	for _, w := range d.nearestTo(s)[n.name] {
 		first := d.roundAt(n, s, w.queue, true)
@@ -337,7 +337,7 @@ func countBefore(asking []asker, some []entrant) map[*queue]int {
 }
 
 // kindsAt returns the kinds of the jobs on a slot, as limits of the policy have them.
-func (d *diagnosis) kindsAt(n *nearest) (kinds []int) {
+func (d *findings) kindsAt(n *nearest) (kinds []int) {
 	p := d.precedence
 	if p == nil || p.Limits == nil {
 		return nil
@@ -381,7 +381,7 @@ type Standing struct {
 }
 
 // standings returns where all jobs stand that are left.
-func (d *diagnosis) standings() (list []Standing) {
+func (d *rivalry) standings() (list []Standing) {
 	for _, s := range d.c.submitters {
 		for _, w := range d.queues[s] {
 			for _, r := range w.runs {
@@ -411,7 +411,7 @@ type lineKey struct {
 // since they are lighter and so fit into a share that is too small for these. The slot
 // is the one that is the nearest to w. With a Config.Queue only the order counts, and jobs do
 // that the same limit of the policy keeps back.
-func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, bounded bool) (jobs int) {
+func (d *rivalry) ownAhead(s *submitter, w waiter, n *nearest, bounded bool) (jobs int) {
 	key := lineKey{who: s, slot: d.caseOf(n), wider: bounded || s.ceiling.Set}
 	if p := d.precedence; p != nil && p.throttled(w.queue) {
 		key.limit = p.limitOf(w.queue).name
@@ -429,7 +429,7 @@ func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, bounded bool) (
 }
 
 // ownEntrants returns a submitter's rivals as they go with a Config.Queue.
-func (d *diagnosis) ownEntrants(key lineKey, n *nearest) (list []entrant) {
+func (d *rivalry) ownEntrants(key lineKey, n *nearest) (list []entrant) {
 	for _, r := range d.rivalsOf(key, n) {
 		if e, ok := d.enter(key.who, r.waiter, n); ok && (e.limit == "" || e.limit == key.limit) {
 			list = append(list, e)
@@ -449,7 +449,7 @@ type rival struct {
 // what ownAhead counts. To look at all pairs of queues would take for ever where thousands
 // of shapes wait, so each rival is put into the line once: all of its jobs count while it is
 // lighter than who asks, and else those before the asking one.
-func (d *diagnosis) lineUp(key lineKey, n *nearest) map[*queue]int {
+func (d *rivalry) lineUp(key lineKey, n *nearest) map[*queue]int {
 	asking := d.nearestTo(key.who)[n.name]
 	rivals, lighter := d.rivalsOf(key, n), 0
 	for _, r := range rivals {
@@ -476,7 +476,7 @@ func (d *diagnosis) lineUp(key lineKey, n *nearest) map[*queue]int {
 
 // rivalsOf returns a submitter's queues that could use the slot or, with wider, any
 // that is there.
-func (d *diagnosis) rivalsOf(key lineKey, n *nearest) (list []rival) {
+func (d *rivalry) rivalsOf(key lineKey, n *nearest) (list []rival) {
 	freed := d.freed(n).units
 	for i := range d.queues[key.who] {
 		o := &d.queues[key.who][i]
@@ -505,7 +505,7 @@ func (d *diagnosis) rivalsOf(key lineKey, n *nearest) (list []rival) {
 
 // nearestTo returns a submitter's queues by their nearest slot, each list in the order of
 // first jobs.
-func (d *diagnosis) nearestTo(s *submitter) map[string][]*waiter {
+func (d *rivalry) nearestTo(s *submitter) map[string][]*waiter {
 	if bySlot, known := d.askers[s]; known {
 		return bySlot
 	}

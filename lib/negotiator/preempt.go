@@ -8,7 +8,18 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
+	"fairspool/lib/negotiator/shapes"
 )
+
+// preemption is whose jobs may have to go for others.
+type preemption struct {
+	offers
+	turns    int                              // of submitters
+	looked   []*queue                         // that have prospects in this turn
+	spare    []heap.Heap[prospect, *prospect] // room for those of the turns to come
+	fleeting answers                          // where answers depend on what is in use
+	present  present                          // what is in use, for expressions that ask
+}
 
 // prospect is tenants of whom one may have to go for the first job of a queue.
 type prospect struct {
@@ -69,11 +80,11 @@ type prospects struct {
 // prospect brings the running slot to the front that is the best to preempt for the
 // first job of a queue, of those that may allows, for priority only if that is asked for;
 // nil if there is none.
-func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospect) bool) *prospect {
+func (c *preemption) prospect(s *submitter, q *queue, priority bool, may func(*prospect) bool) *prospect {
 	if len(c.tenants) == 0 {
 		return nil
 	}
-	c.billed(q.cluster)
+	c.Billed(q.cluster.Autocluster)
 	if q.prospects.turn != c.turns || s.usage < q.prospects.used { // who preempts its own may use less then
 		q.prospects = prospects{turn: c.turns, used: s.usage, heap: c.emptyHeap(q)}
 		c.findProspects(s, q, priority)
@@ -98,7 +109,7 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 
 // emptyHeap returns one for a queue's prospects. Those of earlier turns are used again:
 // they may be large, and queues many.
-func (c *cycle) emptyHeap(q *queue) (empty heap.Heap[prospect, *prospect]) {
+func (c *preemption) emptyHeap(q *queue) (empty heap.Heap[prospect, *prospect]) {
 	if len(c.looked) > 0 && c.looked[0].prospects.turn != c.turns {
 		for _, o := range c.looked {
 			c.spare = append(c.spare, o.prospects.heap[:0])
@@ -114,7 +125,7 @@ func (c *cycle) emptyHeap(q *queue) (empty heap.Heap[prospect, *prospect]) {
 }
 
 // refresh reports whether the best of the tenants is another by now.
-func (c *cycle) refresh(p *prospect, k *autocluster) bool {
+func (c *preemption) refresh(p *prospect, k *autocluster) bool {
 	r := p.slots[0]
 	key := p.preemptKey
 	key.slot = r.slot
@@ -129,7 +140,7 @@ func (c *cycle) refresh(p *prospect, k *autocluster) bool {
 }
 
 // findProspects lists whom the jobs of a queue may preempt at all.
-func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
+func (c *preemption) findProspects(s *submitter, q *queue, priority bool) {
 	k, list := q.cluster, &q.prospects.heap
 	for _, kind := range c.choosy {
 		if len(kind) == 0 || !c.prefers(k, kind[0]) {
@@ -156,13 +167,13 @@ func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
 }
 
 // findIn lists which tenants of an estate the jobs of a queue may preempt for priority.
-func (c *cycle) findIn(e *estate, s *submitter, q *queue, known answers) {
+func (c *preemption) findIn(e *estate, s *submitter, q *queue, known answers) {
 	k, list := q.cluster, &q.prospects.heap
 	for _, t := range e.tenants {
 		if !c.suits(k, t) {
 			continue
 		}
-		switch known.of(c, s, k, t) {
+		switch c.answerOf(known, s, k, t) {
 		case yes:
 			*list = append(*list, c.newProspect(s, k, t, PriorityPreemption))
 		case refused:
@@ -174,18 +185,18 @@ func (c *cycle) findIn(e *estate, s *submitter, q *queue, known answers) {
 // overdrawn reports whether a holder may lose slots to a submitter for priority: its EUP is
 // worse (manual, "Negotiation"), and it has more than its share. With Pie Spins
 // PREEMPTION_REQUIREMENTS alone says whether it may, as in HTCondor.
-func (c *cycle) overdrawn(s, holder *submitter) bool {
+func (c *preemption) overdrawn(s, holder *submitter) bool {
 	return c.cfg.Pie == Spins || s.eup < holder.eup && holder.usage.Float() > holder.entitled+slack
 }
 
 // suits reports whether the jobs of k match running slots.
-func (c *cycle) suits(k *autocluster, t *tenants) bool {
-	return len(t.slots) > 0 && k.verdict(c, t.class.group) == accepts && (t.left == nil || k.request.fits(t.left))
+func (c *preemption) suits(k *autocluster, t *tenants) bool {
+	return len(t.slots) > 0 && c.Verdict(k.Autocluster, t.class.group.Group) == shapes.Accepts && (t.left == nil || k.Request.Fits(t.left))
 }
 
-func (c *cycle) newProspect(s *submitter, k *autocluster, t *tenants, reason string) prospect {
-	ranks := k.order.ranks.of(c, t.class)
-	p := prospect{t, reason, preemptKey{ranks.pre, k.order.rank(c, t.class), ranks.post, reason == RankPreemption, t.slots[0].rank, t.slots[0].slot}}
+func (c *preemption) newProspect(s *submitter, k *autocluster, t *tenants, reason string) prospect {
+	ranks := c.ranksOf(k.order.ranks, t.class)
+	p := prospect{t, reason, preemptKey{ranks.pre, c.rankBy(k.order, t.class), ranks.post, reason == RankPreemption, t.slots[0].rank, t.slots[0].slot}}
 	if t.varies {
 		p.preemption = c.presentRank(s, k, t)
 	}
@@ -195,7 +206,7 @@ func (c *cycle) newProspect(s *submitter, k *autocluster, t *tenants, reason str
 // mayPreempt reports whether shares, ceilings and quotas let a submitter have the best of
 // a prospect: for priority it may not come above its share by that, nor the holder below
 // its own.
-func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
+func (c *preemption) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 	return func(p *prospect) bool {
 		l, freed := p.lot(), accountant.Weight(0)
 		if p.holder == s {
@@ -216,7 +227,7 @@ func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 }
 
 // withinShares reports whether shares let a submitter preempt one of a lot for priority.
-func (c *cycle) withinShares(s *submitter, l lot) bool {
+func (c *shares) withinShares(s *submitter, l lot) bool {
 	return c.parts && s.usage == 0 && isDue(s, l) || fits(s.usage+l.weight, s.entitled) && c.spares(s, l.holder.usage, l.charged, l.holder.entitled)
 }
 
@@ -233,7 +244,7 @@ func isDue(s *submitter, l lot) bool {
 // entitled to. When nobody can take anything else, who has nothing at all may leave it short
 // of a part of a slot: else somebody could wait for ever, when all are above their shares by
 // such parts.
-func (c *cycle) spares(s *submitter, usage, less accountant.Weight, entitled float64) bool {
+func (c *shares) spares(s *submitter, usage, less accountant.Weight, entitled float64) bool {
 	if c.parts && s.usage == 0 {
 		return usage.Float() > entitled+slack
 	}
@@ -244,7 +255,7 @@ func (c *cycle) spares(s *submitter, usage, less accountant.Weight, entitled flo
 func (t *tenants) lot() lot { return lot{t.holder, t.weight, t.slots[0].claim.Weight} }
 
 // preempt takes the best of a prospect away from its holder.
-func (c *cycle) preempt(p *prospect) pick {
+func (c *preemption) preempt(p *prospect) pick {
 	r := p.slots[0]
 	p.slots = p.slots[1:]
 	p.class.group.running -= p.weight
@@ -254,7 +265,7 @@ func (c *cycle) preempt(p *prospect) pick {
 
 // offer finds the best slot for the first job of a queue: a free one that weighs no more
 // than room, or one that runs a job which may be preempted.
-func (c *cycle) offer(s *submitter, q *queue, room float64) (pick, outcome) {
+func (c *preemption) offer(s *submitter, q *queue, room float64) (pick, outcome) {
 	p := c.prospect(s, q, s.usage.Float() < s.entitled, c.mayPreempt(s, q))
 	if p == nil {
 		return c.take(q.cluster, room)
@@ -280,11 +291,11 @@ type occupied struct{ each, all accountant.Weight }
 
 // runningSupply returns what the running slots of others are worth to the submitter's
 // jobs of an autocluster, as supply does of the free ones.
-func (c *cycle) runningSupply(s *submitter, k *autocluster) (w supply) {
+func (c *shares) runningSupply(s *submitter, k *autocluster) (w supply) {
 	own := map[accountant.Weight]accountant.Weight{}
 	for g, weight := range s.runs {
-		if weight > 0 && k.verdict(c, g) == accepts {
-			own[g.weight] += weight
+		if weight > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
+			own[g.Weight] += weight
 		}
 	}
 	for _, h := range c.heldFor(k) {
@@ -297,14 +308,14 @@ func (c *cycle) runningSupply(s *submitter, k *autocluster) (w supply) {
 }
 
 // heldFor returns the running slots that match jobs of k, by weight.
-func (c *cycle) heldFor(k *autocluster) []occupied {
+func (c *shares) heldFor(k *autocluster) []occupied {
 	if k.heldAt == c.moves {
 		return k.held
 	}
 	all := map[accountant.Weight]accountant.Weight{}
 	for _, g := range c.groups {
-		if g.running > 0 && k.verdict(c, g) == accepts {
-			all[g.weight] += g.running
+		if g.running > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
+			all[g.Weight] += g.running
 		}
 	}
 	k.heldAt, k.held = c.moves, k.held[:0]
@@ -315,14 +326,14 @@ func (c *cycle) heldFor(k *autocluster) []occupied {
 }
 
 // prefers reports whether the Rank of running slots prefers the jobs of k to the present one.
-func (c *cycle) prefers(k *autocluster, t *tenants) bool {
+func (c *preemption) prefers(k *autocluster, t *tenants) bool {
 	if k.preferred == nil {
 		k.preferred = make(answers, c.kinds)
 	}
 	a := &k.preferred[t.alike]
 	if *a == unknown {
-		better := t.rankOf(c, k.ad) > t.current
-		if c.cut() {
+		better := c.rankOf(t, k.Ad) > t.current
+		if c.Cut() {
 			return false
 		}
 		*a = no
@@ -335,16 +346,16 @@ func (c *cycle) prefers(k *autocluster, t *tenants) bool {
 
 // yields reports whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
 // neither worse nor, which is another reason, better than of the present one.
-func (c *cycle) yields(s *submitter, k *autocluster, t *tenants) answer {
+func (c *preemption) yields(s *submitter, k *autocluster, t *tenants) answer {
 	if c.fickle {
 		return c.ask(s, k, t)
 	}
-	return c.answersOf(t.holder, k).of(c, s, k, t)
+	return c.answerOf(c.answersOf(t.holder, k), s, k, t)
 }
 
 // answersOf returns what is known of how a holder's running slots yield to the jobs of k.
 // Where that depends on what is in use, it is nothing yet, and holds for one submitter, now.
-func (c *cycle) answersOf(holder *submitter, k *autocluster) answers {
+func (c *preemption) answersOf(holder *submitter, k *autocluster) answers {
 	known := &k.yields
 	if c.fickle {
 		known = &c.fleeting
@@ -365,10 +376,10 @@ func (c *cycle) answersOf(holder *submitter, k *autocluster) answers {
 // answers are those of tenants, by what is alike of them.
 type answers []answer
 
-func (a answers) of(c *cycle, s *submitter, k *autocluster, t *tenants) answer {
+func (c *preemption) answerOf(a answers, s *submitter, k *autocluster, t *tenants) answer {
 	if a[t.alike] == unknown {
 		is := c.ask(s, k, t)
-		if c.cut() {
+		if c.Cut() {
 			return refused // others of whose jobs k is may have steps left
 		}
 		a[t.alike] = is
@@ -387,8 +398,8 @@ const (
 )
 
 // ask finds out what yields tells, with the numbers of this moment.
-func (c *cycle) ask(s *submitter, k *autocluster, t *tenants) answer {
-	switch rank := t.rankOf(c, k.ad); {
+func (c *preemption) ask(s *submitter, k *autocluster, t *tenants) answer {
+	switch rank := c.rankOf(t, k.Ad); {
 	case rank > t.current:
 		return no
 	case c.cfg.Preemption.Requirements == nil || !c.permits(s, k, t):
@@ -400,22 +411,22 @@ func (c *cycle) ask(s *submitter, k *autocluster, t *tenants) answer {
 }
 
 // presentRank returns what PREEMPTION_RANK makes of a running slot now.
-func (c *cycle) presentRank(s *submitter, k *autocluster, t *tenants) float64 {
-	slot, job := t.ad, k.ad
+func (c *preemption) presentRank(s *submitter, k *autocluster, t *tenants) float64 {
+	slot, job := t.ad, k.Ad
 	if c.fickleRank {
 		slot, job = c.atPresent(s, k, t)
 	}
-	return rankOr(&c.bill, c.cfg.Preemption.Rank, slot, job)
+	return rankOr(&c.Bill, c.cfg.Preemption.Rank, slot, job)
 }
 
 // permits reports whether PREEMPTION_REQUIREMENTS is true. What submitters and groups use
 // changes in the course of a cycle.
-func (c *cycle) permits(s *submitter, k *autocluster, t *tenants) bool {
+func (c *preemption) permits(s *submitter, k *autocluster, t *tenants) bool {
 	if !c.fickle {
-		return c.cfg.Preemption.Requirements.Eval(&c.bill, t.ad, k.ad).True()
+		return c.cfg.Preemption.Requirements.Eval(&c.Bill, t.ad, k.Ad).True()
 	}
 	slot, job := c.atPresent(s, k, t)
-	return c.cfg.Preemption.Requirements.Eval(&c.bill, slot, job).True()
+	return c.cfg.Preemption.Requirements.Eval(&c.Bill, slot, job).True()
 }
 
 // present is what a holder and a submitter use at a time, as ads that are chained to those
@@ -428,7 +439,7 @@ type present struct {
 
 // atPresent returns the ads of a running slot and a job with what is in use now. They hold
 // until it is called again.
-func (c *cycle) atPresent(s *submitter, k *autocluster, t *tenants) (slot, job *classad.Ad) {
+func (c *preemption) atPresent(s *submitter, k *autocluster, t *tenants) (slot, job *classad.Ad) {
 	p := &c.present
 	if p.slot == nil || p.moves != c.moves {
 		*p = present{moves: c.moves, slot: classad.New(), job: classad.New()}
@@ -443,12 +454,12 @@ func (c *cycle) atPresent(s *submitter, k *autocluster, t *tenants) (slot, job *
 		p.slot.SetReal("RemoteUserResourcesInUse", c.counted(t.holder))
 		c.inUseOf(t.holder, func(weight float64) { p.slot.SetReal("RemoteGroupResourcesInUse", weight) })
 	}
-	return p.slot.Chain(t.ad), p.job.Chain(k.ad)
+	return p.slot.Chain(t.ad), p.job.Chain(k.Ad)
 }
 
 // fickleNames are attributes that change in the course of a cycle, in lower case.
 var fickleNames = []string{"remoteuserresourcesinuse", "submitteruserresourcesinuse", "remotegroupresourcesinuse", "submittergroupresourcesinuse"}
 
-func isFickle(s sides) bool {
-	return slices.ContainsFunc(fickleNames, func(name string) bool { return s.slot.has(name) || s.job.has(name) })
+func isFickle(inSlots, inJobs shapes.Names) bool {
+	return slices.ContainsFunc(fickleNames, func(name string) bool { return inSlots.Has(name) || inJobs.Has(name) })
 }

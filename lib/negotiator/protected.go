@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -141,9 +142,9 @@ func (d *diagnosis) notPreempted(s *submitter, k *autocluster) string {
 // claimedSlots are slots, or pieces of partitionable ones, that are claimed and protected alike
 // from whatever job.
 type claimedSlots struct {
-	group   *group   // that says whether they match at all
-	left    amounts  // of pieces: what they have; nil: whole slots
-	tenants *tenants // whose they are, if they may be preempted at all; else why they may not
+	group   *group         // that says whether they match at all
+	left    shapes.Amounts // of pieces: what they have; nil: whole slots
+	tenants *tenants       // whose they are, if they may be preempted at all; else why they may not
 	why     Protection
 	slots   int
 }
@@ -163,8 +164,8 @@ func (d *diagnosis) findClaimed() {
 		tenants *tenants
 		why     Protection
 	}
-	at, sizes := map[key]int{}, map[pieceKind]amounts{}
-	add := func(k key, left amounts) {
+	at, sizes := map[key]int{}, map[pieceKind]shapes.Amounts{}
+	add := func(k key, left shapes.Amounts) {
 		n, known := at[k]
 		if !known {
 			n = len(d.claimed)
@@ -176,7 +177,7 @@ func (d *diagnosis) findClaimed() {
 	on, with, gone := c.tenancies()
 	for i := range c.slots {
 		s := &c.slots[i]
-		if s.whole == nil {
+		if s.Whole == nil {
 			if s.standing == claimed {
 				add(key{s.group, "", on[i], c.protects(s, on[i], gone[s.name])}, nil)
 			}
@@ -186,7 +187,7 @@ func (d *diagnosis) findClaimed() {
 			kind := pieceKind{s.wholly, cl.Piece.Takes}
 			left, known := sizes[kind]
 			if !known {
-				left = c.leftIn(pool.DynamicAd(s.whole, cl.Slot, cl.Piece.Takes))
+				left = c.LeftIn(pool.DynamicAd(s.Whole, cl.Slot, cl.Piece.Takes))
 				sizes[kind] = left
 			}
 			add(key{s.wholly, cl.Piece.Takes, with[cl.Job], c.protects(s, with[cl.Job], gone[cl.Slot])}, left)
@@ -196,7 +197,7 @@ func (d *diagnosis) findClaimed() {
 
 // tenancies returns the tenants of whole slots, those of pieces by their jobs, and what was
 // preempted in the cycle, by name.
-func (c *cycle) tenancies() (on map[int]*tenants, with map[pool.JobID]*tenants, gone map[string]bool) {
+func (c *arrangement) tenancies() (on map[int]*tenants, with map[pool.JobID]*tenants, gone map[string]bool) {
 	on, with, gone = map[int]*tenants{}, map[pool.JobID]*tenants{}, map[string]bool{}
 	for _, t := range c.tenants {
 		for i := range t.slots {
@@ -216,7 +217,7 @@ func (c *cycle) tenancies() (on map[int]*tenants, with map[pool.JobID]*tenants, 
 }
 
 // protects returns what protects a slot from whatever job; empty for that of tenants.
-func (c *cycle) protects(s *slot, t *tenants, gone bool) Protection {
+func (c *inventory) protects(s *slot, t *tenants, gone bool) Protection {
 	switch {
 	case !c.cfg.Preemption.Consider:
 		return Unconsidered
@@ -224,7 +225,7 @@ func (c *cycle) protects(s *slot, t *tenants, gone bool) Protection {
 		return ""
 	case gone:
 		return AlreadyPreempted
-	case c.retires(s.ad):
+	case c.retires(s.Ad):
 		return Retiring
 	case c.rests(s):
 		return LeftAlone
@@ -252,7 +253,7 @@ func (d *diagnosis) protections(s *submitter, k *autocluster) (list []Protected)
 	d.c.dealing = d.c.partyOf(s)
 	for i := range d.claimed {
 		x := &d.claimed[i]
-		if k.verdict(d.c, x.group) != accepts || x.left != nil && !k.request.fits(x.left) {
+		if d.c.Verdict(k.Autocluster, x.group.Group) != shapes.Accepts || x.left != nil && !k.Request.Fits(x.left) {
 			continue
 		}
 		why := x.why
@@ -271,7 +272,7 @@ func (d *diagnosis) protections(s *submitter, k *autocluster) (list []Protected)
 }
 
 // partyOf returns among whom a submitter is dealt slots.
-func (c *cycle) partyOf(s *submitter) *sharers {
+func (c *shares) partyOf(s *submitter) *sharers {
 	if c.groupUse == nil || s.nice {
 		return everybody(nil)
 	}
@@ -280,7 +281,7 @@ func (c *cycle) partyOf(s *submitter) *sharers {
 
 // protectionFrom returns what protects tenants from a submitter's jobs of k. Expressions
 // are not asked any more when asked is used up.
-func (c *cycle) protectionFrom(s *submitter, k *autocluster, t *tenants, asked *int) Protection {
+func (c *preemption) protectionFrom(s *submitter, k *autocluster, t *tenants, asked *int) Protection {
 	if !c.suits(k, t) {
 		return Unmatched
 	}
@@ -318,7 +319,7 @@ func (c *cycle) protectionFrom(s *submitter, k *autocluster, t *tenants, asked *
 
 // bounds returns which limit keeps a submitter from the slot of another; Unprotected for
 // none.
-func (c *cycle) bounds(s *submitter, l lot, reason string) Protection {
+func (c *shares) bounds(s *submitter, l lot, reason string) Protection {
 	freed := l.charged
 	if l.holder != s {
 		freed = 0

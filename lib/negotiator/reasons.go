@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -19,7 +20,7 @@ func (d *diagnosis) reason(s *submitter, w waiter, r *Rejection, others string) 
 func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) string {
 	switch r.Cause {
 	case CauseSteps:
-		return fmt.Sprintf("put off to the next cycle: the expressions of %s's jobs took all of the %d steps of this one (MAX_STEPS_PER_OWNER)", w.runs[0].payer.owner, d.c.cfg.Steps)
+		return fmt.Sprintf("put off to the next cycle: the expressions of %s's jobs took all of the %d steps of this one (MAX_STEPS_PER_OWNER)", w.runs[0].payer.Owner, d.c.cfg.Steps)
 	case CauseJobConstraint:
 		return "no match found: NEGOTIATOR_JOB_CONSTRAINT is not true for the job"
 	case CauseBlocked:
@@ -44,10 +45,10 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 		}
 		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, %s", s.name, s.usage, s.slice, what)
 	}
-	if w.cluster.endless && r.Cause == CauseRequirements {
+	if w.cluster.Endless && r.Cause == CauseRequirements {
 		return "no match found: the job's Requirements take too many steps to evaluate: make them simpler"
 	}
-	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].FirstJob()) {
+	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && d.keptFor(n, w.runs[0].FirstJob()) {
 		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].FirstJob(), d.lacks(w.cluster, n))
 	}
 	return "no match found: " + d.unmatched(s, w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster) + d.quotaToo(s, w, r)
@@ -125,14 +126,14 @@ func (d *diagnosis) weights(k *autocluster) (lightest, heaviest accountant.Weigh
 
 // weights returns the least and the largest weight of the slots that were free
 // for k's jobs.
-func (c *cycle) weights(k *autocluster) (lightest, heaviest accountant.Weight) {
+func (c *arrangement) weights(k *autocluster) (lightest, heaviest accountant.Weight) {
 	any := false
 	for _, b := range k.bundles {
 		for _, g := range b.groups {
-			if g.root != g || k.verdict(c, g) != accepts {
+			if g.root != g || c.Verdict(k.Autocluster, g.Group) != shapes.Accepts {
 				continue
 			}
-			w := k.cost(c, g)
+			w := c.cost(k, g)
 			if !any || w < lightest {
 				lightest = w
 			}
@@ -193,7 +194,7 @@ func (d *diagnosis) unmatched(s *submitter, k *autocluster, a *Analysis) string 
 		return "NEGOTIATOR_SLOT_CONSTRAINT leaves out " + plural.Pick(len(d.c.excluded), "the only slot", "all %d slots") + a.Nearest.near(len(d.c.excluded))
 	case slices.Contains(a.Nearest.Causes, CauseSlotConstraint):
 		return fmt.Sprintf("%s would take the job, but NEGOTIATOR_SLOT_CONSTRAINT leaves it out", a.Nearest.Slot)
-	case meet == 0 && !k.ad.Has(pool.AttrRequirements):
+	case meet == 0 && !k.Ad.Has(pool.AttrRequirements):
 		return "the job has no Requirements"
 	case meet == 0:
 		return plural.Pick(slots, "the only slot does not meet", "none of %d slots meets") + " the job's Requirements" + a.Nearest.near(slots)
@@ -314,7 +315,7 @@ func (d *diagnosis) spinCeiling(s *submitter) string {
 func (d *diagnosis) servedOnce(k *autocluster) string {
 	n := 0
 	for i := range d.stands {
-		if st := &d.stands[i]; st.taken && d.c.slots[st.first].whole != nil && k.verdict(d.c, st.group) == accepts {
+		if st := &d.stands[i]; st.taken && d.c.slots[st.first].Whole != nil && d.c.Verdict(k.Autocluster, st.group.Group) == shapes.Accepts {
 			n += st.slots
 		}
 	}

@@ -13,8 +13,16 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
+
+// reservations is what is kept for wide jobs.
+type reservations struct {
+	preemption
+	spent map[pool.JobID]bool    // jobs whose reservation lasted too long
+	ideal map[*submitter]float64 // shares, once asked for
+}
 
 // reservation is one that the last cycle left, while it is in force.
 type reservation struct {
@@ -28,7 +36,7 @@ type reservation struct {
 // gone end here, and so does one that lasted too long, which is not made again
 // for as long as it lasted. One that was made later than now, by a clock that was
 // wrong then, counts as made now.
-func (c *cycle) recall(left []pool.Reservation, jobs []jobprio.Run) {
+func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
 	c.kept = map[pool.JobID]*reservation{}
 	if c.cfg.Reserve.Fraction <= 0 || c.cfg.Pie == Spins {
 		return
@@ -48,7 +56,7 @@ func (c *cycle) recall(left []pool.Reservation, jobs []jobprio.Run) {
 		case age >= c.cfg.Reserve.Time && age < 2*c.cfg.Reserve.Time:
 			c.spent[r.Job] = true
 			c.plan.Reservations = append(c.plan.Reservations, Reserved{Reservation: r, GivenUp: true})
-		case age < c.cfg.Reserve.Time && there && c.slots[at].whole != nil && c.slots[at].standing == free:
+		case age < c.cfg.Reserve.Time && there && c.slots[at].Whole != nil && c.slots[at].standing == free:
 			c.slots[at].standing = reserved
 			c.kept[r.Job] = &reservation{Reservation: r, slot: at}
 		}
@@ -67,33 +75,33 @@ func waits(jobs []jobprio.Run, r pool.Reservation) bool {
 
 // takeKept takes the slot that is kept for the first job of a queue, if enough of
 // it is free by now.
-func (c *cycle) takeKept(q *queue, room float64) (pick, outcome) {
+func (c *reservations) takeKept(q *queue, room float64) (pick, outcome) {
 	r := c.kept[q.runs[0].FirstJob()]
 	if r == nil || r.over {
 		return pick{}, nothing
 	}
 	s := &c.slots[r.slot]
-	if q.cluster.verdict(c, s.group) != accepts {
+	if c.Verdict(q.cluster.Autocluster, s.group.Group) != shapes.Accepts {
 		return pick{}, nothing
 	}
-	w := q.cluster.weight(c, s.group)
+	w := c.weight(q.cluster, s.group)
 	if !fits(w, room) {
 		return pick{}, tooHeavy
 	}
 	r.over = true
 	s.standing = free
-	k := c.classOf(s.ad, s.weight, true, false)
-	return pick{slot: r.slot, group: s.group, weight: w, takes: c.divide(r.slot, k, q.cluster.request)}, found
+	k := c.classOf(s.Ad, s.Weight, true, false)
+	return pick{slot: r.slot, group: s.group, weight: w, takes: c.divide(r.slot, k, q.cluster.Request)}, found
 }
 
 // keptWeights returns the weight of what is kept for each submitter's job and large
 // enough by now.
-func (c *cycle) keptWeights() map[*submitter]accountant.Weight {
+func (c *shares) keptWeights() map[*submitter]accountant.Weight {
 	kept := map[*submitter]accountant.Weight{}
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
-		if at := &c.slots[r.slot]; q != nil && q.cluster.verdict(c, at.group) == accepts {
-			kept[s] += q.cluster.weight(c, at.group)
+		if at := &c.slots[r.slot]; q != nil && c.Verdict(q.cluster.Autocluster, at.group.Group) == shapes.Accepts {
+			kept[s] += c.weight(q.cluster, at.group)
 		}
 	}
 	return kept
@@ -101,26 +109,26 @@ func (c *cycle) keptWeights() map[*submitter]accountant.Weight {
 
 // release ends the reservations that are of no more use, and returns whether that
 // set any slot free. The others go on.
-func (c *cycle) release() (any bool) {
+func (c *reservations) release() (any bool) {
 	var held Holding
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
 		at := &c.slots[r.slot]
-		if q != nil && q.offered() && q.cluster.verdict(c, at.wholly) == accepts && c.entitled(s, q, at) && c.affords(held, at.weight) {
-			held.add(at.weight)
+		if q != nil && q.offered() && c.Verdict(q.cluster.Autocluster, at.wholly.Group) == shapes.Accepts && c.entitled(s, q, at) && c.affords(held, at.Weight) {
+			held.add(at.Weight)
 			continue
 		}
 		r.over, any = true, true
 		c.moves++
 		at.standing = free
-		k := c.classOf(at.ad, at.weight, true, false)
+		k := c.classOf(at.Ad, at.Weight, true, false)
 		c.arrive(r.slot, k)
 	}
 	return any
 }
 
 // inForce returns the reservations that are not over, by slot.
-func (c *cycle) inForce() (list []*reservation) {
+func (c *shares) inForce() (list []*reservation) {
 	for _, r := range c.kept {
 		if !r.over {
 			list = append(list, r)
@@ -132,7 +140,7 @@ func (c *cycle) inForce() (list []*reservation) {
 
 // queueOf returns the submitter of a reservation, and the queue of its job; nil if
 // the job has no place in one any more.
-func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
+func (c *shares) queueOf(r pool.Reservation) (*submitter, *queue) {
 	s := c.called[r.Submitter]
 	if s == nil {
 		return nil, nil
@@ -147,7 +155,7 @@ func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
 
 // affords reports whether a slot of so much weight may be reserved besides others: up to
 // the configured part of the pool, and always one.
-func (c *cycle) affords(others Holding, weight accountant.Weight) bool {
+func (c *reservations) affords(others Holding, weight accountant.Weight) bool {
 	return others.Slots == 0 || (others.Weight+weight).Float() <= c.cfg.Reserve.Fraction*c.total.Float()+slack
 }
 
@@ -160,8 +168,8 @@ func (h *Holding) add(w accountant.Weight) {
 // that it wants: the share is the one that it would have if everybody began with
 // nothing. Who uses nothing may have one slot. In one queue there are no shares, but limits
 // of the policy.
-func (c *cycle) entitled(s *submitter, q *queue, at *slot) bool {
-	w := q.cluster.weight(c, at.wholly)
+func (c *reservations) entitled(s *submitter, q *queue, at *slot) bool {
+	w := c.weight(q.cluster, at.wholly)
 	if s.nice || !fits(w, s.room()) || c.groupUse != nil && !fits(w, c.groupUse.most(s.group)) {
 		return false
 	}
@@ -176,12 +184,12 @@ func (c *cycle) entitled(s *submitter, q *queue, at *slot) bool {
 
 // idealShares divides the pool as if nobody held anything and every job that any
 // slot would take, were it empty, had its weight.
-func (c *cycle) idealShares() map[*submitter]float64 {
+func (c *reservations) idealShares() map[*submitter]float64 {
 	heaviest := map[*autocluster]float64{}
 	for _, k := range c.clusters {
-		for number, v := range k.verdicts {
-			if g := c.groups[number]; v == accepts && (g.whole > 0 || g.left == nil) {
-				heaviest[k] = math.Max(heaviest[k], k.weight(c, g).Float())
+		for number, v := range k.Verdicts {
+			if g := c.groups[number]; v == shapes.Accepts && (g.whole > 0 || g.Left == nil) {
+				heaviest[k] = math.Max(heaviest[k], c.weight(k, g).Float())
 			}
 		}
 	}
@@ -205,16 +213,16 @@ func (c *cycle) idealShares() map[*submitter]float64 {
 // reserve makes new reservations, one for each submitter whose first job waits for
 // a larger part of a partitionable slot than is left of any, or than one job that ends
 // leaves, and reports all.
-func (c *cycle) reserve() {
+func (c *reservations) reserve() {
 	var held Holding
 	busy, pieces := map[*submitter]bool{}, sync.OnceValue(c.divided)
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
 		busy[s] = true
-		held.add(c.slots[r.slot].weight)
+		held.add(c.slots[r.slot].Weight)
 		c.plan.Reservations = append(c.plan.Reservations, c.describe(r, q))
 	}
-	if c.cfg.Reserve.Fraction > 0 && c.resources != nil {
+	if c.cfg.Reserve.Fraction > 0 && c.Resources != nil {
 		least := c.leastDivisible()
 		for _, s := range c.inReservingOrder() {
 			if !c.affords(held, least) {
@@ -224,13 +232,13 @@ func (c *cycle) reserve() {
 			if s.nice || busy[s] || q == nil || q.blocked != "" || c.spent[q.runs[0].FirstJob()] || !c.tooWide(q.cluster) {
 				continue
 			}
-			at := c.nearestWhole(q.cluster, func(at *slot) bool { return c.affords(held, at.weight) && c.entitled(s, q, at) })
-			if at < 0 || c.oneEndAway(&c.slots[at], q.cluster.request, pieces()[c.slots[at].name]) {
+			at := c.nearestWhole(q.cluster, func(at *slot) bool { return c.affords(held, at.Weight) && c.entitled(s, q, at) })
+			if at < 0 || c.oneEndAway(&c.slots[at], q.cluster.Request, pieces()[c.slots[at].name]) {
 				continue
 			}
 			r := &reservation{Reservation: pool.Reservation{Slot: c.slots[at].name, Job: q.runs[0].FirstJob(), Submitter: s.name, Since: c.now.Unix()}, slot: at}
 			c.slots[at].standing = reserved
-			held.add(c.slots[at].weight)
+			held.add(c.slots[at].Weight)
 			c.kept[r.Job] = r
 			c.plan.Reservations = append(c.plan.Reservations, c.describe(r, q))
 		}
@@ -240,7 +248,7 @@ func (c *cycle) reserve() {
 
 // inReservingOrder returns the submitters in the order of negotiation, or in that of their
 // first jobs where there is one queue of all.
-func (c *cycle) inReservingOrder() []*submitter {
+func (c *reservations) inReservingOrder() []*submitter {
 	if c.one == nil {
 		return c.submitters
 	}
@@ -257,18 +265,18 @@ func (c *cycle) inReservingOrder() []*submitter {
 }
 
 // leastDivisible returns the weight of the lightest partitionable slot.
-func (c *cycle) leastDivisible() (least accountant.Weight) {
+func (c *inventory) leastDivisible() (least accountant.Weight) {
 	any := false
 	for i := range c.slots {
-		if s := &c.slots[i]; s.whole != nil && (!any || s.weight < least) {
-			least, any = s.weight, true
+		if s := &c.slots[i]; s.Whole != nil && (!any || s.Weight < least) {
+			least, any = s.Weight, true
 		}
 	}
 	return least
 }
 
 // divided returns the pieces of each partitionable slot that jobs have by now.
-func (c *cycle) divided() map[string][]pool.Piece {
+func (c *reservations) divided() map[string][]pool.Piece {
 	pieces := map[string][]pool.Piece{}
 	for name, claims := range c.ours {
 		for _, cl := range claims {
@@ -286,13 +294,13 @@ func (c *cycle) divided() map[string][]pool.Piece {
 // oneEndAway reports whether the end of one job on a partitionable slot, which has one of
 // the pieces, would make room for the request. Then narrow jobs do not keep it waiting
 // for ever: it has its turn like all others when one ends.
-func (c *cycle) oneEndAway(s *slot, q *request, pieces []pool.Piece) bool {
+func (c *reservations) oneEndAway(s *slot, q *shapes.Request, pieces []pool.Piece) bool {
 	return slices.ContainsFunc(pieces, func(p pool.Piece) bool {
-		left := slices.Clone(s.now.left)
-		for i, r := range c.resources {
-			left[i] += p.Takes.Of(r.name)
+		left := slices.Clone(s.now.Left)
+		for i, r := range c.Resources {
+			left[i] += p.Takes.Of(r.Name)
 		}
-		return q.fits(left)
+		return q.Fits(left)
 	})
 }
 
@@ -309,14 +317,14 @@ func (s *submitter) first() (first *queue) {
 
 // tooWide reports whether the jobs of k match some partitionable slot as a whole, and
 // no slot as it is.
-func (c *cycle) tooWide(k *autocluster) bool {
+func (c *reservations) tooWide(k *autocluster) bool {
 	whole := false
-	for number := range k.verdicts {
+	for number := range k.Verdicts {
 		g := c.groups[number]
-		if k.verdicts[number] != accepts {
+		if k.Verdicts[number] != shapes.Accepts {
 			continue
 		}
-		if g.free > 0 || g.left == nil && g.counts.total() > 0 {
+		if g.free > 0 || g.Left == nil && g.counts.total() > 0 {
 			return false
 		}
 		whole = whole || g.whole > 0
@@ -328,15 +336,15 @@ func (c *cycle) tooWide(k *autocluster) bool {
 // free for a job of k: the part that it lacks of the resource that it lacks most of;
 // of equals the lightest, then the first. Only those count that may be kept for it.
 // -1 when there is none.
-func (c *cycle) nearestWhole(k *autocluster, may func(*slot) bool) int {
+func (c *reservations) nearestWhole(k *autocluster, may func(*slot) bool) int {
 	best, lacks := -1, 0.0
 	for i := range c.slots {
 		s := &c.slots[i]
-		if s.whole == nil || s.standing != free || k.verdicts[s.wholly.number] != accepts {
+		if s.Whole == nil || s.standing != free || k.Verdicts[s.wholly.Number] != shapes.Accepts {
 			continue
 		}
-		n := k.request.lack(s.now.left)
-		if best >= 0 && cmp.Or(cmp.Compare(n, lacks), cmp.Compare(s.weight, c.slots[best].weight)) >= 0 {
+		n := k.Request.Lack(s.now.Left)
+		if best >= 0 && cmp.Or(cmp.Compare(n, lacks), cmp.Compare(s.Weight, c.slots[best].Weight)) >= 0 {
 			continue
 		}
 		if may(s) {
@@ -346,31 +354,20 @@ func (c *cycle) nearestWhole(k *autocluster, may func(*slot) bool) int {
 	return best
 }
 
-// lack returns the part of the request that is missing, of the resource that most is
-// missing of.
-func (q *request) lack(left amounts) (most float64) {
-	for i, x := range q.ask {
-		if x > left[i] {
-			most = math.Max(most, (x-left[i])/x)
-		}
-	}
-	return most
-}
-
 // describe returns a reservation as the report has it.
-func (c *cycle) describe(r *reservation, q *queue) Reserved {
+func (c *reservations) describe(r *reservation, q *queue) Reserved {
 	s := &c.slots[r.slot]
-	left := s.now.left
-	return Reserved{Reservation: r.Reservation, Weight: s.weight, Free: c.pieceWeight(s.wholly, c.text(left)), Lacks: c.lacks(q.cluster.request, left)}
+	left := s.now.Left
+	return Reserved{Reservation: r.Reservation, Weight: s.Weight, Free: c.pieceWeight(s.wholly, c.Text(left)), Lacks: c.lacks(q.cluster.Request, left)}
 }
 
 // lacks says what there is too little of for a request, such as "Cpus 5 of 8": 5 are
 // left, and 8 requested.
-func (c *cycle) lacks(q *request, left amounts) string {
+func (c *arrangement) lacks(q *shapes.Request, left shapes.Amounts) string {
 	var list []string
-	for i, x := range q.ask {
+	for i, x := range q.Ask {
 		if x > left[i] {
-			list = append(list, fmt.Sprintf("%s %s of %s", c.resources[i].name, short(left[i]), short(x)))
+			list = append(list, fmt.Sprintf("%s %s of %s", c.Resources[i].Name, short(left[i]), short(x)))
 		}
 	}
 	return strings.Join(list, ", ")

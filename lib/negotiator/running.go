@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
@@ -33,12 +35,12 @@ type tenants struct {
 	holder  *submitter
 	ad      *classad.Ad
 	weight  accountant.Weight
-	current float64 // CurrentRank
-	left    amounts // of pieces: what they have; nil: whole slots
-	alike   int     // the same for tenants whose slots' Rank and PREEMPTION_REQUIREMENTS no job can tell apart
-	varies  bool    // PREEMPTION_RANK depends on the job
-	ranks   bool    // the slots' Rank may prefer a job to the present one
-	fixed   bool    // the slots' Rank is always, whatever the job
+	current float64        // CurrentRank
+	left    shapes.Amounts // of pieces: what they have; nil: whole slots
+	alike   int            // the same for tenants whose slots' Rank and PREEMPTION_REQUIREMENTS no job can tell apart
+	varies  bool           // PREEMPTION_RANK depends on the job
+	ranks   bool           // the slots' Rank may prefer a job to the present one
+	fixed   bool           // the slots' Rank is always, whatever the job
 	always  float64
 	slots   []*running
 }
@@ -60,7 +62,7 @@ type lot struct {
 // vacated or is promised to somebody (manual, "Negotiation": a claimed machine that runs no
 // job is skipped), nor what is left alone after promises that came to nothing. asked are the
 // names that any expression looks up in slots.
-func (c *cycle) findRunning(asked names) []running {
+func (c *roster) findRunning(asked shapes.Names) []running {
 	if !c.cfg.Preemption.Consider {
 		return nil
 	}
@@ -68,7 +70,7 @@ func (c *cycle) findRunning(asked names) []running {
 	w := c.newOverlay(asked)
 	for i := range c.slots {
 		s := &c.slots[i]
-		if s.standing != claimed && s.whole == nil || c.retires(s.ad) || c.rests(s) {
+		if s.standing != claimed && s.Whole == nil || c.retires(s.Ad) || c.rests(s) {
 			continue
 		}
 		if claims := c.ours[s.name]; len(claims) > 0 {
@@ -77,7 +79,7 @@ func (c *cycle) findRunning(asked names) []running {
 					list = append(list, w.ours(i, cl))
 				}
 			}
-		} else if s.whole == nil && c.worksOutside(s.ad) {
+		} else if s.Whole == nil && c.worksOutside(s.Ad) {
 			list = append(list, w.outside(i))
 		}
 	}
@@ -85,32 +87,32 @@ func (c *cycle) findRunning(asked names) []running {
 }
 
 // retires reports whether the slot's job has time to end by itself that preemption respects.
-func (c *cycle) retires(ad *classad.Ad) bool {
-	left, ok := ad.EvalNumber(c.eval, retirementLeft)
+func (c *common) retires(ad *classad.Ad) bool {
+	left, ok := ad.EvalNumber(c.Eval, retirementLeft)
 	return ok && left > 0 && !c.cfg.Preemption.Early
 }
 
 // rests reports whether the slot is left alone after matches that nobody took up.
-func (c *cycle) rests(s *slot) bool { return c.until[s.name].After(c.now) }
+func (c *inventory) rests(s *slot) bool { return c.until[s.name].After(c.now) }
 
 // preemptible reports whether a claim of ours runs a job on the slot that nobody waits for
 // already.
-func (c *cycle) preemptible(s *slot, cl *pool.Claim, all []*pool.Claim) bool {
+func (c *inventory) preemptible(s *slot, cl *pool.Claim, all []*pool.Claim) bool {
 	if cl.State != pool.RunningClaim || cl.SlotAd() != s.name || cl.StartedAt.IsZero() {
 		return false
 	}
-	if state := c.textOf(s.ad, stateName); state != "" && !caseless.Contains([]string{"Unclaimed", "Matched", "Claimed"}, state) {
+	if state := c.textOf(s.Ad, stateName); state != "" && !caseless.Contains([]string{"Unclaimed", "Matched", "Claimed"}, state) {
 		return false
 	}
 	return !slices.ContainsFunc(all, func(o *pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
 }
 
 // worksOutside reports whether a slot that is claimed by its own words runs a job.
-func (c *cycle) worksOutside(ad *classad.Ad) bool {
+func (c *inventory) worksOutside(ad *classad.Ad) bool {
 	if c.cfg.Pie == Spins {
 		return true
 	}
-	activity, _ := ad.EvalString(c.eval, pool.AttrActivity)
+	activity, _ := ad.EvalString(c.Eval, pool.AttrActivity)
 	return strings.EqualFold(c.textOf(ad, stateName), "Claimed") && !strings.EqualFold(activity, "Idle") && !isPending(ad)
 }
 
@@ -120,15 +122,15 @@ func isPending(ad *classad.Ad) bool {
 }
 
 // ran returns for how long the job of a running slot has run there.
-func (c *cycle) ran(r *running) time.Duration {
+func (c *inventory) ran(r *running) time.Duration {
 	if !r.outside {
 		return max(0, c.now.Sub(r.claim.StartedAt))
 	}
-	if start, ok := r.ad.EvalInt(c.eval, pool.AttrJobStart); ok {
+	if start, ok := r.ad.EvalInt(c.Eval, pool.AttrJobStart); ok {
 		return max(0, c.now.Sub(time.Unix(start, 0)))
 	}
-	seconds, ok := r.ad.EvalNumber(c.eval, pool.AttrTotalJobRunTime)
-	if entered, claimed := r.ad.EvalInt(c.eval, pool.AttrEnteredState); !ok && claimed {
+	seconds, ok := r.ad.EvalNumber(c.Eval, pool.AttrTotalJobRunTime)
+	if entered, claimed := r.ad.EvalInt(c.Eval, pool.AttrEnteredState); !ok && claimed {
 		seconds = c.now.Sub(time.Unix(entered, 0)).Seconds()
 	}
 	if !(seconds > 0 && seconds < 1e9) {
@@ -138,7 +140,7 @@ func (c *cycle) ran(r *running) time.Duration {
 }
 
 // settleRunning divides the running slots into tenants.
-func (c *cycle) settleRunning(list []running) {
+func (c *arrangement) settleRunning(list []running) {
 	known, kinds, estates := map[string]*tenants{}, map[string]int{}, map[lot]*estate{}
 	var key []byte
 	for i := range list {
@@ -147,10 +149,10 @@ func (c *cycle) settleRunning(list []running) {
 		current := c.numberIn(r.ad, currentRank)
 		key = c.appendYielding(key[:0], r.ad, current)
 		alike := len(key)
-		key = binary.LittleEndian.AppendUint64(key, uint64(k.number))
+		key = binary.LittleEndian.AppendUint64(key, uint64(k.Number))
 		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
 		key = binary.LittleEndian.AppendUint64(key, uint64(r.claim.Weight))
-		key = appendFlag(key, r.claim.Piece.Of != "")
+		key = strconv.AppendBool(key, r.claim.Piece.Of != "")
 		key = c.appendPreemptionRank(key, r)
 		t := known[string(key)]
 		if t == nil {
@@ -190,14 +192,14 @@ func (l lot) add(t *tenants, estates map[lot]*estate) {
 }
 
 // newTenants returns the tenants of which r is the first.
-func (c *cycle) newTenants(r *running, k *class, current float64) *tenants {
+func (c *arrangement) newTenants(r *running, k *class, current float64) *tenants {
 	t := &tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
 		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
 	if _, e, _ := r.ad.Get(slotRankName); e == nil {
 		t.fixed, t.always = true, c.rankOn(r.ad, nil)
 	}
 	if r.claim.Piece.Of != "" {
-		t.left = c.leftIn(r.ad)
+		t.left = c.LeftIn(r.ad)
 	}
 	c.tenants = append(c.tenants, t)
 	return t
@@ -215,36 +217,35 @@ func numbered(known map[string]int, key []byte) int {
 
 // appendYielding appends what PREEMPTION_REQUIREMENTS and the Rank of a running slot come
 // to, and what it ranks the present job.
-func (c *cycle) appendYielding(key []byte, ad *classad.Ad, current float64) []byte {
+func (c *arrangement) appendYielding(key []byte, ad *classad.Ad, current float64) []byte {
 	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(current))
-	key = appendMeaning(key, c.shapes.means.at(ad, &c.shapes.slotRank))
+	key = c.AppendSlotRank(key, ad)
 	if e := c.cfg.Preemption.Requirements; e != nil {
-		key = appendMeaning(key, c.shapes.means.ofExpr(ad, e))
+		key = c.AppendMeaning(key, ad, e)
 	}
 	return key
 }
 
 // appendPreemptionRank appends what PREEMPTION_RANK comes to, but for a rank that is the
 // same for all jobs, which it puts into r; NaN: it is not.
-func (c *cycle) appendPreemptionRank(key []byte, r *running) []byte {
-	m := c.shapes.means
+func (c *arrangement) appendPreemptionRank(key []byte, r *running) []byte {
 	r.rank = math.Inf(-1)
 	e := c.cfg.Preemption.Rank
 	if e == nil {
 		return key
 	}
-	if v, closed := m.value(r.ad, e); closed && !c.fickleRank {
+	if v, closed := c.Value(r.ad, e); closed && !c.fickleRank {
 		if x, ok := v.Number(); ok && !math.IsNaN(x) {
 			r.rank = x
 		}
 		return key
 	}
 	r.rank = math.NaN()
-	return appendMeaning(key, m.ofExpr(r.ad, e))
+	return c.AppendMeaning(key, r.ad, e)
 }
 
 // mayPrefer reports whether the slot's Rank may be above what it is of the present job.
-func (c *cycle) mayPrefer(ad *classad.Ad, current float64) bool {
+func (c *common) mayPrefer(ad *classad.Ad, current float64) bool {
 	if _, e, _ := ad.Get(slotRankName); e != nil {
 		return true
 	}
@@ -252,10 +253,10 @@ func (c *cycle) mayPrefer(ad *classad.Ad, current float64) bool {
 }
 
 // numberIn returns an attribute as a number, 0 if it is none.
-func (c *cycle) numberIn(ad *classad.Ad, name *classad.Name) float64 {
+func (c *common) numberIn(ad *classad.Ad, name *classad.Name) float64 {
 	v, e, ok := ad.Get(name)
 	if ok && e != nil {
-		v = ad.Eval(c.eval, name.String(), nil)
+		v = ad.Eval(c.Eval, name.String(), nil)
 	}
 	x, isNumber := v.Number()
 	if !ok || !isNumber || math.IsNaN(x) {
@@ -265,7 +266,7 @@ func (c *cycle) numberIn(ad *classad.Ad, name *classad.Name) float64 {
 }
 
 // rankOf returns what the slots' Rank makes of a job, as rankOn does.
-func (t *tenants) rankOf(c *cycle, job *classad.Ad) float64 {
+func (c *common) rankOf(t *tenants, job *classad.Ad) float64 {
 	if t.fixed {
 		return t.always
 	}
@@ -273,7 +274,7 @@ func (t *tenants) rankOf(c *cycle, job *classad.Ad) float64 {
 }
 
 // slotRank returns what a slot's Rank makes of a job, 0 where that is no number.
-func (c *cycle) slotRank(slot, job *classad.Ad) float64 {
+func (c *common) slotRank(slot, job *classad.Ad) float64 {
 	if x := c.rankOn(slot, job); !math.IsNaN(x) {
 		return x
 	}
@@ -282,16 +283,16 @@ func (c *cycle) slotRank(slot, job *classad.Ad) float64 {
 
 // rankOn does as slotRank, but in spins a Rank that is no number is NaN: to HTCondor it is
 // then neither above nor below that of the present job, nor the same.
-func (c *cycle) rankOn(slot, job *classad.Ad) float64 {
+func (c *common) rankOn(slot, job *classad.Ad) float64 {
 	v, e, ok := slot.Get(slotRankName)
 	if !ok {
 		return 0
 	}
 	switch {
 	case e != nil && job != nil:
-		v = slot.Eval(&c.bill, pool.AttrRank, job)
+		v = slot.Eval(&c.Bill, pool.AttrRank, job)
 	case e != nil:
-		v = slot.Eval(c.eval, pool.AttrRank, nil)
+		v = slot.Eval(c.Eval, pool.AttrRank, nil)
 	}
 	x, isNumber := v.Number()
 	switch {
@@ -309,16 +310,16 @@ var (
 )
 
 // anyClaims reports whether any slot is claimed, so that preemption may matter.
-func (c *cycle) anyClaims() bool {
+func (c *inventory) anyClaims() bool {
 	return c.cfg.Preemption.Consider && slices.ContainsFunc(c.slots, func(s slot) bool {
-		return s.standing == claimed || s.whole != nil && len(c.ours[s.name]) > 0
+		return s.standing == claimed || s.Whole != nil && len(c.ours[s.name]) > 0
 	})
 }
 
 // overlay adds to the ads of slots that run jobs what expressions ask about the claim
 // and its holder.
 type overlay struct {
-	c      *cycle
+	c      *roster
 	claim  []int // those of claimAttributes that are asked for
 	holder []int // those of remoteAttributes
 	groups []Group
@@ -331,22 +332,22 @@ type overlay struct {
 // of pool.Overlay, one by one, as most cycles ask for few of them, and what slots have besides.
 var claimAttributes = []struct {
 	name  string
-	value func(*cycle, *pool.Claim) classad.Value
+	value func(*common, *pool.Claim) classad.Value
 }{
-	{pool.AttrState, func(*cycle, *pool.Claim) classad.Value { return classad.String("Claimed") }},
-	{pool.AttrActivity, func(*cycle, *pool.Claim) classad.Value { return classad.String("Busy") }},
-	{pool.AttrRemoteUser, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
-	{pool.AttrRemoteOwner, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
-	{pool.AttrJobID, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Job.String()) }},
-	{pool.AttrEnteredState, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{"EnteredCurrentActivity", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{pool.AttrJobStart, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{pool.AttrTotalJobRunTime, func(c *cycle, cl *pool.Claim) classad.Value {
+	{pool.AttrState, func(*common, *pool.Claim) classad.Value { return classad.String("Claimed") }},
+	{pool.AttrActivity, func(*common, *pool.Claim) classad.Value { return classad.String("Busy") }},
+	{pool.AttrRemoteUser, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
+	{pool.AttrRemoteOwner, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
+	{pool.AttrJobID, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Job.String()) }},
+	{pool.AttrEnteredState, func(_ *common, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{"EnteredCurrentActivity", func(_ *common, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{pool.AttrJobStart, func(_ *common, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{pool.AttrTotalJobRunTime, func(c *common, cl *pool.Claim) classad.Value {
 		return classad.Int(max(0, c.now.Unix()-cl.StartedAt.Unix()))
 	}},
-	{pool.AttrCurrentRank, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
-	{pool.AttrNiceUser, func(c *cycle, cl *pool.Claim) classad.Value { return classad.Bool(c.cfg.Params.Nice(cl.Submitter)) }},
-	{pool.AttrConcurrencyLimits, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Limits) }},
+	{pool.AttrCurrentRank, func(_ *common, cl *pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
+	{pool.AttrNiceUser, func(c *common, cl *pool.Claim) classad.Value { return classad.Bool(c.cfg.Params.Nice(cl.Submitter)) }},
+	{pool.AttrConcurrencyLimits, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Limits) }},
 }
 
 // remoteAttributes are what a cycle adds to a claimed slot's ad about its holder
@@ -370,15 +371,15 @@ var remoteAttributes = []struct {
 // a slot that tells of them itself knows better.
 var matchAttributes = []string{"RemoteNegotiatingGroup", "RemoteAutoregroup"}
 
-func (c *cycle) newOverlay(asked names) *overlay {
+func (c *roster) newOverlay(asked shapes.Names) *overlay {
 	w := &overlay{c: c}
 	for i, a := range claimAttributes {
-		if a.name == pool.AttrCurrentRank || asked.has(strings.ToLower(a.name)) {
+		if a.name == pool.AttrCurrentRank || asked.Has(strings.ToLower(a.name)) {
 			w.claim = append(w.claim, i)
 		}
 	}
 	for i, a := range remoteAttributes {
-		if !asked.has(strings.ToLower(a.name)) {
+		if !asked.Has(strings.ToLower(a.name)) {
 			continue
 		}
 		if a.groups && w.groups == nil {
@@ -403,15 +404,15 @@ func (c *cycle) newOverlay(asked names) *overlay {
 // ours returns the running slot that a claim of this pool makes.
 func (w *overlay) ours(slot int, cl *pool.Claim) running {
 	c, s := w.c, &w.c.slots[slot]
-	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.weight, ad: s.ad}
-	if s.whole != nil {
-		r.ad = pool.DynamicAd(s.whole, cl.Slot, cl.Piece.Takes)
+	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.Weight, ad: s.Ad}
+	if s.Whole != nil {
+		r.ad = pool.DynamicAd(s.Whole, cl.Slot, cl.Piece.Takes)
 		r.weight = c.weighPart(r.ad)
 	}
 	r.ad = w.ofClaim.Clone().Chain(r.ad)
 	for _, i := range w.claim {
 		a := &claimAttributes[i]
-		r.ad.Set(a.name, classad.Literal(a.value(c, cl)))
+		r.ad.Set(a.name, classad.Literal(a.value(&c.common, cl)))
 	}
 	w.remote(r.ad, r.holder)
 	return r
@@ -420,18 +421,18 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 // outside returns the running slot that is claimed by its own words.
 func (w *overlay) outside(slot int) running {
 	c, s := w.c, &w.c.slots[slot]
-	cl := &pool.Claim{Slot: s.name, Submitter: c.holderOf(s), Weight: s.weight}
-	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cmp.Or(c.pendingFor(s), cl.Submitter)], weight: s.weight, ad: s.ad}
+	cl := &pool.Claim{Slot: s.name, Submitter: c.holderOf(s), Weight: s.Weight}
+	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cmp.Or(c.pendingFor(s), cl.Submitter)], weight: s.Weight, ad: s.Ad}
 	rank, pending := 0.0, false
 	if c.cfg.Pie == Spins {
 		// Whoever comes now has to be worth more than who waits already.
-		rank, pending = s.ad.EvalNumber(c.eval, pool.AttrPreemptingRank)
+		rank, pending = s.Ad.EvalNumber(c.Eval, pool.AttrPreemptingRank)
 	}
 	if pending || len(w.holder) > 0 {
-		r.ad = w.ofHolder.Clone().Chain(s.ad)
+		r.ad = w.ofHolder.Clone().Chain(s.Ad)
 		w.remote(r.ad, r.holder)
 		for _, name := range matchAttributes {
-			if e, told := s.ad.Lookup(name); told {
+			if e, told := s.Ad.Lookup(name); told {
 				r.ad.Set(name, e)
 			}
 		}

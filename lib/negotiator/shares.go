@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
 )
 
 // Claimant is one who shares a pool with others. Numbers are slot weight.
@@ -91,6 +92,21 @@ func waterLevel(total float64, claimants []Claimant) float64 {
 	return max(from, (total-fixed)/slope)
 }
 
+// shares is who is entitled to what.
+type shares struct {
+	arrangement
+	bundles  []*bundle // by their first group
+	played   bool      // shares are found by playing the division through
+	groupUse *groupUse // nil: no group bounds anybody
+	spins    spinUse   // with Pie Spins
+	kept     map[pool.JobID]*reservation
+	dealing  *sharers // that has its turn
+	last     bool     // who can take no free slot by now will take none
+	parts    bool     // who has nothing may leave a holder short of a part of a slot
+	round    int      // of contention
+	moves    int      // matches made, and slots set free
+}
+
 // room returns how much more weight the submitter's ceiling lets it use.
 func (s *submitter) room() float64 {
 	if !s.ceiling.Set {
@@ -105,7 +121,7 @@ func (s *submitter) short() bool { return s.usage.Float() < float64(s.floor) }
 // underCeiling reports whether a submitter's ceiling allows it one more slot of a weight.
 // In spins a slot may pass the ceiling, but what is left of it has to be as much as
 // the lightest slot of the pool.
-func (c *cycle) underCeiling(s *submitter, w accountant.Weight) bool {
+func (c *shares) underCeiling(s *submitter, w accountant.Weight) bool {
 	if c.cfg.Pie != Spins {
 		return fits(w, s.room())
 	}
@@ -115,7 +131,7 @@ func (c *cycle) underCeiling(s *submitter, w accountant.Weight) bool {
 
 // counted returns what a submitter's use counts against its share and its ceiling:
 // in spins a partitionable slot counts as a whole.
-func (c *cycle) counted(s *submitter) float64 {
+func (c *shares) counted(s *submitter) float64 {
 	if w, ok := c.spins.usage[s]; ok {
 		return w.Float()
 	}
@@ -135,7 +151,7 @@ func headroom(ceiling accountant.Limit, used float64) int64 {
 // usage is the least that somebody gets, but the floor. Nobody is preempted for priority
 // below that, nor does anybody come above it by preempting. Slots that are free and of no
 // use to who waits do not count.
-func (c *cycle) entitle() {
+func (c *shares) entitle() {
 	if len(c.tenants) == 0 || c.cfg.Preemption.Requirements == nil {
 		return
 	}
@@ -184,7 +200,7 @@ func entitleAll(some []*submitter, total float64) {
 
 // entitleGroups divides total among the submitters of groups, by quotas and surplus. Those
 // that regroup share, besides, what is nobody's group's.
-func (c *cycle) entitleGroups(tier []*submitter, total float64) {
+func (c *shares) entitleGroups(tier []*submitter, total float64) {
 	u := c.groupUse
 	requested, members := make([]float64, len(u.own)), make([][]*submitter, len(u.own))
 	for _, s := range tier {
@@ -214,7 +230,7 @@ func (c *cycle) entitleGroups(tier []*submitter, total float64) {
 }
 
 // wantsOfFree returns the weight that the submitter's jobs could use of what is free.
-func (c *cycle) wantsOfFree(s *submitter) float64 {
+func (c *shares) wantsOfFree(s *submitter) float64 {
 	wants := c.wants(s)
 	if u := c.groupUse; u != nil && !u.tree.List[s.group].Autoregroup {
 		wants = math.Min(wants, math.Max(0, u.under(s.group)))
@@ -224,7 +240,7 @@ func (c *cycle) wantsOfFree(s *submitter) float64 {
 
 // wantsOfAll returns the weight that the submitter's jobs could use of all slots that
 // are free or run others' jobs, within its ceiling, if there was nobody else.
-func (c *cycle) wantsOfAll(s *submitter) (sum float64) {
+func (c *shares) wantsOfAll(s *submitter) (sum float64) {
 	for _, q := range s.queues {
 		n := c.able(q)
 		if n == 0 {

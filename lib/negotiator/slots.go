@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -30,10 +31,8 @@ const (
 
 // slot is a slot as the cycle sees it.
 type slot struct {
+	shapes.Slot
 	name     string
-	ad       *classad.Ad // of a partitionable slot, with what claims leave
-	whole    *classad.Ad // of a partitionable slot, as advertised; nil: a static slot
-	weight   accountant.Weight
 	standing standing
 	counted  bool   // in the size of the pool
 	group    *group // when the cycle began
@@ -42,10 +41,23 @@ type slot struct {
 	pieces   int    // the highest number of a dynamic slot's name that was tried
 }
 
+// inventory is what there is: the slots, who holds them, and which of them rest.
+type inventory struct {
+	common
+	slots    []slot                   // by name in natural order
+	total    accountant.Weight        // of all slots
+	ours     map[string][]*pool.Claim // by the slot's ad
+	until    map[string]time.Time     // slots that rest
+	faulty   faults
+	excluded []pool.Slot     // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
+	named    map[string]bool // names that no new dynamic slot may have
+	inUse    *unitsInUse     // of concurrency limits
+}
+
 // lookAtSlots fills c.slots, and the plan's Outside with what each submitter holds
 // in claims from outside. A slot whose ad has expired does not exist any more. Ads
 // without a name, names that are there twice, and weights that are none are warned of.
-func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
+func (c *inventory) lookAtSlots(p Pool, claims []pool.Claim) {
 	c.ours = make(map[string][]*pool.Claim, len(claims))
 	for i := range claims {
 		cl := &claims[i]
@@ -69,22 +81,22 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 		c.named[s.Name] = true
 	}
 	for _, s := range usable {
-		if c.cfg.SlotConstraint != nil && !c.cfg.SlotConstraint.Eval(c.eval, s.Ad, nil).True() {
+		if c.cfg.SlotConstraint != nil && !c.cfg.SlotConstraint.Eval(c.Eval, s.Ad, nil).True() {
 			c.excluded = append(c.excluded, s)
 			continue
 		}
 		c.slots = append(c.slots, c.lookAt(s))
-		c.total += c.slots[len(c.slots)-1].weight
+		c.total += c.slots[len(c.slots)-1].Weight
 	}
 	c.warnOfWeights()
 	c.plan.Slots = len(c.slots)
 }
 
 // lookAt returns a slot as the cycle sees it.
-func (c *cycle) lookAt(s pool.Slot) slot {
-	sl := slot{name: s.Name, ad: s.Ad, weight: c.weigh(s), counted: true}
+func (c *inventory) lookAt(s pool.Slot) slot {
+	sl := slot{name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: c.weigh(s)}, counted: true}
 	if e := c.cfg.PoolSizeConstraint; e != nil {
-		sl.counted = e.Eval(c.eval, s.Ad, nil).True()
+		sl.counted = e.Eval(c.Eval, s.Ad, nil).True()
 	}
 	whole, pieces := false, []pool.Resources(nil)
 	for _, cl := range c.ours[s.Name] {
@@ -92,12 +104,12 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 			pieces = append(pieces, cl.Piece.Takes)
 		}
 	}
-	divisible := hasName(s.Ad, partitionableName) && pool.Partitionable(c.eval, s.Ad)
+	divisible := hasName(s.Ad, partitionableName) && pool.Partitionable(c.Eval, s.Ad)
 	if divisible {
-		sl.whole, sl.ad = s.Ad, pool.Left(c.eval, s.Ad, pieces)
+		sl.Whole, sl.Ad = s.Ad, pool.Left(c.Eval, s.Ad, pieces)
 	}
 	state := c.textOf(s.Ad, stateName)
-	switch outside := holder(c.eval, s.Ad, state); {
+	switch outside := holder(c.Eval, s.Ad, state); {
 	case whole, len(pieces) > 0 && !divisible:
 		sl.standing = claimed
 		if outside != "" { // which is promised to a job of ours; the one from outside has not gone yet
@@ -105,7 +117,7 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 		}
 	case outside != "":
 		sl.standing = claimed
-		c.holdOutside(s.Ad, outside, sl.weight)
+		c.holdOutside(s.Ad, outside, sl.Weight)
 	case strings.EqualFold(state, pool.Drained):
 		sl.standing = drained
 	case !isOpen(state):
@@ -125,7 +137,7 @@ const (
 )
 
 // holdOutside counts what somebody holds by a slot's own words.
-func (c *cycle) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
+func (c *inventory) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
 	name := c.cfg.Params.Groups.Spelled(who)
 	h := c.plan.Outside[name]
 	c.plan.Outside[name] = Holding{h.Slots + 1, h.Weight + weight}
@@ -134,9 +146,9 @@ func (c *cycle) holdOutside(ad *classad.Ad, who string, weight accountant.Weight
 
 // limitOutside counts the concurrency limits of a slot's job from outside, and of whoever
 // waits for the slot there.
-func (c *cycle) limitOutside(ad *classad.Ad) {
+func (c *inventory) limitOutside(ad *classad.Ad) {
 	for _, limits := range []string{pool.AttrConcurrencyLimits, preemptingLimits} {
-		if text, ok := ad.EvalString(c.eval, limits); ok {
+		if text, ok := ad.EvalString(c.Eval, limits); ok {
 			c.inUse.add(text)
 		}
 	}
@@ -144,7 +156,7 @@ func (c *cycle) limitOutside(ad *classad.Ad) {
 
 // usable returns the slots to look at, one for each name, by name in natural
 // order.
-func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
+func (c *inventory) usable(slots []pool.Slot) []pool.Slot {
 	slots = slices.Clone(slots)
 	// Of two ads with one name the one that was advertised last counts.
 	slices.SortFunc(slots, func(a, b pool.Slot) int {
@@ -176,15 +188,15 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 }
 
 // expired reports whether an ad with a lifetime has not been renewed in time.
-func (c *cycle) expired(ad *classad.Ad) bool {
+func (c *inventory) expired(ad *classad.Ad) bool {
 	if _, _, limited := ad.Get(lifetimeName); !limited {
 		return false
 	}
-	life, ok := ad.EvalInt(c.eval, pool.AttrAdLifetime)
+	life, ok := ad.EvalInt(c.Eval, pool.AttrAdLifetime)
 	if !ok || life <= 0 {
 		return false
 	}
-	heard, ok := ad.EvalInt(c.eval, pool.AttrLastHeardFrom)
+	heard, ok := ad.EvalInt(c.Eval, pool.AttrLastHeardFrom)
 	return ok && heard+life < c.now.Unix()
 }
 
@@ -240,7 +252,7 @@ func (f *fault) add(slot string, err error) {
 }
 
 // warnOfWeights says which slots have no proper weight.
-func (c *cycle) warnOfWeights() {
+func (c *inventory) warnOfWeights() {
 	for _, f := range c.faulty.own {
 		more := ""
 		if f.count > 1 {
@@ -256,7 +268,7 @@ func (c *cycle) warnOfWeights() {
 // weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. A slot
 // whose ad lacks what SLOT_WEIGHT asks for counts as 1. So does one with a
 // weight that is none, as one of the faulty.
-func (c *cycle) weigh(s pool.Slot) accountant.Weight {
+func (c *inventory) weigh(s pool.Slot) accountant.Weight {
 	w, own, err := c.weightIn(s.Ad)
 	switch {
 	case err == nil:
@@ -279,7 +291,7 @@ func (c *cycle) weigh(s pool.Slot) accountant.Weight {
 
 // weighPart is weigh of an ad made in the cycle, of what is taken of a partitionable
 // slot or left. One warning has to do for all of them.
-func (c *cycle) weighPart(ad *classad.Ad) accountant.Weight {
+func (c *inventory) weighPart(ad *classad.Ad) accountant.Weight {
 	w, _, err := c.weightIn(ad)
 	if err != nil && !c.faulty.pieces {
 		c.faulty.pieces = true
@@ -290,15 +302,15 @@ func (c *cycle) weighPart(ad *classad.Ad) accountant.Weight {
 
 // weightIn returns the weight of an ad's slot. An error says that it is One for
 // want of a proper one, and own that this is the ad's own fault.
-func (c *cycle) weightIn(ad *classad.Ad) (w accountant.Weight, own bool, err error) {
+func (c *inventory) weightIn(ad *classad.Ad) (w accountant.Weight, own bool, err error) {
 	w = accountant.One
 	switch {
 	case !c.cfg.UseSlotWeights:
 	case hasName(ad, slotWeightName):
 		own = true
-		w, err = weightOf(pool.AttrSlotWeight, ad.Eval(c.eval, pool.AttrSlotWeight, nil))
+		w, err = weightOf(pool.AttrSlotWeight, ad.Eval(c.Eval, pool.AttrSlotWeight, nil))
 	case c.cfg.SlotWeight != nil:
-		if value := c.cfg.SlotWeight.Eval(c.eval, ad, nil); value.Kind() != classad.KindUndefined {
+		if value := c.cfg.SlotWeight.Eval(c.Eval, ad, nil); value.Kind() != classad.KindUndefined {
 			w, err = weightOf("SLOT_WEIGHT", value)
 		}
 	}
@@ -319,20 +331,20 @@ func weightOf(name string, value classad.Value) (accountant.Weight, error) {
 	return w, nil
 }
 
-func (c *cycle) warn(format string, args ...any) {
+func (c *common) warn(format string, args ...any) {
 	c.plan.Warnings = append(c.plan.Warnings, fmt.Sprintf(format, args...))
 }
 
 // poolSize returns the weight that pie slices are cut from: of all slots, or of
 // those that NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT counts.
-func (c *cycle) poolSize() float64 {
+func (c *inventory) poolSize() float64 {
 	if c.cfg.PoolSizeConstraint == nil {
 		return math.Inf(1)
 	}
 	var sum accountant.Weight
 	for _, s := range c.slots {
 		if s.counted {
-			sum += s.weight
+			sum += s.Weight
 		}
 	}
 	return sum.Float()
@@ -352,31 +364,31 @@ func hasName(ad *classad.Ad, name *classad.Name) bool {
 }
 
 // textOf returns the text that an attribute is, empty for none.
-func (c *cycle) textOf(ad *classad.Ad, name *classad.Name) string {
+func (c *common) textOf(ad *classad.Ad, name *classad.Name) string {
 	v, e, ok := ad.Get(name)
 	if ok && e != nil {
-		v = ad.Eval(c.eval, name.String(), nil)
+		v = ad.Eval(c.Eval, name.String(), nil)
 	}
 	text, _ := v.Text()
 	return text
 }
 
 // holderOf returns whose a claimed slot is.
-func (c *cycle) holderOf(s *slot) string {
+func (c *inventory) holderOf(s *slot) string {
 	for _, cl := range c.ours[s.name] {
 		return cl.Submitter
 	}
-	return c.cfg.Params.Groups.Spelled(Holder(c.eval, s.ad))
+	return c.cfg.Params.Groups.Spelled(Holder(c.Eval, s.Ad))
 }
 
 // pendingFor returns who waits for a slot that is claimed outside, and whom HTCondor's
 // negotiator takes for its holder: empty for nobody.
-func (c *cycle) pendingFor(s *slot) string {
+func (c *inventory) pendingFor(s *slot) string {
 	if c.cfg.Pie != Spins || !c.cfg.Preemption.Consider || s.standing != claimed || len(c.ours[s.name]) > 0 {
 		return ""
 	}
 	for _, name := range []string{preemptingGroup, pool.AttrPreemptingUser} {
-		if who, ok := s.ad.EvalString(c.eval, name); ok {
+		if who, ok := s.Ad.EvalString(c.Eval, name); ok {
 			return c.cfg.Params.Groups.Spelled(who)
 		}
 	}
@@ -390,7 +402,7 @@ const maxBackoff = time.Hour
 // giveUp decides which matches nobody took up in time and lets their slots
 // rest: 2^n times the timeout after the n-th failure in a row. It returns the
 // claims that last, by job.
-func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Claim {
+func (c *inventory) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Claim {
 	failures := map[string]int{}
 	for _, b := range backoffs {
 		failures[b.Slot] = max(failures[b.Slot], b.Failures)
@@ -428,7 +440,7 @@ func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Clai
 // overdue reports whether a match is older than the configuration allows. One with a slot that
 // was promised to it has as much longer as a job may take to leave; where that is a claim
 // of this pool, which vacating has, its supervisor sees to that.
-func (c *cycle) overdue(cl pool.Claim, vacating map[string]bool) bool {
+func (c *inventory) overdue(cl pool.Claim, vacating map[string]bool) bool {
 	timeout := c.cfg.RequestClaimTimeout
 	switch {
 	case timeout <= 0:
@@ -454,7 +466,7 @@ func rest(n int, timeout time.Duration) time.Duration {
 
 // withoutClaimed returns the runs without the procs that hold a claim, by
 // job.
-func (c *cycle) withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
+func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 	var free []jobprio.Run
 	for _, j := range jobs {
 		at, _ := slices.BinarySearchFunc(claims, j.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })

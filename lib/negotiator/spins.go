@@ -78,7 +78,7 @@ const (
 
 // spinning is the state of a division by spins.
 type spinning struct {
-	*cycle
+	*dealer
 	weight, least float64 // of the pool, and of its lightest slot
 	all, slots    int     // of the pool, and those still looked at
 	usage         map[*submitter]accountant.Weight
@@ -106,13 +106,12 @@ type entry struct {
 	starved   float64 // the key of order: of what it may use, the part that it uses
 }
 
-// spin divides the pool as HTCondor's negotiator does: in spins, each of which
+// fill divides the pool as HTCondor's negotiator does: in spins, each of which
 // gives every submitter, in the order of EUPs, up to its part of the pool.
-func (c *cycle) spin() {
-	sp := c.newSpinning()
+func (sp *spinning) fill() {
 	all := sp.entries()
 	byEUP := func(a, b *submitter) int { return cmp.Compare(a.eup, b.eup) }
-	if c.cfg.Params.Groups.None() {
+	if sp.cfg.Params.Groups.None() {
 		if len(all) == 0 {
 			return
 		}
@@ -123,7 +122,7 @@ func (c *cycle) spin() {
 		sp.negotiateGroups(all)
 		byEUP = func(a, b *submitter) int { return 0 }
 	}
-	slices.SortStableFunc(c.submitters, func(a, b *submitter) int {
+	slices.SortStableFunc(sp.submitters, func(a, b *submitter) int {
 		return cmp.Or(byEUP(a, b), cmp.Compare(sp.place(a), sp.place(b)))
 	})
 }
@@ -163,8 +162,8 @@ func (sp *spinning) settle(p *spinParty, entries []*entry) {
 	}
 }
 
-func (c *cycle) newSpinning() *spinning {
-	sp := &spinning{cycle: c, weight: c.poolSize(), least: c.leastWeight(), usage: map[*submitter]accountant.Weight{}, order: map[*submitter]int{},
+func (c *dealer) newSpinning() *spinning {
+	sp := &spinning{dealer: c, weight: c.poolSize(), least: c.leastWeight(), usage: map[*submitter]accountant.Weight{}, order: map[*submitter]int{},
 		sliced: map[*submitter]bool{}}
 	if math.IsInf(sp.weight, 1) {
 		sp.weight = c.total.Float()

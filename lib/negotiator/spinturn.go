@@ -10,6 +10,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
@@ -164,7 +165,7 @@ func (n *spinNegotiation) blockedBy(k *autocluster) (string, bool) {
 	if _, blocked := n.inUse.blocked(k.limits); !blocked {
 		return "", false
 	}
-	text, _ := k.ad.EvalString(n.billed(k), pool.AttrConcurrencyLimits)
+	text, _ := k.Ad.EvalString(n.Billed(k.Autocluster), pool.AttrConcurrencyLimits)
 	for _, one := range strings.FieldsFunc(text, isBetweenDemands) {
 		for _, d := range demandsOf(one) {
 			i := slices.IndexFunc(k.limits, func(o demand) bool { return o.name == d.name })
@@ -194,13 +195,13 @@ func (n *spinNegotiation) room() float64 {
 
 // matched charges a slot and gives it to the first job of q.
 func (n *spinNegotiation) matched(q *queue, p pick) {
-	cost := q.cluster.cost(n.cycle, p.group)
-	whole := p.group.left == nil || n.once(p.group)
+	cost := n.cost(q.cluster, p.group)
+	whole := p.group.Left == nil || n.once(p.group)
 	if whole {
 		n.slots--
 	}
 	n.match(n.entry.submitter, q, p)
-	if whole && p.group.left != nil && n.cfg.DepthFirst {
+	if whole && p.group.Left != nil && n.cfg.DepthFirst {
 		n.entry.leave(q, n.roomFor(q.cluster, p.group)-1)
 	}
 	n.used += cost.Float()
@@ -217,11 +218,11 @@ func (n *spinNegotiation) matched(q *queue, p pick) {
 // leaves of the slot.
 func (n *spinNegotiation) roomFor(k *autocluster, g *group) int {
 	room := func(held, request string) int64 {
-		has, ok := g.ad.EvalInt(n.eval, held)
+		has, ok := g.Ad.EvalInt(n.Eval, held)
 		if !ok {
 			has = 1
 		}
-		asks, ok := k.ad.EvalInt(n.billed(k), request)
+		asks, ok := k.Ad.EvalInt(n.Billed(k.Autocluster), request)
 		if !ok {
 			asks = 1
 		}
@@ -231,11 +232,11 @@ func (n *spinNegotiation) roomFor(k *autocluster, g *group) int {
 }
 
 // jobPrioOf returns the JobPrio of jobs with USE_GLOBAL_JOB_PRIOS, else 0.
-func (c *cycle) jobPrioOf(j jobprio.Run) int {
+func (c *common) jobPrioOf(j jobprio.Run) int {
 	if c.cfg.Pie != Spins || !c.cfg.GlobalJobPrios {
 		return 0
 	}
-	n, _ := j.Ad.EvalInt(c.billedFor(j), pool.AttrJobPrio)
+	n, _ := j.Ad.EvalInt(c.BilledFor(j), pool.AttrJobPrio)
 	return int(min(max(n, math.MinInt32), math.MaxInt32))
 }
 
@@ -448,8 +449,12 @@ const (
 type spinCosts struct {
 	several map[*group]bool // by group when the cycle began
 	costs   map[spinCost]accountant.Weight
-	least   float64 // weight of the lightest slot
-	usage   map[*submitter]accountant.Weight
+}
+
+// spinUse is what spins count in their own way.
+type spinUse struct {
+	least float64 // weight of the lightest slot
+	usage map[*submitter]accountant.Weight
 }
 
 // spinCost names what a request costs in a group.
@@ -461,25 +466,25 @@ type spinCost struct {
 // cost returns what a match with a slot of the group counts against limits: what
 // it is charged, but in spins a partitionable slot counts as a whole, unless it
 // serves several jobs in a cycle; then what its weight sinks by.
-func (k *autocluster) cost(c *cycle, g *group) accountant.Weight {
-	if g.left == nil || c.cfg.Pie != Spins {
-		return k.weight(c, g)
+func (c *arrangement) cost(k *autocluster, g *group) accountant.Weight {
+	if g.Left == nil || c.cfg.Pie != Spins {
+		return c.weight(k, g)
 	}
 	key := spinCost{g, -1}
 	if c.consumes(g) {
-		key.request = k.request.number
+		key.request = k.Request.Number
 	}
-	w, known := c.spins.costs[key]
+	w, known := c.costs.costs[key]
 	if !known {
-		w = c.weighPart(g.ad)
+		w = c.weighPart(g.Ad)
 		if key.request >= 0 {
-			rest := c.weighPart(pool.Left(c.eval, g.ad, []pool.Resources{k.takes(c, g)}))
+			rest := c.weighPart(pool.Left(c.Eval, g.Ad, []pool.Resources{c.takes(k, g)}))
 			w = max(0, w-rest)
 		}
-		if c.spins.costs == nil {
-			c.spins.costs = map[spinCost]accountant.Weight{}
+		if c.costs.costs == nil {
+			c.costs.costs = map[spinCost]accountant.Weight{}
 		}
-		c.spins.costs[key] = w
+		c.costs.costs[key] = w
 	}
 	return w
 }
@@ -487,20 +492,20 @@ func (k *autocluster) cost(c *cycle, g *group) accountant.Weight {
 // consumes reports whether partitionable slots of the group serve several jobs in one
 // cycle of spins: those with a consumption policy. Their ads say so, or have as
 // HTCondor's a Consumption attribute for each of their MachineResources.
-func (c *cycle) consumes(g *group) bool {
-	yes, known := c.spins.several[g.root]
+func (c *arrangement) consumes(g *group) bool {
+	yes, known := c.costs.several[g.root]
 	if !known {
-		yes = g.root.ad.Eval(c.eval, consumptionPolicy, nil).True() || c.hasPolicy(g.root.ad)
-		if c.spins.several == nil {
-			c.spins.several = map[*group]bool{}
+		yes = g.root.Ad.Eval(c.Eval, consumptionPolicy, nil).True() || c.hasPolicy(g.root.Ad)
+		if c.costs.several == nil {
+			c.costs.several = map[*group]bool{}
 		}
-		c.spins.several[g.root] = yes
+		c.costs.several[g.root] = yes
 	}
 	return yes
 }
 
-func (c *cycle) hasPolicy(ad *classad.Ad) bool {
-	text, ok := ad.EvalString(c.eval, machineResources)
+func (c *arrangement) hasPolicy(ad *classad.Ad) bool {
+	text, ok := ad.EvalString(c.Eval, machineResources)
 	if !ok {
 		return false
 	}
@@ -514,23 +519,23 @@ func (c *cycle) hasPolicy(ad *classad.Ad) bool {
 
 // consumptionNames are the slots' attributes that spins tell partitionable slots
 // apart by.
-func (c *cycle) consumptionNames() []string {
+func (c *arrangement) consumptionNames(resources []shapes.Resource) []string {
 	if c.cfg.Pie != Spins {
 		return nil
 	}
 	names := []string{consumptionPolicy, machineResources}
-	for _, r := range c.resources {
-		names = append(names, consumptionOf+strings.ToLower(r.name))
+	for _, r := range resources {
+		names = append(names, consumptionOf+strings.ToLower(r.Name))
 	}
 	return names
 }
 
 // once reports whether a match takes a partitionable slot of the group out of the cycle.
-func (c *cycle) once(g *group) bool { return c.cfg.Pie == Spins && !c.consumes(g) }
+func (c *arrangement) once(g *group) bool { return c.cfg.Pie == Spins && !c.consumes(g) }
 
 // leastWeight returns the weight of the lightest slot, where a partitionable slot
 // with pieces is several: these, and what is left.
-func (c *cycle) leastWeight() float64 {
+func (c *inventory) leastWeight() float64 {
 	var least accountant.Weight
 	any := false
 	see := func(w accountant.Weight) {
@@ -541,14 +546,14 @@ func (c *cycle) leastWeight() float64 {
 	for i := range c.slots {
 		s := &c.slots[i]
 		claims := c.ours[s.name]
-		if s.whole == nil || len(claims) == 0 {
-			see(s.weight)
+		if s.Whole == nil || len(claims) == 0 {
+			see(s.Weight)
 			continue
 		}
 		for _, cl := range claims {
 			see(cl.Weight)
 		}
-		if w := c.weighPart(s.ad); w > 0 {
+		if w := c.weighPart(s.Ad); w > 0 {
 			see(w)
 		}
 	}
@@ -556,8 +561,8 @@ func (c *cycle) leastWeight() float64 {
 }
 
 // piecesOf returns how many dynamic slots claims of this pool have made of a slot.
-func (c *cycle) piecesOf(s *slot) int {
-	if s.whole == nil {
+func (c *inventory) piecesOf(s *slot) int {
+	if s.Whole == nil {
 		return 0
 	}
 	names := map[string]bool{} // one that is promised to a job has another claim still
@@ -573,20 +578,20 @@ func (c *cycle) piecesOf(s *slot) int {
 // among them, and how many of all are looked at for matches: none that are claimed if
 // preemption is not considered, else all whose jobs have no time to retire left, or are to
 // be looked at early.
-func (c *cycle) lookedAt() (all, slots int) {
+func (c *inventory) lookedAt() (all, slots int) {
 	for i := range c.slots {
 		s := &c.slots[i]
 		pieces := c.piecesOf(s)
 		if s.counted {
 			all += 1 + pieces
 		}
-		if c.cfg.Preemption.Consider && !c.retires(s.ad) {
+		if c.cfg.Preemption.Consider && !c.retires(s.Ad) {
 			slots += pieces
 		}
 		switch {
 		case s.standing != claimed:
 			slots++
-		case c.cfg.Preemption.Consider && !c.retires(s.ad), !c.cfg.Preemption.Consider && s.whole != nil:
+		case c.cfg.Preemption.Consider && !c.retires(s.Ad), !c.cfg.Preemption.Consider && s.Whole != nil:
 			slots++
 		}
 	}

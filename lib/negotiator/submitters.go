@@ -5,12 +5,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
 )
 
@@ -45,6 +47,24 @@ type submitter struct {
 	slice, limit float64 // target or entitled at first, the greater, and what it adds to the usage before
 }
 
+// common is what all phases have: the settings, and how expressions are evaluated at the
+// expense of owners.
+type common struct {
+	*shapes.Payers
+	cfg  Config
+	now  time.Time
+	plan *Plan
+}
+
+// roster is who wants or uses something.
+type roster struct {
+	inventory
+	submitters []*submitter          // in the order of negotiation
+	called     map[string]*submitter // the same by name
+	one        *oneQueue             // of all jobs; nil: each submitter has its own
+	inGroups   []Group               // once asked for
+}
+
 // queue is a submitter's idle jobs of one autocluster.
 type queue struct {
 	cluster   *autocluster
@@ -72,7 +92,7 @@ type run struct {
 	order int // the run's place among all of the submitter, or with a Config.Queue of everybody
 	kin   int // the number of what it is passed over with; 0: nothing
 	prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
-	payer *payer
+	payer *shapes.Payer
 }
 
 // procsOf returns the procs of runs, ascending, neighbours in one piece.
@@ -86,7 +106,7 @@ func procsOf(runs []run) []pool.Procs {
 
 // gather makes submitters, nice users last, sorted by EUP, then name, and returns
 // the jobs of each.
-func (c *cycle) gather(records []accountant.Record, jobs []jobprio.Run, claims []pool.Claim) map[string][]jobprio.Run {
+func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims []pool.Claim) map[string][]jobprio.Run {
 	c.called = map[string]*submitter{}
 	of := func(name string) *submitter {
 		s := c.called[name]
@@ -128,7 +148,7 @@ func (c *cycle) gather(records []accountant.Record, jobs []jobprio.Run, claims [
 
 // lookUp notes what the accountant's records say of the submitters, and what these use when
 // the cycle begins.
-func (c *cycle) lookUp(records []accountant.Record) {
+func (c *roster) lookUp(records []accountant.Record) {
 	byName := make(map[string]accountant.Record, len(records))
 	for _, r := range records {
 		byName[r.Name] = r
@@ -150,11 +170,11 @@ func (c *cycle) lookUp(records []accountant.Record) {
 
 // asks returns the weight that a job asks for: its RequestCpus where slots have
 // weights.
-func (c *cycle) asks(job *classad.Ad) float64 {
+func (c *common) asks(job *classad.Ad) float64 {
 	if !c.cfg.UseSlotWeights {
 		return 1
 	}
-	cpus, ok := job.EvalNumber(&c.bill, pool.AttrRequestCpus)
+	cpus, ok := job.EvalNumber(&c.Bill, pool.AttrRequestCpus)
 	if !ok || !(cpus >= 1) || math.IsInf(cpus, 0) {
 		return 1
 	}
@@ -162,8 +182,8 @@ func (c *cycle) asks(job *classad.Ad) float64 {
 }
 
 // asksOf returns the weight that the jobs of a run ask for.
-func (c *cycle) asksOf(j jobprio.Run) (sum float64) {
-	c.billedFor(j)
+func (c *common) asksOf(j jobprio.Run) (sum float64) {
+	c.BilledFor(j)
 	if !c.cfg.UseSlotWeights || j.Count() == 1 || !asksByProc(j.Ad) {
 		return float64(j.Count()) * c.asks(j.Ad)
 	}
@@ -198,7 +218,7 @@ func niceLast(a, b *submitter) int {
 
 // tiers returns the submitters in groups that are served one after the other:
 // all but the nice users, then these. None is empty.
-func (c *cycle) tiers() [][]*submitter {
+func (c *roster) tiers() [][]*submitter {
 	first := slices.IndexFunc(c.submitters, func(s *submitter) bool { return s.nice })
 	switch {
 	case len(c.submitters) == 0:
@@ -210,10 +230,10 @@ func (c *cycle) tiers() [][]*submitter {
 }
 
 // inOrder returns one submitter's runs in job-priority order.
-func (c *cycle) inOrder(runs []jobprio.Run) []jobprio.Run {
+func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
 	views := make([]jobprio.Job, len(runs))
 	for i, r := range runs {
-		views[i] = jobprio.JobOf(c.billedFor(r), r.FirstJob(), r.Ad)
+		views[i] = jobprio.JobOf(c.BilledFor(r), r.FirstJob(), r.Ad)
 	}
 	ordered := make([]jobprio.Run, len(runs))
 	for i, at := range jobprio.InOrder(views) {
@@ -223,7 +243,7 @@ func (c *cycle) inOrder(runs []jobprio.Run) []jobprio.Run {
 }
 
 // queue fills the submitter's queues with runs in job-priority order.
-func (s *submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *autocluster, payerOf func(jobprio.Run) *payer, kinOf, prioOf func(jobprio.Run) int) {
+func (s *submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *autocluster, payerOf func(jobprio.Run) *shapes.Payer, kinOf, prioOf func(jobprio.Run) int) {
 	at := map[*autocluster]*queue{}
 	for i, r := range runs {
 		k := clusterOf(r)
@@ -237,12 +257,6 @@ func (s *submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *autoc
 		q.left += r.Count()
 		k.idle += r.Count()
 	}
-	for _, q := range s.queues {
-		if q.offered() {
-			s.line = append(s.line, place{q})
-		}
-	}
-	s.line.Heapify()
 }
 
 // place is a queue in the line of a submitter's queues, of which the first is the
@@ -377,19 +391,19 @@ func (s *submitter) ready() {
 var submitterAttributes = []struct {
 	name   string
 	groups bool // only where there are accounting groups
-	value  func(*cycle, *submitter, Group) classad.Value
+	value  func(*common, *submitter, Group) classad.Value
 }{
-	{"SubmitterUserPrio", false, func(_ *cycle, s *submitter, _ Group) classad.Value { return classad.Real(s.eup) }},
-	{"SubmittorPrio", false, func(_ *cycle, s *submitter, _ Group) classad.Value { return classad.Real(s.eup) }},
-	{"SubmitterUserResourcesInUse", false, func(_ *cycle, s *submitter, _ Group) classad.Value { return classad.Real(s.before.Float()) }},
-	{"SubmitterGroup", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.String(g.Name) }},
-	{"SubmitterGroupResourcesInUse", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.Real(g.Usage) }},
-	{"SubmitterGroupQuota", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.Real(g.EffectiveQuota) }},
-	{negotiatingGroup, false, func(c *cycle, s *submitter, _ Group) classad.Value {
+	{"SubmitterUserPrio", false, func(_ *common, s *submitter, _ Group) classad.Value { return classad.Real(s.eup) }},
+	{"SubmittorPrio", false, func(_ *common, s *submitter, _ Group) classad.Value { return classad.Real(s.eup) }},
+	{"SubmitterUserResourcesInUse", false, func(_ *common, s *submitter, _ Group) classad.Value { return classad.Real(s.before.Float()) }},
+	{"SubmitterGroup", true, func(_ *common, _ *submitter, g Group) classad.Value { return classad.String(g.Name) }},
+	{"SubmitterGroupResourcesInUse", true, func(_ *common, _ *submitter, g Group) classad.Value { return classad.Real(g.Usage) }},
+	{"SubmitterGroupQuota", true, func(_ *common, _ *submitter, g Group) classad.Value { return classad.Real(g.EffectiveQuota) }},
+	{negotiatingGroup, false, func(c *common, s *submitter, _ Group) classad.Value {
 		return classad.String(c.cfg.Params.Groups.NameOf(s.name))
 	}},
 	// Nobody's group is where groups regroup (regroup).
-	{autoregrouped, false, func(c *cycle, s *submitter, _ Group) classad.Value {
+	{autoregrouped, false, func(c *common, s *submitter, _ Group) classad.Value {
 		tree := c.cfg.Params.Groups
 		return classad.Bool(tree.Regroups() && tree.Of(s.name) == 0)
 	}},
@@ -402,19 +416,19 @@ const (
 )
 
 // regroup prepares the queues of who negotiates with nobody's group, too, for that turn: its
-// jobs are of other autoclusters then, where expressions look at who negotiates. asked are
-// the names that any expression looks up in jobs. Only spins tell of that turn.
-func (c *cycle) regroup(s *submitter, a *autoclusters, asked names) {
+// jobs are of other autoclusters then, where expressions look at who negotiates. Only spins
+// tell of that turn.
+func (c *arrangement) regroup(s *submitter, a *autoclusters) {
 	tree := c.cfg.Params.Groups
 	if c.cfg.Pie != Spins || !tree.Regroups() || !tree.List[tree.Of(s.name)].Autoregroup {
 		return
 	}
-	group, turn := asked.has(strings.ToLower(negotiatingGroup)), asked.has(strings.ToLower(autoregrouped))
+	group, turn := c.InJobs.Has(strings.ToLower(negotiatingGroup)), c.InJobs.Has(strings.ToLower(autoregrouped))
 	if !group && !turn {
 		return
 	}
 	for _, q := range s.queues {
-		ad := q.cluster.ad.Clone()
+		ad := q.cluster.Ad.Clone()
 		if group {
 			ad.SetString(negotiatingGroup, accountant.RootGroup)
 		}
@@ -439,10 +453,10 @@ func (s *submitter) change() {
 
 // introduce adds to the ads of waiting jobs what expressions ask about their
 // submitters. asked are the names that any expression looks up in jobs.
-func (c *cycle) introduce(waiting map[string][]jobprio.Run, asked names) {
+func (c *roster) introduce(waiting map[string][]jobprio.Run, asked shapes.Names) {
 	var wanted []int
 	for i, a := range submitterAttributes {
-		if asked.has(strings.ToLower(a.name)) {
+		if asked.Has(strings.ToLower(a.name)) {
 			wanted = append(wanted, i)
 		}
 	}
@@ -463,7 +477,7 @@ func (c *cycle) introduce(waiting map[string][]jobprio.Run, asked names) {
 				ad = j.Ad.Clone()
 				for _, w := range wanted {
 					if a := submitterAttributes[w]; !a.groups || groups != nil {
-						ad.Set(a.name, classad.Literal(a.value(c, s, g)))
+						ad.Set(a.name, classad.Literal(a.value(&c.common, s, g)))
 					}
 				}
 				known[j.Ad] = ad

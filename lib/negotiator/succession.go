@@ -145,7 +145,7 @@ func (c *cycle) waiters(u *Succession) {
 				continue
 			}
 			heads[i] = append(heads[i], w.runs[0].FirstJob())
-			wants += float64(w.jobs) * math.Max(c.asks(q.cluster.ad), lightest)
+			wants += float64(w.jobs) * math.Max(c.asks(q.cluster.Ad), lightest)
 		}
 		wants = math.Min(wants, s.usage.Float()+math.Max(s.room(), 0))
 		least := math.Min(float64(s.floor), wants)

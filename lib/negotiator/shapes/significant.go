@@ -1,4 +1,4 @@
-package negotiator
+package shapes
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
-	"fairspool/lib/pool"
 )
 
 // lexicon numbers expressions so that equal ones have equal numbers, and
@@ -125,7 +124,7 @@ func lower(names []string) []string {
 
 // signature appends the numbers of the ad's attributes called names: ads
 // with equal signatures mean the same to whoever looks at nothing else.
-func (x *lexicon) signature(to []byte, ad *classad.Ad, names names) []byte {
+func (x *lexicon) signature(to []byte, ad *classad.Ad, names Names) []byte {
 	for _, name := range names {
 		to = binary.LittleEndian.AppendUint32(to, x.at(ad, name))
 	}
@@ -134,19 +133,19 @@ func (x *lexicon) signature(to []byte, ad *classad.Ad, names names) []byte {
 
 // sides are the attributes that something refers to, by the ad they stand
 // in.
-type sides struct{ slot, job names }
+type sides struct{ slot, job Names }
 
-// names are sorted and in lower case.
-type names []*classad.Name
+// Names are sorted and in lower case.
+type Names []*classad.Name
 
-func (n names) has(name string) bool {
+func (n Names) Has(name string) bool {
 	return slices.ContainsFunc(n, func(have *classad.Name) bool { return have.String() == name })
 }
 
-// significance finds which attributes can make a difference.
-type significance struct {
+// Significance finds which attributes can make a difference.
+type Significance struct {
 	lex   *lexicon
-	slots []slot
+	slots []*classad.Ad
 	jobs  []jobprio.Run
 	// inSlots and inJobs hold the different expressions that an attribute has
 	// among all ads.
@@ -157,14 +156,14 @@ type significance struct {
 	everySlot, everyJob []string
 }
 
-func newSignificance(lex *lexicon, slots []slot, jobs []jobprio.Run) *significance {
-	return &significance{lex: lex, slots: slots, jobs: jobs, inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
+func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run) *Significance {
+	return &Significance{lex: lex, slots: slots, jobs: jobs, inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
 }
 
 // of returns all attributes that decide about the value of the slots'
 // attributes slot, the jobs' attributes job and of expressions with MY the
 // slot: themselves, what they refer to, what that refers to, and so on.
-func (s *significance) of(slot, job []string, exprs ...*classad.Expr) sides {
+func (s *Significance) of(slot, job []string, exprs ...*classad.Expr) sides {
 	inSlot, inJob := map[string]bool{}, map[string]bool{}
 	var todoSlot, todoJob []string
 	need := func(slot, job []string) {
@@ -220,7 +219,7 @@ func (s *significance) of(slot, job []string, exprs ...*classad.Expr) sides {
 
 // asked returns the names that jobs look up in slots when their attributes are
 // evaluated, but not what these refer to in turn.
-func (s *significance) asked(job names) names {
+func (s *Significance) asked(job Names) Names {
 	set := map[string]bool{}
 	for _, name := range job {
 		for _, n := range s.jobExprs(name.String()) {
@@ -237,13 +236,13 @@ func (s *significance) asked(job names) names {
 }
 
 // slotExprs returns the different expressions that the slots have under name.
-func (s *significance) slotExprs(name string) []uint32 {
+func (s *Significance) slotExprs(name string) []uint32 {
 	found, ok := s.inSlots[name]
 	if !ok {
 		seen, n := map[uint32]bool{}, classad.NewName(name)
 		var last *classad.Expr
 		for i := range s.slots {
-			if _, e, _ := s.slots[i].ad.Get(n); e != nil && e != last {
+			if _, e, _ := s.slots[i].Get(n); e != nil && e != last {
 				found, last = s.note(found, seen, e), e
 			}
 		}
@@ -253,14 +252,14 @@ func (s *significance) slotExprs(name string) []uint32 {
 }
 
 // jobExprs returns the different expressions that the jobs have under name.
-func (s *significance) jobExprs(name string) []uint32 {
+func (s *Significance) jobExprs(name string) []uint32 {
 	s.lookInJobs([]string{name})
 	return s.inJobs[name]
 }
 
 // lookInJobs finds the expressions that the jobs have under several names, going through
 // the jobs once.
-func (s *significance) lookInJobs(names []string) {
+func (s *Significance) lookInJobs(names []string) {
 	type search struct {
 		name  *classad.Name
 		found []uint32
@@ -288,7 +287,7 @@ func (s *significance) lookInJobs(names []string) {
 
 // note appends the number of an expression if it refers to anything and is new; a
 // constant refers to nothing.
-func (s *significance) note(found []uint32, seen map[uint32]bool, e *classad.Expr) []uint32 {
+func (s *Significance) note(found []uint32, seen map[uint32]bool, e *classad.Expr) []uint32 {
 	n := s.lex.number(e)
 	if r := s.lex.refs[n]; seen[n] || !r.all && len(r.own)+len(r.other) == 0 {
 		return found
@@ -297,12 +296,15 @@ func (s *significance) note(found []uint32, seen map[uint32]bool, e *classad.Exp
 	return append(found, n)
 }
 
+// InJobs returns the attributes of jobs that decide about those called job, in whatever case.
+func (s *Significance) InJobs(job []string) Names { return s.of(nil, lower(slices.Clone(job))).job }
+
 // allNames returns the names of all attributes of all slots and all jobs.
-func (s *significance) allNames() (slot, job []string) {
+func (s *Significance) allNames() (slot, job []string) {
 	if s.everySlot == nil && s.everyJob == nil {
 		inSlots, inJobs := map[string]bool{}, map[string]bool{}
-		for _, sl := range s.slots {
-			addNames(inSlots, sl.ad)
+		for _, ad := range s.slots {
+			addNames(inSlots, ad)
 		}
 		for _, j := range s.jobs {
 			addNames(inJobs, j.Ad)
@@ -313,7 +315,7 @@ func (s *significance) allNames() (slot, job []string) {
 }
 
 // everySlotName returns the names of all attributes of all slots.
-func (s *significance) everySlotName() names {
+func (s *Significance) everySlotName() Names {
 	slot, _ := s.allNames()
 	set := map[string]bool{}
 	for _, name := range slot {
@@ -329,20 +331,29 @@ func addNames(set map[string]bool, ad *classad.Ad) {
 }
 
 // ready returns the names of a set, sorted, ready to look up.
-func ready(set map[string]bool) names {
-	var out names
+func ready(set map[string]bool) Names {
+	var out Names
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		out = append(out, classad.NewName(name))
 	}
 	return out
 }
 
-// The attributes that begin it all, in lower case.
-var (
-	requirements = strings.ToLower(pool.AttrRequirements)
-	jobRank      = strings.ToLower(pool.AttrRank)
-	procID       = strings.ToLower(pool.AttrProcID)
+// Texts returns the names as texts.
+func (n Names) Texts() []string {
+	list := make([]string, len(n))
+	for i, name := range n {
+		list[i] = strings.ToLower(name.String())
+	}
+	return list
+}
 
-	slotWeight        = strings.ToLower(pool.AttrSlotWeight)
-	concurrencyLimits = strings.ToLower(pool.AttrConcurrencyLimits)
-)
+// With returns names and more of them.
+func With(some Names, more []string) Names {
+	for _, m := range more {
+		if !some.Has(strings.ToLower(m)) {
+			some = append(some[:len(some):len(some)], classad.NewName(strings.ToLower(m)))
+		}
+	}
+	return some
+}

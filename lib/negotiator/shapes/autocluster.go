@@ -1,0 +1,93 @@
+package shapes
+
+import (
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
+)
+
+// Autocluster is jobs that are alike in every attribute that a match or rank
+// refers to. They may be many submitters'.
+type Autocluster struct {
+	Number  int
+	Ad      *classad.Ad
+	Endless bool     // its Requirements go beyond all bounds: no slot is asked any more
+	PutOff  bool     // its owners have too few steps for its Requirements
+	Request *Request // of a partitionable slot; nil: there is none
+	// verdicts are what came of the match with each group, by its number.
+	Verdicts []Verdict
+	payers   []payment
+	paying   int // which of them pays
+}
+
+// Verdict is what comes of matching an autocluster with a group: accepts, or where
+// the slots fall.
+type Verdict int16
+
+// Verdicts from 0 on are the number of the clause of the job's Requirements that
+// is the first not to be true; those from slotClause on that of the slots'.
+const (
+	Accepts    Verdict = -1
+	unasked    Verdict = -2
+	TooSmall   Verdict = -3 // a partitionable slot with less left than the job requests
+	SlotClause Verdict = 1 << 14
+)
+
+// judge matches an autocluster with a group.
+func (k *Autocluster) judge(asks *classad.Matcher, g *Group) Verdict {
+	if k.Endless {
+		return 0
+	}
+	if n := asks.Falls(g.Ad); n >= 0 {
+		k.Endless = asks.Ended()
+		return Verdict(min(n, int(SlotClause)-1))
+	}
+	if n := asks.FallsBy(g.Ad); n >= 0 {
+		return SlotClause + Verdict(min(n, int(SlotClause)-1))
+	}
+	if g.Left != nil && !k.Request.Fits(g.Left) {
+		return TooSmall
+	}
+	return Accepts
+}
+
+// Verdict returns what comes of matching with a group, also one that appeared
+// during the cycle.
+func (x *Shapes) Verdict(k *Autocluster, g *Group) Verdict {
+	for len(k.Verdicts) <= g.Number {
+		k.Verdicts = append(k.Verdicts, unasked)
+	}
+	v := &k.Verdicts[g.Number]
+	switch {
+	case *v != unasked:
+	case g.Left != nil && !k.Request.Fits(g.Left): // which clause it falls at nobody asks of a remainder
+		*v = TooSmall
+	default:
+		if x.asking != k {
+			x.asking, x.matcher = k, classad.NewMatcher(x.by.Eval, k.Ad)
+		}
+		for was := -1; was != k.paying; {
+			was = k.paying
+			x.matcher.Charge(x.by.Billed(k).Budget)
+			if now := k.judge(x.matcher, g); !x.by.Cut() {
+				*v = now
+				return now
+			}
+			k.Endless = false
+		}
+		return 0 // without steps it takes no slot
+	}
+	return *v
+}
+
+// Of returns the autocluster of a run, and notes that its owner pays for that.
+func (x *Shapes) Of(j jobprio.Run) *Autocluster {
+	x.key = x.lex.signature(x.key[:0], j.Ad, x.Telling)
+	k := x.known[string(x.key)]
+	if k == nil {
+		k = &Autocluster{Number: len(x.clusters), Ad: j.Ad}
+		x.known[string(x.key)] = k
+		x.clusters = append(x.clusters, k)
+	}
+	x.by.PayerOf(j).paysFor(k, j.FirstJob())
+	return k
+}

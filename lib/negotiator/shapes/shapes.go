@@ -1,0 +1,161 @@
+// Package shapes tells slots and jobs apart for a negotiation cycle.
+//
+// Slots that no match can tell apart are one group, and those that no rank can tell apart
+// either are one class; what counts is what their expressions come to, not how they are
+// written. Jobs that are alike in everything that any of these expressions refers to are one
+// autocluster. An autocluster is matched once with each group, at the expense of the jobs'
+// owners.
+//
+//   - shapes.go: what slots and jobs are told apart by
+//   - significant.go: what expressions refer to
+//   - meaning.go: what slots' expressions come to
+//   - class.go: groups and classes of slots
+//   - resource.go: what jobs request of partitionable slots
+//   - autocluster.go: jobs that are alike, and which groups they match
+//   - budget.go: the steps that the expressions of an owner's jobs may take
+package shapes
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
+)
+
+// Shapes is slots and jobs told apart. It grows as slots are divided; what is there
+// does not change.
+type Shapes struct {
+	by        *Payers
+	Resources []Resource     // that partitionable slots are divided by; none: there are no such slots
+	groups    []*Group       // by their first slot, later ones behind them
+	classes   []*Class       // likewise
+	clusters  []*Autocluster // by first appearance
+	Telling   Names          // the attributes that tell autoclusters apart
+	InSlots   Names          // the attributes that any expression looks up in slots
+	InJobs    Names          // and in jobs
+	Ranking   Names          // the attributes of jobs that tell apart how they rank slots
+	Macros    Names          // those of them that the rank macros look up
+
+	keys     slotKeys
+	lex      *lexicon
+	sig      *Significance
+	known    map[string]*Autocluster
+	key      []byte
+	requests map[pool.Resources]int // numbers of what is asked of partitionable slots
+	asking   *Autocluster           // whose matcher is
+	matcher  *classad.Matcher
+}
+
+// Rules are the settings by which slots and jobs are told apart.
+type Rules struct {
+	// JobConstraint is NEGOTIATOR_JOB_CONSTRAINT; nil: none.
+	JobConstraint *classad.Expr
+	// Ranks are NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK, and Preemption
+	// PREEMPTION_REQUIREMENTS and PREEMPTION_RANK, as far as they are asked; nil: not given.
+	Ranks, Preemption []*classad.Expr
+	// SlotWeight is SLOT_WEIGHT; nil: none. Consumption are attributes that tell
+	// partitionable slots apart besides, in lower case; given the resources.
+	SlotWeight  *classad.Expr
+	Consumption func([]Resource) []string
+	// AddSignificant are attributes that tell autoclusters apart besides.
+	AddSignificant []string
+}
+
+// New finds out by which attributes slots and jobs are told apart.
+func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
+	lex := newLexicon()
+	x := &Shapes{by: p, lex: lex, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}
+	x.findResources(slots, jobs)
+	ads := make([]*classad.Ad, len(slots))
+	for i, s := range slots {
+		ads[i] = s.Ad
+	}
+	x.sig = newSignificance(lex, ads, jobs)
+	lex.shadowed = shadowed(ads, jobs)
+	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
+	var amounts []string
+	for _, r := range x.Resources {
+		amounts = append(amounts, strings.ToLower(r.Name))
+		jobNeeds = append(jobNeeds, strings.ToLower(r.request.String()))
+	}
+	ranks := given(rules.Ranks...)
+	x.sig.constraint = rules.JobConstraint
+	match := x.sig.of(slotNeeds, jobNeeds)
+	all := x.sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), slices.Concat(ranks, rules.Preemption)...)
+	asked, more := With(x.sig.asked(match.job), amounts), Names(nil)
+	for _, name := range x.sig.asked(all.job) {
+		if !asked.Has(name.String()) {
+			more = append(more, name)
+		}
+	}
+	x.keys = slotKeys{means: newMeanings(p.Eval, lex, sync.OnceValue(x.sig.everySlotName)), ranks: ranks,
+		match: lookedOf(append(Names{requirementsName}, asked...)), more: lookedOf(more),
+		classes: map[string]*Class{}, groups: map[string]*Group{}, likes: map[string]int{}}
+	if x.Resources != nil {
+		x.keys.raw = x.sig.of(append(rules.Consumption(x.Resources), slotWeight), nil, rules.SlotWeight).slot
+	}
+	x.keys.slotRank = lookedUp{name: classad.NewName(pool.AttrRank)}
+	x.InSlots, x.InJobs = append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...), all.job
+	x.Telling = With(all.job, rules.AddSignificant)
+	x.Ranking, x.Macros = x.sig.of(nil, []string{jobRank}, ranks...).job, x.sig.of(nil, nil, ranks...).job
+	return x
+}
+
+// Deciding returns the attributes that decide about the value of an expression with MY the
+// slot, in slots and in jobs; none for nil.
+func (x *Shapes) Deciding(e *classad.Expr) (inSlots, inJobs Names) {
+	s := x.sig.of(nil, nil, e)
+	return s.slot, s.job
+}
+
+// Among returns what decides about attributes of these jobs alone.
+func (x *Shapes) Among(jobs []jobprio.Run) *Significance {
+	return newSignificance(x.lex, nil, jobs)
+}
+
+// Signature appends the numbers of the ad's attributes called names.
+func (x *Shapes) Signature(to []byte, ad *classad.Ad, names Names) []byte {
+	return x.lex.signature(to, ad, names)
+}
+
+// AppendMeaning appends what an expression means that belongs to a slot's ad.
+func (x *Shapes) AppendMeaning(key []byte, ad *classad.Ad, e *classad.Expr) []byte {
+	return appendMeaning(key, x.keys.means.ofExpr(ad, e))
+}
+
+// AppendSlotRank appends what a slot's Rank means.
+func (x *Shapes) AppendSlotRank(key []byte, ad *classad.Ad) []byte {
+	return appendMeaning(key, x.keys.means.at(ad, &x.keys.slotRank))
+}
+
+// Value returns what an expression comes to that belongs to a slot's ad, if it is the same
+// whatever the job.
+func (x *Shapes) Value(ad *classad.Ad, e *classad.Expr) (v classad.Value, closed bool) {
+	return x.keys.means.value(ad, e)
+}
+
+// Likes returns how many kinds of slots jobs themselves can rank differently by now.
+func (x *Shapes) Likes() int { return len(x.keys.likes) }
+
+// given returns the expressions that there are.
+func given(exprs ...*classad.Expr) []*classad.Expr {
+	return slices.DeleteFunc(exprs, func(e *classad.Expr) bool { return e == nil })
+}
+
+// shadowed reports whether any ad has attributes that are called like scopes.
+func shadowed(slots []*classad.Ad, jobs []jobprio.Run) bool {
+	return slices.ContainsFunc(slots, (*classad.Ad).ShadowsScopes) ||
+		slices.ContainsFunc(jobs, func(j jobprio.Run) bool { return j.Ad.ShadowsScopes() })
+}
+
+// The attributes that begin it all, in lower case.
+var (
+	requirements = strings.ToLower(pool.AttrRequirements)
+	jobRank      = strings.ToLower(pool.AttrRank)
+
+	slotWeight        = strings.ToLower(pool.AttrSlotWeight)
+	concurrencyLimits = strings.ToLower(pool.AttrConcurrencyLimits)
+)
