@@ -305,20 +305,19 @@ func (c *checker) torn(p position) int {
 func (c *checker) contents(st *state) {
 	clusters, err := st.jobs.all(newWorker)
 	_, err2 := st.slots.all(newWorker)
-	claims, err3 := st.claims.all()
-	_, err4 := st.submitters.all()
-	_, err5 := st.backoffs.all()
-	_, err6 := st.tallies.all()
-	_, err7 := st.marks.all()
-	for _, err := range []error{err, err2, err3, err4, err5, err6, err7} {
+	all := []error{err, err2}
+	for _, t := range st.tables {
+		all = append(all, t.each())
+	}
+	for _, err := range all {
 		if c.trouble("CURRENT", err) {
 			return
 		}
 	}
 	c.checkOwners(clusters, st)
 	var inOrder []pool.Claim
-	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
-		inOrder = append(inOrder, claims[id])
+	for _, id := range slices.SortedFunc(maps.Keys(st.claims.rows), pool.JobID.Compare) {
+		inOrder = append(inOrder, st.claims.rows[id])
 		i, ok := slices.BinarySearchFunc(clusters, id.Cluster, func(c *Cluster, k int) int { return c.ID - k })
 		if ok {
 			_, ok = clusters[i].run(id.Proc)

@@ -171,6 +171,10 @@ var operations = []operation{
 		tx.DropClaim(claims[2].Job) // the other promise is given up
 		return nil
 	}},
+	{name: "lease", do: func(tx *Tx) error {
+		putLeases(tx, "second \"lease\"", "first")
+		return nil
+	}},
 	{name: "submit a factory", do: func(tx *Tx) error {
 		tx.Op("submit", "many.sub")
 		many := tx.AddCluster(jobAd("erin"), []NewRun{{Count: 2}})
@@ -293,7 +297,7 @@ func showTo(b *strings.Builder, v *View) error {
 	for _, y := range v.Tallies() {
 		fmt.Fprintf(b, "%+v\n", y)
 	}
-	fmt.Fprintf(b, "%+q\n", marksOf(v))
+	fmt.Fprintf(b, "%+q\n%+v\n", marksOf(v), leasesOf(v))
 	for _, f := range v.Factories() {
 		text, err := digestOf(v, f.Cluster)
 		if err != nil {
@@ -338,6 +342,7 @@ func fixture(t testing.TB) string {
 		tx.PutSubmitter(accountant.Record{Name: "carol@x", Priority: 1.0 / 3, At: noon, HalfLife: time.Hour, Ceiling: accountant.LimitOf(0),
 			FactorLease: accountant.Lease{Until: noon, Before: 0.1}})
 		tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindProject, Name: "physics"}, LongTerm: accountant.Recent{CPU: 1.0 / 3}})
+		tx.put(record{Kind: 'Z', Row: lease{Name: "first", Slots: 3}})
 		return nil
 	})
 	if err == nil {

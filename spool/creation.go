@@ -225,39 +225,18 @@ func (n *creation) slotBlock(e entry[string], text []byte) error {
 	return n.slots.add(e, text)
 }
 
-func (n *creation) claim(c pool.Claim) error {
-	n.n.Claims++
-	return putNew(n.state.claims, c.Job, c)
-}
+func (n *creation) countClaim(pool.Claim) error { n.n.Claims++; return nil }
 
-func (n *creation) submitter(r accountant.Record) error {
-	n.n.Submitters++
-	return putNew(n.state.submitters, r.Name, r)
-}
+func (n *creation) countSubmitter(accountant.Record) error { n.n.Submitters++; return nil }
 
-func (n *creation) backoff(b pool.Backoff) error { return putNew(n.state.backoffs, b.Slot, b) }
-
-func (n *creation) tally(y accountant.Tally) error { return putNew(n.state.tallies, y.Key, y) }
-
-func (n *creation) mark(m mark) error {
-	if m.Text == "" {
-		return fmt.Errorf("mark %q: without a text", m.Name)
-	}
-	return putNew(n.state.marks, m.Name, m)
-}
-
-// factory adds a factory; the blocks of its digest follow.
-func (n *creation) factory(f factory) error {
+// beginDigest begins the digest of a new factory, whose blocks follow.
+func (n *creation) beginDigest(f factory) error {
 	if err := n.digestWhole(); err != nil {
-		return err
-	}
-	name := n.spool.path(digestName(f.Cluster))
-	if err := putNew(n.state.factories, f.Cluster, f); err != nil {
 		return err
 	}
 	n.digesting = &f
 	n.charge(f.Owner, Owner{Bytes: f.bytes})
-	return writeNew(n.spool.files, name, nil)
+	return writeNew(n.spool.files, n.spool.path(digestName(f.Cluster)), nil)
 }
 
 // digest adds a block to the digest of the factory that was added last.
@@ -294,14 +273,6 @@ func (n *creation) lastFactory() (last int) {
 		last = max(last, cluster)
 	}
 	return last
-}
-
-func putNew[K comparable, V any](t *table[K, V], k K, v V) error {
-	if _, ok := t.rows[k]; ok {
-		return fmt.Errorf("%v: twice", k)
-	}
-	t.put(k, v)
-	return nil
 }
 
 // left adds the lines of the ad of a job that left in a month.

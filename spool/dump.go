@@ -11,10 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
 	"fairspool/lib/plural"
-	"fairspool/lib/pool"
 )
 
 // dumpFormat is the number of the notation of dumps.
@@ -130,61 +127,12 @@ func (d *dumping) heading() error {
 }
 
 func (d *dumping) rows() error {
-	claims, err := d.state.claims.all()
-	if err != nil {
-		return err
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
-		ad := claimAd(claims[id])
-		ad.SetInt("Seq", int64(claims[id].Seq))
-		if err := d.row("Claim", ad); err != nil {
+	for _, t := range d.state.tables {
+		if err := t.dump(d); err != nil {
 			return err
 		}
 	}
-	d.n.Claims = len(claims)
-	d.n.Submitters, err = dumpRows(d, "Submitter", d.state.submitters, strings.Compare, submitterAd)
-	if err == nil {
-		_, err = dumpRows(d, "Backoff", d.state.backoffs, strings.Compare, backoffAd)
-	}
-	if err == nil {
-		_, err = dumpRows(d, "Tally", d.state.tallies, accountant.Key.Compare, tallyAd)
-	}
-	if err == nil {
-		err = d.marks()
-	}
-	if err == nil {
-		err = d.factories()
-	}
-	return err
-}
-
-// dumpRows writes the rows of a small table, by key, and returns how many.
-func dumpRows[K comparable, V any](d *dumping, kind string, t *table[K, V], order func(a, b K) int, adOf func(V) *classad.Ad) (int, error) {
-	rows, err := t.all()
-	if err != nil {
-		return 0, err
-	}
-	for _, k := range slices.SortedFunc(maps.Keys(rows), order) {
-		if err := d.row(kind, adOf(rows[k])); err != nil {
-			return 0, err
-		}
-	}
-	return len(rows), nil
-}
-
-func (d *dumping) marks() error {
-	marks, err := d.state.marks.all()
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(marks)) {
-		d.begin("Mark")
-		d.text("Name", name)
-		d.text("Text", marks[name].Text)
-		if err := d.end(); err != nil {
-			return err
-		}
-	}
+	d.n.Claims, d.n.Submitters = len(d.state.claims.rows), len(d.state.submitters.rows)
 	return nil
 }
 
@@ -479,34 +427,18 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 	return nil
 }
 
-// factories writes the factories, by cluster, and behind each its digest, a block
-// an ad.
-func (d *dumping) factories() error {
-	rows, err := d.state.factories.all()
-	if err != nil {
-		return err
-	}
-	for _, cluster := range slices.Sorted(maps.Keys(rows)) {
-		f := rows[cluster]
-		err := d.row("Factory", factoryAd(f))
-		if err == nil {
-			err = d.spool.eachDigestBlock(f, func(block []byte) error {
-				d.begin("Digest")
-				d.number("Cluster", int64(cluster))
-				d.texts("Lines", strings.Split(string(block), "\n"))
-				return d.end()
-			})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// digest writes the digest of a factory, a block an ad.
+func (d *dumping) digest(f factory) error {
+	return d.spool.eachDigestBlock(f, func(block []byte) error {
+		d.begin("Digest")
+		d.number("Cluster", int64(f.Cluster))
+		d.texts("Lines", strings.Split(string(block), "\n"))
+		return d.end()
+	})
 }
 
 // factories adds the factories whose digests are whole.
-func (v *salvage) factories() error {
-	rows := salvageRows(v, "factories", v.state.factories)
+func (v *salvage) factories(rows map[int]factory) error {
 	for _, cluster := range slices.SortedFunc(maps.Keys(rows), cmp.Compare[int]) {
 		f := rows[cluster]
 		so := fmt.Sprintf("the factory of cluster %d is lost: its procs from %d on are not made", cluster, f.Next)
@@ -518,7 +450,7 @@ func (v *salvage) factories() error {
 		if v.failed(path, v.s.eachDigestBlock(f, func([]byte) error { return nil }), so) {
 			continue
 		}
-		err := v.to.factory(f)
+		err := v.to.state.factories.add(v.to, f)
 		if err == nil {
 			err = v.s.eachDigestBlock(f, func(block []byte) error { return v.to.digest(cluster, block) })
 		}

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -122,7 +121,7 @@ func (tx *Tx) AddFactory(f Factory, digest []byte) {
 		tx.digests = map[int][]byte{}
 	}
 	tx.digests[f.Cluster] = digest
-	tx.put(record{Kind: 'F', Factory: &row})
+	tx.put(record{Kind: 'F', Row: row})
 	tx.charge(f.Owner, Owner{Bytes: row.bytes})
 }
 
@@ -146,7 +145,7 @@ func (tx *Tx) PutFactory(f Factory) {
 		tx.charge(f.Owner, Owner{Bytes: row.bytes})
 	}
 	row.Factory = f
-	tx.put(record{Kind: 'F', Factory: &row})
+	tx.put(record{Kind: 'F', Row: row})
 }
 
 // DropFactory ends a factory, if there is one: no more procs are made, and those
@@ -157,7 +156,7 @@ func (tx *Tx) DropFactory(cluster int) {
 	must(err)
 	tx.charge(row.Owner, Owner{Bytes: -row.bytes})
 	delete(tx.digests, cluster)
-	tx.put(record{Kind: 'f', Procs: pool.Procs{Cluster: cluster}})
+	tx.put(record{Kind: 'f', Key: cluster})
 }
 
 // checkFactories holds that the clusters of new factories have been made.
@@ -178,12 +177,8 @@ type factory struct {
 
 var errNoSums = errors.New("as many checksums as the digest has blocks are wanted")
 
-// factoryKeyName is the attribute that is the key of a factory's row.
-const factoryKeyName = "Cluster"
-
-func factoryAd(f factory) *classad.Ad {
-	ad := classad.New()
-	ad.SetInt(factoryKeyName, int64(f.Cluster))
+func writeFactory(ad attributes, f factory) {
+	ad.SetInt("Cluster", int64(f.Cluster))
 	setText(ad, "Owner", f.Owner)
 	setInt(ad, "Next", int64(f.Next))
 	setInt(ad, "Jobs", int64(f.Jobs))
@@ -194,13 +189,12 @@ func factoryAd(f factory) *classad.Ad {
 	setText(ad, "Paused", f.Paused)
 	setInt(ad, "Bytes", f.bytes)
 	setText(ad, "Checksums", sumsText(f.sums))
-	return ad
 }
 
 func factoryOf(r *row) (factory, error) {
 	f := factory{
 		Factory: Factory{
-			Cluster: int(r.int(factoryKeyName)), Owner: r.optional("Owner"), Next: int(r.int("Next")), Jobs: int(r.int("Jobs")),
+			Cluster: int(r.int("Cluster")), Owner: r.optional("Owner"), Next: int(r.int("Next")), Jobs: int(r.int("Jobs")),
 			MaxMaterialize: int(r.int("MaxMaterialize")), MaxIdle: int(r.int("MaxIdle")),
 			Offset: r.int("Offset"), Charged: r.optional("Charged"), Paused: r.optional("Paused"),
 		},
@@ -246,33 +240,6 @@ func parseSums(text string) (sums []uint32, err error) {
 		sums = append(sums, uint32(sum))
 	}
 	return sums, nil
-}
-
-// factoryKey returns the key of a row.
-func factoryKey(line []byte) (int, error) {
-	if rest, ok := bytes.CutPrefix(line, []byte("F [ "+factoryKeyName+" = ")); ok {
-		if end := bytes.IndexAny(rest, "; "); end > 0 {
-			if cluster, err := strconv.Atoi(string(rest[:end])); err == nil {
-				return cluster, nil
-			}
-		}
-	}
-	f, err := parseFactory(line, 0)
-	return f.Cluster, err
-}
-
-func parseFactory(line []byte, _ uint64) (factory, error) {
-	r, err := rowRecord(line, 'F')
-	if err != nil {
-		return factory{}, err
-	}
-	return *r.Factory, nil
-}
-
-// goneFactory reads the cluster of a factory that is gone.
-func goneFactory(b []byte) (int, error) {
-	cluster, _, err := number(b, '\n')
-	return cluster, err
 }
 
 // digestBlock is how many bytes of a digest have a checksum of their own.
@@ -506,7 +473,7 @@ func (s *Spool) nameDigests(g *generation, named map[int]bool) error {
 			if !bytes.HasPrefix(line, []byte("F ")) {
 				continue
 			}
-			if cluster, err := factoryKey(line); err == nil { // else the end of it is missing
+			if cluster, err := factoryKind.keyIn(line); err == nil { // else the end of it is missing
 				named[cluster] = true
 			}
 		}

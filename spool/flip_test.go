@@ -230,22 +230,22 @@ func readAll(dir string) (text string, err error) {
 			b.WriteString(id.String() + ad.Flat().Format(classad.StyleSpool) + "\n")
 		}
 		for _, c := range v.Claims() {
-			b.WriteString(claimAd(c).Format(classad.StyleSpool) + "\n")
+			b.WriteString(string(claimKind.appendRow(nil, c)) + "\n")
 		}
 		for _, r := range v.Submitters() {
-			b.WriteString(submitterAd(r).Format(classad.StyleSpool) + "\n")
+			b.WriteString(string(submitterKind.appendRow(nil, r)) + "\n")
 		}
 		slots, _ := v.Slots()
 		for _, slot := range slots {
 			b.WriteString(slot.Name + slot.Ad.Format(classad.StyleSpool) + "\n")
 		}
 		for _, r := range v.Backoffs() {
-			b.WriteString(backoffAd(r).Format(classad.StyleSpool) + "\n")
+			b.WriteString(string(backoffKind.appendRow(nil, r)) + "\n")
 		}
 		for _, y := range v.Tallies() {
-			b.WriteString(tallyAd(y).Format(classad.StyleSpool) + "\n")
+			b.WriteString(string(tallyKind.appendRow(nil, y)) + "\n")
 		}
-		fmt.Fprintf(&b, "%q\n", marksOf(v))
+		fmt.Fprintf(&b, "%q\n%+v\n", marksOf(v), leasesOf(v))
 		return nil
 	})
 	if err != nil {

@@ -1,14 +1,11 @@
 package spool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"time"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 )
 
@@ -211,50 +208,13 @@ func (f *fold) tell(base, all int) func(int) {
 	}
 }
 
-func (f *fold) writeTables(g *generation) error {
-	s, st := f.spool, f.state
-	old := st.base.tables
-	return errors.Join(
-		writeTable(s, g, old, "claims", st.claims, pool.JobID.Compare, func(b []byte, c pool.Claim) []byte {
-			return record{Kind: 'K', Claim: c, Seq: c.Seq}.append(b)
-		}),
-		writeTable(s, g, old, "submitters", st.submitters, strings.Compare, func(b []byte, r accountant.Record) []byte {
-			return record{Kind: 'U', Submitter: r}.append(b)
-		}),
-		writeTable(s, g, old, "backoffs", st.backoffs, strings.Compare, func(b []byte, r pool.Backoff) []byte {
-			return record{Kind: 'B', Backoff: r}.append(b)
-		}),
-		writeTable(s, g, old, "tallies", st.tallies, accountant.Key.Compare, func(b []byte, y accountant.Tally) []byte {
-			return record{Kind: 'W', Tally: &y}.append(b)
-		}),
-		writeTable(s, g, old, "marks", st.marks, strings.Compare, func(b []byte, m mark) []byte {
-			return record{Kind: 'M', Name: m.Name, Text: m.Text}.append(b)
-		}),
-		writeTable(s, g, old, "factories", st.factories, cmp.Compare[int], func(b []byte, f factory) []byte {
-			return record{Kind: 'F', Factory: &f}.append(b)
-		}),
-		writeTable(s, g, old, "owners", st.owners, strings.Compare, func(b []byte, o Owner) []byte {
-			return record{Kind: 'O', Owner: &o}.append(b)
-		}),
-	)
-}
-
-// writeTable writes a small table whole, if it changed.
-func writeTable[K comparable, V any](s *Spool, g *generation, old map[string]tableFile, name string, t *table[K, V], order func(a, b K) int, appendRow func([]byte, V) []byte) error {
-	if !t.changed {
-		if file, ok := old[name]; ok {
-			g.tables[name] = file
+func (f *fold) writeTables(g *generation) (err error) {
+	for _, t := range f.state.tables {
+		if err == nil {
+			err = t.fold(f.spool, g, f.state.base.tables)
 		}
-		return nil
 	}
-	rows, err := t.all()
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	b := tableText(rows, order, appendRow)
-	file := tableFile{fmt.Sprintf("%s.%d", name, g.number), int64(len(b)), len(rows), checksum(b)}
-	g.tables[name] = file
-	return writeNew(s.files, s.path(file.name), b)
+	return err
 }
 
 // change makes the next generation the one in force. What was committed since

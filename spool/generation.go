@@ -23,13 +23,10 @@ type generation struct {
 	base    ack // where its journal begins; End is 0
 	jobs    []segmentFile[int]
 	slots   []segmentFile[string]
-	tables  map[string]tableFile // by name, one of tableNames; absent: empty
+	tables  map[string]tableFile // by name; absent: empty
 	history map[string]stretch   // by month
 	log     map[string]stretch   // by month: what the journal's headers told, once folded
 }
-
-// tableNames are the small tables.
-var tableNames = []string{"claims", "submitters", "backoffs", "tallies", "marks", "factories", "owners"}
 
 // tableFile is the file of a small table.
 type tableFile struct {
@@ -395,7 +392,7 @@ func (g *generation) name(named map[string]bool) {
 // swept returns the number of a journal's or a small table's file.
 func swept(name string) (n int, ok bool) {
 	kind, _, _ := strings.Cut(name, ".")
-	if kind != "journal" && !slices.Contains(tableNames, kind) {
+	if kind != "journal" && !slices.Contains(tableNames(), kind) {
 		return 0, false
 	}
 	return numbered(name, kind+".")

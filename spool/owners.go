@@ -105,18 +105,6 @@ func chargedTo(ad *classad.Ad) string {
 	return owner
 }
 
-// settleOwners notes the rows that changed.
-func (tx *Tx) settleOwners() {
-	for _, name := range slices.Sorted(maps.Keys(tx.counts)) {
-		o := tx.counts[name]
-		kind := byte('O')
-		if o.none() {
-			kind = 'o'
-		}
-		tx.put(record{Kind: kind, Name: name, Owner: &o})
-	}
-}
-
 // part returns the bytes of so many of a cluster's procs.
 func part(whole int64, procs, of int) int64 {
 	if procs >= of {
@@ -168,36 +156,16 @@ func (c *checker) checkOwners(clusters []*Cluster, st *state) {
 	}
 }
 
-const ownerKeyName = "Name"
-
-func ownerAd(o Owner) *classad.Ad {
-	ad := classad.New()
-	ad.SetString(ownerKeyName, o.Name)
+func writeOwner(ad attributes, o Owner) {
+	ad.SetString("Name", o.Name)
 	setInt(ad, "Clusters", int64(o.Clusters))
 	setInt(ad, "Jobs", int64(o.Jobs))
 	setInt(ad, "Bytes", o.Bytes)
-	return ad
 }
 
 func ownerOf(r *row) (Owner, error) {
-	o := Owner{Name: r.text(ownerKeyName), Clusters: int(r.int("Clusters")), Jobs: int(r.int("Jobs")), Bytes: r.int("Bytes")}
+	o := Owner{Name: r.text("Name"), Clusters: int(r.int("Clusters")), Jobs: int(r.int("Jobs")), Bytes: r.int("Bytes")}
 	return o, r.err
-}
-
-func ownerKey(line []byte) (string, error) {
-	if text, ok := keyOf(line, ownerKeyName); ok {
-		return text, nil
-	}
-	o, err := parseOwner(line, 0)
-	return o.Name, err
-}
-
-func parseOwner(line []byte, _ uint64) (Owner, error) {
-	r, err := rowRecord(line, 'O')
-	if err != nil {
-		return Owner{}, err
-	}
-	return *r.Owner, nil
 }
 
 // parseCharge reads what a Y line says of a cluster: how many bytes it was written with,
@@ -240,8 +208,8 @@ func (s *Spool) ownerThen(w *writing, name string) (Owner, error) {
 		for _, line := range (chunk{text: f.Body}).lines() {
 			switch line[0] {
 			case 'O':
-				if key, err := ownerKey(line); err != nil || key == name {
-					o, also := parseOwner(line, 0)
+				if key, err := ownerKind.keyIn(line); err != nil || key == name {
+					o, also := ownerKind.parse(line, 0)
 					return o, cmp.Or(err, also)
 				}
 			case 'o':
@@ -262,7 +230,7 @@ func (s *Spool) ownerInTable(w *writing, name string, err error) (Owner, error) 
 	if err != nil {
 		return Owner{}, missing(s.indexFile(w.current.Generation), err)
 	}
-	o, _, err := newTable(s.tableOf(g, "owners"), ownerKey, parseOwner).get(name)
+	o, _, err := newTable(ownerKind, s.tableOf(g, "owners")).get(name)
 	return o, err
 }
 

@@ -38,15 +38,13 @@ func TestPage(t *testing.T) {
 		{Dedicated: accountant.Usage{Millis: 5000}, Equivalent: accountant.Usage{Millis: 5859, Rest: 375}, Utilized: accountant.Usage{Millis: 400, Rest: 3}},
 		{Dedicated: accountant.Usage{Millis: 9000}, Equivalent: accountant.Usage{Millis: 9000}},
 	}}
-	table := tableText(map[accountant.Key]accountant.Tally{y.Key: y}, accountant.Key.Compare, func(b []byte, y accountant.Tally) []byte {
-		return record{Kind: 'W', Tally: &y}.append(b)
-	})
+	table := tallyKind.file(map[accountant.Key]accountant.Tally{y.Key: y})
 	if got := example("W [ "); !bytes.Equal(got, table) {
 		t.Errorf("the table is\n%swant\n%s", got, table)
 	}
 	digest := []byte("123456789")
 	made := factory{Factory{Cluster: 12, Owner: "alice", Next: 10, Jobs: 9000}, int64(len(digest)), blockSums(digest)}
-	if got, want := example("F [ "), (record{Kind: 'F', Factory: &made}).append(nil); !bytes.Equal(got, want) {
+	if got, want := example("F [ "), (record{Kind: 'F', Row: made}).append(nil); !bytes.Equal(got, want) {
 		t.Errorf("the factory is\n%swant\n%s", got, want)
 	}
 	ad := example("ClusterId = 12")

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -21,7 +20,7 @@ import (
 //	D 12 3-5 JobPrio               procs 3 to 5 lose it
 //	L 12 3-5                       procs 3 to 5 leave the queue
 //	K [ Job = "12.3"; ... ]        a claim, whole
-//	k 12.3                         it is gone
+//	k "12.3"                       it is gone
 //	U [ Name = "..."; ... ]        a submitter's record, whole
 //	u "alice@example.org"          it is gone
 //	S "slot1@host"                 a slot with an empty ad
@@ -32,9 +31,10 @@ import (
 //	b "slot1@host"                 no longer
 //	W [ Kind = "user"; ... ]       a tally, whole
 //	w "user" "alice"               it is gone
-//	M "clock" "some text"          a mark; with an empty text it is gone
+//	M [ Name = "clock"; ... ]      a mark
+//	m "clock"                      it is gone
 //	F [ Cluster = 12; ... ]        a factory, whole
-//	f 12                           it is gone
+//	f "12"                         it is gone
 //	O [ Name = "alice"; ... ]      what an owner has in the queue, whole
 //	o "alice"                      nothing any more
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
@@ -49,18 +49,12 @@ import (
 // with reals that read back exactly.
 type record struct {
 	Kind       byte
-	pool.Procs // of C, Y and f the cluster alone
+	pool.Procs // of C and Y the cluster alone
 	Slot       string
 	Name       string
 	Expr       *classad.Expr
-	Claim      pool.Claim
-	Submitter  accountant.Record
-	Backoff    pool.Backoff
-	Tally      *accountant.Tally // W, w
-	Factory    *factory          // F
-	Owner      *Owner            // O
-	Text       string            // M
-	End        int64             // H; of Y, bytes
+	Row, Key   any   // of the kinds of the schema: the row, or the key of one that is gone
+	End        int64 // H; of Y, bytes
 	CRC        uint32
 	Seq        uint64 // in a segment or table; 0 in the journal
 }
@@ -78,40 +72,20 @@ func (r record) append(b []byte) []byte {
 		b = appendAttribute(r.appendProcs(b), r.Name, r.Expr)
 	case 'D':
 		b = appendName(append(r.appendProcs(b), ' '), r.Name)
-	case 'K':
-		b = appendClaim(b, r.Claim, r.Seq)
-	case 'k':
-		b = append(b, r.Claim.Job.String()...)
-	case 'U':
-		b = appendRow(b, submitterAd(r.Submitter), submitterKeyName)
-	case 'B':
-		b = appendRow(b, backoffAd(r.Backoff), backoffKeyName)
-	case 'W':
-		b = appendRow(b, tallyAd(*r.Tally), tallyKindName, tallyNameName)
-	case 'w':
-		b = appendTwo(b, r.Tally.Kind, r.Tally.Name)
-	case 'F':
-		b = appendRow(b, factoryAd(*r.Factory), factoryKeyName)
-	case 'f':
-		b = strconv.AppendInt(b, int64(r.Cluster), 10)
 	case 'Y':
 		b = r.appendCharge(b)
-	case 'O':
-		b = appendRow(b, ownerAd(*r.Owner), ownerKeyName)
-	case 'M':
-		b = appendTwo(b, r.Name, r.Text)
 	case 'G':
 		b = appendAttribute(strconv.AppendQuote(b, r.Slot), r.Name, r.Expr)
 	case 'g':
 		b = appendName(append(strconv.AppendQuote(b, r.Slot), ' '), r.Name)
 	case 'S', 's':
 		b = r.appendSeq(strconv.AppendQuote(b, r.Slot))
-	case 'u', 'b', 'o':
-		b = strconv.AppendQuote(b, r.Name)
 	case 'H':
 		b = fmt.Appendf(b, "%s %d %08x", r.Name, r.End, r.CRC)
 	case 'h':
 		b = append(b, r.Name...)
+	default:
+		b = schema[kindOf(r.Kind)].append(b, r)
 	}
 	return append(b, '\n')
 }
@@ -202,8 +176,6 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		if rest, err = r.procs(rest); err == nil {
 			err = r.name(rest)
 		}
-	case 'k':
-		r.Claim.Job, err = pool.ParseJobID(string(rest))
 	case 'G':
 		if rest, err = r.slot(rest); err == nil {
 			err = r.attribute(rest, expressions)
@@ -220,15 +192,6 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		_, err = r.slot(rest)
 	case 'Y':
 		err = r.parseCharge(rest)
-	case 'u', 'b', 'o':
-		r.Name, err = strconv.Unquote(string(rest))
-	case 'w':
-		r.Tally = &accountant.Tally{}
-		r.Tally.Key, err = goneTally(rest)
-	case 'f':
-		r.Cluster, err = goneFactory(rest)
-	case 'M':
-		r.Name, r.Text, err = twoTexts(rest)
 	case 'H':
 		months := map[string]stretch{}
 		err = parseStretch(months, string(rest))
@@ -238,53 +201,13 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 	case 'h':
 		r.Name = string(rest)
 	default:
-		err = r.row(string(rest))
+		i := kindOf(r.Kind)
+		if i < 0 {
+			return r, fmt.Errorf("record of unknown kind %q", r.Kind)
+		}
+		err = schema[i].parseRecord(&r, string(rest))
 	}
 	return r, err
-}
-
-// row reads the kinds that are whole ads.
-func (r *record) row(text string) error {
-	var room [plainRoom]plain
-	if from := (row{plain: room[:0]}); from.readPlain(text) {
-		if err := r.take(&from); err == nil && !from.odd() {
-			return nil
-		}
-		*r = record{Kind: r.Kind}
-	}
-	ad, err := classad.ParseAd(text)
-	if err != nil {
-		return err
-	}
-	return r.take(rowOf(ad))
-}
-
-// take takes what a row says.
-func (r *record) take(from *row) (err error) {
-	switch r.Kind {
-	case 'K':
-		r.Claim, err = claimOf(from)
-		r.Seq = r.Claim.Seq
-	case 'U':
-		r.Submitter, err = submitterOf(from)
-	case 'B':
-		r.Backoff, err = backoffOf(from)
-	case 'W':
-		var y accountant.Tally
-		y, err = tallyOf(from)
-		r.Tally = &y
-	case 'F':
-		var f factory
-		f, err = factoryOf(from)
-		r.Factory = &f
-	case 'O':
-		var o Owner
-		o, err = ownerOf(from)
-		r.Owner = &o
-	default:
-		err = fmt.Errorf("record of unknown kind %q", r.Kind)
-	}
-	return err
 }
 
 // sequence reads the number of a transaction; without one it is instead.

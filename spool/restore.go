@@ -138,22 +138,6 @@ func (r *restoring) ad() error {
 		return r.beginCluster(w)
 	case "Slot":
 		return r.slot(w)
-	case "Claim":
-		return r.row('K', w)
-	case "Submitter":
-		return r.row('U', w)
-	case "Backoff":
-		return r.row('B', w)
-	case "Tally":
-		return r.row('W', w)
-	case "Mark":
-		m := mark{w.text("Name"), w.text("Text")}
-		if err := w.end(); err != nil {
-			return err
-		}
-		return r.to.mark(m)
-	case "Factory":
-		return r.row('F', w)
 	case "Digest":
 		cluster, text := int(w.number("Cluster", 1, math.MaxInt32)), w.texts("Lines")
 		if err := w.end(); err != nil {
@@ -174,6 +158,11 @@ func (r *restoring) ad() error {
 		return r.report(w)
 	case "End":
 		return r.end(w)
+	}
+	for i, k := range schema {
+		if _, title := k.names(); title == kind {
+			return r.row(r.to.state.tables[i], w)
+		}
 	}
 	return fmt.Errorf("an ad of unknown type %q", kind)
 }
@@ -309,7 +298,7 @@ func (r *restoring) slot(w *words) error {
 }
 
 // row takes a row of a small table.
-func (r *restoring) row(kind byte, w *words) (err error) {
+func (r *restoring) row(to rows, w *words) (err error) {
 	r.text = append(r.text[:0], "[ "...)
 	for _, line := range w.rest() {
 		if r.text, err = attributeOf(r.text, line); err != nil {
@@ -317,21 +306,7 @@ func (r *restoring) row(kind byte, w *words) (err error) {
 		}
 		r.text = append(r.text, "; "...)
 	}
-	row := record{Kind: kind}
-	if err := row.row(string(append(r.text, ']'))); err != nil {
-		return err
-	}
-	switch kind {
-	case 'K':
-		return r.to.claim(row.Claim)
-	case 'U':
-		return r.to.submitter(row.Submitter)
-	case 'W':
-		return r.to.tally(*row.Tally)
-	case 'F':
-		return r.to.factory(*row.Factory)
-	}
-	return r.to.backoff(row.Backoff)
+	return to.restore(r.to, string(append(r.text, ']')))
 }
 
 // left takes an ad of the history.

@@ -3,11 +3,13 @@ package spool
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -177,8 +179,7 @@ func (r *row) pieceOf() (pool.Piece, error) {
 
 const takesName = "Takes"
 
-func submitterAd(s accountant.Record) *classad.Ad {
-	ad := classad.New()
+func writeSubmitter(ad attributes, s accountant.Record) {
 	ad.SetString("Name", s.Name)
 	ad.SetReal("Priority", s.Priority)
 	setTime(ad, "At", s.At)
@@ -200,10 +201,9 @@ func submitterAd(s accountant.Record) *classad.Ad {
 	setLease(ad, "Factor", s.FactorLease)
 	setLease(ad, "Ceiling", s.CeilingLease)
 	setLease(ad, "Floor", s.FloorLease)
-	return ad
 }
 
-func setLease(ad *classad.Ad, name string, l accountant.Lease) {
+func setLease(ad attributes, name string, l accountant.Lease) {
 	setTime(ad, name+"Until", l.Until)
 	setReal(ad, name+"Before", l.Before)
 }
@@ -220,7 +220,7 @@ func (r *row) limit(name string) accountant.Limit {
 	return accountant.LimitOf(r.int(name))
 }
 
-func setUsage(ad *classad.Ad, name string, u accountant.Usage) {
+func setUsage(ad attributes, name string, u accountant.Usage) {
 	ad.SetInt(name+"Millis", u.Millis)
 	if u.Rest != 0 {
 		ad.SetInt(name+"Rest", u.Rest)
@@ -248,23 +248,172 @@ func submitterOf(r *row) (accountant.Record, error) {
 // SubmitterRow returns a submitter's record in one line, as the journal has it
 // but for the kind: the ad between brackets. Times are of milliseconds in it.
 func SubmitterRow(s accountant.Record) string {
-	return string(appendRow(nil, submitterAd(s), submitterKeyName))
+	return string(submitterKind.appendRow(nil, s))
 }
 
 // ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong
 // with a text that is no such row.
 func ParseSubmitterRow(text string) (accountant.Record, error) {
-	r := record{Kind: 'U'}
-	err := r.row(text)
-	return r.Submitter, err
+	return submitterKind.parseText(text)
 }
 
-func backoffAd(b pool.Backoff) *classad.Ad {
-	ad := classad.New()
+// The attributes that have the windows of a tally.
+const (
+	windowsName     = "Windows"
+	equivalentsName = "Equivalents"
+)
+
+func writeTally(ad attributes, y accountant.Tally) {
+	ad.SetString("Kind", y.Kind)
+	ad.SetString("Name", y.Name)
+	setTime(ad, "At", y.At)
+	setInt(ad, "Cpus", y.Cpus)
+	if y.PE != accountant.EquivalentsOf(y.Cpus) {
+		ad.SetInt("PE", int64(y.PE))
+	}
+	setInt(ad, "Interval", y.Interval.Nanoseconds())
+	if len(y.Windows) > 0 {
+		ad.SetString(windowsName, windowsText(y.Windows))
+	}
+	if slices.ContainsFunc(y.Windows, func(w accountant.Window) bool { return w.Equivalent != w.Dedicated }) {
+		ad.SetString(equivalentsName, equivalentsText(y.Windows))
+	}
+	setRecent(ad, "Decayed", y.Decayed)
+	setRecent(ad, "LongTerm", y.LongTerm)
+}
+
+func setRecent(ad attributes, name string, r accountant.Recent) {
+	setReal(ad, name+"CPU", r.CPU)
+	setReal(ad, name+"Memory", r.Memory)
+	setReal(ad, name+"IO", r.IO)
+}
+
+func tallyOf(r *row) (accountant.Tally, error) {
+	y := accountant.Tally{
+		Key: accountant.Key{Kind: r.text("Kind"), Name: r.text("Name")},
+		At:  r.time("At"), Cpus: r.int("Cpus"), Interval: time.Duration(r.int("Interval")),
+		Windows: r.windows(), Decayed: r.recent("Decayed"), LongTerm: r.recent("LongTerm"),
+	}
+	if y.PE = accountant.EquivalentsOf(y.Cpus); r.has("PE") {
+		y.PE = accountant.Weight(r.int("PE"))
+	}
+	return y, r.err
+}
+
+func (r *row) windows() []accountant.Window {
+	text, equivalents := r.optional(windowsName), r.optional(equivalentsName)
+	if r.err != nil {
+		return nil
+	}
+	var windows []accountant.Window
+	var err error
+	if text != "" {
+		if windows, err = parseWindows(text); err != nil {
+			r.err = fmt.Errorf("%s: %w", windowsName, err)
+			return nil
+		}
+	}
+	if equivalents != "" {
+		if err = parseEquivalents(equivalents, windows); err != nil {
+			r.err = fmt.Errorf("%s: %w", equivalentsName, err)
+		}
+	}
+	return windows
+}
+
+func (r *row) recent(name string) accountant.Recent {
+	return accountant.Recent{CPU: r.real(name + "CPU"), Memory: r.real(name + "Memory"), IO: r.real(name + "IO")}
+}
+
+// windowsText writes windows, the newest first: one is its dedicated and its
+// utilized usage, each in milliseconds and the thousandths left over.
+func windowsText(windows []accountant.Window) string {
+	var b []byte
+	for i, w := range windows {
+		b = appendWindow(b, i, w.Dedicated, w.Utilized)
+	}
+	return string(b)
+}
+
+// equivalentsText writes the windows' equivalents likewise. They stand apart from the
+// other usage, and only where one is not what is dedicated: so a row without them
+// reads as it did, and one with them can be read by a program that knows of none.
+func equivalentsText(windows []accountant.Window) string {
+	var b []byte
+	for i, w := range windows {
+		b = appendWindow(b, i, w.Equivalent)
+	}
+	return string(b)
+}
+
+// appendWindow writes what the i-th window has of each kind of usage.
+func appendWindow(b []byte, i int, kinds ...accountant.Usage) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	for j, u := range kinds {
+		if i+j > 0 {
+			b = append(b, ' ')
+		}
+		b = append(strconv.AppendInt(b, u.Millis, 10), ' ')
+		b = strconv.AppendInt(b, u.Rest, 10)
+	}
+	return b
+}
+
+// parseWindows is the inverse of windowsText. The equivalents are what is dedicated
+// until others are known.
+func parseWindows(text string) ([]accountant.Window, error) {
+	windows := make([]accountant.Window, 0, strings.Count(text, ",")+1)
+	for one := range strings.SplitSeq(text, ", ") {
+		var n [4]int64
+		if !numbers(n[:], one) {
+			return nil, errors.New("not windows of four numbers each")
+		}
+		dedicated := accountant.Usage{Millis: n[0], Rest: n[1]}
+		windows = append(windows, accountant.Window{
+			Dedicated: dedicated, Equivalent: dedicated, Utilized: accountant.Usage{Millis: n[2], Rest: n[3]},
+		})
+	}
+	return windows, nil
+}
+
+// parseEquivalents is the inverse of equivalentsText: it says how much of equivalents
+// each of the windows has.
+func parseEquivalents(text string, of []accountant.Window) error {
+	wrong := fmt.Errorf("not two numbers for each of %d windows", len(of))
+	each := strings.Split(text, ", ")
+	if len(each) != len(of) {
+		return wrong
+	}
+	for i, one := range each {
+		var n [2]int64
+		if !numbers(n[:], one) {
+			return wrong
+		}
+		of[i].Equivalent = accountant.Usage{Millis: n[0], Rest: n[1]}
+	}
+	return nil
+}
+
+// numbers reads as many numbers as there is room for, a blank between two, and says
+// whether that was all of the text.
+func numbers(to []int64, text string) bool {
+	for i := range to {
+		digits, rest, more := strings.Cut(text, " ")
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || more != (i < len(to)-1) {
+			return false
+		}
+		to[i], text = n, rest
+	}
+	return true
+}
+
+func writeBackoff(ad attributes, b pool.Backoff) {
 	ad.SetString("Slot", b.Slot)
 	ad.SetInt("Failures", int64(b.Failures))
 	setTime(ad, "Until", b.Until)
-	return ad
 }
 
 func backoffOf(r *row) (pool.Backoff, error) {
@@ -272,100 +421,19 @@ func backoffOf(r *row) (pool.Backoff, error) {
 	return b, r.err
 }
 
-// The keys of rows stand first in their lines, so that a row that nobody asks
-// for need not be parsed. One that has it elsewhere is right all the same.
-const (
-	claimKeyName     = "Job"
-	submitterKeyName = "Name"
-	backoffKeyName   = "Slot"
-)
-
-// appendRow writes a row's ad in one line, its key first, which may be several
-// attributes.
-func appendRow(b []byte, ad *classad.Ad, key ...string) []byte {
-	separator := byte('[')
-	add := func(name string) {
-		e, _ := ad.Lookup(name)
-		b = appendAttribute(append(b, separator), name, e)
-		separator = ';'
-	}
-	for _, name := range key {
-		add(name)
-	}
-	for _, name := range ad.OwnNames() {
-		if !slices.Contains(key, name) {
-			add(name)
-		}
-	}
-	return append(b, " ]"...)
-}
-
-// keyOf returns the text of the attribute that a row begins with.
-func keyOf(line []byte, name string) (text string, ok bool) {
-	text, _, ok = leading(line[min(1, len(line)):], " [ "+name+" = ")
-	return text, ok
-}
-
-// leading returns the text that b begins with behind lead, and what follows it.
+// leading returns the text, or else what it is, of the value that b begins with behind lead, and what
+// follows it.
 func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
 	rest, ok = bytes.CutPrefix(b, []byte(lead))
 	if !ok {
 		return "", nil, false
 	}
+	if end := bytes.IndexAny(rest, "; "); end > 0 && rest[0] != plainText {
+		return string(rest[:end]), rest[end:], true
+	}
 	var r record
 	rest, err := r.slot(rest)
 	return r.Slot, rest, err == nil
-}
-
-func claimKey(line []byte) (pool.JobID, error) {
-	if text, ok := keyOf(line, claimKeyName); ok {
-		return pool.ParseJobID(text)
-	}
-	c, err := parseClaim(line, 0)
-	return c.Job, err
-}
-
-func submitterKey(line []byte) (string, error) {
-	if text, ok := keyOf(line, submitterKeyName); ok {
-		return text, nil
-	}
-	s, err := parseSubmitter(line, 0)
-	return s.Name, err
-}
-
-func backoffKey(line []byte) (string, error) {
-	if text, ok := keyOf(line, backoffKeyName); ok {
-		return text, nil
-	}
-	b, err := parseBackoff(line, 0)
-	return b.Slot, err
-}
-
-func parseClaim(line []byte, seq uint64) (pool.Claim, error) {
-	r, err := rowRecord(line, 'K')
-	if r.Claim.Seq == 0 {
-		r.Claim.Seq = seq
-	}
-	return r.Claim, err
-}
-
-func parseSubmitter(line []byte, _ uint64) (accountant.Record, error) {
-	r, err := rowRecord(line, 'U')
-	return r.Submitter, err
-}
-
-func parseBackoff(line []byte, _ uint64) (pool.Backoff, error) {
-	r, err := rowRecord(line, 'B')
-	return r.Backoff, err
-}
-
-// rowRecord reads a line of a small table.
-func rowRecord(line []byte, kind byte) (record, error) {
-	if len(line) < 2 || line[0] != kind || line[1] != ' ' {
-		return record{}, fmt.Errorf("%q: not a row of this table", line)
-	}
-	r := record{Kind: kind}
-	return r, r.row(string(line[2:]))
 }
 
 // plain is one attribute of a row as the spool writes almost all of them: a
@@ -383,9 +451,8 @@ const (
 	plainReal    = 'r'
 )
 
-// plainRoom is for how many attributes a reader of rows makes room: more need more
-// of it, and few rows have as many.
-const plainRoom = 20
+// plainRows are for readers of rows, which are many: the room for the attributes is used again.
+var plainRows = sync.Pool{New: func() any { return new(row) }}
 
 // readPlain reads a row that consists of plain attributes, at a tenth of the cost of
 // reading it as the ad that it is. Of anything else it says so, and the row is to
@@ -516,10 +583,8 @@ type attributes interface {
 	SetReal(name string, x float64)
 }
 
-// claimAttributes writes a claim's row. Behind the key the names are in their order,
-// which that of the text is.
-func claimAttributes(to attributes, c pool.Claim) {
-	to.SetString(claimKeyName, c.Job.String())
+func writeClaim(to attributes, c pool.Claim) {
+	to.SetString("Job", c.Job.String())
 	setText(to, "AcctGroup", c.By.Account)
 	to.SetInt("Attempt", int64(c.Attempt))
 	setTime(to, "ChargedSince", c.ChargedSince)
@@ -550,23 +615,6 @@ func claimAttributes(to attributes, c pool.Claim) {
 	setTime(to, "VacateSince", c.VacateSince)
 	setInt(to, "VacateSubcode", int64(c.VacateSubcode))
 	to.SetInt("Weight", int64(c.Weight))
-}
-
-// claimAd returns a claim's row but for the transaction.
-func claimAd(c pool.Claim) *classad.Ad {
-	ad := classad.New()
-	c.Seq = 0
-	claimAttributes(ad, c)
-	return ad
-}
-
-// appendClaim writes what appendRow would of the ad, with the transaction if that is
-// not 0, at a quarter of the cost: claims are many.
-func appendClaim(b []byte, c pool.Claim, seq uint64) []byte {
-	t := rowText{b: b, separator: '['}
-	c.Seq = seq
-	claimAttributes(&t, c)
-	return append(t.b, " ]"...)
 }
 
 const promisedToName = "PromisedTo"

@@ -2,6 +2,8 @@ package spool
 
 import (
 	"reflect"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,48 +21,78 @@ func TestRowKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := string(rapid.SliceOf(rapid.ByteRange(1, 255)).Draw(t, "name"))
 		id := pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")}
-		for _, row := range []struct {
-			record    record
-			key, want string
-		}{
-			{record{Kind: 'K', Claim: pool.Claim{Job: id, Attempt: 1, Slot: name, State: pool.Matched}}, claimKeyName, id.String()},
-			{record{Kind: 'U', Submitter: accountant.Record{Name: name, At: time.UnixMilli(1)}}, submitterKeyName, name},
-			{record{Kind: 'B', Backoff: pool.Backoff{Slot: name, Failures: 1}}, backoffKeyName, name},
-			{record{Kind: 'W', Tally: &accountant.Tally{Key: accountant.Key{Kind: name, Name: "x"}, At: time.UnixMilli(1)}}, tallyKindName, name},
+		for row, want := range map[any][]string{
+			pool.Claim{Job: id, Attempt: 1, Slot: name, State: pool.Matched}: {"K", id.String()},
+			accountant.Record{Name: name, At: time.UnixMilli(1)}:             {"U", name},
+			pool.Backoff{Slot: name, Failures: 1}:                            {"B", name},
+			mark{name, "x"}:                                                  {"M", name},
+			Owner{Name: name, Clusters: id.Proc}:                             {"O", name},
 		} {
-			line := row.record.append(nil)
+			line := record{Kind: want[0][0], Row: row}.append(nil)
 			line = line[:len(line)-1]
-			if got, ok := keyOf(line, row.key); !ok || got != row.want {
-				t.Fatalf("keyOf(%q) = %q, %v, want %q", line, got, ok, row.want)
-			}
-			r, err := parseRecord(line, nil)
-			if err != nil {
-				t.Fatalf("parseRecord(%q): %v", line, err)
-			}
-			if r.Tally == nil {
-				r.Tally = &accountant.Tally{}
-			}
-			if got := map[byte]string{'K': r.Claim.Job.String(), 'U': r.Submitter.Name, 'B': r.Backoff.Slot, 'W': r.Tally.Kind}[r.Kind]; got != row.want {
-				t.Fatalf("parseRecord(%q) has the key %q, want %q", line, got, row.want)
-			}
-			if r.Kind == 'W' {
-				// The second half of the key is found without parsing what stands behind.
-				if got, err := tallyKey(append(line[:len(line)-1:len(line)-1], '(')); err != nil || got != r.Tally.Key {
-					t.Fatalf("tallyKey(%q) = %v, %v, want %v", line, got, err, r.Tally.Key)
-				}
-			}
+			holdKey(t, line, want[1:])
 		}
+		line := record{Kind: 'W', Row: accountant.Tally{Key: accountant.Key{Kind: name, Name: "x"}, At: time.UnixMilli(1)}}.append(nil)
+		holdKey(t, line[:len(line)-1], []string{name, "x"})
+		line = record{Kind: 'F', Row: factory{Factory: Factory{Cluster: id.Cluster/2 + 1, Owner: name}}}.append(nil)
+		holdKey(t, line[:len(line)-1], []string{strconv.Itoa(id.Cluster/2 + 1)})
 	})
 }
 
+// holdKey holds a row to its key, found with what stands behind it, and without.
+func holdKey(t *rapid.T, line []byte, want []string) {
+	t.Helper()
+	got, err := keyTexts(line)
+	if err != nil || !slices.Equal(got, want) {
+		t.Fatalf("%q has the key %q, %v, want %q", line, got, err, want)
+	}
+	if r, err := parseRecord(line, nil); err != nil {
+		t.Fatalf("parseRecord(%q) = %+v, %v", line, r, err)
+	}
+	if got, err := keyTexts(append(line[:len(line)-1:len(line)-1], '(')); err != nil || !slices.Equal(got, want) {
+		t.Fatalf("%q, its end damaged, has the key %q, %v, want %q", line, got, err, want)
+	}
+}
+
+// keyTexts returns the key in a row's line.
+func keyTexts(line []byte) ([]string, error) {
+	switch line[0] {
+	case 'K':
+		return textsIn(claimKind, line)
+	case 'U':
+		return textsIn(submitterKind, line)
+	case 'B':
+		return textsIn(backoffKind, line)
+	case 'M':
+		return textsIn(markKind, line)
+	case 'O':
+		return textsIn(ownerKind, line)
+	case 'W':
+		return textsIn(tallyKind, line)
+	}
+	return textsIn(factoryKind, line)
+}
+
+func textsIn[K comparable, V any](k *kind[K, V], line []byte) ([]string, error) {
+	key, err := k.keyIn(line)
+	return k.texts(key), err
+}
+
 // asAd reads a row without the short way.
-func asAd(kind byte, text string) (record, error) {
-	r := record{Kind: kind}
+func asAd(letter byte, text string) (any, error) {
 	ad, err := classad.ParseAd(text)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	return r, r.take(rowOf(ad))
+	switch letter {
+	case 'K':
+		return claimKind.read(rowOf(ad))
+	case 'U':
+		return submitterKind.read(rowOf(ad))
+	case 'B':
+		return backoffKind.read(rowOf(ad))
+	}
+	return tallyKind.read(rowOf(ad))
 }
 
 // What is read the short way is what the ad says, and what is not plain is told
@@ -94,15 +126,17 @@ func TestPlainRows(t *testing.T) {
 		{`[Name = "a"]`, false},
 		{`[ ]`, false}, {`[ Name = `, false}, {``, false},
 	} {
-		short := record{Kind: 'U'}
 		r := new(row)
-		plain := r.readPlain(c.text) && short.take(r) == nil && !r.odd()
+		plain := r.readPlain(c.text)
+		if plain {
+			_, err := submitterOf(r)
+			plain = err == nil && !r.odd()
+		}
 		if plain != c.plain {
 			t.Errorf("%s: plain %v, want %v", c.text, plain, c.plain)
 		}
 		want, err := asAd('U', c.text)
-		got := record{Kind: 'U'}
-		if e := got.row(c.text); (e == nil) != (err == nil) || err == nil && !reflect.DeepEqual(got, want) {
+		if got, e := submitterKind.parseText(c.text); (e == nil) != (err == nil) || err == nil && !reflect.DeepEqual(got, want) {
 			t.Errorf("%s reads as %+v, %v, want %+v, %v", c.text, got, e, want, err)
 		}
 	}
@@ -121,7 +155,7 @@ func TestPlainIsWhatTheAdSays(t *testing.T) {
 		kind := rapid.SampledFrom([]byte("UKBW")).Draw(t, "kind")
 		want, err := asAd(kind, text)
 		got := record{Kind: kind}
-		if e := got.row(text); (e == nil) != (err == nil) || err == nil && !reflect.DeepEqual(got, want) {
+		if e := schema[kindOf(kind)].parseRecord(&got, text); (e == nil) != (err == nil) || err == nil && !reflect.DeepEqual(got.Row, want) {
 			t.Fatalf("%s reads as %+v, %v, want %+v, %v", text, got, e, want, err)
 		}
 	})

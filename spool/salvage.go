@@ -158,7 +158,7 @@ func (v *salvage) numbers(prefix string) (list []int) {
 func (v *salvage) save() error {
 	v.basis()
 	v.replay()
-	for _, part := range []func() error{v.claims, v.clusters, v.slots, v.rows, v.factories, v.history, v.log, v.handWritten, v.report} {
+	for _, part := range []func() error{v.claimedJobs, v.clusters, v.slots, v.rows, v.history, v.log, v.handWritten, v.report} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (v *salvage) scan(number int) *generation {
 	g := noGeneration(number)
 	g.jobs = scanSegments[int](v.s, "jobs", number)
 	g.slots = scanSegments[string](v.s, "slots", number)
-	for _, table := range tableNames {
+	for _, table := range tableNames() {
 		for _, n := range slices.Backward(v.numbers(table + ".")) {
 			name := fmt.Sprintf("%s.%d", table, n)
 			b, err := contents(v.s.files, v.s.path(name))

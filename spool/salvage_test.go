@@ -45,16 +45,19 @@ func holdings(t testing.TB, dir string) (list []string) {
 			list = append(list, "job "+id.String()+" "+ad.Flat().Format(classad.StyleSpool))
 		}
 		for _, c := range v.Claims() {
-			list = append(list, "claim "+claimAd(c).Format(classad.StyleSpool))
+			list = append(list, "claim "+string(claimKind.appendRow(nil, c)))
 		}
 		for _, r := range v.Submitters() {
-			list = append(list, "submitter "+submitterAd(r).Format(classad.StyleSpool))
+			list = append(list, "submitter "+string(submitterKind.appendRow(nil, r)))
 		}
 		for _, b := range v.Backoffs() {
-			list = append(list, "backoff "+backoffAd(b).Format(classad.StyleSpool))
+			list = append(list, "backoff "+string(backoffKind.appendRow(nil, b)))
 		}
 		for _, y := range v.Tallies() {
-			list = append(list, "tally "+tallyAd(y).Format(classad.StyleSpool))
+			list = append(list, "tally "+string(tallyKind.appendRow(nil, y)))
+		}
+		for _, l := range leasesOf(v) {
+			list = append(list, fmt.Sprintf("lease %+v", l))
 		}
 		for _, m := range marksOf(v) {
 			list = append(list, fmt.Sprintf("mark %q", m))

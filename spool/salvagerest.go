@@ -2,7 +2,6 @@ package spool
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -11,14 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
-// claims reads the claims, to know which jobs they need.
-func (v *salvage) claims() error {
-	for id := range salvageRows(v, "claims", v.state.claims) {
+// claimedJobs reads the claims, to know which jobs they need.
+func (v *salvage) claimedJobs() error {
+	for id := range salvageRows(v, v.state.claims) {
 		v.claimed[id.Cluster] = append(v.claimed[id.Cluster], id)
 	}
 	return nil
@@ -26,45 +24,40 @@ func (v *salvage) claims() error {
 
 // rows adds the small tables.
 func (v *salvage) rows() error {
-	claims := salvageRows(v, "claims", v.state.claims)
-	var list []error
+	for _, t := range v.state.tables {
+		if err := t.salvage(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claims adds the claims whose jobs are there and that do not contradict others.
+func (v *salvage) claims(rows map[pool.JobID]pool.Claim) error {
 	var sound []pool.Claim
-	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
+	for _, id := range slices.SortedFunc(maps.Keys(rows), pool.JobID.Compare) {
 		if !v.present[id] {
-			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, for the job is not there", id, claims[id].Slot)
+			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, for the job is not there", id, rows[id].Slot)
 			continue
 		}
-		sound = append(sound, claims[id])
+		sound = append(sound, rows[id])
 	}
 	for _, x := range pool.Contradictions(sound) {
 		v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost: %s", x.Claim.Job, x.Claim.Slot, x.Why)
 		sound = slices.DeleteFunc(sound, func(c pool.Claim) bool { return c.Job == x.Claim.Job })
 	}
 	for _, c := range sound {
-		list = append(list, v.to.claim(c))
+		if err := v.to.state.claims.add(v.to, c); err != nil {
+			return err
+		}
 	}
-	for _, r := range salvageRows[string, accountant.Record](v, "submitters", v.state.submitters) {
-		list = append(list, v.to.submitter(r))
-	}
-	for _, b := range salvageRows[string, pool.Backoff](v, "backoffs", v.state.backoffs) {
-		list = append(list, v.to.backoff(b))
-	}
-	for _, y := range salvageRows[accountant.Key, accountant.Tally](v, "tallies", v.state.tallies) {
-		list = append(list, v.to.tally(y))
-	}
-	for _, m := range salvageRows[string, mark](v, "marks", v.state.marks) {
-		list = append(list, v.to.mark(m))
-	}
-	if load := v.state.owners.load; load != nil {
-		_, err := load()
-		v.failed(v.s.path(v.g.tables["owners"].name), err, "what owners have in the queue is counted anew")
-	}
-	return cmp.Or(list...)
+	return nil
 }
 
 // salvageRows returns the rows of a table. Those of a file that does not check
 // are taken if they can be read, for losing all is worse.
-func salvageRows[K comparable, V any](v *salvage, name string, t *table[K, V]) map[K]V {
+func salvageRows[K comparable, V any](v *salvage, t *table[K, V]) map[K]V {
+	name := t.kind.table
 	if t.load != nil {
 		if file, err := t.load(); err != nil {
 			path := v.s.path(v.g.tables[name].name)
@@ -80,7 +73,7 @@ func salvageRows[K comparable, V any](v *salvage, name string, t *table[K, V]) m
 		if c.text == nil {
 			continue
 		}
-		if _, err := t.parse(c.text, c.seq); err != nil {
+		if _, err := t.kind.parse(c.text, c.seq); err != nil {
 			v.losing(c.file, c.line, "a row is lost: %v", err)
 			delete(t.texts, k)
 		}
@@ -101,9 +94,9 @@ func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) 
 		if bytes.HasPrefix(line, []byte("end ")) {
 			continue
 		}
-		k, err := t.key(line)
+		k, err := t.kind.keyIn(line)
 		if err == nil {
-			_, err = t.parse(line, 0)
+			_, err = t.kind.parse(line, 0)
 		}
 		if err != nil {
 			v.losing(path, n+1, "a row is lost: %v", err)

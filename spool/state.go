@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fairspool/lib/accountant"
@@ -24,6 +23,7 @@ type state struct {
 	base       pinned
 	jobs       *blocks[int, Cluster]
 	slots      *blocks[string, pool.Slot]
+	tables     []rows // by the schema; those of them that are asked for:
 	claims     *table[pool.JobID, pool.Claim]
 	submitters *table[string, accountant.Record]
 	backoffs   *table[string, pool.Backoff]
@@ -40,14 +40,18 @@ func newState(s *Spool, base pinned) *state {
 	st := &state{spool: s, base: base, own: newWorker(), history: maps.Clone(base.history), log: maps.Clone(base.log)}
 	st.jobs = newBlocks(s, "jobs", clusterKeys, base.jobs, clusterOf)
 	st.slots = newBlocks(s, "slots", slotKeys, base.slots, slotOf)
-	st.claims = newTable(s.tableOf(base.generation, "claims"), claimKey, parseClaim)
-	st.submitters = newTable(s.tableOf(base.generation, "submitters"), submitterKey, parseSubmitter)
-	st.backoffs = newTable(s.tableOf(base.generation, "backoffs"), backoffKey, parseBackoff)
-	st.tallies = newTable(s.tableOf(base.generation, "tallies"), tallyKey, parseTally)
-	st.marks = newTable(s.tableOf(base.generation, "marks"), markKey, parseMark)
-	st.factories = newTable(s.tableOf(base.generation, "factories"), factoryKey, parseFactory)
-	st.owners = newTable(s.tableOf(base.generation, "owners"), ownerKey, parseOwner)
+	for _, k := range schema {
+		name, _ := k.names()
+		st.tables = append(st.tables, k.newTable(s.tableOf(base.generation, name)))
+	}
+	st.find()
 	return st
+}
+
+// find finds the tables that are asked for.
+func (s *state) find() {
+	s.claims, s.submitters, s.backoffs = tableIn(s, claimKind), tableIn(s, submitterKind), tableIn(s, backoffKind)
+	s.tallies, s.marks, s.factories, s.owners = tableIn(s, tallyKind), tableIn(s, markKind), tableIn(s, factoryKind), tableIn(s, ownerKind)
 }
 
 // fork returns a state that begins as this one, and whose changes do not show here.
@@ -55,8 +59,11 @@ func (s *state) fork() *state {
 	f := *s
 	f.base.pin = nil
 	f.jobs, f.slots, f.history, f.log = s.jobs.fork(), s.slots.fork(), maps.Clone(s.history), maps.Clone(s.log)
-	f.claims, f.submitters, f.backoffs, f.tallies = s.claims.fork(), s.submitters.fork(), s.backoffs.fork(), s.tallies.fork()
-	f.marks, f.factories, f.owners = s.marks.fork(), s.factories.fork(), s.owners.fork()
+	f.tables = nil
+	for _, t := range s.tables {
+		f.tables = append(f.tables, t.fork())
+	}
+	f.find()
 	return &f
 }
 
@@ -91,38 +98,16 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	c.text = c.text[:len(line)+1]
 	rest := line[2:]
 	switch line[0] {
-	case 'K':
-		err = noteRow(s.claims, c, line)
-	case 'k':
-		err = noteGone(s.claims, rest, func(b []byte) (pool.JobID, error) { return pool.ParseJobID(string(b)) })
-	case 'U':
-		err = noteRow(s.submitters, c, line)
-	case 'u':
-		err = noteGone(s.submitters, rest, unquote)
-	case 'B':
-		err = noteRow(s.backoffs, c, line)
-	case 'b':
-		err = noteGone(s.backoffs, rest, unquote)
-	case 'W':
-		err = noteRow(s.tallies, c, line)
-	case 'w':
-		err = noteGone(s.tallies, rest, goneTally)
-	case 'F':
-		err = noteRow(s.factories, c, line)
-	case 'f':
-		err = noteGone(s.factories, rest, goneFactory)
-	case 'O':
-		err = noteRow(s.owners, c, line)
-	case 'o':
-		err = noteGone(s.owners, rest, unquote)
-	case 'M':
-		err = s.noteMark(c, line)
 	case 'H':
 		err = parseStretch(s.history, string(rest))
 	case 'h':
 		err = s.archived(string(rest))
 	default:
-		err = fmt.Errorf("record of unknown kind %q", line[0])
+		if i := kindOf(line[0]); i >= 0 {
+			err = s.tables[i].take(c, line)
+		} else {
+			err = fmt.Errorf("record of unknown kind %q", line[0])
+		}
 	}
 	if err != nil {
 		return 0, c.damaged(0, err)
@@ -176,22 +161,6 @@ func lineEnd(b []byte) int {
 	return len(b)
 }
 
-func noteRow[K comparable, V any](t *table[K, V], c *chunk, line []byte) error {
-	k, err := t.key(line)
-	if err == nil {
-		t.note(k, chunk{text: line, seq: c.seq, file: c.file, line: c.line})
-	}
-	return err
-}
-
-func noteGone[K comparable, V any](t *table[K, V], b []byte, parse func([]byte) (K, error)) error {
-	k, err := parse(b)
-	if err == nil {
-		t.drop(k)
-	}
-	return err
-}
-
 // apply makes one record's change.
 func (s *state) apply(r record, seq uint64) error {
 	switch r.Kind {
@@ -199,39 +168,12 @@ func (s *state) apply(r record, seq uint64) error {
 		return s.applyJobs(r, seq)
 	case 'S', 'G', 'g', 's':
 		return s.applySlot(r, seq)
-	case 'K':
-		r.Claim.Seq = seq
-		s.claims.put(r.Claim.Job, r.Claim)
-	case 'k':
-		s.claims.drop(r.Claim.Job)
-	case 'U':
-		s.submitters.put(r.Submitter.Name, r.Submitter)
-	case 'u':
-		s.submitters.drop(r.Name)
-	case 'B':
-		s.backoffs.put(r.Backoff.Slot, r.Backoff)
-	case 'b':
-		s.backoffs.drop(r.Name)
-	case 'W':
-		s.tallies.put(r.Tally.Key, *r.Tally)
-	case 'w':
-		s.tallies.drop(r.Tally.Key)
-	case 'F':
-		s.factories.put(r.Factory.Cluster, *r.Factory)
-	case 'f':
-		s.factories.drop(r.Cluster)
-	case 'O':
-		s.owners.put(r.Owner.Name, *r.Owner)
-	case 'o':
-		s.owners.drop(r.Name)
-	case 'M':
-		s.setMark(mark{r.Name, r.Text})
 	case 'H':
 		s.history[r.Name] = stretch{r.End, r.CRC}
 	case 'h':
 		return s.archived(r.Name)
 	default:
-		return fmt.Errorf("record of unknown kind %q", r.Kind)
+		s.tables[kindOf(r.Kind)].apply(r, seq)
 	}
 	return nil
 }
@@ -303,25 +245,17 @@ func (s *state) len() (int, error) {
 // read when somebody asks for the table, and a row is parsed when somebody
 // asks for the row.
 type table[K comparable, V any] struct {
+	kind  *kind[K, V]
 	load  func() (chunk, error) // the generation's file; nil once it is read, or if there is none
 	under *table[K, V]          // in the place of a file, the table that this one is a fork of
-	key   func(line []byte) (K, error)
-	parse func(line []byte, seq uint64) (V, error)
 
 	texts   map[K]chunk // rows not parsed yet, a line each; without a text: gone
 	rows    map[K]V
 	changed bool // since the generation
 }
 
-func newTable[K comparable, V any](load func() (chunk, error), key func([]byte) (K, error), parse func([]byte, uint64) (V, error)) *table[K, V] {
-	return &table[K, V]{load: load, key: key, parse: parse, texts: map[K]chunk{}, rows: map[K]V{}}
-}
-
-// fork returns a table that begins as this one, and whose changes do not show here.
-func (t *table[K, V]) fork() *table[K, V] {
-	f := newTable(nil, t.key, t.parse)
-	f.under = t
-	return f
+func newTable[K comparable, V any](k *kind[K, V], load func() (chunk, error)) *table[K, V] {
+	return &table[K, V]{kind: k, load: load, texts: map[K]chunk{}, rows: map[K]V{}}
 }
 
 // note adds a row of the journal, or with a nil text takes it away.
@@ -354,7 +288,7 @@ func (t *table[K, V]) fill() error {
 		return err
 	}
 	for n, line := range file.lines() {
-		k, err := t.key(line)
+		k, err := t.kind.keyIn(line)
 		if err != nil {
 			return file.damaged(n, err)
 		}
@@ -401,7 +335,7 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	if !ok || c.text == nil {
 		return v, false, nil
 	}
-	if v, err = t.parse(c.text, c.seq); err != nil {
+	if v, err = t.kind.parse(c.text, c.seq); err != nil {
 		return v, false, c.damaged(0, err)
 	}
 	t.rows[k] = v
@@ -421,7 +355,7 @@ func (t *table[K, V]) all() (map[K]V, error) {
 		if c.text == nil {
 			continue
 		}
-		v, err := t.parse(c.text, c.seq)
+		v, err := t.kind.parse(c.text, c.seq)
 		if err != nil {
 			return nil, c.damaged(0, err)
 		}
@@ -444,16 +378,6 @@ func (t *table[K, V]) count() (int, error) {
 		}
 	}
 	return n, nil
-}
-
-// tableText is the text of a table's file: the rows' lines in the order of
-// their keys, and the checksum.
-func tableText[K comparable, V any](rows map[K]V, order func(a, b K) int, appendRow func([]byte, V) []byte) []byte {
-	var b []byte
-	for _, k := range slices.SortedFunc(maps.Keys(rows), order) {
-		b = appendRow(b, rows[k])
-	}
-	return appendEnd(b)
 }
 
 // tableOf returns what reads the file of a table and holds it to what index.N
@@ -503,69 +427,28 @@ func (v *View) Marks(prefix string) (names []string) {
 	return names
 }
 
-// PutMark keeps a text, which may be any, under a name; an empty one removes
+// PutMark keeps a text, which may be any without a zero byte, under a name; an empty one removes
 // what was kept.
 func (tx *Tx) PutMark(name, text string) {
-	tx.put(record{Kind: 'M', Name: name, Text: text})
-}
-
-// setMark puts a mark into the table, or takes it away.
-func (s *state) setMark(m mark) {
-	if m.Text == "" {
-		s.marks.drop(m.Name)
-		return
+	switch {
+	case strings.Contains(name+text, "\x00"):
+		tx.fail(fmt.Errorf("mark %q: a zero byte", name))
+	case text == "":
+		tx.put(record{Kind: 'm', Key: name})
+	default:
+		tx.put(record{Kind: 'M', Row: mark{name, text}})
 	}
-	s.marks.put(m.Name, m)
 }
 
-// noteMark takes the line of a mark.
-func (s *state) noteMark(c *chunk, line []byte) error {
-	m, err := markOf(line)
-	if err == nil && m.Text == "" {
-		s.marks.drop(m.Name)
-	} else if err == nil {
-		s.marks.note(m.Name, chunk{text: line, seq: c.seq, file: c.file, line: c.line})
+func writeMark(to attributes, m mark) {
+	to.SetString("Name", m.Name)
+	to.SetString("Text", m.Text)
+}
+
+func markOf(r *row) (mark, error) {
+	m := mark{r.text("Name"), r.text("Text")}
+	if r.err == nil && m.Text == "" {
+		return m, fmt.Errorf("mark %q: without a text", m.Name)
 	}
-	return err
-}
-
-func markKey(line []byte) (string, error) {
-	m, err := parseMark(line, 0)
-	return m.Name, err
-}
-
-// parseMark reads a row of the table, in which no mark is empty.
-func parseMark(line []byte, _ uint64) (mark, error) {
-	m, err := markOf(line)
-	if err == nil && m.Text == "" {
-		err = fmt.Errorf("mark %q: without a text", m.Name)
-	}
-	return m, err
-}
-
-// markOf reads a line M "name" "text".
-func markOf(line []byte) (m mark, err error) {
-	rest, ok := bytes.CutPrefix(line, []byte("M "))
-	if !ok {
-		return m, fmt.Errorf("%.80q: not a mark", line)
-	}
-	m.Name, m.Text, err = twoTexts(rest)
-	return m, err
-}
-
-// appendTwo writes two quoted texts.
-func appendTwo(b []byte, first, second string) []byte {
-	return strconv.AppendQuote(append(strconv.AppendQuote(b, first), ' '), second)
-}
-
-// twoTexts is the inverse of appendTwo.
-func twoTexts(b []byte) (first, second string, err error) {
-	texts, err := quoted(string(b))
-	if err == nil && len(texts) != 2 {
-		err = errors.New("not two texts")
-	}
-	if err != nil {
-		return "", "", err
-	}
-	return texts[0], texts[1], nil
+	return m, r.err
 }

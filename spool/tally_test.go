@@ -146,7 +146,7 @@ func TestTallyReadsItsTable(t *testing.T) {
 		"factories": func(v *View) { v.Factory(1) },
 	} {
 		bare := copyDir(t, dir)
-		for _, other := range tableNames {
+		for _, other := range tableNames() {
 			files, err := filepath.Glob(filepath.Join(bare, other+".*"))
 			if err != nil || len(files) == 0 {
 				t.Fatalf("%s: %v, %v", other, files, err)

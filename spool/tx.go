@@ -132,10 +132,10 @@ func (tx *Tx) SetCommon(cluster int, name string, e *classad.Expr) {
 }
 
 // PutClaim adds a claim or changes it as a whole.
-func (tx *Tx) PutClaim(c pool.Claim) { tx.put(record{Kind: 'K', Claim: c}) }
+func (tx *Tx) PutClaim(c pool.Claim) { tx.put(record{Kind: 'K', Row: c}) }
 
 // DropClaim removes the claim of a job.
-func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Claim: pool.Claim{Job: id}}) }
+func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Key: id}) }
 
 // PutSubmitter adds a submitter's record or changes it as a whole. However
 // often a transaction does so, the journal gets the last one only.
@@ -150,22 +150,44 @@ func (tx *Tx) PutSubmitter(r accountant.Record) {
 // DropSubmitter removes a submitter's record.
 func (tx *Tx) DropSubmitter(name string) {
 	delete(tx.charged, name)
-	tx.put(record{Kind: 'u', Name: name})
+	tx.put(record{Kind: 'u', Key: name})
 }
 
 // settle notes the submitters' records, the tallies and the owners' counts that changed.
 func (tx *Tx) settle() {
 	for _, name := range slices.Sorted(maps.Keys(tx.charged)) {
 		r, _ := tx.Submitter(name)
-		tx.put(record{Kind: 'U', Submitter: r})
+		tx.put(record{Kind: 'U', Row: r})
 	}
 	tx.charged = nil
 	for _, k := range slices.SortedFunc(maps.Keys(tx.tallied), accountant.Key.Compare) {
 		y, _ := tx.Tally(k)
-		tx.put(record{Kind: 'W', Tally: &y})
+		tx.put(record{Kind: 'W', Row: y})
 	}
 	tx.tallied = nil
-	tx.settleOwners()
+	for _, name := range slices.Sorted(maps.Keys(tx.counts)) {
+		if o := tx.counts[name]; o.none() {
+			tx.put(record{Kind: 'o', Key: name})
+		} else {
+			tx.put(record{Kind: 'O', Row: o})
+		}
+	}
+}
+
+// PutTally adds a tally or changes it as a whole. However often a transaction
+// does so, the journal gets the last one only.
+func (tx *Tx) PutTally(y accountant.Tally) {
+	tx.state().tallies.put(y.Key, y)
+	if tx.tallied == nil {
+		tx.tallied = map[accountant.Key]bool{}
+	}
+	tx.tallied[y.Key] = true
+}
+
+// DropTally removes a tally.
+func (tx *Tx) DropTally(k accountant.Key) {
+	delete(tx.tallied, k)
+	tx.put(record{Kind: 'w', Key: k})
 }
 
 // PutSlot adds a slot's ad or changes it; only attributes that read otherwise
@@ -193,10 +215,10 @@ func (tx *Tx) PutSlot(name string, ad *classad.Ad) {
 func (tx *Tx) DropSlot(name string) { tx.put(record{Kind: 's', Slot: name}) }
 
 // PutBackoff leaves a slot alone until a time.
-func (tx *Tx) PutBackoff(b pool.Backoff) { tx.put(record{Kind: 'B', Backoff: b}) }
+func (tx *Tx) PutBackoff(b pool.Backoff) { tx.put(record{Kind: 'B', Row: b}) }
 
 // DropBackoff ends that.
-func (tx *Tx) DropBackoff(slot string) { tx.put(record{Kind: 'b', Name: slot}) }
+func (tx *Tx) DropBackoff(slot string) { tx.put(record{Kind: 'b', Key: slot}) }
 
 // Grow adds procs to a cluster that was made before, counted from first on
 // through the runs in their order. If the cluster is in the queue its ad stays as

@@ -634,3 +634,19 @@ func (v *View) shownPast(ad *classad.Ad) *classad.Ad {
 	}
 	return outline(ad, ad.Parent()).Clone()
 }
+
+// Tally returns what is tallied under a key; for one that is not known a Tally
+// with its Key, and false.
+func (v *View) Tally(k accountant.Key) (accountant.Tally, bool) {
+	y, ok, err := v.state().tallies.get(k)
+	must(err)
+	if !ok {
+		y.Key = k
+	}
+	return y, ok
+}
+
+// Tallies returns all tallies, by kind and name.
+func (v *View) Tallies() []accountant.Tally {
+	return sorted(v.state().tallies, accountant.Key.Compare)
+}

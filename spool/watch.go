@@ -122,12 +122,20 @@ func (w *Watch) apply(f frame, _ int) error {
 		if err != nil {
 			return err
 		}
-		if r.Claim.Job == w.claim.Job {
-			w.claim, w.there = r.Claim, r.Kind == 'K'
-			w.claim.Seq = f.Seq
+		if c, there := claimIn(r, f.Seq); c.Job == w.claim.Job {
+			w.claim, w.there = c, there
 		}
 	}
 	return nil
+}
+
+// claimIn returns the claim that a record of a transaction makes, or the job whose claim is gone.
+func claimIn(r record, seq uint64) (c pool.Claim, there bool) {
+	if c, there = r.Row.(pool.Claim); there {
+		c.Seq = seq
+		return c, true
+	}
+	return pool.Claim{Job: r.Key.(pool.JobID)}, false
 }
 
 // applySet takes note of an attribute that procs of the job's cluster get or lose. Most
@@ -308,8 +316,7 @@ func (w *MachineWatch) apply(f frame, _ int) error {
 			if err != nil {
 				return err
 			}
-			r.Claim.Seq = f.Seq
-			w.take(r.Claim, r.Kind == 'K')
+			w.take(claimIn(r, f.Seq))
 		}
 	}
 	return nil

@@ -1,0 +1,383 @@
+package spool
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// kind is a row of the schema: a kind of rows, which are a small table, lines of the journal and ads
+// of a dump. A row is written whole, and what it has is told by its ad alone.
+type kind[K comparable, V any] struct {
+	letter, gone byte   // of a row in the journal, and of the key of one that is gone
+	table        string // begins the names of the files with the table
+	title        string // MyType in a dump; empty: the rows are counted anew from the others
+	lead         []string
+	key          func(V) K
+	order        func(a, b K) int
+	texts        func(K) []string                // the values of lead
+	parseKey     func(texts []string) (K, error) // the inverse
+	write        func(to attributes, v V)        // those of lead first
+	read         func(*row) (V, error)
+	changed      func(*V) *uint64 // the number of the transaction that changed the row last, if it is kept
+
+	// What is to be done besides when a new spool gets a row, behind a row of a dump, and to find
+	// what of the rows of a damaged spool can be kept.
+	added  func(*creation, V) error
+	behind func(*dumping, V) error
+	rescue func(*salvage, map[K]V) error
+}
+
+// The lead of a kind is what a row begins with before each attribute of its key, so that a row that
+// nobody asks for need not be parsed. One that has them elsewhere is right all the same.
+var (
+	claimKind = &kind[pool.JobID, pool.Claim]{
+		letter: 'K', gone: 'k', table: "claims", title: "Claim", lead: []string{" [ Job = "},
+		key: func(c pool.Claim) pool.JobID { return c.Job }, order: pool.JobID.Compare,
+		texts:    func(id pool.JobID) []string { return []string{id.String()} },
+		parseKey: func(texts []string) (pool.JobID, error) { return pool.ParseJobID(texts[0]) },
+		write:    writeClaim, read: claimOf, changed: func(c *pool.Claim) *uint64 { return &c.Seq },
+	}
+	submitterKind = named(kind[string, accountant.Record]{
+		letter: 'U', gone: 'u', table: "submitters", title: "Submitter", lead: []string{" [ Name = "},
+		key: func(r accountant.Record) string { return r.Name }, write: writeSubmitter, read: submitterOf,
+	})
+	backoffKind = named(kind[string, pool.Backoff]{
+		letter: 'B', gone: 'b', table: "backoffs", title: "Backoff", lead: []string{" [ Slot = "},
+		key: func(b pool.Backoff) string { return b.Slot }, write: writeBackoff, read: backoffOf,
+	})
+	tallyKind = &kind[accountant.Key, accountant.Tally]{
+		letter: 'W', gone: 'w', table: "tallies", title: "Tally", lead: []string{" [ Kind = ", "; Name = "},
+		key: func(y accountant.Tally) accountant.Key { return y.Key }, order: accountant.Key.Compare,
+		texts: func(k accountant.Key) []string { return []string{k.Kind, k.Name} },
+		parseKey: func(texts []string) (accountant.Key, error) {
+			return accountant.Key{Kind: texts[0], Name: texts[1]}, nil
+		},
+		write: writeTally, read: tallyOf,
+	}
+	markKind = named(kind[string, mark]{
+		letter: 'M', gone: 'm', table: "marks", title: "Mark", lead: []string{" [ Name = "},
+		key: func(m mark) string { return m.Name }, write: writeMark, read: markOf,
+	})
+	factoryKind = &kind[int, factory]{
+		letter: 'F', gone: 'f', table: "factories", title: "Factory", lead: []string{" [ Cluster = "},
+		key: func(f factory) int { return f.Cluster }, order: cmp.Compare[int],
+		texts:    func(cluster int) []string { return []string{strconv.Itoa(cluster)} },
+		parseKey: func(texts []string) (int, error) { return strconv.Atoi(texts[0]) },
+		write:    writeFactory, read: factoryOf,
+	}
+	ownerKind = named(kind[string, Owner]{
+		letter: 'O', gone: 'o', table: "owners", lead: []string{" [ Name = "},
+		key: func(o Owner) string { return o.Name }, write: writeOwner, read: ownerOf,
+	})
+)
+
+// schema are the kinds of rows, in the order in which a dump has them.
+var schema = []rowKind{claimKind, submitterKind, backoffKind, tallyKind, markKind, factoryKind, ownerKind}
+
+func init() { // what is done there reads the schema
+	claimKind.added, claimKind.rescue = (*creation).countClaim, (*salvage).claims
+	submitterKind.added = (*creation).countSubmitter
+	factoryKind.added, factoryKind.behind, factoryKind.rescue = (*creation).beginDigest, (*dumping).digest, (*salvage).factories
+}
+
+// named completes a kind whose key is one text.
+func named[V any](k kind[string, V]) *kind[string, V] {
+	k.order = strings.Compare
+	k.texts = func(name string) []string { return []string{name} }
+	k.parseKey = func(texts []string) (string, error) { return texts[0], nil }
+	return &k
+}
+
+// rowKind is a kind whatever its rows are.
+type rowKind interface {
+	// letters returns those of the journal.
+	letters() (row, gone byte)
+	// names returns those of the table, and of a row in a dump.
+	names() (table, title string)
+	// append writes a record behind its letter, and parse reads one.
+	append(b []byte, r record) []byte
+	parseRecord(r *record, text string) error
+	// newTable returns a table that reads its rows, if there are any, from what load returns.
+	newTable(load func() (chunk, error)) rows
+}
+
+// rows is a table whatever its rows are.
+type rows interface {
+	// take takes a line of the journal, and apply makes a record's change.
+	take(c *chunk, line []byte) error
+	apply(r record, seq uint64)
+	// each reads all rows.
+	each() error
+	count() (int, error)
+	fork() rows
+	fold(s *Spool, g *generation, old map[string]tableFile) error
+	dump(d *dumping) error
+	restore(n *creation, text string) error
+	salvage(v *salvage) error
+}
+
+// kindOf returns the kind to which a letter of the journal belongs, by its place in the schema, and
+// -1 for none.
+func kindOf(letter byte) int {
+	return slices.IndexFunc(schema, func(k rowKind) bool {
+		row, gone := k.letters()
+		return letter == row || letter == gone
+	})
+}
+
+// tableNames returns the names of the small tables.
+func tableNames() (list []string) {
+	for _, k := range schema {
+		table, _ := k.names()
+		list = append(list, table)
+	}
+	return list
+}
+
+func (k *kind[K, V]) letters() (row, gone byte)    { return k.letter, k.gone }
+func (k *kind[K, V]) names() (table, title string) { return k.table, k.title }
+
+func (k *kind[K, V]) append(b []byte, r record) []byte {
+	if r.Kind == k.gone {
+		for i, text := range k.texts(r.Key.(K)) {
+			if i > 0 {
+				b = append(b, ' ')
+			}
+			b = strconv.AppendQuote(b, text)
+		}
+		return b
+	}
+	v := r.Row.(V)
+	if k.changed != nil {
+		*k.changed(&v) = r.Seq
+	}
+	return k.appendRow(b, v)
+}
+
+// appendRow writes a row behind its letter.
+func (k *kind[K, V]) appendRow(b []byte, v V) []byte {
+	t := rowText{b: b, separator: '['}
+	k.write(&t, v)
+	return append(t.b, " ]"...)
+}
+
+func (k *kind[K, V]) parseRecord(r *record, text string) (err error) {
+	if r.Kind == k.gone {
+		texts, err := quoted(text)
+		if err != nil || len(texts) != len(k.lead) {
+			return fmt.Errorf("%.80q: not the key of a row: %w", text, cmp.Or(err, errIncomplete))
+		}
+		r.Key, err = k.parseKey(texts)
+		return err
+	}
+	v, err := k.parseText(text)
+	if err == nil && k.changed != nil {
+		r.Seq = *k.changed(&v)
+	}
+	r.Row = v
+	return err
+}
+
+// parse reads a row's line, which transaction seq changed last where the row does not say which.
+func (k *kind[K, V]) parse(line []byte, seq uint64) (v V, err error) {
+	if len(line) < 2 || line[0] != k.letter || line[1] != ' ' {
+		return v, fmt.Errorf("%.80q: not a row of this table", line)
+	}
+	v, err = k.parseText(string(line[2:]))
+	if k.changed != nil && *k.changed(&v) == 0 {
+		*k.changed(&v) = seq
+	}
+	return v, err
+}
+
+// parseText reads a row behind its letter.
+func (k *kind[K, V]) parseText(text string) (v V, err error) {
+	from := plainRows.Get().(*row)
+	defer plainRows.Put(from)
+	from.plain, from.err = from.plain[:0], nil
+	if from.readPlain(text) {
+		if v, err = k.read(from); err == nil && !from.odd() {
+			return v, nil
+		}
+	}
+	ad, err := classad.ParseAd(text)
+	if err != nil {
+		var none V
+		return none, err
+	}
+	return k.read(rowOf(ad))
+}
+
+// keyIn returns the key of a row's line.
+func (k *kind[K, V]) keyIn(line []byte) (K, error) {
+	var room [2]string
+	texts, rest, ok := room[:0], line[min(1, len(line)):], true
+	for _, lead := range k.lead {
+		var text string
+		text, rest, ok = leading(rest, lead)
+		if !ok {
+			break
+		}
+		texts = append(texts, text)
+	}
+	if ok {
+		if key, err := k.parseKey(texts); err == nil {
+			return key, nil
+		}
+	}
+	v, err := k.parse(line, 0)
+	return k.key(v), err
+}
+
+func (k *kind[K, V]) newTable(load func() (chunk, error)) rows { return newTable(k, load) }
+
+// tableIn returns the table of a kind.
+func tableIn[K comparable, V any](s *state, k *kind[K, V]) *table[K, V] {
+	for _, t := range s.tables {
+		if t, ok := t.(*table[K, V]); ok && t.kind == k {
+			return t
+		}
+	}
+	return nil
+}
+
+func (t *table[K, V]) take(c *chunk, line []byte) error {
+	if line[0] == t.kind.gone {
+		r := record{Kind: line[0]}
+		err := t.kind.parseRecord(&r, string(line[2:]))
+		if err == nil {
+			t.drop(r.Key.(K))
+		}
+		return err
+	}
+	k, err := t.kind.keyIn(line)
+	if err == nil {
+		t.note(k, chunk{text: line, seq: c.seq, file: c.file, line: c.line})
+	}
+	return err
+}
+
+func (t *table[K, V]) apply(r record, seq uint64) {
+	if r.Kind == t.kind.gone {
+		t.drop(r.Key.(K))
+		return
+	}
+	v := r.Row.(V)
+	if t.kind.changed != nil {
+		*t.kind.changed(&v) = seq
+	}
+	t.put(t.kind.key(v), v)
+}
+
+func (t *table[K, V]) each() error {
+	_, err := t.all()
+	return err
+}
+
+func (t *table[K, V]) fork() rows {
+	f := newTable(t.kind, nil)
+	f.under = t
+	return f
+}
+
+// fold writes the file of the table whole, if it changed.
+func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) error {
+	name := t.kind.table
+	if !t.changed {
+		if file, ok := old[name]; ok {
+			g.tables[name] = file
+		}
+		return nil
+	}
+	rows, err := t.all()
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	b := t.kind.file(rows)
+	file := tableFile{fmt.Sprintf("%s.%d", name, g.number), int64(len(b)), len(rows), checksum(b)}
+	g.tables[name] = file
+	return writeNew(s.files, s.path(file.name), b)
+}
+
+// file returns the text of a table's file: the rows' lines in the order of their keys, and the
+// checksum.
+func (k *kind[K, V]) file(rows map[K]V) (b []byte) {
+	for _, key := range slices.SortedFunc(maps.Keys(rows), k.order) {
+		b = append(k.appendRow(append(b, k.letter, ' '), rows[key]), '\n')
+	}
+	return appendEnd(b)
+}
+
+// dump writes the rows, by key.
+func (t *table[K, V]) dump(d *dumping) error {
+	rows, err := t.all()
+	if err != nil || t.kind.title == "" {
+		return err
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(rows), t.kind.order) {
+		ad := classad.New()
+		t.kind.write(ad, rows[k])
+		err := d.row(t.kind.title, ad)
+		if err == nil && t.kind.behind != nil {
+			err = t.kind.behind(d, rows[k])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore adds a row, whose text stands behind its letter, to the table of a new spool.
+func (t *table[K, V]) restore(n *creation, text string) error {
+	v, err := t.kind.parseText(text)
+	if err != nil {
+		return err
+	}
+	return t.add(n, v)
+}
+
+// add adds a row to the table of a new spool.
+func (t *table[K, V]) add(n *creation, v V) error {
+	k := t.kind.key(v)
+	if _, ok := t.rows[k]; ok {
+		return fmt.Errorf("%v: twice", k)
+	}
+	if t.kind.added != nil {
+		if err := t.kind.added(n, v); err != nil {
+			return err
+		}
+	}
+	t.put(k, v)
+	return nil
+}
+
+// salvage adds what there is of the rows to the new spool.
+func (t *table[K, V]) salvage(v *salvage) error {
+	if t.kind.title == "" {
+		if t.load != nil {
+			_, err := t.load()
+			v.failed(v.s.path(v.g.tables[t.kind.table].name), err, "what "+t.kind.table+" have in the queue is counted anew")
+		}
+		return nil
+	}
+	rows := salvageRows(v, t)
+	if t.kind.rescue != nil {
+		return t.kind.rescue(v, rows)
+	}
+	to := tableIn(v.to.state, t.kind)
+	for _, k := range slices.SortedFunc(maps.Keys(rows), t.kind.order) {
+		if err := to.add(v.to, rows[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
