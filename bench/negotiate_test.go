@@ -10,6 +10,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -103,7 +104,7 @@ func BenchmarkCycle(b *testing.B) {
 			if err := s.View(func(v *spool.View) error {
 				p, matches := snapshot(v, s.Domain()), 0
 				for b.Loop() {
-					matches = len(negotiator.Cycle(p, cfg, now).Matches)
+					matches = len(negotiation.Cycle(p, cfg, now).Matches)
 				}
 				b.ReportMetric(float64(matches), "matches")
 				return nil

@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/pool"
 )
 
@@ -103,7 +104,7 @@ func (x *example) run(t *testing.T) {
 	for _, pie := range []negotiator.Pie{negotiator.MaxMin, negotiator.Spins} {
 		cfg.Pie = pie
 		got := map[string]int{}
-		for _, m := range negotiator.Cycle(x.pool, cfg, time.Unix(1_700_000_000, 0)).Matches {
+		for _, m := range negotiation.Cycle(x.pool, cfg, time.Unix(1_700_000_000, 0)).Matches {
 			got[tree.NameOf(m.Submitter)]++
 		}
 		for name, want := range x.gets {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"fairspool/lib/nearest"
-	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/pool"
 )
 
@@ -47,7 +47,7 @@ func limitKey(key string) (k LimitKey, of string, ok bool) {
 		return LimitKeys[0], set, pool.ResourceName(set)
 	}
 	name, ok := strings.CutSuffix(key, limitSuffix)
-	return LimitKeys[1], name, ok && negotiator.IsLimitName(name) && !meantDefault(name)
+	return LimitKeys[1], name, ok && concurrency.IsName(name) && !meantDefault(name)
 }
 
 // resembling returns a key that what looks like a limit's rather is, mistyped.

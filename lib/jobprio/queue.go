@@ -38,6 +38,16 @@ func (r Run) Part(first, last int) Run {
 	return r
 }
 
+// Singly splits runs into single procs, each with an ad of its own.
+func Singly(runs []Run) (one []Run) {
+	for _, r := range runs {
+		for id := range r.Jobs() {
+			one = append(one, r.Part(id.Proc, id.Proc))
+		}
+	}
+	return one
+}
+
 // Running is a job that has a claim.
 type Running struct {
 	Run

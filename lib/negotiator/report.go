@@ -1,10 +1,8 @@
 package negotiator
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -244,64 +242,6 @@ func (x Reserved) Report() ReportedReservation {
 // of shares.
 func Micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
-// report fills the plan's shares, rejections and autoclusters.
-func (c *cycle) report() {
-	c.settleGroupUse()
-	c.inGroupOrder()
-	c.plan.Groups = c.accounts()
-	d := c.diagnose()
-	for _, k := range d.asked {
-		c.plan.Autoclusters = append(c.plan.Autoclusters, d.analyse(k))
-	}
-	for _, x := range c.explained {
-		c.plan.Explained = append(c.plan.Explained, Explained{x.jobs, d.index[x.cluster]})
-	}
-	for _, s := range c.submitters {
-		c.plan.Submitters = append(c.plan.Submitters, Share{
-			Name: s.name, EffectivePriority: s.eup, Priority: s.priority, Usage: s.before.Float(),
-			PieSlice: s.slice, Limit: s.limit, Idle: s.idle, Matched: s.matched, Demand: s.demand,
-		})
-		for _, w := range d.queues[s] {
-			c.plan.Rejections = append(c.plan.Rejections, d.reject(s, w))
-		}
-	}
-	if d.precedence != nil {
-		c.plan.inQueueOrder()
-		if c.cfg.Standings {
-			c.plan.Standings = d.standings()
-		}
-		c.plan.Policy = c.cfg.Queue.Name()
-	}
-}
-
-// inQueueOrder puts rejections into the order of the queue, those that have no place in it
-// last.
-func (p *Plan) inQueueOrder() {
-	behind := func(r *Rejection) int { return cmp.Or(r.Place, math.MaxInt) }
-	slices.SortStableFunc(p.Rejections, func(a, b Rejection) int { return cmp.Compare(behind(&a), behind(&b)) })
-}
-
-// reject returns why what is left of a queue got no slot.
-func (d *diagnosis) reject(s *submitter, w waiter) Rejection {
-	r := Rejection{Job: w.runs[0].FirstJob(), Count: w.jobs, Jobs: procsOf(w.runs), Submitter: s.name, Autocluster: d.index[w.cluster]}
-	if d.precedence == nil {
-		r.Ahead = d.aheadOf(s, w.cluster)
-	} else {
-		r.Place, r.Priority = d.precedence.standing(w.runs[0])
-	}
-	others, limited := d.share(s, w)
-	causes := d.causesOf(s, &r, w, limited)
-	if len(causes) == 0 { // a slot is there, and the queue was not asked again
-		causes = []Cause{CauseOthers}
-	}
-	r.Cause = causes[0]
-	if len(causes) > 1 {
-		r.Also = causes[1:]
-	}
-	r.Reason = d.reason(s, w, &r, others)
-	return r
-}
-
 // Standing tells people where the first job stands in the one queue of all, and its priority
 // there; empty without such a queue.
 func (x ReportedRejection) Standing() string {
@@ -403,7 +343,7 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseCeiling:
 		return fmt.Sprintf("a higher ceiling of %s, or fewer of its jobs running", x.Submitter)
 	case CauseQuota:
-		return fmt.Sprintf("a larger quota of %s, or fewer of its jobs running", namesOf(x.Groups))
+		return fmt.Sprintf("a larger quota of %s, or fewer of its jobs running", GroupNames(x.Groups))
 	case CauseShare:
 		return fmt.Sprintf("a larger share of %s (a lower EUP, or less wanted by others)", x.Submitter)
 	case CauseSkipped:
@@ -421,3 +361,11 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	}
 	return ""
 }
+
+// Places in the order of groups (HTCondor's default GROUP_SORT_EXPR): those
+// without a quota come late, nobody's group after them, and those for which
+// GROUP_SORT_EXPR is no number last of all.
+const (
+	SortLate = 3.3e38
+	SortLast = 3.4e38
+)

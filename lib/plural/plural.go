@@ -34,6 +34,15 @@ func List(texts []string) string {
 	return strings.Join(texts, "")
 }
 
+// Some joins texts that stand for more: "a, b", "a, b, and another", "a, b, and 3 others".
+func Some(texts []string, more int) string {
+	text := strings.Join(texts, ", ")
+	if more > 0 {
+		text += Pick(more, ", and another", ", and %d others")
+	}
+	return text
+}
+
 // Pick returns one for 1, else many with n in the place of its %d, if it has one.
 func Pick(n int, one, many string) string {
 	if n == 1 {

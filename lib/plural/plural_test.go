@@ -41,3 +41,11 @@ func TestPick(t *testing.T) {
 		t.Errorf("Pick without %%d = %q, want are", got)
 	}
 }
+
+func TestSome(t *testing.T) {
+	for more, want := range map[int]string{0: "a, b", 1: "a, b, and another", 3: "a, b, and 3 others"} {
+		if got := Some([]string{"a", "b"}, more); got != want {
+			t.Errorf("Some(a b, %d) = %q, want %q", more, got, want)
+		}
+	}
+}

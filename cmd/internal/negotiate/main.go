@@ -17,6 +17,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
@@ -233,7 +234,7 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending)
 			Now:     c.Now, Delivered: operation.Delivered(v),
 		})
 		seen.Pool.Taken = of.budgets.Taken()
-		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
+		plan = negotiation.Cycle(seen.Pool, cfg, c.Now)
 		return nil
 	})
 	return plan, seen, err

@@ -14,6 +14,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -79,7 +80,7 @@ func (b bench) negotiate(now time.Time, between func(tx *spool.Tx) error) []nego
 			return err
 		}
 		seen = TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{})
-		plan = negotiator.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: weight, RequestClaimTimeout: 2 * time.Minute}, now)
+		plan = negotiation.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: weight, RequestClaimTimeout: 2 * time.Minute}, now)
 		return nil
 	}); err != nil {
 		b.t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -25,7 +27,7 @@ type site struct {
 	s      *spool.Spool
 	now    time.Time
 	weight *classad.Expr
-	limits negotiator.ConcurrencyLimits
+	limits concurrency.Limits
 	used   map[string]accountant.Usage
 	// What carol is charged for the slot outside, and since when that has been so.
 	held      accountant.Weight
@@ -43,7 +45,7 @@ func newSite(t *rapid.T, dir string) *site {
 	if x.weight, err = classad.ParseExpr("Cpus + Memory / 1536.0"); err != nil {
 		t.Fatal(err)
 	}
-	if x.limits, err = negotiator.NewConcurrencyLimits(0, nil, map[string]float64{"lic": licences}); err != nil {
+	if x.limits, err = concurrency.NewLimits(0, nil, map[string]float64{"lic": licences}); err != nil {
 		t.Fatal(err)
 	}
 	x.update("start", func(tx *spool.Tx) {
@@ -110,7 +112,7 @@ func (x *site) negotiate() {
 	var seen Snapshot
 	if err := x.s.View(func(v *spool.View) error {
 		seen = TakeSnapshot(v, x.s.Domain(), nil, policy.Beside{})
-		plan = negotiator.Cycle(seen.Pool, negotiator.Config{
+		plan = negotiation.Cycle(seen.Pool, negotiator.Config{
 			Params: params, UseSlotWeights: true, SlotWeight: x.weight, RequestClaimTimeout: time.Minute, Limits: x.limits,
 			Reserve: negotiator.Reserve{Fraction: 0.1, Time: time.Hour},
 		}, x.now)

@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -54,7 +55,7 @@ func (x *site) preempt() {
 	found := false
 	if err := x.s.View(func(v *spool.View) error {
 		seen = TakeSnapshot(v, x.s.Domain(), nil, policy.Beside{})
-		plan = negotiator.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: x.weight, Limits: x.limits}, x.now)
+		plan = negotiation.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: x.weight, Limits: x.limits}, x.now)
 		m, found = x.preemption(seen)
 		return nil
 	}); err != nil {

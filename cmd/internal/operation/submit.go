@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/jobad"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/plural"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -337,7 +338,7 @@ func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 	n := cfg.Cycle
 	n.Params, n.VacateTimeout = cfg.Params, cfg.MachineMaxVacateTime+cfg.KillingTimeout
 	var err error
-	if n.Limits, err = negotiator.NewConcurrencyLimits(cfg.Limit, cfg.LimitOfSet, cfg.LimitOfName); err != nil {
+	if n.Limits, err = concurrency.NewLimits(cfg.Limit, cfg.LimitOfSet, cfg.LimitOfName); err != nil {
 		return n, err
 	}
 	for _, e := range []struct {

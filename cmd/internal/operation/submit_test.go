@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
@@ -501,7 +502,7 @@ func TestCycleConfigRefuse(t *testing.T) {
 func TestLimitNames(t *testing.T) {
 	for _, name := range []string{"a", "A_1", "_", "sw.matlab", "SW.R_2", "1", "a.1", "a.b.c", ".a", "a.", "a-b", "ü", "a.ü", "\u212a", "a b", "a:b"} {
 		with, err := registry.Default().With([]string{`"` + name + `_LIMIT"=3`})
-		limits, bad := negotiator.NewConcurrencyLimits(9, nil, map[string]float64{name: 3})
+		limits, bad := concurrency.NewLimits(9, nil, map[string]float64{name: 3})
 		if (err == nil) != (bad == nil) {
 			t.Errorf("a limit of %q: the configuration says %v, the negotiator %v", name, err, bad)
 		}

@@ -8,6 +8,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/maui"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -53,7 +54,7 @@ func (b *inQueue) cycle(now time.Time) {
 			b.t.Fatal(err)
 		}
 		seen = TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{Running: true})
-		plan = negotiator.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: weight,
+		plan = negotiation.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: weight,
 			RequestClaimTimeout: 2 * time.Minute, Queue: maui.NewQueue(&b.maui, maui.World{Now: now})}, now)
 	})
 	b.update(func(tx *spool.Tx) error {

@@ -15,6 +15,7 @@ import (
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/deal"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -48,7 +49,7 @@ func (w *World) Forward(b Bounds) ([]Start, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.apply(negotiator.Deal(pool, cfg, w.Now))
+		p.apply(deal.Out(pool, cfg, w.Now).Plan)
 		next := p.next()
 		switch {
 		case len(w.Pool.Jobs)+len(p.dependents) == 0, next.IsZero():

@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
@@ -79,7 +80,7 @@ func (w *World) Cycle(asked []pool.Procs, standings bool) (*negotiator.Plan, err
 		return nil, err
 	}
 	cfg.Explain, cfg.Standings = asked, standings
-	return negotiator.Cycle(p, cfg, w.Now), nil
+	return negotiation.Cycle(p, cfg, w.Now), nil
 }
 
 // snapshot returns what a cycle takes.

@@ -1,0 +1,92 @@
+package deal
+
+import (
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/heap"
+	"fairspool/lib/negotiator/shapes"
+)
+
+// Group is a group of slots, and what becomes of these.
+type Group struct {
+	*shapes.Group
+	root    *Group  // the group in which the slots were when the cycle began
+	counts  counts  // all slots that began here
+	whole   int     // partitionable slots that would be here, were nothing taken
+	bundle  *bundle // nil: no job can use a slot of the group
+	classes []*class
+	// arrivals are the classes of the group that got slots, in that order: each
+	// once when the cycle begins.
+	arrivals []*class
+	event    int               // its last place in the cycle's events
+	free     int               // slots of its classes
+	running  accountant.Weight // what its running slots count that may be preempted
+	Takers   map[*Submitter]take
+}
+
+// take is a number of slots that a submitter took in this cycle.
+type take struct {
+	all    int
+	ByRank int // those of all that it took for their rank, while others were left that would have come first
+}
+
+// class is a class of slots, and those of them that are left.
+type class struct {
+	*shapes.Class
+	group *Group
+	Free  heap.Heap[slotIndex, *slotIndex] // candidates left, as indices of slots, the first in front
+	after map[int]*class
+}
+
+// counts is a number of slots by standing.
+type counts [Standings]int
+
+func (n counts) total() int {
+	sum := 0
+	for _, k := range n {
+		sum += k
+	}
+	return sum
+}
+
+// classOf returns the class of slots with such an ad.
+func (c *arrangement) classOf(ad *classad.Ad, weight accountant.Weight, divisible, begun bool) *class {
+	return c.classBy(c.Shapes.ClassOf(ad, weight, divisible, begun))
+}
+
+// classBy returns what becomes of a class.
+func (c *arrangement) classBy(k *shapes.Class) *class {
+	if g := k.Group; g.Number == len(c.Groups) {
+		c.Groups = append(c.Groups, &Group{Group: g})
+		c.Groups[g.Number].root = c.Groups[g.Number]
+	}
+	if k.Number == len(c.Classes) {
+		g := c.Groups[k.Group.Number]
+		c.Classes = append(c.Classes, &class{Class: k, group: g})
+		g.classes = append(g.classes, c.Classes[k.Number])
+	}
+	return c.Classes[k.Number]
+}
+
+// settle puts a slot into its class when the cycle begins.
+func (c *arrangement) settle(i int, k *class) {
+	s := &c.Slots[i]
+	s.Group, s.Now = k.group, k.group
+	s.Group.counts[s.Standing]++
+	if s.Standing != Free {
+		return
+	}
+	if s.Now.Left == nil || s.Now.Left[0] > 0 {
+		c.Plan.Candidates++
+	}
+	if len(k.Free) == 0 {
+		k.group.arrivals = append(k.group.arrivals, k)
+	}
+	k.Free = append(k.Free, slotIndex(i))
+	k.group.free++
+}
+
+// slotIndex is the index of a slot in the cycle's list.
+type slotIndex int
+
+func (i *slotIndex) Before(j *slotIndex) bool { return *i < *j }

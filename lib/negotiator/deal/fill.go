@@ -1,0 +1,543 @@
+package deal
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/heap"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
+	"fairspool/lib/pool"
+)
+
+// dealer is what all who deal out slots have in common: how a submitter takes its turn.
+type dealer struct {
+	reservations
+}
+
+// fill matches jobs and slots until no job is left that could use one, by the division that
+// the configuration asks for.
+func (c *Outcome) fill() {
+	var d interface{ fill() }
+	switch {
+	case c.OneQueue != nil:
+		d = &queueDealer{&c.dealer}
+	case c.Config.Pie == negotiator.Spins:
+		d = c.newSpinning()
+	default:
+		d = &shareDealer{&c.dealer}
+	}
+	d.fill()
+}
+
+// shareDealer deals by shares.
+type shareDealer struct{ *dealer }
+
+// fill deals first to those below their floors, then to all but the nice users, then to these,
+// who share what is left.
+func (c *shareDealer) fill() {
+	if slices.ContainsFunc(c.Submitters, func(s *Submitter) bool { return s.Floor > 0 }) {
+		c.contend(c.Submitters)
+		c.raise()
+	}
+	c.entitle()
+	for _, tier := range c.tiers() {
+		c.serve(tier, c.poolSize(), true)
+	}
+	for c.release() {
+		c.lookAgain()
+		for _, tier := range c.tiers() {
+			c.serve(tier, math.Inf(1), false)
+		}
+	}
+	c.preemptTheRest()
+	c.reserve()
+}
+
+// preemptTheRest lets submitters preempt by what is the case when all is dealt out, until
+// nobody does: so the next cycle finds nothing to preempt if nothing changes until then.
+func (c *shareDealer) preemptTheRest() {
+	if len(c.tenants) == 0 {
+		return
+	}
+	c.last = true
+	c.preemptAll()
+	if slices.ContainsFunc(c.Submitters, func(s *Submitter) bool { return s.Usage == 0 && s.Matched < s.Idle }) {
+		c.parts = true
+		c.preemptAll()
+	}
+}
+
+func (c *shareDealer) preemptAll() {
+	for before := -1; c.moves != before; {
+		before = c.moves
+		c.lookAgain()
+		c.entitle()
+		for _, s := range c.Submitters {
+			s.since = -1
+		}
+		for _, tier := range c.tiers() {
+			c.serve(tier, math.Inf(1), false)
+		}
+	}
+}
+
+// serve gives a tier its slots, in a pool of which no more than size is shared. Nice users
+// have no groups: they share what all of these leave, as far as quotas let them.
+func (c *shareDealer) serve(tier []*Submitter, size float64, first bool) {
+	c.contend(tier)
+	if c.GroupUse != nil && !tier[0].Nice {
+		c.dealGroups(tier, size, first)
+		return
+	}
+	p := everybody(tier)
+	c.setTargets(p, size)
+	if first {
+		p.begin()
+	}
+	c.deal(p)
+}
+
+// deal gives a party its slots. In every round each submitter, in order, may
+// take whole slots up to its target; then the targets are computed again, so
+// that what somebody could not use goes to the others. When no whole slot fits
+// into anybody's target, the remainders are made whole: no slot stays idle for
+// them.
+func (c *shareDealer) deal(p *sharers) {
+	for {
+		took := 0
+		for _, s := range p.members {
+			took += c.turn(p, s, s.target, math.MaxInt)
+		}
+		if took == 0 {
+			// Targets that leave out a part of the pool may be met while there is more.
+			c.setTargets(p, math.Inf(1))
+			if !c.roundUp(p) {
+				return
+			}
+		}
+		c.setTargets(p, math.Inf(1))
+	}
+}
+
+// setTargets computes the targets of a party from what is used and wanted now, in
+// a pool of which no more than size is shared.
+func (c *shares) setTargets(p *sharers, size float64) {
+	tier := p.members
+	if p.group >= 0 && !p.extra {
+		size = math.Min(size, c.GroupUse.allocated[p.group])
+	}
+	o := c.look(tier)
+	total := o.usable
+	claimants := make([]Claimant, len(tier))
+	for i, s := range tier {
+		claimants[i] = Claimant{EUP: s.EUP, Usage: s.Usage.Float(), Demand: o.wants[i]}
+		total += s.Usage
+	}
+	for i, t := range Targets(math.Min(total.Float(), size), claimants) {
+		if c.Config.IgnoreUserPriorities {
+			t = total.Float()
+		}
+		tier[i].target = t
+	}
+}
+
+// begin notes what the submitter may use by its share when the cycle begins: of free slots,
+// or by preempting.
+func (s *Submitter) begin() {
+	s.Slice = math.Max(s.target, s.entitled)
+	s.Limit = math.Max(0, s.Slice-s.Before.Float())
+}
+
+// inLine sorts a tier for the negotiation: the best EUP first; of equals the
+// one that has got the smaller part of what it may use, then by name.
+func inLine(tier []*Submitter) {
+	slices.SortFunc(tier, func(a, b *Submitter) int {
+		return cmp.Or(cmp.Compare(a.EUP, b.EUP), cmp.Compare(a.starvation(), b.starvation()), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// starvation is the part that the submitter has of what it may use; infinite if
+// it may use nothing.
+func (s *Submitter) starvation() float64 {
+	if s.Usage == 0 && s.Limit == 0 {
+		return math.Inf(1)
+	}
+	return s.Usage.Float() / (s.Usage.Float() + s.Limit)
+}
+
+// roundUp gives one slot each to those furthest below their targets, by the
+// method of largest remainders: the targets stay as they are meanwhile, since
+// computed again after each slot they would sink, most for those with the
+// largest shares. It ends when all who are below have one, or when somebody's
+// slots are gone before its turn, whose share then goes to others. It returns
+// false if nobody could use a slot.
+func (c *shareDealer) roundUp(p *sharers) bool {
+	line := furthestBelow(p.members)
+	any := false
+	for len(line) > 0 {
+		next := line.Pop()
+		if any && next.gap <= 0 {
+			return true
+		}
+		switch {
+		case c.turn(p, next.Submitter, math.Inf(1), 1) > 0:
+			any = true
+		case any && next.waiting():
+			return true
+		}
+	}
+	return any
+}
+
+// furthestBelow lines up submitters by how far they are below their targets.
+func furthestBelow(members []*Submitter) heap.Heap[below, *below] {
+	line := make(heap.Heap[below, *below], len(members))
+	for i, s := range members {
+		line[i] = below{s, i, math.Round((s.target - s.Usage.Float()) / Slack)}
+	}
+	line.Heapify()
+	return line
+}
+
+// waiting reports whether the submitter has jobs without a slot.
+func (s *Submitter) waiting() bool {
+	return slices.ContainsFunc(s.Queues, func(q *Queue) bool { return q.left > 0 && q.Offered() })
+}
+
+// below is a submitter, its place in the order of negotiation, and by how much it
+// is below its target, in units of slack.
+type below struct {
+	*Submitter
+	number int
+	gap    float64
+}
+
+func (a *below) Before(b *below) bool {
+	if a.gap != b.gap {
+		return a.gap > b.gap
+	}
+	return a.number < b.number
+}
+
+// turn lets a submitter take at most so many slots up to limit, its first
+// job first, each job the best slot that fits. It returns how many it took.
+func (c *dealer) turn(p *sharers, s *Submitter, limit float64, most int) int {
+	c.dealing = p
+	took := 0
+	c.turns++
+	s.comeBack(len(c.events))
+	var heavy []*Autocluster // with slots set aside that may suit others
+	for took < most {
+		q := s.next()
+		if q == nil {
+			break
+		}
+		got, kept, ok := c.attempt(p, s, q, limit)
+		if !ok {
+			continue
+		}
+		if k := q.Cluster; len(k.aside) > 0 && (len(heavy) == 0 || heavy[len(heavy)-1] != k) {
+			heavy = append(heavy, k)
+		}
+		c.match(s, q, got)
+		if took++; kept {
+			c.lookAgain()
+		}
+	}
+	for _, k := range heavy {
+		k.restore()
+	}
+	s.ready()
+	return took
+}
+
+// attempt looks for a slot for the next job of a submitter, which is the first of q; kept says
+// that it is the one that was kept for it. Without one the queue is left alone for the rest
+// of the turn, or until a slot has come back.
+func (c *dealer) attempt(p *sharers, s *Submitter, q *Queue, limit float64) (got pick, kept, ok bool) {
+	if name, blocked := c.InUse.Blocked(q.Cluster.Limits); blocked {
+		q.blocked = name
+		s.wait(q)
+		return got, false, false
+	}
+	if c.OneQueue != nil && c.OneQueue.refuses(q) {
+		s.wait(q)
+		return got, false, false
+	}
+	inGroup := c.groupRoom(p, s)
+	room := min(limit-s.Usage.Float(), s.Room(), inGroup)
+	got, how := c.offer(s, q, room)
+	if kept = how == nothing; kept {
+		got, how = c.takeKept(q, room)
+	}
+	s.bound = s.bound || how == tooHeavy && !math.IsInf(inGroup, 1)
+	switch how {
+	case found:
+		return got, kept, true
+	case nothing:
+		s.giveUpOn(q, len(c.events))
+		s.skip(q)
+	default:
+		q.Limited = q.Limited || c.withinCeiling(s, q)
+		s.wait(q)
+	}
+	return got, false, false
+}
+
+// lookAgain lets all submitters look at what they passed over, since slots are free
+// that were not.
+func (c *dealer) lookAgain() {
+	for _, s := range c.Submitters {
+		s.lookAgain()
+	}
+}
+
+// withinCeiling reports whether a slot that a submitter's share did not allow is
+// allowed by its ceiling.
+func (c *dealer) withinCeiling(s *Submitter, q *Queue) bool {
+	q.Cluster.restore()
+	_, _, how := c.choose(q.Cluster, s.Room())
+	return how == found
+}
+
+// match gives a submitter's next job the slot that was taken for it.
+func (c *dealer) match(s *Submitter, q *Queue, p pick) {
+	m := negotiator.Match{Submitter: s.Name, Slot: c.Slots[p.slot].Name, Weight: p.weight, Limits: concurrency.Text(q.Cluster.Limits), Reason: negotiator.NoPreemption}
+	c.Billed(q.Cluster.Autocluster)
+	m.Rank = c.slotRank(c.Slots[p.slot].Ad, q.Cluster.Ad)
+	switch r := p.preempts; {
+	case r != nil:
+		m.Slot, m.Piece, m.Reason, m.Preempts = r.claim.Slot, r.claim.Piece, p.reason, c.preempted(r)
+		m.Rank = c.slotRank(r.ad, q.Cluster.Ad)
+		if c.Config.Pie != negotiator.Spins { // which reckons with that from the next cycle on, as HTCondor
+			c.uses(r.holder, -r.claim.Weight)
+		}
+	case c.Slots[p.slot].Whole != nil:
+		m.Piece.Of, m.Piece.Takes, m.Slot = m.Slot, p.takes, c.dynamicName(p.slot)
+	}
+	if c.OneQueue != nil {
+		c.OneQueue.noteMatch(&m, q)
+	}
+	m.Job = s.pop(q)
+	q.Cluster.served()
+	c.Plan.Matches = append(c.Plan.Matches, m)
+	c.InUse.Take(q.Cluster.Limits)
+	c.uses(s, p.weight)
+	s.Matched++
+	c.moves++
+	if p.preempts == nil {
+		c.noteTaker(s, q, p)
+	}
+}
+
+// preempted tells of a claim that ends for a match.
+func (c *dealer) preempted(r *running) *negotiator.Preempted {
+	out := &negotiator.Preempted{Job: r.claim.Job, Attempt: r.claim.Attempt, Submitter: r.claim.Submitter, Weight: r.claim.Weight, Ran: c.ran(r)}
+	if r.outside {
+		out.Outside, _ = r.ad.EvalString(c.Eval, pool.AttrJobID)
+	}
+	return out
+}
+
+// noteTaker counts who took free slots of which group.
+func (c *dealer) noteTaker(s *Submitter, q *Queue, p pick) {
+	root := p.group.root
+	if root.Takers == nil {
+		root.Takers = map[*Submitter]take{}
+	}
+	t := root.Takers[s]
+	t.all++
+	if q.Cluster.ranks(root.bundle) {
+		t.ByRank++
+	}
+	root.Takers[s] = t
+}
+
+// raise gives slots to those who use less than their floor, before shares count
+// for anything: always one to the submitter whose use is the smallest part of
+// its share, until each has its floor or can use nothing that is left. A slot that is
+// heavier than what is missing is given all the same.
+func (c *shareDealer) raise() {
+	var line heap.Heap[needy, *needy]
+	for i, s := range c.Submitters {
+		if s.short() {
+			line = append(line, needy{s, i})
+		}
+	}
+	line.Heapify()
+	all := everybody(c.Submitters)
+	for len(line) > 0 {
+		if s := line[0].Submitter; s.short() && c.turn(all, s, math.Inf(1), 1) > 0 {
+			line.Fix()
+		} else {
+			line.Pop()
+		}
+	}
+}
+
+// needy is a submitter below its floor, and its place in the order of negotiation.
+type needy struct {
+	*Submitter
+	number int
+}
+
+func (a *needy) Before(b *needy) bool {
+	if x, y := a.stake(), b.stake(); x != y {
+		return x < y
+	}
+	return a.number < b.number
+}
+
+// stake is what the submitter uses in proportion to what it is entitled to.
+func (s *Submitter) stake() float64 { return s.Usage.Float() * s.EUP }
+
+// dealGroups gives a tier its slots, group by group: always to the one that uses the
+// smallest part of its quota first (manual, "Group Quotas"), up to what quotas and
+// surplus allocate it; inside a group by shares. What a group can make no use of is
+// then divided again, until nothing is left or nobody can use it. When no whole slot
+// fits into what a group is allocated, those that accept surplus get one each, for as long as
+// there are any.
+func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
+	stuck := map[int]bool{}
+	for {
+		parties := c.parties(tier, stuck)
+		if first {
+			for i, p := range parties {
+				c.GroupUse.served[p.group] = i
+			}
+		}
+		before := c.moves
+		for _, p := range parties {
+			c.setTargets(p, size)
+			if first {
+				p.begin()
+			}
+			c.deal(p)
+		}
+		first, size = false, math.Inf(1)
+		if c.moves == before && !c.roundUpGroups(parties, 0) && !c.noteStuck(parties, stuck) && !c.roundUpGroups(parties, math.Inf(-1)) {
+			return
+		}
+	}
+}
+
+// inGroupOrder puts the submitters into the order in which their groups were served first,
+// for the report. Spins have done so.
+func (c *Outcome) inGroupOrder() {
+	u := c.GroupUse
+	if u == nil || c.Config.Pie == negotiator.Spins {
+		return
+	}
+	slices.SortStableFunc(c.Submitters, func(a, b *Submitter) int {
+		return cmp.Or(NiceLast(a, b), cmp.Compare(u.served[a.Group], u.served[b.Group]))
+	})
+}
+
+// noteStuck notes the groups that could not make use of all that they were allocated,
+// which others may then have; false: none is new.
+func (c *shares) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
+	u := c.GroupUse
+	for _, p := range parties {
+		if !stuck[p.group] && u.allocated[p.group]-u.Own[p.group].Float() > Slack && slices.ContainsFunc(p.members, (*Submitter).waiting) {
+			stuck[p.group], any = true, true
+		}
+	}
+	return any
+}
+
+// parties divides quotas by what groups use and want now, and returns the groups of a
+// tier in the order in which they are served.
+func (c *shares) parties(tier []*Submitter, stuck map[int]bool) []*sharers {
+	u := c.GroupUse
+	requested := make([]float64, len(u.Own))
+	parties := make([]*sharers, len(u.Own))
+	for i := range parties {
+		parties[i] = &sharers{group: i}
+		requested[i] = u.Own[i].Float()
+	}
+	for _, s := range tier {
+		p := parties[s.Group]
+		p.members = append(p.members, s)
+		if !stuck[s.Group] {
+			requested[s.Group] += c.wants(s)
+		}
+		if s.Group != 0 && u.tree.List[s.Group].Autoregroup {
+			parties[0].members = append(parties[0].members, s)
+		}
+	}
+	for i, a := range u.tree.Allocate(u.quotas, requested, false) {
+		u.allocated[i] = a.Weight
+	}
+	if u.tree.Regroups() {
+		u.allocated[0] = math.Inf(1)
+	}
+	if u.atFirst == nil {
+		u.atFirst = slices.Clone(u.allocated)
+	}
+	return c.inServingOrder(parties)
+}
+
+// begin notes what shares each of the sharers has when the cycle begins, and puts them in
+// line. Who regroups has them in its own group.
+func (p *sharers) begin() {
+	for _, s := range p.members {
+		if p.group < 0 || s.Group == p.group {
+			s.begin()
+		}
+	}
+	inLine(p.members)
+}
+
+// roundUpGroups gives one slot each to the groups furthest below what they are allocated, of
+// those that accept surplus and are more than least below; false: none could use one. There may
+// be more than is allocated: slots that are not counted in the pool's size, or less in use than
+// claims were charged for.
+func (c *shareDealer) roundUpGroups(parties []*sharers, least float64) (any bool) {
+	u := c.GroupUse
+	line := slices.Clone(parties)
+	slices.SortStableFunc(line, func(a, b *sharers) int { return cmp.Compare(u.below(b), u.below(a)) })
+	for _, p := range line {
+		if u.below(p) > least && u.tree.List[p.group].AcceptSurplus {
+			p.extra = true
+			c.setTargets(p, math.Inf(1))
+			any = c.roundUpOne(p) || any
+			p.extra = false
+		}
+	}
+	return any
+}
+
+// below returns by how much a party's group is below what it is allocated, in units of slack.
+func (u *groupUse) below(p *sharers) float64 {
+	return math.Round((u.allocated[p.group] - u.Own[p.group].Float()) / Slack)
+}
+
+// roundUpOne gives one slot to the submitter of a party that is furthest below its target.
+func (c *shareDealer) roundUpOne(p *sharers) bool {
+	for line := furthestBelow(p.members); len(line) > 0; {
+		if next := line.Pop(); c.turn(p, next.Submitter, math.Inf(1), 1) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// inServingOrder returns the parties with members in the order in which they are served:
+// by GROUP_SORT_EXPR, or the part of the quota that the group uses.
+func (c *shares) inServingOrder(parties []*sharers) (line []*sharers) {
+	u := c.GroupUse
+	used, given := make([]float64, len(u.Own)), make([]accountant.Allocation, len(u.Own))
+	for i, w := range u.Own {
+		used[i], given[i].Weight = w.Float(), u.allocated[i]
+	}
+	for _, i := range c.groupLine(c.groupKeys(u.quotas, used, given, false)) {
+		if len(parties[i].members) > 0 {
+			line = append(line, parties[i])
+		}
+	}
+	return line
+}

@@ -1,0 +1,371 @@
+package deal
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/heap"
+	"fairspool/lib/negotiator/shapes"
+)
+
+// outlook is what the shares are computed from: how much of the free slots
+// can be put to use at all, and how much each submitter wants of them.
+type outlook struct {
+	usable accountant.Weight
+	wants  []float64 // by submitter of the tier
+}
+
+// look returns the tier's outlook as of now. A submitter wants what its jobs could
+// use if there was nobody else. Where some slots are good only for the jobs of
+// some, that is too simple: two who both need the few large machines would
+// count on more of them than there are. So the fair division is then played
+// through, and who runs out of slots before others do wants what it got.
+func (c *shares) look(tier []*Submitter) outlook {
+	o := outlook{wants: make([]float64, len(tier))}
+	kept := c.keptWeights()
+	for i, s := range tier {
+		o.wants[i] = math.Min(c.wants(s)+kept[s].Float(), math.Max(0, s.Room()))
+	}
+	if c.played {
+		c.forecast(tier, &o, kept)
+		return o
+	}
+	for _, b := range c.bundles {
+		o.usable += accountant.Weight(b.left) * b.weight
+	}
+	return o
+}
+
+// wants returns the weight that the submitter's jobs could use, within its
+// ceiling, if there was nobody else.
+func (c *shares) wants(s *Submitter) (sum float64) {
+	for _, q := range s.Queues {
+		sum += c.queueWants(q)
+	}
+	return math.Min(sum, math.Max(0, s.Room()))
+}
+
+// queueWants returns the weight that the queue's jobs could use if there was
+// nobody else.
+func (c *shares) queueWants(q *Queue) float64 {
+	n := c.able(q)
+	if n == 0 {
+		return 0
+	}
+	s := c.supply(q.Cluster)
+	return math.Min(float64(n)*s.heaviest, s.all)
+}
+
+// able returns how many of the queue's jobs may run by constraints and limits.
+func (c *shares) able(q *Queue) int {
+	switch {
+	case !q.Offered(), c.OneQueue != nil && c.OneQueue.full(q):
+		return 0
+	case len(q.Cluster.Limits) == 0:
+		return q.left
+	}
+	return min(q.left, c.InUse.Headroom(q.Cluster.Limits))
+}
+
+// forecast deals out the slots left one by one, each to the submitter that is
+// furthest behind, taking first what is least in demand (contend). It moves nothing:
+// which slot a job gets in the end is a matter of ranks.
+func (c *shares) forecast(tier []*Submitter, o *outlook, kept map[*Submitter]accountant.Weight) {
+	for _, b := range c.bundles {
+		b.refill()
+	}
+	var line heap.Heap[seat, *seat]
+	got := make([]accountant.Weight, len(tier))
+	for i, s := range tier {
+		if o.wants[i] > 0 {
+			got[i] = kept[s]
+			o.usable += kept[s]
+			line = append(line, c.newSeat(i, s, kept[s]))
+		}
+	}
+	line.Heapify()
+	dealt := 0
+	ended := map[int]int{} // by submitter: how many slots were dealt before its end
+	for len(line) > 0 {
+		seat := &line[0]
+		w, ok := c.drawFor(seat, dealt)
+		if !ok {
+			ended[seat.number] = seat.end
+			line.Pop()
+			continue
+		}
+		dealt++
+		got[seat.number] += w
+		o.usable += w
+		seat.usage += w
+		seat.advance(w)
+		line.Fix()
+	}
+	for i, at := range ended {
+		if at < dealt {
+			o.wants[i] = got[i].Float()
+		}
+	}
+}
+
+// seat is a submitter's place in the forecast.
+type seat struct {
+	number int
+	eup    float64
+	usage  accountant.Weight
+	most   float64 // what the ceiling allows
+	queues []*Queue
+	left   int // jobs left in queues[0]
+	bundle int // the first of its bundles that may have something left
+	behind float64
+	end    int // how many slots were dealt when the last that its jobs could use was gone
+}
+
+func (a *seat) Before(b *seat) bool {
+	if a.behind != b.behind {
+		return a.behind < b.behind
+	}
+	return a.number < b.number
+}
+
+func (c *shares) newSeat(number int, s *Submitter, kept accountant.Weight) seat {
+	t := seat{number: number, eup: s.EUP, usage: s.Usage + kept, most: s.Usage.Float() + s.Room(), queues: s.Queues, left: c.able(s.Queues[0])}
+	t.advance(accountant.One)
+	return t
+}
+
+// advance computes how far the submitter would be with half of another slot
+// like the last: rounding to the nearest whole slot.
+func (t *seat) advance(w accountant.Weight) { t.behind = (t.usage.Float() + w.Float()/2) * t.eup }
+
+// draw takes a slot for the next job out of the stock, and returns its weight;
+// false when there is none.
+func (c *shares) drawFor(t *seat, dealt int) (accountant.Weight, bool) {
+	for {
+		if t.left > 0 {
+			k := t.queues[0].Cluster
+			for ; t.bundle < len(k.bundles); t.bundle++ {
+				b := k.bundles[t.bundle]
+				if w, ok := c.draw(b, k, dealt, t.most-t.usage.Float()); ok {
+					t.left--
+					return w, true
+				}
+				t.end = max(t.end, b.end(dealt))
+			}
+		}
+		if len(t.queues) == 1 {
+			t.left = 0
+			return 0, false
+		}
+		t.queues = t.queues[1:]
+		t.left, t.bundle = c.able(t.queues[0]), 0
+	}
+}
+
+// stock is what is left of a bundle as a forecast goes.
+type stock struct {
+	spare  int    // static slots
+	piles  []pile // partitionable ones
+	fresh  int    // the piles before it are slots that were divided
+	goneAt int    // how many slots of any kind were dealt when the last static one was gone
+}
+
+// end returns how many slots were dealt when the last of the bundle was gone; dealt
+// if some are left.
+func (b *bundle) end(dealt int) int {
+	if b.divisible || b.spare > 0 {
+		return dealt
+	}
+	return b.goneAt
+}
+
+// pile is partitionable slots with the same left.
+type pile struct {
+	root  *Group
+	left  shapes.Amounts
+	count int
+}
+
+// most divided slots that a forecast looks at for one job: more would make it
+// exact, and slow where nothing fits.
+const mostDivided = 32
+
+// refill puts into the stock what is there.
+func (b *bundle) refill() {
+	b.stock = stock{spare: b.left, piles: b.piles[:0]}
+	if !b.divisible {
+		return
+	}
+	for _, g := range b.groups {
+		if g.free > 0 {
+			b.piles = append(b.piles, pile{g.root, g.Left, g.free})
+		}
+	}
+}
+
+// draw takes one slot, or a piece, for a job of k that weighs at most room.
+func (c *shares) draw(b *bundle, k *Autocluster, dealt int, room float64) (accountant.Weight, bool) {
+	if !b.divisible {
+		if b.spare == 0 || !Fits(b.weight, room) {
+			return 0, false
+		}
+		b.spare--
+		b.goneAt = dealt + 1
+		return b.weight, true
+	}
+	for i := max(0, b.fresh-mostDivided); i < len(b.piles); i++ {
+		p := &b.piles[i]
+		if !k.Request.Fits(p.left) {
+			continue
+		}
+		take, clipped := k.Request.From(p.left)
+		takes := k.Request.Takes
+		if clipped {
+			takes = c.Text(take)
+		}
+		w := c.pieceWeight(p.root, takes)
+		if !Fits(w, room) {
+			continue
+		}
+		b.divide(i, take)
+		return w, true
+	}
+	return 0, false
+}
+
+// divide takes a piece off a slot of the i-th pile.
+func (b *bundle) divide(i int, take shapes.Amounts) {
+	p := &b.piles[i]
+	if i >= b.fresh {
+		one := pile{p.root, slices.Clone(p.left), 1}
+		if p.count--; p.count == 0 {
+			b.piles = slices.Delete(b.piles, i, i+1)
+		}
+		b.piles = slices.Insert(b.piles, b.fresh, one)
+		i = b.fresh
+		b.fresh++
+		p = &b.piles[i]
+	}
+	for r, x := range take {
+		p.left[r] -= x
+	}
+	if len(p.left) > 0 && p.left[0] <= 0 { // no Cpus left
+		b.piles = slices.Delete(b.piles, i, i+1)
+		b.fresh--
+	}
+}
+
+// bundle is the candidates that the same clusters can use and that weigh the
+// same: what shares have to tell apart. Partitionable slots stay in the bundle in
+// which they began the cycle.
+type bundle struct {
+	weight    accountant.Weight // of each static slot
+	divisible bool              // partitionable slots
+	groups    []*Group
+	left      int // static slots not matched by now
+	sought    int // how many clusters can use them
+
+	contention
+	stock
+}
+
+// bundleUp gathers the groups into bundles and gives each cluster those it
+// can use.
+func (c *shares) bundleUp() {
+	type kind struct {
+		users     string // the numbers of the clusters, four bytes each
+		weight    accountant.Weight
+		divisible bool
+	}
+	users := c.users()
+	known, sets := map[kind]*bundle{}, map[string]bool{}
+	for _, g := range c.Groups {
+		who := users[g.Number]
+		if len(who) == 0 || g.free == 0 && g.counts[Reserved] == 0 {
+			continue
+		}
+		sets[string(who)] = true
+		key := kind{string(who), g.Weight, g.Left != nil}
+		if key.divisible {
+			key.weight = 0
+		}
+		b := known[key]
+		if b == nil {
+			b = &bundle{weight: key.weight, divisible: key.divisible, sought: len(who) / 4}
+			known[key] = b
+			c.bundles = append(c.bundles, b)
+			for ; len(who) > 0; who = who[4:] {
+				k := c.Clusters[binary.LittleEndian.Uint32(who)]
+				k.bundles = append(k.bundles, b)
+			}
+		}
+		b.groups = append(b.groups, g)
+		if !b.divisible {
+			b.left += g.free
+		}
+		c.played = c.played || b.divisible
+		g.bundle = b
+	}
+	c.played = c.played || len(sets) > 1
+}
+
+// users returns, by group, the numbers of the clusters that can use it. Those that
+// are not offered use nothing.
+func (c *arrangement) users() [][]byte {
+	users := make([][]byte, len(c.Groups))
+	for _, k := range c.Clusters {
+		if k.Barred {
+			continue
+		}
+		for number, v := range k.Verdicts {
+			if v == shapes.Accepts {
+				users[number] = binary.LittleEndian.AppendUint32(users[number], uint32(k.Number))
+			}
+		}
+	}
+	return users
+}
+
+// supply is what the slots left are worth to the jobs of an autocluster.
+type supply struct {
+	heaviest, all float64 // weight of the heaviest match, and of all that fit beside each other
+}
+
+// supply returns what the bundle is worth to the jobs of k.
+func (c *shares) supplyOf(b *bundle, k *Autocluster) (s supply) {
+	if !b.divisible {
+		if b.left > 0 {
+			s.heaviest, s.all = b.weight.Float(), float64(b.left)*b.weight.Float()
+		}
+		return s
+	}
+	for _, g := range b.groups {
+		if g.free == 0 || !k.Request.Fits(g.Left) || len(c.tenants) > 0 && c.Verdict(k.Autocluster, g.Group) != shapes.Accepts {
+			continue // whom to preempt must not depend on what nobody can take
+		}
+		w := c.Weight(k, g).Float()
+		s.heaviest = max(s.heaviest, w)
+		s.all += w * float64(g.free) * float64(k.Request.Times(g.Left))
+	}
+	return s
+}
+
+// supply returns what all slots left are worth to the jobs of k.
+func (c *shares) supply(k *Autocluster) supply {
+	if k.supplied != c.moves {
+		k.supplied, k.worth = c.moves, supply{}
+		for _, b := range k.bundles {
+			s := c.supplyOf(b, k)
+			k.worth.heaviest = max(k.worth.heaviest, s.heaviest)
+			k.worth.all += s.all
+		}
+	}
+	return k.worth
+}
+
+// any reports whether any slot of the bundle is left.
+func (b *bundle) any() bool {
+	return b.left > 0 || b.divisible && slices.ContainsFunc(b.groups, func(g *Group) bool { return g.free > 0 })
+}

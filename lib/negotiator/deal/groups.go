@@ -1,0 +1,472 @@
+package deal
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+)
+
+// sortNone is the place of groups for which GROUP_SORT_EXPR is no number: last of all.
+const sortNone = math.MaxFloat32
+
+// regroups is the surplus policy of groups that regroup automatically, and of
+// nobody's group when there are such.
+const regroups = "regroup"
+
+// quotaRules returns how this cycle works quotas out.
+func (c *roster) quotaRules() accountant.QuotaRules {
+	return accountant.QuotaRules{Oversubscribe: c.Config.Quotas.Oversubscribe, Twice: c.Config.Pie == negotiator.Spins}
+}
+
+// quotaWeight returns the weight that quotas are parts of. Where every slot weighs 1,
+// spins count what is left of a partitionable one as many as its Cpus.
+func (c *roster) quotaWeight() float64 {
+	if c.Config.Pie != negotiator.Spins || c.Config.UseSlotWeights {
+		return min(c.poolSize(), c.total.Float())
+	}
+	sum := 0.0
+	for i := range c.Slots {
+		s := &c.Slots[i]
+		n := int64(1)
+		if cpus, ok := s.Ad.EvalInt(c.Eval, pool.AttrCpus); ok && s.Whole != nil {
+			n = max(0, cpus) + int64(len(c.Claims[s.Name]))
+		}
+		if s.counted || c.Config.PoolSizeConstraint == nil {
+			sum += float64(n)
+		}
+	}
+	return sum
+}
+
+// quotas returns what the groups are entitled to, in the order of the tree.
+func (c *roster) quotas() []accountant.Quota {
+	return c.Config.Params.Groups.Quotas(c.quotaWeight(), c.quotaRules())
+}
+
+// Accounts returns every accounting group's part in the cycle, in the order of the
+// tree; none without groups.
+func (c *roster) Accounts() []negotiator.Group {
+	if c.inGroups == nil && !c.Config.Params.Groups.None() {
+		c.inGroups = c.account()
+	}
+	return c.inGroups
+}
+
+// account works out what accounts returns. Settings that cannot be carried out as they
+// are it warns of.
+func (c *roster) account() []negotiator.Group {
+	tree, quotas := c.Config.Params.Groups, c.quotas()
+	list := make([]negotiator.Group, len(tree.List))
+	for i, q := range quotas {
+		g := tree.List[i]
+		list[i] = negotiator.Group{Name: g.Name, ConfigQuota: g.Quota, EffectiveQuota: negotiator.Micro(q.Own), SubtreeQuota: negotiator.Micro(q.Subtree), SurplusPolicy: surplus(g)}
+	}
+	if tree.Regroups() {
+		list[0].SurplusPolicy, list[0].EffectiveQuota = regroups, list[0].SubtreeQuota
+	}
+	for _, s := range c.Submitters {
+		g := &list[tree.Of(s.Name)]
+		g.Usage += s.Before.Float()
+		g.Requested += s.Before.Float() + s.Demand
+	}
+	for _, text := range tree.Complaints(c.quotaWeight(), c.quotaRules()) {
+		c.warn("%s", text)
+	}
+	used, asked := make([]float64, len(list)), make([]float64, len(list))
+	for i, g := range list {
+		used[i], asked[i] = g.Usage, g.Requested
+	}
+	given := tree.Allocate(quotas, asked, !c.Config.UseSlotWeights)
+	if tree.Regroups() {
+		quotas[0].Own = quotas[0].Subtree
+		given[0] = accountant.Allocation{Weight: quotas[0].Own}
+	}
+	for i, key := range c.groupKeys(quotas, used, given, true) {
+		list[i].GroupSortKey, list[i].Allocated = key, negotiator.Micro(given[i].Weight)
+	}
+	return list
+}
+
+// groupKeys returns the places of the groups in the order of negotiation, the lowest
+// first: GROUP_SORT_EXPR, or without it the part of its quota that a group uses.
+func (c *roster) groupKeys(quotas []accountant.Quota, used []float64, given []accountant.Allocation, warn bool) []float64 {
+	keys := make([]float64, len(quotas))
+	bad, first := 0, 0
+	for i := range keys {
+		key, ok := groupKey(i == 0, quotas[i].Own, used[i]), true
+		if e := c.Config.Quotas.SortExpr; e != nil {
+			ad := classad.New()
+			ad.SetString(pool.AttrAccountingGroup, c.Config.Params.Groups.List[i].Name)
+			ad.SetReal("GroupQuota", quotas[i].Own)
+			ad.SetReal("GroupResourcesInUse", used[i])
+			ad.SetReal("GroupResourcesAllocated", given[i].Weight)
+			key, ok = e.Eval(c.Eval, ad, nil).Number()
+		}
+		if !ok || math.IsNaN(key) {
+			if bad++; bad == 1 {
+				first = i
+			}
+			key = sortNone
+		}
+		keys[i] = max(-math.MaxFloat64, min(key, math.MaxFloat64))
+	}
+	if warn && bad > 0 {
+		more := ""
+		if bad > 1 {
+			more = plural.Pick(bad-1, ", nor for 1 group more", ", nor for %d groups more")
+		}
+		c.warn("GROUP_SORT_EXPR is no number for group %s%s: last in the order of groups", c.Config.Params.Groups.List[first].Name, more)
+	}
+	return keys
+}
+
+func groupKey(root bool, quota, used float64) float64 {
+	switch {
+	case root:
+		return negotiator.SortLast
+	case quota > 0:
+		return used / quota
+	}
+	return negotiator.SortLate
+}
+
+// groupLine returns the places of the groups in the order of negotiation: by key, and
+// of equal ones in the order of the tree; where groups regroup, nobody's group last.
+func (c *roster) groupLine(keys []float64) []int {
+	line, last := make([]int, len(keys)), c.Config.Params.Groups.Regroups()
+	for i := range line {
+		line[i] = i
+	}
+	slices.SortStableFunc(line, func(a, b int) int {
+		if last && (a == 0 || b == 0) {
+			return b - a
+		}
+		return cmp.Compare(keys[a], keys[b])
+	})
+	return line
+}
+
+// settleGroups notes at the end of a cycle what the groups were allocated, in the
+// order of the tree, and what they use of it; quotas are nil where none bounds anybody.
+func (c *dealer) settleGroups(quotas []accountant.Quota, allocated []float64) {
+	list := c.Accounts()
+	used := make([]float64, len(list))
+	for _, s := range c.Submitters {
+		used[c.Config.Params.Groups.Of(s.Name)] += s.Usage.Float()
+	}
+	if c.Config.Pie == negotiator.Spins { // which count what is preempted to the end of the cycle
+		for _, m := range c.Plan.Matches {
+			if m.Preempts != nil {
+				used[c.Config.Params.Groups.Of(m.Preempts.Submitter)] -= m.Preempts.Weight.Float()
+			}
+		}
+	}
+	for i := range list {
+		g := &list[i]
+		if g.Used = negotiator.Micro(used[i]); quotas == nil {
+			g.Allocated = 0
+			continue
+		}
+		g.Allocated, g.Used, g.Surplus = negotiator.Micro(allocated[i]), negotiator.Micro(used[i]), negotiator.Micro(max(0, used[i]-quotas[i].Own))
+	}
+}
+
+// surplus returns what the group does when its quota is used up.
+func surplus(g accountant.Group) string {
+	switch {
+	case g.Autoregroup:
+		return regroups
+	case g.AcceptSurplus:
+		return "byquota"
+	}
+	return "no"
+}
+
+// groupUse is what accounting groups use as a cycle goes, and may use.
+type groupUse struct {
+	tree   *accountant.Groups
+	quotas []accountant.Quota
+	// caps bound what a group and those below it use together: quotas that are strictly
+	// enforced.
+	caps []float64
+	// own is the weight in use by a group's own members, subtree with those below it.
+	Own, subtree []accountant.Weight
+	// allocated is what each group may use by quotas and surplus, as they were last divided;
+	// atFirst, when the cycle began.
+	allocated, atFirst []float64
+	// entitled is what preempting goes by: the sum of its members' parts.
+	entitled []float64
+	// served is each group's place in the order in which the cycle began to serve them.
+	served []int
+}
+
+// newGroupUse returns what groups use when the cycle begins; nil without groups, where
+// none has a quota, so that they are there for priority factors and accounts only, and with
+// Pie Spins, which counts for itself.
+func (c *shares) newGroupUse() *groupUse {
+	tree := c.Config.Params.Groups
+	if tree.None() || c.Config.Pie == negotiator.Spins || !slices.ContainsFunc(tree.List, func(g accountant.Group) bool { return g.Quota > 0 }) {
+		return nil
+	}
+	n := len(tree.List)
+	u := &groupUse{tree: tree, Own: make([]accountant.Weight, n), subtree: make([]accountant.Weight, n),
+		allocated: make([]float64, n), entitled: make([]float64, n), caps: make([]float64, n), served: make([]int, n)}
+	u.quotas = c.quotas()
+	for i := range u.caps {
+		u.caps[i] = math.Inf(1)
+	}
+	if c.Config.Quotas.Strict {
+		u.caps = tree.Caps(u.quotas)
+	}
+	for _, s := range c.Submitters {
+		s.Group = tree.Of(s.Name)
+		u.add(s, s.Usage)
+	}
+	return u
+}
+
+// add counts what a submitter uses more, or less.
+func (u *groupUse) add(s *Submitter, more accountant.Weight) {
+	u.Own[s.Group] += more
+	for _, a := range u.tree.Up(s.Group) {
+		u.subtree[a] += more
+	}
+}
+
+// under returns how much more a group may use by caps, its own and those above it.
+func (u *groupUse) under(group int) float64 {
+	room := math.Inf(1)
+	for _, a := range u.tree.Up(group) {
+		room = math.Min(room, u.caps[a]-u.subtree[a].Float())
+	}
+	return room
+}
+
+// bindTogether reports whether a member of a group may use more when one of another uses less:
+// that is the same group, or a cap bounds both.
+func (u *groupUse) bindTogether(group, other int) bool {
+	return group == other || slices.ContainsFunc(u.tree.Up(group), func(a int) bool { return !math.IsInf(u.caps[a], 1) && u.isIn(other, a) })
+}
+
+// most returns what a group's members may use at most when nobody uses anything: quotas and
+// caps alone bound it, and nothing those who regroup.
+func (u *groupUse) most(group int) float64 {
+	most, g := math.Inf(1), u.tree.List[group]
+	if group == 0 || g.Autoregroup {
+		return most
+	}
+	for _, a := range u.tree.Up(group) {
+		most = math.Min(most, u.caps[a])
+	}
+	if g.AcceptSurplus {
+		return most
+	}
+	own := 0.0
+	for i, q := range u.quotas {
+		if u.isIn(i, group) {
+			own += q.Own
+		}
+	}
+	return math.Min(most, own)
+}
+
+// uses counts what a submitter uses more, or less.
+func (c *shares) uses(s *Submitter, more accountant.Weight) {
+	s.Usage += more
+	if c.GroupUse != nil {
+		c.GroupUse.add(s, more)
+	}
+}
+
+// sharers are a party of submitters who are dealt slots together: a tier, or those of one
+// accounting group, with whom in nobody's group those may be that regroup.
+type sharers struct {
+	members []*Submitter
+	group   int  // -1: none in particular
+	extra   bool // the group may go beyond what it was allocated by one slot
+}
+
+// everybody returns a tier as a party.
+func everybody(tier []*Submitter) *sharers { return &sharers{members: tier, group: -1} }
+
+// groupRoom returns how much more weight the groups of a submitter may use, as one of the
+// party. Who regroups is bound by no group there.
+func (c *shares) groupRoom(p *sharers, s *Submitter) float64 {
+	u := c.GroupUse
+	if u == nil || p.group == 0 && s.Group != 0 {
+		return math.Inf(1)
+	}
+	room := u.under(s.Group)
+	if p.group >= 0 && !p.extra {
+		room = math.Min(room, u.allocated[p.group]-u.Own[p.group].Float())
+	}
+	return room
+}
+
+// underQuota reports whether groups let a submitter have a slot of a lot, for its Rank or,
+// which must not make one group live at the expense of another, for priority.
+func (c *shares) underQuota(s *Submitter, l lot, reason string) bool {
+	u := c.GroupUse
+	if u == nil {
+		return true
+	}
+	if !(c.dealing.group == 0 && s.Group != 0) {
+		for _, a := range u.tree.Up(s.Group) {
+			after := u.subtree[a] + l.weight
+			if u.isIn(l.holder.Group, a) {
+				after -= l.charged
+			}
+			if after > u.subtree[a] && !Fits(after, u.caps[a]) {
+				return false
+			}
+		}
+	}
+	if reason == negotiator.RankPreemption || s.Group == l.holder.Group {
+		return true
+	}
+	return Fits(u.Own[s.Group]+l.weight, u.entitled[s.Group]) && c.spares(s, u.Own[l.holder.Group], l.charged, u.entitled[l.holder.Group])
+}
+
+// isIn reports whether a group is another one or below it.
+func (u *groupUse) isIn(group, in int) bool {
+	for ; group > 0; group = u.tree.List[group].Parent {
+		if group == in {
+			return true
+		}
+	}
+	return in == 0
+}
+
+// inUseOf tells what the submitter's group uses, if there are groups.
+func (c *shares) inUseOf(s *Submitter, tell func(weight float64)) {
+	if c.GroupUse != nil {
+		tell(c.GroupUse.Own[s.Group].Float())
+	}
+}
+
+// settleGroupUse notes at the end of the cycle what groups were allocated when it began, and
+// what they use.
+func (c *Outcome) settleGroupUse() {
+	u := c.GroupUse
+	if u == nil {
+		if c.Config.Pie != negotiator.Spins && !c.Config.Params.Groups.None() {
+			c.settleGroups(nil, nil)
+		}
+		return
+	}
+	quotas, allocated := slices.Clone(u.quotas), slices.Clone(u.allocated)
+	if u.atFirst != nil {
+		copy(allocated, u.atFirst)
+	}
+	if u.tree.Regroups() {
+		quotas[0].Own, allocated[0] = quotas[0].Subtree, quotas[0].Subtree
+	}
+	c.settleGroups(quotas, allocated)
+}
+
+// Fullness asks which groups leave no room for a weight at a slot; nice users are
+// bound by strict quotas alone.
+type Fullness struct {
+	Group  int
+	Nice   bool
+	Slot   string // whose holders have left; empty: they have not
+	Alone  bool   // nobody else asks for anything
+	Weight accountant.Weight
+}
+
+// Full returns the groups that would leave no room. What a group gets of its subgroups' quotas
+// depends on what these want; one that accepts surplus could have it if nobody else
+// asked for it.
+func (u *groupUse) Full(ask Fullness, freed map[int]accountant.Weight, wanting []bool) (list []negotiator.FullGroup) {
+	own := &u.tree.List[ask.Group]
+	if !ask.Nice && (own.Autoregroup || ask.Group == 0 && u.tree.Regroups()) {
+		return nil
+	}
+	used := func(i int) float64 { return (u.Own[i] - freed[i]).Float() }
+	if !ask.Nice {
+		requested := make([]float64, len(u.Own))
+		for i := range requested {
+			if requested[i] = used(i); i != ask.Group && wanting[i] && !ask.Alone && !own.AcceptSurplus {
+				requested[i] += u.quotas[0].Subtree
+			}
+		}
+		requested[ask.Group] += ask.Weight.Float()
+		allowed := u.tree.Allocate(u.quotas, requested, false)[ask.Group].Weight
+		room := allowed - used(ask.Group)
+		// One that accepts surplus may pass its allocation by a part of a slot.
+		if !Fits(ask.Weight, room) && !(own.AcceptSurplus && room > Slack) {
+			list = append(list, negotiator.FullGroup{Name: own.Name, Used: negotiator.Micro(used(ask.Group)), Allowed: negotiator.Micro(allowed), AcceptsSurplus: own.AcceptSurplus && ask.Group > 0})
+		}
+	}
+	for _, a := range u.tree.Up(ask.Group) {
+		below := u.subtree[a]
+		for i, w := range freed {
+			if u.isIn(i, a) {
+				below -= w
+			}
+		}
+		if Fits(ask.Weight, u.caps[a]-below.Float()) || a == ask.Group && len(list) > 0 && len(u.tree.List[a].Children) == 0 {
+			continue
+		}
+		list = append(list, negotiator.FullGroup{Name: u.tree.List[a].Name, Used: negotiator.Micro(below.Float()), Allowed: negotiator.Micro(u.caps[a]), Subtree: true})
+	}
+	return list
+}
+
+// FullInSpins returns the groups whose members spins let take nothing more.
+func (c *roster) FullInSpins(group int, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
+	tree, rows := c.Config.Params.Groups, c.Accounts()
+	own := &tree.List[group]
+	if own.Autoregroup || group == 0 && tree.Regroups() {
+		return nil
+	}
+	used := func(i int) float64 { return rows[i].Used - freed[i].Float() }
+	// Groups are bound by whole numbers there.
+	if g := &rows[group]; used(group) >= math.Trunc(max(g.Allocated, g.EffectiveQuota)) || g.Allocated <= 0 {
+		list = append(list, negotiator.FullGroup{Name: g.Name, Used: negotiator.Micro(used(group)), Allowed: g.Allocated, AcceptsSurplus: own.AcceptSurplus && group > 0})
+	}
+	if !c.Config.Quotas.Strict {
+		return list
+	}
+	caps, subtree := tree.Caps(c.quotas()), make([]float64, len(rows))
+	for i := range rows {
+		for _, a := range tree.Up(i) {
+			subtree[a] += used(i)
+		}
+	}
+	for _, a := range tree.Up(group) {
+		if (a != group || len(list) == 0) && subtree[a] >= caps[a] {
+			list = append(list, negotiator.FullGroup{Name: rows[a].Name, Used: negotiator.Micro(subtree[a]), Allowed: negotiator.Micro(caps[a]), Subtree: true})
+		}
+	}
+	return list
+}
+
+// SharesRest reports whether a submitter is served behind all groups: since it is nobody's group's
+// where groups regroup or, at worst, as its own group regroups.
+func (c *shares) SharesRest(s *Submitter, worst bool) bool {
+	switch {
+	case c.GroupUse == nil:
+		return false
+	case s.Group == 0:
+		return c.GroupUse.tree.Regroups()
+	}
+	return worst && c.GroupUse.tree.List[s.Group].Autoregroup
+}
+
+// dealTo has a submitter's turn come, if only to find out what it may have.
+func (c *shares) dealTo(s *Submitter) {
+	group := s.Group
+	if c.GroupUse == nil || s.Nice {
+		group = -1
+	}
+	if c.dealing == nil || c.dealing.group != group {
+		c.dealing = &sharers{group: group}
+	}
+}

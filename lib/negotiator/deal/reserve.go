@@ -1,0 +1,372 @@
+package deal
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/pool"
+)
+
+// reservations is what is kept for wide jobs.
+type reservations struct {
+	preemption
+	spent map[pool.JobID]bool    // jobs whose reservation lasted too long
+	ideal map[*Submitter]float64 // shares, once asked for
+}
+
+// reservation is one that the last cycle left, while it is in force.
+type reservation struct {
+	pool.Reservation
+	Slot int
+	Over bool // the job has a slot, or may not wait for this one any longer
+}
+
+// recall takes up the reservations that the last cycle left: their slots are no
+// candidates but for the jobs that they are kept for. Those whose job or slot is
+// gone end here, and so does one that lasted too long, which is not made again
+// for as long as it lasted. One that was made later than now, by a clock that was
+// wrong then, counts as made now.
+func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
+	c.Kept = map[pool.JobID]*reservation{}
+	if c.Config.Reserve.Fraction <= 0 || c.Config.Pie == negotiator.Spins {
+		return
+	}
+	left = slices.Clone(left)
+	slices.SortFunc(left, pool.Reservation.Compare)
+	bySlot := map[string]int{}
+	for i, s := range c.Slots {
+		bySlot[s.Name] = i
+	}
+	for _, r := range left {
+		at, there := bySlot[r.Slot]
+		r.Since = min(r.Since, c.Now.Unix())
+		age := c.Now.Sub(time.Unix(r.Since, 0))
+		switch {
+		case c.Kept[r.Job] != nil || c.spent[r.Job] || !waits(jobs, r):
+		case age >= c.Config.Reserve.Time && age < 2*c.Config.Reserve.Time:
+			c.spent[r.Job] = true
+			c.Plan.Reservations = append(c.Plan.Reservations, negotiator.Reserved{Reservation: r, GivenUp: true})
+		case age < c.Config.Reserve.Time && there && c.Slots[at].Whole != nil && c.Slots[at].Standing == Free:
+			c.Slots[at].Standing = Reserved
+			c.Kept[r.Job] = &reservation{Reservation: r, Slot: at}
+		}
+	}
+}
+
+// waits reports whether the job of a reservation is still idle. The runs are by job.
+func waits(jobs []jobprio.Run, r pool.Reservation) bool {
+	behind := sort.Search(len(jobs), func(i int) bool { return jobs[i].FirstJob().Compare(r.Job) > 0 })
+	if behind == 0 {
+		return false
+	}
+	j := jobs[behind-1]
+	return j.Cluster == r.Job.Cluster && r.Job.Proc <= j.Last && j.Submitter == r.Submitter
+}
+
+// takeKept takes the slot that is kept for the first job of a queue, if enough of
+// it is free by now.
+func (c *reservations) takeKept(q *Queue, room float64) (pick, outcome) {
+	r := c.Kept[q.Runs[0].FirstJob()]
+	if r == nil || r.Over {
+		return pick{}, nothing
+	}
+	s := &c.Slots[r.Slot]
+	if c.Verdict(q.Cluster.Autocluster, s.Group.Group) != shapes.Accepts {
+		return pick{}, nothing
+	}
+	w := c.Weight(q.Cluster, s.Group)
+	if !Fits(w, room) {
+		return pick{}, tooHeavy
+	}
+	r.Over = true
+	s.Standing = Free
+	k := c.classOf(s.Ad, s.Weight, true, false)
+	return pick{slot: r.Slot, group: s.Group, weight: w, takes: c.divide(r.Slot, k, q.Cluster.Request)}, found
+}
+
+// keptWeights returns the weight of what is kept for each submitter's job and large
+// enough by now.
+func (c *shares) keptWeights() map[*Submitter]accountant.Weight {
+	kept := map[*Submitter]accountant.Weight{}
+	for _, r := range c.inForce() {
+		s, q := c.queueOf(r.Reservation)
+		if at := &c.Slots[r.Slot]; q != nil && c.Verdict(q.Cluster.Autocluster, at.Group.Group) == shapes.Accepts {
+			kept[s] += c.Weight(q.Cluster, at.Group)
+		}
+	}
+	return kept
+}
+
+// release ends the reservations that are of no more use, and returns whether that
+// set any slot free. The others go on.
+func (c *reservations) release() (any bool) {
+	var held negotiator.Holding
+	for _, r := range c.inForce() {
+		s, q := c.queueOf(r.Reservation)
+		at := &c.Slots[r.Slot]
+		if q != nil && q.Offered() && c.Verdict(q.Cluster.Autocluster, at.Wholly.Group) == shapes.Accepts && c.entitled(s, q, at) && c.affords(held, at.Weight) {
+			held.Add(at.Weight)
+			continue
+		}
+		r.Over, any = true, true
+		c.moves++
+		at.Standing = Free
+		k := c.classOf(at.Ad, at.Weight, true, false)
+		c.arrive(r.Slot, k)
+	}
+	return any
+}
+
+// inForce returns the reservations that are not over, by slot.
+func (c *shares) inForce() (list []*reservation) {
+	for _, r := range c.Kept {
+		if !r.Over {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *reservation) int { return a.Compare(b.Reservation) })
+	return list
+}
+
+// queueOf returns the submitter of a reservation, and the queue of its job; nil if
+// the job has no place in one any more.
+func (c *shares) queueOf(r pool.Reservation) (*Submitter, *Queue) {
+	s := c.called[r.Submitter]
+	if s == nil {
+		return nil, nil
+	}
+	for _, q := range s.Queues {
+		if len(q.Runs) > 0 && q.left > 0 && q.Runs[0].FirstJob() == r.Job {
+			return s, q
+		}
+	}
+	return nil, nil
+}
+
+// affords reports whether a slot of so much weight may be reserved besides others: up to
+// the configured part of the pool, and always one.
+func (c *reservations) affords(others negotiator.Holding, weight accountant.Weight) bool {
+	return others.Slots == 0 || (others.Weight+weight).Float() <= c.Config.Reserve.Fraction*c.total.Float()+Slack
+}
+
+// entitled reports whether the submitter's share allows its job the piece of the slot
+// that it wants: the share is the one that it would have if everybody began with
+// nothing. Who uses nothing may have one slot. In one queue there are no shares, but limits
+// of the policy.
+func (c *reservations) entitled(s *Submitter, q *Queue, at *Slot) bool {
+	w := c.Weight(q.Cluster, at.Wholly)
+	if s.Nice || !Fits(w, s.Room()) || c.GroupUse != nil && !Fits(w, c.GroupUse.most(s.Group)) {
+		return false
+	}
+	if c.OneQueue != nil {
+		return !c.OneQueue.full(q)
+	}
+	if c.ideal == nil {
+		c.ideal = c.idealShares()
+	}
+	return s.Usage == 0 || s.Usage.Float()+w.Float() <= c.ideal[s]+Slack
+}
+
+// idealShares divides the pool as if nobody held anything and every job that any
+// slot would take, were it empty, had its weight.
+func (c *reservations) idealShares() map[*Submitter]float64 {
+	heaviest := map[*Autocluster]float64{}
+	for _, k := range c.Clusters {
+		for number, v := range k.Verdicts {
+			if g := c.Groups[number]; v == shapes.Accepts && (g.whole > 0 || g.Left == nil) {
+				heaviest[k] = math.Max(heaviest[k], c.Weight(k, g).Float())
+			}
+		}
+	}
+	tier := c.tiers()[0]
+	claimants := make([]Claimant, len(tier))
+	for i, s := range tier {
+		claimants[i] = Claimant{EUP: s.EUP, Demand: s.Usage.Float()}
+		for _, q := range s.Queues {
+			if q.Offered() {
+				claimants[i].Demand += float64(q.left) * heaviest[q.Cluster]
+			}
+		}
+	}
+	ideal := map[*Submitter]float64{}
+	for i, t := range Targets(c.total.Float(), claimants) {
+		ideal[tier[i]] = t
+	}
+	return ideal
+}
+
+// reserve makes new reservations, one for each submitter whose first job waits for
+// a larger part of a partitionable slot than is left of any, or than one job that ends
+// leaves, and reports all.
+func (c *reservations) reserve() {
+	var held negotiator.Holding
+	busy, pieces := map[*Submitter]bool{}, sync.OnceValue(c.divided)
+	for _, r := range c.inForce() {
+		s, q := c.queueOf(r.Reservation)
+		busy[s] = true
+		held.Add(c.Slots[r.Slot].Weight)
+		c.Plan.Reservations = append(c.Plan.Reservations, c.describe(r, q))
+	}
+	if c.Config.Reserve.Fraction > 0 && c.Resources != nil {
+		least := c.leastDivisible()
+		for _, s := range c.inReservingOrder() {
+			if !c.affords(held, least) {
+				break
+			}
+			q := s.first()
+			if s.Nice || busy[s] || q == nil || q.blocked != "" || c.spent[q.Runs[0].FirstJob()] || !c.tooWide(q.Cluster) {
+				continue
+			}
+			at := c.nearestWhole(q.Cluster, func(at *Slot) bool { return c.affords(held, at.Weight) && c.entitled(s, q, at) })
+			if at < 0 || c.oneEndAway(&c.Slots[at], q.Cluster.Request, pieces()[c.Slots[at].Name]) {
+				continue
+			}
+			r := &reservation{Reservation: pool.Reservation{Slot: c.Slots[at].Name, Job: q.Runs[0].FirstJob(), Submitter: s.Name, Since: c.Now.Unix()}, Slot: at}
+			c.Slots[at].Standing = Reserved
+			held.Add(c.Slots[at].Weight)
+			c.Kept[r.Job] = r
+			c.Plan.Reservations = append(c.Plan.Reservations, c.describe(r, q))
+		}
+	}
+	slices.SortFunc(c.Plan.Reservations, func(a, b negotiator.Reserved) int { return a.Compare(b.Reservation) })
+}
+
+// inReservingOrder returns the submitters in the order of negotiation, or in that of their
+// first jobs where there is one queue of all.
+func (c *reservations) inReservingOrder() []*Submitter {
+	if c.OneQueue == nil {
+		return c.Submitters
+	}
+	first := map[*Submitter]int{}
+	var line []*Submitter
+	for _, s := range c.Submitters {
+		if q := s.first(); q != nil {
+			first[s] = q.Runs[0].Order
+			line = append(line, s)
+		}
+	}
+	slices.SortFunc(line, func(a, b *Submitter) int { return cmp.Compare(first[a], first[b]) })
+	return line
+}
+
+// leastDivisible returns the weight of the lightest partitionable slot.
+func (c *inventory) leastDivisible() (least accountant.Weight) {
+	any := false
+	for i := range c.Slots {
+		if s := &c.Slots[i]; s.Whole != nil && (!any || s.Weight < least) {
+			least, any = s.Weight, true
+		}
+	}
+	return least
+}
+
+// divided returns the pieces of each partitionable slot that jobs have by now.
+func (c *reservations) divided() map[string][]pool.Piece {
+	pieces := map[string][]pool.Piece{}
+	for name, claims := range c.Claims {
+		for _, cl := range claims {
+			pieces[name] = append(pieces[name], cl.Piece)
+		}
+	}
+	for _, m := range c.Plan.Matches {
+		if m.Piece.Of != "" {
+			pieces[m.Piece.Of] = append(pieces[m.Piece.Of], m.Piece)
+		}
+	}
+	return pieces
+}
+
+// oneEndAway reports whether the end of one job on a partitionable slot, which has one of
+// the pieces, would make room for the request. Then narrow jobs do not keep it waiting
+// for ever: it has its turn like all others when one ends.
+func (c *reservations) oneEndAway(s *Slot, q *shapes.Request, pieces []pool.Piece) bool {
+	return slices.ContainsFunc(pieces, func(p pool.Piece) bool {
+		left := slices.Clone(s.Now.Left)
+		for i, r := range c.Resources {
+			left[i] += p.Takes.Of(r.Name)
+		}
+		return q.Fits(left)
+	})
+}
+
+// first returns the queue with the first of the submitter's jobs that may be
+// matched at all; nil when there is none.
+func (s *Submitter) first() (first *Queue) {
+	for _, q := range s.Queues {
+		if q.left > 0 && q.Offered() && (first == nil || q.Runs[0].Order < first.Runs[0].Order) {
+			first = q
+		}
+	}
+	return first
+}
+
+// tooWide reports whether the jobs of k match some partitionable slot as a whole, and
+// no slot as it is.
+func (c *reservations) tooWide(k *Autocluster) bool {
+	whole := false
+	for number := range k.Verdicts {
+		g := c.Groups[number]
+		if k.Verdicts[number] != shapes.Accepts {
+			continue
+		}
+		if g.free > 0 || g.Left == nil && g.counts.total() > 0 {
+			return false
+		}
+		whole = whole || g.whole > 0
+	}
+	return whole
+}
+
+// nearestWhole returns the partitionable slot that needs the least more to become
+// free for a job of k: the part that it lacks of the resource that it lacks most of;
+// of equals the lightest, then the first. Only those count that may be kept for it.
+// -1 when there is none.
+func (c *reservations) nearestWhole(k *Autocluster, may func(*Slot) bool) int {
+	best, lacks := -1, 0.0
+	for i := range c.Slots {
+		s := &c.Slots[i]
+		if s.Whole == nil || s.Standing != Free || k.Verdicts[s.Wholly.Number] != shapes.Accepts {
+			continue
+		}
+		n := k.Request.Lack(s.Now.Left)
+		if best >= 0 && cmp.Or(cmp.Compare(n, lacks), cmp.Compare(s.Weight, c.Slots[best].Weight)) >= 0 {
+			continue
+		}
+		if may(s) {
+			best, lacks = i, n
+		}
+	}
+	return best
+}
+
+// describe returns a reservation as the report has it.
+func (c *reservations) describe(r *reservation, q *Queue) negotiator.Reserved {
+	s := &c.Slots[r.Slot]
+	left := s.Now.Left
+	return negotiator.Reserved{Reservation: r.Reservation, Weight: s.Weight, Free: c.pieceWeight(s.Wholly, c.Text(left)), Lacks: c.Lacks(q.Cluster.Request, left)}
+}
+
+// Lacks says what there is too little of for a request, such as "Cpus 5 of 8": 5 are
+// left, and 8 requested.
+func (c *arrangement) Lacks(q *shapes.Request, left shapes.Amounts) string {
+	var list []string
+	for i, x := range q.Ask {
+		if x > left[i] {
+			list = append(list, fmt.Sprintf("%s %s of %s", c.Resources[i].Name, short(left[i]), short(x)))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

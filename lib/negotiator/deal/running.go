@@ -1,0 +1,478 @@
+package deal
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/caseless"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/pool"
+)
+
+// running is a slot, or a piece of a partitionable one, whose job may have to go for
+// another.
+type running struct {
+	slot    int         // index of the slot's ad
+	claim   *pool.Claim // of one from outside: the slot's name and its holder
+	outside bool
+	holder  *Submitter
+	weight  accountant.Weight // what the slot counts now
+	ad      *classad.Ad       // as it stands
+	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
+}
+
+// Tenants are running slots of one holder that no expression can tell apart, but for
+// PREEMPTION_RANK, which may say whom of them to take first.
+type Tenants struct {
+	class   *class
+	holder  *Submitter
+	ad      *classad.Ad
+	weight  accountant.Weight
+	current float64        // CurrentRank
+	left    shapes.Amounts // of pieces: what they have; nil: whole slots
+	alike   int            // the same for tenants whose slots' Rank and PREEMPTION_REQUIREMENTS no job can tell apart
+	varies  bool           // PREEMPTION_RANK depends on the job
+	ranks   bool           // the slots' Rank may prefer a job to the present one
+	fixed   bool           // the slots' Rank is always, whatever the job
+	always  float64
+	slots   []*running
+}
+
+// estate is tenants of one holder that weigh the same and are charged the same: shares and
+// quotas let a submitter preempt any of them or none.
+type estate struct {
+	lot
+	tenants []*Tenants
+}
+
+// lot is what estates are told apart by.
+type lot struct {
+	holder          *Submitter
+	weight, charged accountant.Weight
+}
+
+// findRunning lists what runs jobs that may be preempted: not what is only matched, is being
+// vacated or is promised to somebody (manual, "Negotiation": a claimed machine that runs no
+// job is skipped), nor what is left alone after promises that came to nothing. asked are the
+// names that any expression looks up in slots.
+func (c *roster) findRunning(asked shapes.Names) []running {
+	if !c.Config.Preemption.Consider {
+		return nil
+	}
+	var list []running
+	w := c.newOverlay(asked)
+	for i := range c.Slots {
+		s := &c.Slots[i]
+		if s.Standing != Claimed && s.Whole == nil || c.Retires(s.Ad) || c.Rests(s) {
+			continue
+		}
+		if claims := c.Claims[s.Name]; len(claims) > 0 {
+			for _, cl := range claims {
+				if c.preemptible(s, cl, claims) {
+					list = append(list, w.ours(i, cl))
+				}
+			}
+		} else if s.Whole == nil && c.worksOutside(s.Ad) {
+			list = append(list, w.outside(i))
+		}
+	}
+	return list
+}
+
+// Retires reports whether the slot's job has time to end by itself that preemption respects.
+func (c *common) Retires(ad *classad.Ad) bool {
+	left, ok := ad.EvalNumber(c.Eval, retirementLeft)
+	return ok && left > 0 && !c.Config.Preemption.Early
+}
+
+// Rests reports whether the slot is left alone after matches that nobody took up.
+func (c *inventory) Rests(s *Slot) bool { return c.Until[s.Name].After(c.Now) }
+
+// preemptible reports whether a claim of ours runs a job on the slot that nobody waits for
+// already.
+func (c *inventory) preemptible(s *Slot, cl *pool.Claim, all []*pool.Claim) bool {
+	if cl.State != pool.RunningClaim || cl.SlotAd() != s.Name || cl.StartedAt.IsZero() {
+		return false
+	}
+	if state := c.textOf(s.Ad, stateName); state != "" && !caseless.Contains([]string{"Unclaimed", "Matched", "Claimed"}, state) {
+		return false
+	}
+	return !slices.ContainsFunc(all, func(o *pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
+}
+
+// worksOutside reports whether a slot that is claimed by its own words runs a job.
+func (c *inventory) worksOutside(ad *classad.Ad) bool {
+	if c.Config.Pie == negotiator.Spins {
+		return true
+	}
+	activity, _ := ad.EvalString(c.Eval, pool.AttrActivity)
+	return strings.EqualFold(c.textOf(ad, stateName), "Claimed") && !strings.EqualFold(activity, "Idle") && !isPending(ad)
+}
+
+// isPending reports whether somebody waits for a slot that is claimed outside.
+func isPending(ad *classad.Ad) bool {
+	return ad.Has(pool.AttrPreemptingUser) || ad.Has(preemptingGroup)
+}
+
+// ran returns for how long the job of a running slot has run there.
+func (c *inventory) ran(r *running) time.Duration {
+	if !r.outside {
+		return max(0, c.Now.Sub(r.claim.StartedAt))
+	}
+	if start, ok := r.ad.EvalInt(c.Eval, pool.AttrJobStart); ok {
+		return max(0, c.Now.Sub(time.Unix(start, 0)))
+	}
+	seconds, ok := r.ad.EvalNumber(c.Eval, pool.AttrTotalJobRunTime)
+	if entered, claimed := r.ad.EvalInt(c.Eval, pool.AttrEnteredState); !ok && claimed {
+		seconds = c.Now.Sub(time.Unix(entered, 0)).Seconds()
+	}
+	if !(seconds > 0 && seconds < 1e9) {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// settleRunning divides the running slots into tenants.
+func (c *arrangement) settleRunning(list []running) {
+	known, kinds, estates := map[string]*Tenants{}, map[string]int{}, map[lot]*estate{}
+	var key []byte
+	for i := range list {
+		r := &list[i]
+		k := c.classOf(r.ad, r.weight, false, false)
+		current := c.numberIn(r.ad, currentRank)
+		key = c.appendYielding(key[:0], r.ad, current)
+		alike := len(key)
+		key = binary.LittleEndian.AppendUint64(key, uint64(k.Number))
+		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
+		key = binary.LittleEndian.AppendUint64(key, uint64(r.claim.Weight))
+		key = strconv.AppendBool(key, r.claim.Piece.Of != "")
+		key = c.appendPreemptionRank(key, r)
+		t := known[string(key)]
+		if t == nil {
+			t = c.newTenants(r, k, current)
+			t.alike = numbered(kinds, key[:alike])
+			known[string(key)] = t
+			lot{r.holder, r.weight, r.claim.Weight}.add(t, estates)
+		}
+		t.slots = append(t.slots, r)
+		k.group.running += r.weight
+		if r.holder.runs == nil {
+			r.holder.runs = map[*Group]accountant.Weight{}
+		}
+		r.holder.runs[k.group] += r.weight
+	}
+	c.kinds = len(kinds)
+	c.Choosy = make([][]*Tenants, c.kinds)
+	for _, t := range c.tenants {
+		if t.ranks {
+			c.Choosy[t.alike] = append(c.Choosy[t.alike], t)
+		}
+		if !t.varies {
+			slices.SortStableFunc(t.slots, func(a, b *running) int { return cmp.Compare(b.rank, a.rank) })
+		}
+	}
+}
+
+// add adds tenants to the estate of a lot.
+func (l lot) add(t *Tenants, estates map[lot]*estate) {
+	e := estates[l]
+	if e == nil {
+		e = &estate{lot: l}
+		estates[l] = e
+		l.holder.estates = append(l.holder.estates, e)
+	}
+	e.tenants = append(e.tenants, t)
+}
+
+// newTenants returns the tenants of which r is the first.
+func (c *arrangement) newTenants(r *running, k *class, current float64) *Tenants {
+	t := &Tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
+		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
+	if _, e, _ := r.ad.Get(slotRankName); e == nil {
+		t.fixed, t.always = true, c.rankOn(r.ad, nil)
+	}
+	if r.claim.Piece.Of != "" {
+		t.left = c.LeftIn(r.ad)
+	}
+	c.tenants = append(c.tenants, t)
+	return t
+}
+
+// numbered returns the number of a key among known ones, from 0.
+func numbered(known map[string]int, key []byte) int {
+	n, ok := known[string(key)]
+	if !ok {
+		n = len(known)
+		known[string(key)] = n
+	}
+	return n
+}
+
+// appendYielding appends what PREEMPTION_REQUIREMENTS and the Rank of a running slot come
+// to, and what it ranks the present job.
+func (c *arrangement) appendYielding(key []byte, ad *classad.Ad, current float64) []byte {
+	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(current))
+	key = c.AppendSlotRank(key, ad)
+	if e := c.Config.Preemption.Requirements; e != nil {
+		key = c.AppendMeaning(key, ad, e)
+	}
+	return key
+}
+
+// appendPreemptionRank appends what PREEMPTION_RANK comes to, but for a rank that is the
+// same for all jobs, which it puts into r; NaN: it is not.
+func (c *arrangement) appendPreemptionRank(key []byte, r *running) []byte {
+	r.rank = math.Inf(-1)
+	e := c.Config.Preemption.Rank
+	if e == nil {
+		return key
+	}
+	if v, closed := c.Value(r.ad, e); closed && !c.fickleRank {
+		if x, ok := v.Number(); ok && !math.IsNaN(x) {
+			r.rank = x
+		}
+		return key
+	}
+	r.rank = math.NaN()
+	return c.AppendMeaning(key, r.ad, e)
+}
+
+// mayPrefer reports whether the slot's Rank may be above what it is of the present job.
+func (c *common) mayPrefer(ad *classad.Ad, current float64) bool {
+	if _, e, _ := ad.Get(slotRankName); e != nil {
+		return true
+	}
+	return c.rankOn(ad, nil) > current
+}
+
+// numberIn returns an attribute as a number, 0 if it is none.
+func (c *common) numberIn(ad *classad.Ad, name *classad.Name) float64 {
+	v, e, ok := ad.Get(name)
+	if ok && e != nil {
+		v = ad.Eval(c.Eval, name.String(), nil)
+	}
+	x, isNumber := v.Number()
+	if !ok || !isNumber || math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
+// rankOf returns what the slots' Rank makes of a job, as rankOn does.
+func (c *common) rankOf(t *Tenants, job *classad.Ad) float64 {
+	if t.fixed {
+		return t.always
+	}
+	return c.rankOn(t.ad, job)
+}
+
+// slotRank returns what a slot's Rank makes of a job, 0 where that is no number.
+func (c *common) slotRank(slot, job *classad.Ad) float64 {
+	if x := c.rankOn(slot, job); !math.IsNaN(x) {
+		return x
+	}
+	return 0
+}
+
+// rankOn does as slotRank, but in spins a Rank that is no number is NaN: to HTCondor it is
+// then neither above nor below that of the present job, nor the same.
+func (c *common) rankOn(slot, job *classad.Ad) float64 {
+	v, e, ok := slot.Get(slotRankName)
+	if !ok {
+		return 0
+	}
+	switch {
+	case e != nil && job != nil:
+		v = slot.Eval(&c.Bill, pool.AttrRank, job)
+	case e != nil:
+		v = slot.Eval(c.Eval, pool.AttrRank, nil)
+	}
+	x, isNumber := v.Number()
+	switch {
+	case isNumber && !math.IsNaN(x):
+		return x
+	case c.Config.Pie == negotiator.Spins:
+		return math.NaN()
+	}
+	return 0
+}
+
+var (
+	slotRankName = classad.NewName(pool.AttrRank)
+	currentRank  = classad.NewName(pool.AttrCurrentRank)
+)
+
+// anyClaims reports whether any slot is claimed, so that preemption may matter.
+func (c *inventory) anyClaims() bool {
+	return c.Config.Preemption.Consider && slices.ContainsFunc(c.Slots, func(s Slot) bool {
+		return s.Standing == Claimed || s.Whole != nil && len(c.Claims[s.Name]) > 0
+	})
+}
+
+// overlay adds to the ads of slots that run jobs what expressions ask about the claim
+// and its holder.
+type overlay struct {
+	c      *roster
+	claim  []int // those of claimAttributes that are asked for
+	holder []int // those of remoteAttributes
+	groups []negotiator.Group
+	// ofClaim and ofHolder have the names of what is added for a claim of ours, and for one
+	// from outside: copies share them, and are quick to read.
+	ofClaim, ofHolder *classad.Ad
+}
+
+// claimAttributes say what a claim of ours that runs its job makes of a slot. They are those
+// of pool.Overlay, one by one, as most cycles ask for few of them, and what slots have besides.
+var claimAttributes = []struct {
+	name  string
+	value func(*common, *pool.Claim) classad.Value
+}{
+	{pool.AttrState, func(*common, *pool.Claim) classad.Value { return classad.String("Claimed") }},
+	{pool.AttrActivity, func(*common, *pool.Claim) classad.Value { return classad.String("Busy") }},
+	{pool.AttrRemoteUser, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
+	{pool.AttrRemoteOwner, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
+	{pool.AttrJobID, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Job.String()) }},
+	{pool.AttrEnteredState, func(_ *common, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{"EnteredCurrentActivity", func(_ *common, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{pool.AttrJobStart, func(_ *common, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{pool.AttrTotalJobRunTime, func(c *common, cl *pool.Claim) classad.Value {
+		return classad.Int(max(0, c.Now.Unix()-cl.StartedAt.Unix()))
+	}},
+	{pool.AttrCurrentRank, func(_ *common, cl *pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
+	{pool.AttrNiceUser, func(c *common, cl *pool.Claim) classad.Value { return classad.Bool(c.Config.Params.Nice(cl.Submitter)) }},
+	{pool.AttrConcurrencyLimits, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Limits) }},
+}
+
+// remoteAttributes are what a cycle adds to a claimed slot's ad about its holder
+// (manual, "Negotiation"), as it is when the cycle begins.
+var remoteAttributes = []struct {
+	name   string
+	groups bool // only where there are accounting groups
+	value  func(*Submitter, negotiator.Group) classad.Value
+}{
+	{"RemoteUserPrio", false, func(s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.EUP) }},
+	{"RemoteUserResourcesInUse", false, func(s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.Before.Float()) }},
+	{"RemoteUserFloor", false, func(s *Submitter, _ negotiator.Group) classad.Value { return classad.Int(s.Floor) }},
+	{"RemoteGroup", true, func(_ *Submitter, g negotiator.Group) classad.Value { return classad.String(g.Name) }},
+	{"RemoteGroupResourcesInUse", true, func(_ *Submitter, g negotiator.Group) classad.Value { return classad.Real(g.Usage) }},
+	{"RemoteGroupQuota", true, func(_ *Submitter, g negotiator.Group) classad.Value { return classad.Real(g.EffectiveQuota) }},
+	{"RemoteNegotiatingGroup", true, func(_ *Submitter, g negotiator.Group) classad.Value { return classad.String(g.Name) }},
+	{"RemoteAutoregroup", true, func(*Submitter, negotiator.Group) classad.Value { return classad.Bool(false) }},
+}
+
+// matchAttributes are those of remoteAttributes that the match decided which made the claim:
+// a slot that tells of them itself knows better.
+var matchAttributes = []string{"RemoteNegotiatingGroup", "RemoteAutoregroup"}
+
+func (c *roster) newOverlay(asked shapes.Names) *overlay {
+	w := &overlay{c: c}
+	for i, a := range claimAttributes {
+		if a.name == pool.AttrCurrentRank || asked.Has(strings.ToLower(a.name)) {
+			w.claim = append(w.claim, i)
+		}
+	}
+	for i, a := range remoteAttributes {
+		if !asked.Has(strings.ToLower(a.name)) {
+			continue
+		}
+		if a.groups && w.groups == nil {
+			w.groups = c.Accounts()
+		}
+		if !a.groups || w.groups != nil {
+			w.holder = append(w.holder, i)
+		}
+	}
+	w.ofClaim, w.ofHolder = classad.New(), classad.New()
+	undefined := classad.Literal(classad.Undefined())
+	for _, i := range w.claim {
+		w.ofClaim.Set(claimAttributes[i].name, undefined)
+	}
+	for _, i := range w.holder {
+		w.ofClaim.Set(remoteAttributes[i].name, undefined)
+		w.ofHolder.Set(remoteAttributes[i].name, undefined)
+	}
+	return w
+}
+
+// ours returns the running slot that a claim of this pool makes.
+func (w *overlay) ours(slot int, cl *pool.Claim) running {
+	c, s := w.c, &w.c.Slots[slot]
+	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.Weight, ad: s.Ad}
+	if s.Whole != nil {
+		r.ad = pool.DynamicAd(s.Whole, cl.Slot, cl.Piece.Takes)
+		r.weight = c.weighPart(r.ad)
+	}
+	r.ad = w.ofClaim.Clone().Chain(r.ad)
+	for _, i := range w.claim {
+		a := &claimAttributes[i]
+		r.ad.Set(a.name, classad.Literal(a.value(&c.common, cl)))
+	}
+	w.remote(r.ad, r.holder)
+	return r
+}
+
+// outside returns the running slot that is claimed by its own words.
+func (w *overlay) outside(slot int) running {
+	c, s := w.c, &w.c.Slots[slot]
+	cl := &pool.Claim{Slot: s.Name, Submitter: c.holderOf(s), Weight: s.Weight}
+	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cmp.Or(c.pendingFor(s), cl.Submitter)], weight: s.Weight, ad: s.Ad}
+	rank, pending := 0.0, false
+	if c.Config.Pie == negotiator.Spins {
+		// Whoever comes now has to be worth more than who waits already.
+		rank, pending = s.Ad.EvalNumber(c.Eval, pool.AttrPreemptingRank)
+	}
+	if pending || len(w.holder) > 0 {
+		r.ad = w.ofHolder.Clone().Chain(s.Ad)
+		w.remote(r.ad, r.holder)
+		for _, name := range matchAttributes {
+			if e, told := s.Ad.Lookup(name); told {
+				r.ad.Set(name, e)
+			}
+		}
+	}
+	if pending {
+		r.ad.SetReal(pool.AttrCurrentRank, rank)
+	}
+	return r
+}
+
+// remote adds what is asked for of a slot's holder.
+func (w *overlay) remote(ad *classad.Ad, holder *Submitter) {
+	var g negotiator.Group
+	if w.groups != nil {
+		g = w.groups[w.c.Config.Params.Groups.Of(holder.Name)]
+	}
+	for _, i := range w.holder {
+		a := &remoteAttributes[i]
+		ad.Set(a.name, classad.Literal(a.value(holder, g)))
+	}
+}
+
+// Tenancies returns the tenants of whole slots, those of pieces by their jobs, and what was
+// preempted in the cycle, by name.
+func (c *arrangement) Tenancies() (on map[int]*Tenants, with map[pool.JobID]*Tenants, gone map[string]bool) {
+	on, with, gone = map[int]*Tenants{}, map[pool.JobID]*Tenants{}, map[string]bool{}
+	for _, t := range c.tenants {
+		for i := range t.slots {
+			if r := t.slots[i]; t.left == nil {
+				on[r.slot] = t
+			} else {
+				with[r.claim.Job] = t
+			}
+		}
+	}
+	for i := range c.Plan.Matches {
+		if m := &c.Plan.Matches[i]; m.Preempts != nil {
+			gone[m.Slot] = true
+		}
+	}
+	return on, with, gone
+}

@@ -1,0 +1,478 @@
+package deal
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
+	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+)
+
+// Standing is what a slot is to this cycle: a candidate, or why not.
+type Standing uint8
+
+const (
+	Free      Standing = iota
+	Claimed            // by us or outside
+	Elsewhere          // in a state in which it takes no job
+	Drained            // on a machine that is drained
+	Resting            // left alone after matches that nobody took up
+	Reserved           // kept for a wide job
+	Standings          // how many there are
+)
+
+// Slot is a slot as the cycle sees it.
+type Slot struct {
+	shapes.Slot
+	Name     string
+	Standing Standing
+	counted  bool   // in the size of the pool
+	Group    *Group // when the cycle began
+	Now      *Group // as it is divided now
+	Wholly   *Group // of a partitionable slot: where it would be, were nothing taken
+	pieces   int    // the highest number of a dynamic slot's name that was tried
+}
+
+// inventory is what there is: the slots, who holds them, and which of them rest.
+type inventory struct {
+	common
+	Slots    []Slot                   // by name in natural order
+	total    accountant.Weight        // of all slots
+	Claims   map[string][]*pool.Claim // by the slot's ad
+	Until    map[string]time.Time     // slots that rest
+	faulty   faults
+	Excluded []pool.Slot        // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
+	named    map[string]bool    // names that no new dynamic slot may have
+	InUse    *concurrency.InUse // of concurrency limits
+}
+
+// lookAtSlots fills c.slots, and the plan's Outside with what each submitter holds
+// in claims from outside. A slot whose ad has expired does not exist any more. Ads
+// without a name, names that are there twice, and weights that are none are warned of.
+func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
+	c.Claims = make(map[string][]*pool.Claim, len(claims))
+	for i := range claims {
+		cl := &claims[i]
+		c.Claims[cl.SlotAd()] = append(c.Claims[cl.SlotAd()], cl)
+		if cl.Piece.Of != "" { // should a slot be advertised under a dynamic one's name
+			c.Claims[cl.Slot] = append(c.Claims[cl.Slot], &pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State})
+		}
+		c.named[cl.Slot] = true
+		c.InUse.Add(cl.Limits)
+	}
+	c.Until = map[string]time.Time{}
+	for _, b := range slices.Concat(p.Backoffs, c.Plan.Backoffs) {
+		if b.Until.After(c.Until[b.Slot]) {
+			c.Until[b.Slot] = b.Until
+		}
+	}
+	c.Plan.Outside = map[string]negotiator.Holding{}
+	usable := c.usable(p.Slots)
+	c.Slots = make([]Slot, 0, len(usable))
+	for _, s := range usable {
+		c.named[s.Name] = true
+	}
+	for _, s := range usable {
+		if c.Config.SlotConstraint != nil && !c.Config.SlotConstraint.Eval(c.Eval, s.Ad, nil).True() {
+			c.Excluded = append(c.Excluded, s)
+			continue
+		}
+		c.Slots = append(c.Slots, c.lookAt(s))
+		c.total += c.Slots[len(c.Slots)-1].Weight
+	}
+	c.warnOfWeights()
+	c.Plan.Slots = len(c.Slots)
+}
+
+// lookAt returns a slot as the cycle sees it.
+func (c *inventory) lookAt(s pool.Slot) Slot {
+	sl := Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: c.weigh(s)}, counted: true}
+	if e := c.Config.PoolSizeConstraint; e != nil {
+		sl.counted = e.Eval(c.Eval, s.Ad, nil).True()
+	}
+	whole, pieces := false, []pool.Resources(nil)
+	for _, cl := range c.Claims[s.Name] {
+		if whole = whole || cl.Piece.Of == ""; cl.State != pool.Promised { // whose piece is the one that is being vacated
+			pieces = append(pieces, cl.Piece.Takes)
+		}
+	}
+	divisible := hasName(s.Ad, partitionableName) && pool.Partitionable(c.Eval, s.Ad)
+	if divisible {
+		sl.Whole, sl.Ad = s.Ad, pool.Left(c.Eval, s.Ad, pieces)
+	}
+	state := c.textOf(s.Ad, stateName)
+	switch outside := negotiator.HolderIn(c.Eval, s.Ad, state); {
+	case whole, len(pieces) > 0 && !divisible:
+		sl.Standing = Claimed
+		if outside != "" { // which is promised to a job of ours; the one from outside has not gone yet
+			c.limitOutside(s.Ad)
+		}
+	case outside != "":
+		sl.Standing = Claimed
+		c.holdOutside(s.Ad, outside, sl.Weight)
+	case strings.EqualFold(state, pool.Drained):
+		sl.Standing = Drained
+	case !negotiator.IsOpen(state):
+		sl.Standing = Elsewhere
+	case c.Rests(&sl):
+		sl.Standing = Resting
+	}
+	return sl
+}
+
+// Attributes of claimed slots: the concurrency limits of the job that waits for the slot,
+// who it is charged to, and for how many seconds the present job may go on undisturbed.
+const (
+	preemptingLimits = "PreemptingConcurrencyLimits"
+	preemptingGroup  = "PreemptingAccountingGroup"
+	retirementLeft   = "RetirementTimeRemaining"
+)
+
+// holdOutside counts what somebody holds by a slot's own words.
+func (c *inventory) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
+	name := c.Config.Params.Groups.Spelled(who)
+	h := c.Plan.Outside[name]
+	c.Plan.Outside[name] = negotiator.Holding{Slots: h.Slots + 1, Weight: h.Weight + weight}
+	c.limitOutside(ad)
+}
+
+// limitOutside counts the concurrency limits of a slot's job from outside, and of whoever
+// waits for the slot there.
+func (c *inventory) limitOutside(ad *classad.Ad) {
+	for _, limits := range []string{pool.AttrConcurrencyLimits, preemptingLimits} {
+		if text, ok := ad.EvalString(c.Eval, limits); ok {
+			c.InUse.Add(text)
+		}
+	}
+}
+
+// usable returns the slots to look at, one for each name, by name in natural
+// order.
+func (c *inventory) usable(slots []pool.Slot) []pool.Slot {
+	slots = slices.Clone(slots)
+	// Of two ads with one name the one that was advertised last counts.
+	slices.SortFunc(slots, func(a, b pool.Slot) int {
+		if n := pool.CompareNames(a.Name, b.Name); n != 0 {
+			return n
+		}
+		if n := cmp.Or(cmp.Compare(b.Seq, a.Seq), strings.Compare(a.Source, b.Source)); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Ad.Format(classad.StyleSpool), b.Ad.Format(classad.StyleSpool))
+	})
+	use := make([]pool.Slot, 0, len(slots))
+	for i, s := range slots {
+		switch {
+		case s.Name == "":
+			if i == 0 {
+				c.warn("slot ad without a Name: left out")
+			}
+		case i > 0 && s.Name == slots[i-1].Name:
+			if i == 1 || s.Name != slots[i-2].Name {
+				c.warn("slot %s: more than one ad has this Name: the latest counts", s.Name)
+			}
+		case c.expired(s.Ad):
+		default:
+			use = append(use, s)
+		}
+	}
+	return use
+}
+
+// expired reports whether an ad with a lifetime has not been renewed in time.
+func (c *inventory) expired(ad *classad.Ad) bool {
+	if _, _, limited := ad.Get(lifetimeName); !limited {
+		return false
+	}
+	life, ok := ad.EvalInt(c.Eval, pool.AttrAdLifetime)
+	if !ok || life <= 0 {
+		return false
+	}
+	heard, ok := ad.EvalInt(c.Eval, pool.AttrLastHeardFrom)
+	return ok && heard+life < c.Now.Unix()
+}
+
+// faults are the slots without a proper weight. What is wrong with many is one
+// warning.
+type faults struct {
+	own    []fault        // with their SlotWeights, by first slot
+	number map[string]int // of each in own, by what is wrong
+	policy fault          // with SLOT_WEIGHT
+	pieces bool           // with some dynamic slot's, which has been said
+}
+
+// fault is what is wrong with the weights of so many slots.
+type fault struct {
+	count       int
+	first, what string
+}
+
+func (f *fault) add(slot string, err error) {
+	if f.count++; f.count == 1 {
+		f.first, f.what = slot, err.Error()
+	}
+}
+
+// warnOfWeights says which slots have no proper weight.
+func (c *inventory) warnOfWeights() {
+	for _, f := range c.faulty.own {
+		more := ""
+		if f.count > 1 {
+			more = plural.Pick(f.count-1, ", and so is 1 slot more", ", and so are %d slots more")
+		}
+		c.warn("slot %s: %s; counted as 1%s", f.first, f.what, more)
+	}
+	if f := c.faulty.policy; f.count > 0 {
+		c.warn("%s; %s counted as 1", f.what, plural.Pick(f.count, "1 slot", "%d slots"))
+	}
+}
+
+// weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. A slot
+// whose ad lacks what SLOT_WEIGHT asks for counts as 1. So does one with a
+// weight that is none, as one of the faulty.
+func (c *inventory) weigh(s pool.Slot) accountant.Weight {
+	w, own, err := c.WeightIn(s.Ad)
+	switch {
+	case err == nil:
+	case own:
+		n, known := c.faulty.number[err.Error()]
+		if !known {
+			if c.faulty.number == nil {
+				c.faulty.number = map[string]int{}
+			}
+			n = len(c.faulty.own)
+			c.faulty.number[err.Error()] = n
+			c.faulty.own = append(c.faulty.own, fault{})
+		}
+		c.faulty.own[n].add(s.Name, err)
+	default:
+		c.faulty.policy.add(s.Name, err)
+	}
+	return w
+}
+
+// weighPart is weigh of an ad made in the cycle, of what is taken of a partitionable
+// slot or left. One warning has to do for all of them.
+func (c *inventory) weighPart(ad *classad.Ad) accountant.Weight {
+	w, _, err := c.WeightIn(ad)
+	if err != nil && !c.faulty.pieces {
+		c.faulty.pieces = true
+		c.warn("a part of a partitionable slot: %v; such parts are counted as 1", err)
+	}
+	return w
+}
+
+// WeightIn returns the weight of an ad's slot. An error says that it is One for
+// want of a proper one, and own that this is the ad's own fault.
+func (c *inventory) WeightIn(ad *classad.Ad) (w accountant.Weight, own bool, err error) {
+	w = accountant.One
+	switch {
+	case !c.Config.UseSlotWeights:
+	case hasName(ad, slotWeightName):
+		own = true
+		w, err = weightOf(pool.AttrSlotWeight, ad.Eval(c.Eval, pool.AttrSlotWeight, nil))
+	case c.Config.SlotWeight != nil:
+		if value := c.Config.SlotWeight.Eval(c.Eval, ad, nil); value.Kind() != classad.KindUndefined {
+			w, err = weightOf("SLOT_WEIGHT", value)
+		}
+	}
+	return w, own, err
+}
+
+// weightOf returns a value as a weight, One with an error; name says whose value it
+// is.
+func weightOf(name string, value classad.Value) (accountant.Weight, error) {
+	n, ok := value.Number()
+	if !ok {
+		return accountant.One, fmt.Errorf("%s is %s: want a number", name, value)
+	}
+	w, err := accountant.WeightOf(n)
+	if err != nil {
+		return accountant.One, fmt.Errorf("%s: %w", name, err)
+	}
+	return w, nil
+}
+
+func (c *common) warn(format string, args ...any) {
+	c.Plan.Warnings = append(c.Plan.Warnings, fmt.Sprintf(format, args...))
+}
+
+// poolSize returns the weight that pie slices are cut from: of all slots, or of
+// those that NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT counts.
+func (c *inventory) poolSize() float64 {
+	if c.Config.PoolSizeConstraint == nil {
+		return math.Inf(1)
+	}
+	var sum accountant.Weight
+	for _, s := range c.Slots {
+		if s.counted {
+			sum += s.Weight
+		}
+	}
+	return sum.Float()
+}
+
+// What every slot is asked for is looked up without looking for its name.
+var (
+	stateName         = classad.NewName(pool.AttrState)
+	lifetimeName      = classad.NewName(pool.AttrAdLifetime)
+	slotWeightName    = classad.NewName(pool.AttrSlotWeight)
+	partitionableName = classad.NewName(pool.AttrPartitionable)
+)
+
+func hasName(ad *classad.Ad, name *classad.Name) bool {
+	_, _, ok := ad.Get(name)
+	return ok
+}
+
+// textOf returns the text that an attribute is, empty for none.
+func (c *common) textOf(ad *classad.Ad, name *classad.Name) string {
+	v, e, ok := ad.Get(name)
+	if ok && e != nil {
+		v = ad.Eval(c.Eval, name.String(), nil)
+	}
+	text, _ := v.Text()
+	return text
+}
+
+// holderOf returns whose a claimed slot is.
+func (c *inventory) holderOf(s *Slot) string {
+	for _, cl := range c.Claims[s.Name] {
+		return cl.Submitter
+	}
+	return c.Config.Params.Groups.Spelled(negotiator.Holder(c.Eval, s.Ad))
+}
+
+// pendingFor returns who waits for a slot that is claimed outside, and whom HTCondor's
+// negotiator takes for its holder: empty for nobody.
+func (c *inventory) pendingFor(s *Slot) string {
+	if c.Config.Pie != negotiator.Spins || !c.Config.Preemption.Consider || s.Standing != Claimed || len(c.Claims[s.Name]) > 0 {
+		return ""
+	}
+	for _, name := range []string{preemptingGroup, pool.AttrPreemptingUser} {
+		if who, ok := s.Ad.EvalString(c.Eval, name); ok {
+			return c.Config.Params.Groups.Spelled(who)
+		}
+	}
+	return ""
+}
+
+// maxBackoff is the longest that a slot is left alone after its matches were
+// not taken up.
+const maxBackoff = time.Hour
+
+// giveUp decides which matches nobody took up in time and lets their slots
+// rest: 2^n times the timeout after the n-th failure in a row. It returns the
+// claims that last, by job.
+func (c *inventory) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Claim {
+	failures := map[string]int{}
+	for _, b := range backoffs {
+		failures[b.Slot] = max(failures[b.Slot], b.Failures)
+	}
+	lasting := make([]pool.Claim, 0, len(claims))
+	rested := map[string]bool{}
+	vacating := map[string]bool{}
+	for _, cl := range claims {
+		if cl.State == pool.Vacating {
+			vacating[cl.Slot] = true
+		}
+	}
+	for _, cl := range claims {
+		if !c.overdue(cl, vacating) {
+			lasting = append(lasting, cl)
+			continue
+		}
+		c.Plan.GiveUp = append(c.Plan.GiveUp, cl)
+		if ad := cl.SlotAd(); !rested[ad] {
+			rested[ad] = true
+			n := max(failures[ad], 0) + 1
+			c.Plan.Backoffs = append(c.Plan.Backoffs,
+				pool.Backoff{Slot: ad, Failures: n, Until: c.Now.Add(rest(n, c.Config.RequestClaimTimeout))})
+		}
+	}
+	byJob := func(a, b pool.Claim) int {
+		return cmp.Or(a.Job.Compare(b.Job), cmp.Compare(a.Attempt, b.Attempt), strings.Compare(a.Slot, b.Slot))
+	}
+	slices.SortFunc(lasting, byJob)
+	slices.SortFunc(c.Plan.GiveUp, byJob)
+	slices.SortFunc(c.Plan.Backoffs, func(a, b pool.Backoff) int { return strings.Compare(a.Slot, b.Slot) })
+	return lasting
+}
+
+// overdue reports whether a match is older than the configuration allows. One with a slot that
+// was promised to it has as much longer as a job may take to leave; where that is a claim
+// of this pool, which vacating has, its supervisor sees to that.
+func (c *inventory) overdue(cl pool.Claim, vacating map[string]bool) bool {
+	timeout := c.Config.RequestClaimTimeout
+	switch {
+	case timeout <= 0:
+		return false
+	case cl.State == pool.Promised && !vacating[cl.Slot]:
+		timeout += c.Config.VacateTimeout
+	case cl.State != pool.Matched:
+		return false
+	}
+	return c.Now.Sub(cl.MatchedAt) > timeout
+}
+
+// rest returns how long a slot is left alone after n failures in a row.
+func rest(n int, timeout time.Duration) time.Duration {
+	for d := timeout; d < maxBackoff; d *= 2 {
+		if n == 0 {
+			return d
+		}
+		n--
+	}
+	return maxBackoff
+}
+
+// withoutClaimed returns the runs without the procs that hold a claim, by
+// job.
+func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
+	var free []jobprio.Run
+	for _, j := range jobs {
+		at, _ := slices.BinarySearchFunc(claims, j.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
+		next, end := j.First, j.Last+1
+		for ; at < len(claims) && claims[at].Job.Cluster == j.Cluster && claims[at].Job.Proc < end; at++ {
+			free = appendRun(free, j, next, claims[at].Job.Proc)
+			next = claims[at].Job.Proc + 1
+		}
+		free = appendRun(free, j, next, end)
+	}
+	slices.SortFunc(free, func(a, b jobprio.Run) int { return a.Compare(b.Procs) })
+	return free
+}
+
+// appendRun appends the procs of j from the one to before the other, if any.
+func appendRun(to []jobprio.Run, j jobprio.Run, from, before int) []jobprio.Run {
+	if from >= before {
+		return to
+	}
+	return append(to, j.Part(from, before-1))
+}
+
+// Holders returns who held a slot or parts of it when the cycle began, once for
+// each claim.
+func (c *inventory) Holders(s *Slot) (names []string) {
+	for _, cl := range c.Claims[s.Name] {
+		names = append(names, cl.Submitter)
+	}
+	if len(names) > 0 || s.Standing != Claimed {
+		return names
+	}
+	state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
+	if who := negotiator.HolderIn(c.Eval, s.Ad, state); who != "" {
+		names = append(names, c.Config.Params.Groups.Spelled(who))
+	}
+	return names
+}

@@ -1,0 +1,525 @@
+package deal
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/caseless"
+	"fairspool/lib/classad"
+	"fairspool/lib/heap"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/pool"
+)
+
+// Submitter is one who wants slots, or uses some.
+type Submitter struct {
+	Name          string
+	Nice          bool // of the nice-user group: gets what the others leave
+	Priority, EUP float64
+	Before, Usage accountant.Weight // before the cycle, and now
+	Idle, Matched int               // jobs
+	Demand        float64           // the weight that idle jobs ask for
+	Ceiling       accountant.Limit
+	Floor         int64
+	Group         int                      // its accounting group, in the order of the tree
+	place         int                      // among the submitters when the cycle began
+	Spent         bool                     // spins: nothing is left of the share
+	Queues        []*Queue                 // by their first job in job-priority order
+	line          heap.Heap[place, *place] // those with jobs left that may get a slot in this turn
+	asked         []place                  // those that may not
+	barren        []place                  // those for which nothing was left
+	since         int                      // how many of the cycle's events there were when barren began
+	bound         bool                     // groups kept it from something since it was let look again
+	awaits        bool                     // it left a running slot for a better free one since then
+	kins          map[int]int              // clusters that are passed over, and behind which run
+
+	estates  []*estate                    // what runs its jobs, as far as they may be preempted
+	runs     map[*Group]accountant.Weight // the weight of the slots in estates, by group
+	desire   float64                      // what it uses, and could use of the whole pool if there was nobody else
+	entitled float64                      // its share of the whole pool, whoever has that now
+
+	target       float64 // what the submitter may use by the shares, as they are now
+	Slice, Limit float64 // target or entitled at first, the greater, and what it adds to the usage before
+}
+
+// common is what all phases have: the settings, and how expressions are evaluated at the
+// expense of owners.
+type common struct {
+	*shapes.Payers
+	Config negotiator.Config
+	Now    time.Time
+	Plan   *negotiator.Plan
+}
+
+// roster is who wants or uses something.
+type roster struct {
+	inventory
+	Submitters []*Submitter          // in the order of negotiation
+	called     map[string]*Submitter // the same by name
+	OneQueue   *OneQueue             // of all jobs; nil: each submitter has its own
+	inGroups   []negotiator.Group    // once asked for
+}
+
+// Queue is a submitter's idle jobs of one autocluster.
+type Queue struct {
+	Cluster   *Autocluster
+	Runs      []Run        // in job-priority order, those that are left
+	left      int          // jobs in runs
+	passed    []Run        // passed over with the rest of their clusters
+	skips     bool         // the rest of the clusters of its jobs is passed over
+	Limited   bool         // a slot was there that the share did not allow
+	blocked   string       // the concurrency limit that was reached
+	prospects prospects    // whom its first job may preempt
+	regrouped *Autocluster // what its jobs are like where groups regroup; nil: not otherwise
+	Said      string       // in the last spin: why nothing was found, in HTCondor's words
+	Kind      int          // with a Config.Queue: what its limits make of the jobs
+	Kept      string       // why the policy leaves the jobs out; empty: it does not
+	full      bool         // a hard limit of the policy is reached, once that was seen
+	refused   string       // that limit, when all is dealt out
+}
+
+// Offered reports whether the jobs may be matched at all.
+func (q *Queue) Offered() bool { return !q.Cluster.Barred && q.Kept == "" }
+
+// Run is procs of one cluster that follow each other in job-priority order.
+type Run struct {
+	pool.Procs
+	Order int // the run's place among all of the submitter, or with a Config.Queue of everybody
+	Kin   int // the number of what it is passed over with; 0: nothing
+	Prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
+	Payer *shapes.Payer
+}
+
+// ProcsOf returns the procs of runs, ascending, neighbours in one piece.
+func ProcsOf(runs []Run) []pool.Procs {
+	list := make([]pool.Procs, len(runs))
+	for i, r := range runs {
+		list[i] = r.Procs
+	}
+	return pool.JoinProcs(list)
+}
+
+// gather makes submitters, nice users last, sorted by EUP, then name, and returns
+// the jobs of each.
+func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims []pool.Claim) map[string][]jobprio.Run {
+	c.called = map[string]*Submitter{}
+	of := func(name string) *Submitter {
+		s := c.called[name]
+		if s == nil {
+			s = &Submitter{Name: name}
+			c.called[name] = s
+			c.Submitters = append(c.Submitters, s)
+		}
+		return s
+	}
+	for _, cl := range claims {
+		if cl.State.Charged() {
+			of(cl.Submitter).Before += cl.Weight
+		}
+	}
+	for name, h := range c.Plan.Outside {
+		of(name).Before += h.Weight
+	}
+	for i := range c.Slots {
+		if name := c.pendingFor(&c.Slots[i]); name != "" {
+			of(name)
+		}
+	}
+	waiting := map[string][]jobprio.Run{}
+	for _, j := range jobs {
+		of(j.Submitter).Idle += j.Count()
+		of(j.Submitter).Demand += c.asksOf(j)
+		waiting[j.Submitter] = append(waiting[j.Submitter], j)
+	}
+	c.lookUp(records)
+	slices.SortFunc(c.Submitters, func(a, b *Submitter) int {
+		return cmp.Or(NiceLast(a, b), cmp.Compare(a.EUP, b.EUP), strings.Compare(a.Name, b.Name))
+	})
+	for i, s := range c.Submitters {
+		s.place = i
+	}
+	return waiting
+}
+
+// lookUp notes what the accountant's records say of the submitters, and what these use when
+// the cycle begins.
+func (c *roster) lookUp(records []accountant.Record) {
+	byName := make(map[string]accountant.Record, len(records))
+	for _, r := range records {
+		byName[r.Name] = r
+	}
+	for _, s := range c.Submitters {
+		r := byName[s.Name]
+		r.Name = s.Name
+		r = r.AsOf(c.Now, c.Config.Params)
+		s.Usage = s.Before
+		s.Nice = c.Config.Params.Nice(s.Name)
+		s.Priority = r.Priority
+		s.EUP = r.Effective(c.Now, c.Config.Params)
+		s.Ceiling, s.Floor = r.Ceiling, r.Floor
+		if c.OneQueue != nil {
+			s.Floor = 0 // which is below a share, and there is none
+		}
+	}
+}
+
+// Asks returns the weight that a job asks for: its RequestCpus where slots have
+// weights.
+func (c *common) Asks(job *classad.Ad) float64 {
+	if !c.Config.UseSlotWeights {
+		return 1
+	}
+	cpus, ok := job.EvalNumber(&c.Bill, pool.AttrRequestCpus)
+	if !ok || !(cpus >= 1) || math.IsInf(cpus, 0) {
+		return 1
+	}
+	return cpus
+}
+
+// asksOf returns the weight that the jobs of a run ask for.
+func (c *common) asksOf(j jobprio.Run) (sum float64) {
+	c.BilledFor(j)
+	if !c.Config.UseSlotWeights || j.Count() == 1 || !asksByProc(j.Ad) {
+		return float64(j.Count()) * c.Asks(j.Ad)
+	}
+	for i := range j.Count() {
+		sum += c.Asks(j.Part(j.First+i, j.First+i).Ad)
+	}
+	return sum
+}
+
+// asksByProc reports whether RequestCpus is not the same for all procs of a run.
+func asksByProc(ad *classad.Ad) bool {
+	e, ok := ad.Lookup(pool.AttrRequestCpus)
+	if !ok {
+		return false
+	}
+	if _, constant := e.Constant(); constant {
+		return false
+	}
+	own, _ := classad.References(e, ad)
+	return own == nil || caseless.Contains(own, pool.AttrProcID)
+}
+
+func NiceLast(a, b *Submitter) int {
+	switch {
+	case a.Nice == b.Nice:
+		return 0
+	case b.Nice:
+		return -1
+	}
+	return 1
+}
+
+// tiers returns the submitters in groups that are served one after the other:
+// all but the nice users, then these. None is empty.
+func (c *roster) tiers() [][]*Submitter {
+	first := slices.IndexFunc(c.Submitters, func(s *Submitter) bool { return s.Nice })
+	switch {
+	case len(c.Submitters) == 0:
+		return nil
+	case first <= 0:
+		return [][]*Submitter{c.Submitters}
+	}
+	return [][]*Submitter{c.Submitters[:first], c.Submitters[first:]}
+}
+
+// inOrder returns one submitter's runs in job-priority order.
+func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
+	views := make([]jobprio.Job, len(runs))
+	for i, r := range runs {
+		views[i] = jobprio.JobOf(c.BilledFor(r), r.FirstJob(), r.Ad)
+	}
+	ordered := make([]jobprio.Run, len(runs))
+	for i, at := range jobprio.InOrder(views) {
+		ordered[i] = runs[at]
+	}
+	return ordered
+}
+
+// queue fills the submitter's queues with runs in job-priority order.
+func (s *Submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *Autocluster, payerOf func(jobprio.Run) *shapes.Payer, kinOf, prioOf func(jobprio.Run) int) {
+	at := map[*Autocluster]*Queue{}
+	for i, r := range runs {
+		k := clusterOf(r)
+		q := at[k]
+		if q == nil {
+			q = &Queue{Cluster: k}
+			at[k] = q
+			s.Queues = append(s.Queues, q)
+		}
+		q.Runs = append(q.Runs, Run{r.Procs, i, kinOf(r), prioOf(r), payerOf(r)})
+		q.left += r.Count()
+		k.idle += r.Count()
+	}
+}
+
+// place is a queue in the line of a submitter's queues, of which the first is the
+// one whose first job is.
+type place struct{ *Queue }
+
+func (a *place) Before(b *place) bool { return a.Runs[0].Order < b.Runs[0].Order }
+
+// next returns the queue whose first job is the first that may still get a
+// slot in this turn; nil when there is none.
+func (s *Submitter) next() *Queue {
+	for len(s.line) > 0 {
+		q := s.line[0].Queue
+		before := q.left
+		for q.left > 0 && s.passes(q.Runs[0]) {
+			q.passed = append(q.passed, q.Runs[0])
+			q.left -= q.Runs[0].Count()
+			q.Runs = q.Runs[1:]
+		}
+		switch {
+		case q.left == 0:
+			s.line.Pop()
+		case q.left != before:
+			s.line.Fix()
+		default:
+			return q
+		}
+	}
+	return nil
+}
+
+// pop takes the first job off the queue, which is the one that next returned.
+func (s *Submitter) pop(q *Queue) pool.JobID {
+	r := &q.Runs[0]
+	id := r.FirstJob()
+	r.First++
+	q.left--
+	if r.Count() > 0 {
+		return id
+	}
+	if q.Runs = q.Runs[1:]; q.left > 0 {
+		s.line.Fix()
+	} else {
+		s.line.Pop()
+	}
+	return id
+}
+
+// wait leaves the queue that next returned alone for the rest of the turn.
+func (s *Submitter) wait(q *Queue) {
+	s.line.Pop()
+	s.asked = append(s.asked, place{q})
+}
+
+// giveUpOn leaves the queue that next returned alone until a slot has come back, since
+// nothing is left for it.
+func (s *Submitter) giveUpOn(q *Queue, events int) {
+	s.line.Pop()
+	if len(s.barren) == 0 {
+		s.since = events
+	}
+	s.barren = append(s.barren, place{q})
+}
+
+// comeBack begins a turn: what was left alone is asked again if slots have come back.
+func (s *Submitter) comeBack(events int) {
+	if s.since == events {
+		return
+	}
+	for _, p := range s.barren {
+		s.line.Push(p)
+	}
+	s.barren = s.barren[:0]
+}
+
+// skip passes over what is of the same clusters as the jobs of a queue: nothing was found for
+// the first, and so for all of them.
+func (s *Submitter) skip(q *Queue) {
+	if q.skips || q.Runs[0].Kin == 0 {
+		return
+	}
+	if s.kins == nil {
+		s.kins = map[int]int{}
+	}
+	for _, r := range q.Runs {
+		if at, known := s.kins[r.Kin]; !known || r.Order < at {
+			s.kins[r.Kin] = r.Order
+		}
+	}
+	q.skips = true
+}
+
+// passes reports whether a run is behind one of the same cluster for which nothing was
+// found.
+func (s *Submitter) passes(r Run) bool {
+	after, skip := s.kins[r.Kin]
+	return skip && r.Order > after
+}
+
+// lookAgain ends the passing over of clusters.
+func (s *Submitter) lookAgain() {
+	if len(s.kins) == 0 {
+		return
+	}
+	clear(s.kins)
+	for _, q := range s.Queues {
+		q.skips = false
+		if len(q.passed) == 0 {
+			continue
+		}
+		gone := q.left == 0
+		w := WaiterOf(q)
+		q.Runs, q.left, q.passed = w.Runs, w.Jobs, nil
+		if gone {
+			s.line = append(s.line, place{q})
+		}
+	}
+	s.line.Heapify()
+}
+
+// ready ends a turn: what waited may be asked again in the next.
+func (s *Submitter) ready() {
+	for _, p := range s.asked {
+		p.Cluster.restore()
+		s.line.Push(p)
+	}
+	s.asked = s.asked[:0]
+}
+
+// submitterAttributes are what a cycle adds to a job's ad where an expression asks
+// for it (manual, "Negotiation"), as it is when the cycle begins.
+var submitterAttributes = []struct {
+	name   string
+	groups bool // only where there are accounting groups
+	value  func(*common, *Submitter, negotiator.Group) classad.Value
+}{
+	{"SubmitterUserPrio", false, func(_ *common, s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.EUP) }},
+	{"SubmittorPrio", false, func(_ *common, s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.EUP) }},
+	{"SubmitterUserResourcesInUse", false, func(_ *common, s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.Before.Float()) }},
+	{"SubmitterGroup", true, func(_ *common, _ *Submitter, g negotiator.Group) classad.Value { return classad.String(g.Name) }},
+	{"SubmitterGroupResourcesInUse", true, func(_ *common, _ *Submitter, g negotiator.Group) classad.Value { return classad.Real(g.Usage) }},
+	{"SubmitterGroupQuota", true, func(_ *common, _ *Submitter, g negotiator.Group) classad.Value { return classad.Real(g.EffectiveQuota) }},
+	{negotiatingGroup, false, func(c *common, s *Submitter, _ negotiator.Group) classad.Value {
+		return classad.String(c.Config.Params.Groups.NameOf(s.Name))
+	}},
+	// Nobody's group is where groups regroup (regroup).
+	{autoregrouped, false, func(c *common, s *Submitter, _ negotiator.Group) classad.Value {
+		tree := c.Config.Params.Groups
+		return classad.Bool(tree.Regroups() && tree.Of(s.Name) == 0)
+	}},
+}
+
+// The attributes that change in the turn in which a submitter negotiates with nobody's group.
+const (
+	negotiatingGroup = "SubmitterNegotiatingGroup"
+	autoregrouped    = "SubmitterAutoregroup"
+)
+
+// regroup prepares the queues of who negotiates with nobody's group, too, for that turn: its
+// jobs are of other autoclusters then, where expressions look at who negotiates. Only spins
+// tell of that turn.
+func (c *arrangement) regroup(s *Submitter, a *autoclusters) {
+	tree := c.Config.Params.Groups
+	if c.Config.Pie != negotiator.Spins || !tree.Regroups() || !tree.List[tree.Of(s.Name)].Autoregroup {
+		return
+	}
+	group, turn := c.InJobs.Has(strings.ToLower(negotiatingGroup)), c.InJobs.Has(strings.ToLower(autoregrouped))
+	if !group && !turn {
+		return
+	}
+	for _, q := range s.Queues {
+		ad := q.Cluster.Ad.Clone()
+		if group {
+			ad.SetString(negotiatingGroup, accountant.RootGroup)
+		}
+		if turn {
+			ad.SetBool(autoregrouped, true)
+		}
+		q.regrouped = a.of(jobprio.Run{Ad: ad})
+		q.regrouped.Barred = q.Cluster.Barred
+		q.regrouped.idle += q.left
+	}
+}
+
+// change makes the jobs what they are where their submitter regroups, and the second time
+// what they were.
+func (s *Submitter) change() {
+	for _, q := range s.Queues {
+		if q.regrouped != nil {
+			q.Cluster, q.regrouped = q.regrouped, q.Cluster
+		}
+	}
+}
+
+// introduce adds to the ads of waiting jobs what expressions ask about their
+// submitters. asked are the names that any expression looks up in jobs.
+func (c *roster) introduce(waiting map[string][]jobprio.Run, asked shapes.Names) {
+	var wanted []int
+	for i, a := range submitterAttributes {
+		if asked.Has(strings.ToLower(a.name)) {
+			wanted = append(wanted, i)
+		}
+	}
+	if wanted == nil {
+		return
+	}
+	groups := c.Accounts()
+	for _, s := range c.Submitters {
+		var g negotiator.Group
+		if groups != nil {
+			g = groups[c.Config.Params.Groups.Of(s.Name)]
+		}
+		known := map[*classad.Ad]*classad.Ad{}
+		for i := range waiting[s.Name] {
+			j := &waiting[s.Name][i]
+			ad := known[j.Ad]
+			if ad == nil {
+				ad = j.Ad.Clone()
+				for _, w := range wanted {
+					if a := submitterAttributes[w]; !a.groups || groups != nil {
+						ad.Set(a.name, classad.Literal(a.value(&c.common, s, g)))
+					}
+				}
+				known[j.Ad] = ad
+			}
+			j.Ad = ad
+		}
+	}
+}
+
+// Waiter is what is left of a submitter's queue.
+type Waiter struct {
+	*Queue
+	Runs []Run // also those passed over, in job-priority order
+	sums []int // jobs before each run
+	Jobs int
+}
+
+// WaiterOf returns what is left of a queue.
+func WaiterOf(q *Queue) Waiter {
+	w := Waiter{Queue: q, Runs: q.Runs}
+	if len(q.passed) > 0 {
+		w.Runs = slices.Concat(q.passed, q.Runs)
+		slices.SortFunc(w.Runs, func(a, b Run) int { return cmp.Compare(a.Order, b.Order) })
+	}
+	w.sums = make([]int, len(w.Runs))
+	for i, r := range w.Runs {
+		w.sums[i] = w.Jobs
+		w.Jobs += r.Count()
+	}
+	return w
+}
+
+// WasPassed reports whether the first job was passed over in this cycle.
+func (w *Waiter) WasPassed() bool { return len(w.passed) > 0 && w.passed[0] == w.Runs[0] }
+
+// Before returns how many of the jobs go before the one in this place.
+func (w *Waiter) Before(order int) int {
+	at := sort.Search(len(w.Runs), func(i int) bool { return w.Runs[i].Order >= order })
+	if at == len(w.Runs) {
+		return w.Jobs
+	}
+	return w.sums[at]
+}

@@ -1,0 +1,20 @@
+package negotiation
+
+import (
+	"time"
+
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/why"
+)
+
+// Cycle runs one negotiation cycle over the pool as of now (policy time) and
+// returns what is to be done. It follows the manual's ordered list, section
+// "Negotiation": all slots, all submitters, sorted by EUP; then each takes
+// what its pie slice allows, job by job in job-priority order, each job the
+// best of the slots that match, until no more can be matched.
+func Cycle(p negotiator.Pool, cfg negotiator.Config, now time.Time) *negotiator.Plan {
+	outcome := deal.Out(p, cfg, now)
+	why.Explain(outcome)
+	return outcome.Plan
+}

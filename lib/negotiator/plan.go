@@ -1,0 +1,370 @@
+// Package negotiator says what goes into a negotiation cycle and what comes out of it, as data
+// and in words: the pool and the configuration, the plan with its reasons, and the report.
+// Package negotiation runs it.
+//
+//   - plan.go: Pool, Config and Plan
+//   - report.go: the report that programs and people read
+//   - cause.go, analysis.go, protected.go: what keeps a job from running
+//   - spin.go, succession.go: HTCondor's division, and what claims may go on with
+package negotiator
+
+import (
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator/concurrency"
+	"fairspool/lib/pool"
+)
+
+// Pool is the snapshot that a cycle works on. The order within its lists
+// never matters, and nothing in it is changed.
+type Pool struct {
+	// Slots are all slot ads, whatever state they are in.
+	Slots []pool.Slot
+	// Claims are all claims of the pool.
+	Claims []pool.Claim
+	// Jobs are the idle jobs. Procs with a claim that lasts may be among them
+	// and are left out; those whose match is given up take part again in this
+	// very cycle. No proc may stand in two runs.
+	Jobs []jobprio.Run
+	// Submitters are all records of the accountant. Whoever has none has
+	// never used anything.
+	Submitters []accountant.Record
+	// Backoffs are the slots to be left alone, also those whose time is over:
+	// they carry the count of failures.
+	Backoffs []pool.Backoff
+	// Reservations are those that the last cycle left.
+	Reservations []pool.Reservation
+	// Held are jobs that are held or wait for others, and Running those with claims: what
+	// Config.Queue reckons with besides the idle ones. Not asked for without one.
+	Held    []jobprio.Run
+	Running []jobprio.Running
+	// Taken are the steps that owners' expressions have taken before the cycle, of those that
+	// Config.Steps allows them; PutOff are the jobs with which the turn of each owner begins
+	// whose jobs were put off in the last cycle.
+	Taken  map[string]int
+	PutOff map[string]pool.JobID
+}
+
+// Config is what the administrator decides about a cycle.
+type Config struct {
+	// Params are the settings that effective user priorities depend on.
+	Params accountant.Params
+	// PreJobRank and PostJobRank are NEGOTIATOR_PRE_JOB_RANK and
+	// NEGOTIATOR_POST_JOB_RANK, with MY the slot and TARGET the job; nil: no
+	// preference.
+	PreJobRank, PostJobRank *classad.Expr
+	// Queue puts all submitters' jobs into one order, in the place of shares by EUP and of preemption
+	// for these; nil: each submitter's jobs go in the order of jobprio.Compare.
+	Queue jobprio.Queue
+	// SlotWeight is SLOT_WEIGHT, evaluated in ads without a SlotWeight of
+	// their own; nil: 1.
+	SlotWeight *classad.Expr
+	// UseSlotWeights is NEGOTIATOR_USE_SLOT_WEIGHTS; false: every slot
+	// weighs 1.
+	UseSlotWeights bool
+	// RequestClaimTimeout is REQUEST_CLAIM_TIMEOUT: how old a match may grow
+	// before it is given up. 0: it never is.
+	RequestClaimTimeout time.Duration
+	// VacateTimeout is MACHINE_MAX_VACATE_TIME and KILLING_TIMEOUT together: how long a
+	// job may take to leave. A slot held outside that was promised to a job has so long,
+	// and RequestClaimTimeout, to come free.
+	VacateTimeout time.Duration
+	// Pie is NEGOTIATOR_PIE: how the pool is divided.
+	Pie Pie
+	// IgnoreUserPriorities is NEGOTIATOR_IGNORE_USER_PRIORITIES: no submitter
+	// has a limit; only the order is by EUP.
+	IgnoreUserPriorities bool
+	// GlobalJobPrios is USE_GLOBAL_JOB_PRIOS, which counts with Spins only: a
+	// submitter stands in the order once for each JobPrio of its jobs.
+	GlobalJobPrios bool
+	// Preemption says which claims may end for others.
+	Preemption Preemption
+	// Quotas say how the quotas of accounting groups (Params.Groups) are kept.
+	Quotas Quotas
+	// JobConstraint is NEGOTIATOR_JOB_CONSTRAINT, with MY the job: jobs for which it
+	// is not true are not offered; nil: all are.
+	JobConstraint *classad.Expr
+	// SlotConstraint is NEGOTIATOR_SLOT_CONSTRAINT, with MY the slot: slots for
+	// which it is not true are not there; nil: all are.
+	SlotConstraint *classad.Expr
+	// PoolSizeConstraint is NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT, with MY the slot:
+	// the other slots can be matched, but do not count in the size of the pool
+	// that pie slices are cut from; nil: all count.
+	PoolSizeConstraint *classad.Expr
+	// DepthFirst is NEGOTIATOR_DEPTH_FIRST: a partitionable slot that a cycle has
+	// begun to divide goes before all others that fit, whatever their ranks.
+	DepthFirst bool
+	// SkipClusters says that NEGOTIATE_ALL_JOBS_IN_CLUSTER is false: after a job
+	// for which nothing is found, the rest of its cluster is passed over.
+	SkipClusters bool
+	// Significant is SIGNIFICANT_ATTRIBUTES: what SkipClusters takes for a cluster
+	// are jobs equal in these attributes; empty: in ClusterId.
+	Significant []string
+	// AddSignificant and RemoveSignificant are ADD_SIGNIFICANT_ATTRIBUTES, which
+	// tell autoclusters apart that nothing else does, and
+	// REMOVE_SIGNIFICANT_ATTRIBUTES: jobs that differ in nothing but these are
+	// passed over together.
+	AddSignificant, RemoveSignificant []string
+	// Limits are the concurrency limits; the zero value limits nothing.
+	Limits concurrency.Limits
+	// Reserve bounds what may be kept free for wide jobs.
+	Reserve Reserve
+	// Explain are jobs that the plan has the analysis of, whether they are matched
+	// or not, and with nothing left out for the sake of speed.
+	Explain []pool.Procs
+	// Standings says that the plan has its Standings.
+	Standings bool
+	// Steps is MAX_STEPS_PER_OWNER: how many steps (classad.Budget) the expressions of one
+	// owner's jobs may take, and those of slots that ask about these; 0: any number.
+	Steps int
+}
+
+// Preemption says when jobs have to give their slots to others.
+type Preemption struct {
+	// Consider is NEGOTIATOR_CONSIDER_PREEMPTION: false: claimed slots are not looked
+	// at at all.
+	Consider bool
+	// Early is NEGOTIATOR_CONSIDER_EARLY_PREEMPTION: slots whose job still has time to
+	// retire (RetirementTimeRemaining) are looked at, too.
+	Early bool
+	// Requirements is PREEMPTION_REQUIREMENTS, with MY the slot and TARGET the job: what
+	// has to be true for a job to be preempted for a user's priority; nil: nothing is.
+	Requirements *classad.Expr
+	// Rank is PREEMPTION_RANK, with MY the slot and TARGET the job: of slots that are
+	// equal otherwise, the one with the highest is preempted; nil: no preference.
+	Rank *classad.Expr
+	// Cached, RequirementsStable and RankStable are NEGOTIATOR_MATCHLIST_CACHING,
+	// PREEMPTION_REQUIREMENTS_STABLE and PREEMPTION_RANK_STABLE. They count with Spins
+	// only: a list of candidates, once made, is used up without asking again.
+	Cached, RequirementsStable, RankStable bool
+}
+
+// Quotas say how the quotas of accounting groups are kept.
+type Quotas struct {
+	// Oversubscribe is NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION: static quotas stand as they
+	// are though they exceed the parent's; false: they are scaled down to fit.
+	Oversubscribe bool
+	// Strict is NEGOTIATOR_STRICT_ENFORCE_QUOTA: a group that does not accept surplus
+	// bounds all groups below it.
+	Strict bool
+	// SortExpr is GROUP_SORT_EXPR, with MY the group's ad (AccountingGroup, GroupQuota,
+	// GroupResourcesInUse, GroupResourcesAllocated): who goes first, the lowest; nil: the
+	// smallest part of the quota in use.
+	SortExpr *classad.Expr
+	// Rounds, RoundRobinRate and WeightedDemand are GROUP_QUOTA_MAX_ALLOCATION_ROUNDS,
+	// GROUP_QUOTA_ROUND_ROBIN_RATE and NEGOTIATOR_USE_WEIGHTED_DEMAND. They count with Spins
+	// only.
+	Rounds         int
+	RoundRobinRate float64
+	WeightedDemand bool
+}
+
+// Pie is a way to divide the pool among submitters.
+type Pie uint8
+
+// The values of NEGOTIATOR_PIE. MaxMin ("max-min") is the weighted max-min fair
+// division (Targets); Spins ("htcondor") does as HTCondor's negotiator does.
+const (
+	MaxMin Pie = iota
+	Spins
+)
+
+// Reserve bounds the reservations for jobs that are wider than what is left of
+// any partitionable slot.
+type Reserve struct {
+	// Fraction is RESERVE_POOL_FRACTION: the part of the pool's weight that may be
+	// reserved at a time, from 0 to 1. Above 0 it allows one slot at least; 0
+	// turns reservations off.
+	Fraction float64
+	// Time is RESERVE_MAX_TIME: how long a reservation may last before it is given up.
+	Time time.Duration
+}
+
+// Plan is what a cycle decided, and why. Every list has a fixed order.
+type Plan struct {
+	// Policy is what Config.Queue is called, empty without one. Limited says that it limits
+	// what runs, also beyond single submitters.
+	Policy  string
+	Limited bool
+
+	// Matches are the new matches, in the order in which they were made.
+	Matches []Match
+	// GiveUp are the claims that nobody took up in time, by job: the match
+	// never happened, and the job is idle again. To be done before Matches,
+	// where the same job may have another slot already.
+	GiveUp []pool.Claim
+	// Backoffs are the slots of given-up matches, by name, with the count of
+	// failures and the time before which they get no match. They replace an
+	// earlier Backoff of the same slot.
+	Backoffs []pool.Backoff
+
+	// Submitters are everybody who wants or uses something, in the order of
+	// negotiation.
+	Submitters []Share
+	// Outside is what submitters hold by the slots' own words, without a claim of
+	// this pool.
+	Outside map[string]Holding
+	// Groups are the accounting groups in the order of their tree, the root
+	// first; none when there are none.
+	Groups []Group
+	// Rejections are the jobs that got no slot, by submitter in the order of
+	// negotiation, then by job priority; or in the order of Config.Queue.
+	Rejections []Rejection
+	// Standings are where all jobs in Rejections stand, in the order of Config.Queue, those
+	// without a place last and by job; none without Config.Standings or such a queue.
+	Standings []Standing
+	// Autoclusters are the shapes of the jobs in Rejections and Explained, and how
+	// far the slots of the pool are from each. Their Autocluster is the index here.
+	Autoclusters []Analysis
+	// Explained are those jobs of Config.Explain that the cycle looked at, in the
+	// order in which it did.
+	Explained []Explained
+	// Reservations are those that hold from now on; they replace all earlier ones.
+	Reservations []Reserved
+	// Succession is what claims go on with whose jobs end before the next cycle.
+	Succession Succession
+	// Clocks and Passed are what Config.Queue wants kept until the next cycle. Passing are
+	// the matched jobs that Passed counts, in the order of the queue.
+	Clocks  []Clock
+	Passed  []Passed
+	Passing []pool.JobID
+	// Tickets are those that the run-time priority of jobs with claims, the matched ones
+	// among them, is to follow, by job; nil: it follows none, and no job keeps any.
+	Tickets []Tickets
+	// Spins are the rounds of the division, with Pie Spins only.
+	Spins []Spin
+	// PutOff are the owners whose steps were not enough for all of their jobs, by name.
+	PutOff []PutOff
+	// Warnings are what a person should look at, such as an ad that could not
+	// be used as it stands. They never stop a cycle.
+	Warnings []string
+	// Slots is the number of slots looked at, Candidates how many of them
+	// were free for a match when the cycle began.
+	Slots, Candidates int
+}
+
+// Reserved is a reservation, and what it costs.
+type Reserved struct {
+	pool.Reservation
+	// Weight is that of the whole slot, Free of what of it is idle for the job's
+	// sake.
+	Weight, Free accountant.Weight
+	// Lacks says what the job still waits for, such as "Cpus 5 of 8".
+	Lacks string
+	// GivenUp says that it lasted too long (RESERVE_MAX_TIME): nothing is kept for
+	// the job any more, and nothing will be for as long again.
+	GivenUp bool `json:",omitempty"`
+}
+
+// Clock says since when procs are considered (Unix seconds), 0: they are not.
+type Clock struct {
+	pool.Procs
+	Since int64
+}
+
+// Tickets are what a job has of them, a whole number, 0 and more.
+type Tickets struct {
+	Job     pool.JobID
+	Tickets float64
+}
+
+// Passed says that jobs behind these procs in the queue were matched while they stayed
+// idle: so many as Times, the last of Plan.Passing.
+type Passed struct {
+	pool.Procs
+	Times int
+}
+
+// Holding is a number of slots, and their weight.
+type Holding struct {
+	Slots  int
+	Weight accountant.Weight
+}
+
+func (h *Holding) Add(w accountant.Weight) {
+	h.Slots++
+	h.Weight += w
+}
+
+// Why a match may have its slot: nobody held it; or the slot's Rank prefers the job to
+// the one that it runs; or the job's submitter has the better EUP, and too little of
+// what is its share (manual, "Negotiation").
+const (
+	NoPreemption       = "NoPreemption"
+	RankPreemption     = "Rank"
+	PriorityPreemption = "Priority"
+)
+
+// Match gives a slot to a job.
+type Match struct {
+	Job             pool.JobID
+	Submitter, Slot string
+	// Piece is what the job takes of a partitionable slot; Slot is then the name of
+	// the dynamic slot that it makes. Zero for a whole slot.
+	Piece pool.Piece
+	// Limits are the concurrency limits that the job counts for, such as
+	// "license:2,sw.matlab": lower case, sorted, ":1" left out. Empty for none.
+	Limits string
+	// Weight is what the submitter is charged for the slot.
+	Weight accountant.Weight
+	// QOS and PE are those of the job's place in Config.Queue: the QOS it is charged under,
+	// empty for what its ad says, and its processor equivalents, 0 if they are not known.
+	QOS string
+	PE  float64
+	// Priority is that of the job's place in Config.Queue, higher goes first.
+	Priority float64
+	// Rank is what the slot's Rank makes of the job, 0 where that is no number: its
+	// CurrentRank from then on.
+	Rank float64
+	// Reason tells why the job may have the slot: NoPreemption, RankPreemption or
+	// PriorityPreemption.
+	Reason string
+	// Preempts is the claim that ends for it, nil for none. Slot and Piece are then that
+	// claim's.
+	Preempts *Preempted
+}
+
+// Preempted is a claim that ends for a match.
+type Preempted struct {
+	// Job and Attempt are those of a claim of this pool. Of a claim from outside they are
+	// zero, and Outside is what its slot calls the job (JobId), if anything.
+	Job     pool.JobID
+	Attempt int
+	Outside string
+	// Submitter is who held the slot, Weight what it was charged for that.
+	Submitter string
+	Weight    accountant.Weight
+	// Ran is for how long the job has run there: work that is lost unless the job keeps it.
+	// 0 when the slot does not say.
+	Ran time.Duration
+}
+
+// PutOff is an owner whose jobs' expressions took more steps than there were (Config.Steps):
+// its jobs that were left out for that, the first of them by number from where the cycle
+// began, and the next one begins.
+type PutOff struct {
+	Owner string
+	First pool.JobID
+	Jobs  int
+}
+
+// Standing is where consecutive procs stand in Config.Queue among the jobs that the cycle
+// left: Place is that of the first, and each of the others comes right behind the one before.
+// Place and Priority, which is the same for all of them, are as in a Rejection; without a
+// place none of them has one.
+type Standing struct {
+	pool.Procs
+	Submitter string
+	Place     int
+	Priority  float64
+}
+
+// Explained is jobs that Config.Explain asks about, and the index of their Analysis
+// in the plan.
+type Explained struct {
+	Jobs        pool.Procs
+	Autocluster int
+}

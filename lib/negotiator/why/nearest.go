@@ -1,0 +1,505 @@
+package why
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/pool"
+)
+
+// nearest is a slot, and what keeps it from the jobs of an autocluster.
+type nearest struct {
+	name   string
+	ad     *classad.Ad        // of a partitionable slot: as advertised
+	stand  *stand             // nil: NEGOTIATOR_SLOT_CONSTRAINT leaves the slot out
+	own    int                // clauses of the job's Requirements that are not true
+	theirs int                // of the slot's
+	wide   bool               // a partitionable slot that is smaller than the request
+	small  bool               // one of which too little is left
+	doing  []negotiator.Cause // why the slot is not free
+	weight accountant.Weight
+}
+
+// distance orders slots that fail as many clauses by how far they are from free.
+func (n *nearest) distance() int {
+	if n.stand == nil {
+		return 1 << 4
+	}
+	steps := [deal.Standings]int{deal.Free: 0, deal.Claimed: 4, deal.Reserved: 6, deal.Resting: 8, deal.Elsewhere: 12, deal.Drained: 14}
+	far := steps[n.stand.standing]
+	if n.stand.taken {
+		far = 2
+	}
+	if n.small || n.wide {
+		far++
+	}
+	return far
+}
+
+func (n *nearest) before(m *nearest) bool {
+	if m == nil || n.fails() != m.fails() {
+		return m == nil || n.fails() < m.fails()
+	}
+	return n.distance() < m.distance()
+}
+
+// fails counts what is in the way for good.
+func (n *nearest) fails() int {
+	if n.wide {
+		return n.own + n.theirs + 1
+	}
+	return n.own + n.theirs
+}
+
+// nearest returns the slot that is the nearest to taking jobs of k; nil when the pool
+// has none.
+func (d *findings) nearest(k *deal.Autocluster) *nearest {
+	if n, known := d.known[k]; known {
+		return n
+	}
+	if k.Endless || k.Short || k.Poor() {
+		return nil
+	}
+	d.c.Billed(k.Autocluster)
+	n := d.find(k)
+	switch {
+	case n == nil:
+	case n.stand == nil:
+		n.weight = d.quietly(n.ad)
+		n.doing = d.doing(&deal.Slot{Name: n.name, Slot: shapes.Slot{Ad: n.ad}, Standing: deal.Claimed}, false)
+	default:
+		n.weight = d.c.Weight(k, n.stand.group)
+		n.doing = d.doing(&d.c.Slots[n.stand.first], n.stand.taken)
+	}
+	d.known[k] = n
+	return n
+}
+
+// find looks for the nearest slot: first among those that fail no clause, then among
+// those that fall at the last ones.
+func (d *findings) find(k *deal.Autocluster) (best *nearest) {
+	for i := range d.stands {
+		if d.none[k] {
+			break
+		}
+		if v := d.c.Verdict(k.Autocluster, d.stands[i].group.Group); v == shapes.Accepts || v == shapes.TooSmall {
+			if n := d.at(k, &d.stands[i], 0, 0); n.before(best) {
+				best = n
+			}
+		}
+	}
+	if best != nil && !best.wide {
+		return best
+	}
+	if n := d.excluded(k); n != nil {
+		return n
+	}
+	for _, i := range d.last(k) {
+		st := &d.stands[i]
+		own, theirs := d.failing(k.Ad, st.group.Ad), d.failing(st.group.Ad, k.Ad)
+		if n := d.at(k, st, own, theirs); n.before(best) {
+			best = n
+		}
+	}
+	if best == nil {
+		best = d.leftOut(k)
+	}
+	return best
+}
+
+// last returns the stands whose slots fall at the last clauses, in the order of
+// stands: as many as there is time for.
+func (d *findings) last(k *deal.Autocluster) []int {
+	own := d.ownClauses(k)
+	var byVerdict [][]int // from the first clause on, the slots' behind the jobs'
+	most := 0
+	for i := range d.stands {
+		v := int(d.c.Verdict(k.Autocluster, d.stands[i].group.Group))
+		if v < 0 {
+			continue
+		}
+		if v >= int(shapes.SlotClause) {
+			v = v - int(shapes.SlotClause) + own
+		}
+		for len(byVerdict) <= v {
+			byVerdict = append(byVerdict, nil)
+		}
+		if list := byVerdict[v]; k.Explain || len(list) < d.pairs {
+			byVerdict[v] = append(list, i)
+		}
+		most++
+	}
+	if !k.Explain {
+		most = min(most, d.pairs)
+	}
+	var last []int
+	for v := len(byVerdict) - 1; v >= 0 && len(last) < most; v-- {
+		last = append(last, byVerdict[v][:min(len(byVerdict[v]), most-len(last))]...)
+	}
+	slices.Sort(last)
+	return last
+}
+
+// ownClauses returns how many clauses the Requirements of jobs of k have.
+func (d *findings) ownClauses(k *deal.Autocluster) int {
+	e, ok := k.Ad.Lookup(pool.AttrRequirements)
+	if !ok {
+		return 1
+	}
+	return len(e.Clauses())
+}
+
+// leftOut returns the slot that fails the fewest clauses of those that
+// NEGOTIATOR_SLOT_CONSTRAINT leaves out; nil when there are none.
+func (d *findings) leftOut(k *deal.Autocluster) (best *nearest) {
+	for i, s := range d.c.Excluded {
+		if !k.Explain && i >= d.pairs {
+			break
+		}
+		n := &nearest{name: s.Name, ad: s.Ad, own: d.failing(k.Ad, s.Ad), theirs: d.failing(s.Ad, k.Ad)}
+		n.wide = pool.Partitionable(d.c.Eval, s.Ad) && k.Request != nil && !k.Request.Fits(d.c.LeftIn(s.Ad))
+		if best == nil || n.fails() < best.fails() {
+			best = n
+		}
+	}
+	return best
+}
+
+// at returns the first slot of a stand.
+func (d *findings) at(k *deal.Autocluster, st *stand, own, theirs int) *nearest {
+	s := &d.c.Slots[st.first]
+	n := &nearest{name: s.Name, ad: s.Ad, stand: st, own: own, theirs: theirs}
+	if s.Whole == nil {
+		return n
+	}
+	n.ad = s.Whole
+	n.wide = !k.Request.Fits(st.group.Left)
+	if n.wide || own+theirs > 0 {
+		for i, x := range k.Request.Ask {
+			n.small = n.small || min(x, st.group.Left[i]) > st.now.Left[i]
+		}
+	} else {
+		n.small = d.c.Verdict(k.Autocluster, st.now.Group) != shapes.Accepts
+	}
+	return n
+}
+
+// excluded returns the first slot that would take jobs of k if
+// NEGOTIATOR_SLOT_CONSTRAINT did not leave it out.
+func (d *findings) excluded(k *deal.Autocluster) *nearest {
+	c := d.c
+	for i, s := range c.Excluded {
+		if !k.Explain && i >= 10*d.pairs {
+			break
+		}
+		state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
+		idle := state == "" || strings.EqualFold(state, "Unclaimed")
+		if idle && len(c.Claims[s.Name]) == 0 && !c.Until[s.Name].After(c.Now) && classad.Match(c.Billed(k.Autocluster), k.Ad, s.Ad) {
+			return &nearest{name: s.Name, ad: s.Ad}
+		}
+	}
+	return nil
+}
+
+// failing counts the clauses of one ad's Requirements that are not true with the
+// other.
+func (d *findings) failing(my, target *classad.Ad) (fails int) {
+	for _, c := range classad.Explain(&d.c.Bill, my, target, pool.AttrRequirements) {
+		if c.Fails() {
+			fails++
+		}
+	}
+	return fails
+}
+
+// there reports whether nothing at the slot is in the way of the first job of w.
+func (d *findings) there(n *nearest, w deal.Waiter) bool {
+	return len(d.causes(n, w.Runs[0].FirstJob())) == 0
+}
+
+// opens reports whether what is in the way at the slot is so for all jobs, so that
+// others may get it when that goes.
+func (d *findings) opens(n *nearest, w deal.Waiter) bool {
+	return n.stand == nil || n.small || n.stand.taken || n.stand.standing != deal.Free && !d.keptFor(n, w.Runs[0].FirstJob())
+}
+
+func (d *findings) keptFor(n *nearest, job pool.JobID) bool {
+	r := d.c.Kept[job]
+	return r != nil && !r.Over && d.c.Slots[r.Slot].Name == n.name
+}
+
+// causes returns what is in the way at the slot.
+func (d *findings) causes(n *nearest, job pool.JobID) (causes []negotiator.Cause) {
+	if n.own > 0 {
+		causes = append(causes, negotiator.CauseRequirements)
+	}
+	if n.theirs > 0 {
+		causes = append(causes, negotiator.CauseSlotRequirements)
+	}
+	if n.wide {
+		causes = append(causes, negotiator.CauseTooWide)
+	}
+	if n.stand == nil {
+		causes = append(causes, negotiator.CauseSlotConstraint)
+	} else if n.stand.standing == deal.Reserved && !d.keptFor(n, job) {
+		causes = append(causes, negotiator.CauseReserved)
+	}
+	causes = append(causes, n.doing...)
+	if n.small {
+		causes = append(causes, negotiator.CauseTooSmall)
+	}
+	return causes
+}
+
+// doing returns why a slot is not free: all that is so, of which its standing is
+// only the first.
+func (d *findings) doing(s *deal.Slot, taken bool) (causes []negotiator.Cause) {
+	if s.Standing == deal.Free || s.Standing == deal.Reserved {
+		if taken {
+			return []negotiator.Cause{negotiator.CauseTaken}
+		}
+		return nil
+	}
+	state, _ := s.Ad.EvalString(d.c.Eval, pool.AttrState)
+	outside := negotiator.HolderIn(d.c.Eval, s.Ad, state)
+	if outside != "" || len(d.c.Claims[s.Name]) > 0 && s.Standing == deal.Claimed {
+		causes = append(causes, negotiator.CauseClaimed)
+	}
+	if d.c.Until[s.Name].After(d.c.Now) {
+		causes = append(causes, negotiator.CauseResting)
+	}
+	switch {
+	case outside != "" || negotiator.IsOpen(state):
+	case strings.EqualFold(state, pool.Drained):
+		causes = append(causes, negotiator.CauseDrained)
+	default:
+		causes = append(causes, negotiator.CauseBusy)
+	}
+	return causes
+}
+
+// lacks says what there is too little of.
+func (d *findings) lacks(k *deal.Autocluster, n *nearest) string {
+	switch {
+	case !n.wide && !n.small:
+		return ""
+	case n.stand == nil:
+		return d.c.Lacks(k.Request, d.c.LeftIn(n.ad))
+	case n.wide:
+		return d.c.Lacks(k.Request, n.stand.group.Left)
+	}
+	return d.c.Lacks(k.Request, n.stand.now.Left)
+}
+
+// quietly returns the weight of a slot that is left out, without a warning.
+func (d *findings) quietly(ad *classad.Ad) accountant.Weight {
+	w, _, _ := d.c.WeightIn(ad)
+	return w
+}
+
+// contender is one who has slots that match, or waits for the nearest.
+type contender struct {
+	who        int // place in people
+	slots, got int
+	byRank     int
+	waits      int
+	first      int // the turn of the first of those that wait, with a Config.Queue
+	place      int // and its place
+	*deal.Submitter
+}
+
+// gather returns who has slots that match jobs of k, or waits for the nearest.
+func (d *diagnosis) gather(k *deal.Autocluster, n *nearest) (list []contender) {
+	if len(d.sheet) < len(d.people) {
+		d.sheet = make([]contender, len(d.people))
+	}
+	touched := 0
+	of := func(who int) *contender {
+		x := &d.sheet[who]
+		if x.Submitter == nil {
+			x.who, x.Submitter, x.first = who, d.people[who], math.MaxInt
+			touched++
+		}
+		return x
+	}
+	for number, held := range d.held {
+		if len(held) == 0 || number >= len(k.Verdicts) || k.Verdicts[number] != shapes.Accepts {
+			continue
+		}
+		for _, h := range held {
+			x := of(h.who)
+			x.slots += h.before + h.got
+			x.got += h.got
+			x.byRank += h.byRank
+		}
+	}
+	for _, w := range d.waiting(n) {
+		x := of(w.who)
+		x.waits, x.first, x.place = w.jobs, w.first, w.place
+	}
+	// People are in the order of the cycle.
+	list = make([]contender, 0, touched)
+	for who := range d.sheet {
+		if x := &d.sheet[who]; x.Submitter != nil {
+			list = append(list, *x)
+			*x = contender{}
+		}
+	}
+	return list
+}
+
+// field is the contenders of autoclusters that match the same slots that anybody has, and
+// have the same nearest: what is the same for thousands of shapes is found out once.
+type field struct {
+	list        []contender // in the order of the cycle or the queue, but for those in nobody's way
+	byEUP       []contender // the same, nice users last, by EUP and name
+	got, byRank spoils
+	// What the analysis says of them.
+	ahead                  []negotiator.Contender
+	holders                []negotiator.SlotHolder
+	moreAhead, moreHolders int
+}
+
+// fieldOf returns the contenders for jobs of k.
+func (d *diagnosis) fieldOf(k *deal.Autocluster, n *nearest) *field {
+	var key []byte
+	for number, held := range d.held {
+		if len(held) > 0 && number < len(k.Verdicts) && k.Verdicts[number] == shapes.Accepts {
+			key = binary.AppendUvarint(key, uint64(number+1))
+		}
+	}
+	key = append(append(key, 0), d.caseOf(n)...)
+	f := d.fields[string(key)]
+	if f == nil {
+		f = newField(d.gather(k, n), len(d.c.Submitters))
+		d.fields[string(key)] = f
+	}
+	return f
+}
+
+// newField sums up contenders. Who only has jobs that are told to vacate, behind so many
+// submitters, holds slots and is in nobody's way.
+func newField(all []contender, submitters int) *field {
+	end := slices.IndexFunc(all, func(x contender) bool { return x.who >= submitters })
+	if end < 0 {
+		end = len(all)
+	}
+	f := &field{list: slices.Clone(all[:end]), byEUP: slices.Clone(all[:end])}
+	slices.SortStableFunc(f.list, func(a, b contender) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(f.byEUP, func(a, b contender) int {
+		return cmp.Or(inTurn(a.Submitter, b.Submitter), strings.Compare(a.Name, b.Name))
+	})
+	f.got = spoilsOf(f.list, func(x *contender) int { return x.got })
+	f.byRank = spoilsOf(f.list, func(x *contender) int { return x.byRank })
+	for _, x := range f.list[:min(end, mostAhead)] {
+		f.ahead = append(f.ahead, negotiator.Contender{Submitter: x.Name, EffectivePriority: x.EUP, Slots: x.slots, Waiting: x.waits, Place: x.place})
+	}
+	f.moreAhead = end - len(f.ahead)
+	f.nameHolders(all)
+	return f
+}
+
+// inTurn compares submitters by who comes first in negotiation.
+func inTurn(a, b *deal.Submitter) int { return cmp.Or(deal.NiceLast(a, b), cmp.Compare(a.EUP, b.EUP)) }
+
+// nameHolders names those who hold the most.
+func (f *field) nameHolders(all []contender) {
+	var most []contender
+	for _, x := range all {
+		if x.slots == 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(most, x, func(a, b contender) int {
+			return cmp.Or(cmp.Compare(b.slots, a.slots), strings.Compare(a.Name, b.Name))
+		})
+		if at == mostHolders {
+			f.moreHolders++
+			continue
+		}
+		if most = slices.Insert(most, at, x); len(most) > mostHolders {
+			most = most[:mostHolders]
+			f.moreHolders++
+		}
+	}
+	for _, x := range most {
+		f.holders = append(f.holders, negotiator.SlotHolder{Submitter: x.Name, Slots: x.slots, New: x.got})
+	}
+}
+
+// before counts the contenders that come before a submitter.
+func (f *field) before(s *deal.Submitter) int {
+	n, _ := slices.BinarySearchFunc(f.byEUP, s, func(x contender, s *deal.Submitter) int {
+		if inTurn(x.Submitter, s) < 0 {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// of returns what a submitter is among the contenders; nothing if it is none.
+func (f *field) of(s *deal.Submitter) contender {
+	at, is := slices.BinarySearchFunc(f.byEUP, s, func(x contender, s *deal.Submitter) int {
+		return cmp.Or(inTurn(x.Submitter, s), strings.Compare(x.Name, s.Name))
+	})
+	if !is {
+		return contender{}
+	}
+	return f.byEUP[at]
+}
+
+// spoils is what some took: in all, how many they are, and the two who took most.
+type spoils struct {
+	sum, takers int
+	most        [2]contender
+}
+
+func spoilsOf(list []contender, took func(*contender) int) (s spoils) {
+	ahead := func(x, y *contender) bool {
+		return y.Submitter == nil || cmp.Or(cmp.Compare(took(y), took(x)), strings.Compare(x.Name, y.Name)) < 0
+	}
+	for i := range list {
+		x := &list[i]
+		if took(x) == 0 {
+			continue
+		}
+		s.sum += took(x)
+		s.takers++
+		switch {
+		case ahead(x, &s.most[0]):
+			s.most = [2]contender{*x, s.most[0]}
+		case ahead(x, &s.most[1]):
+			s.most[1] = *x
+		}
+	}
+	return s
+}
+
+// without returns what others than a submitter took, which itself took so much: in all, how
+// many they are, and who of them took most.
+func (s *spoils) without(one *deal.Submitter, took int) (sum, takers int, first *deal.Submitter) {
+	sum, takers, first = s.sum-took, s.takers, s.most[0].Submitter
+	if took > 0 {
+		takers--
+	}
+	if first == one {
+		first = s.most[1].Submitter
+	}
+	return sum, takers, first
+}
+
+// aheadOf counts the contenders that come before a submitter.
+func (d *diagnosis) aheadOf(s *deal.Submitter, k *deal.Autocluster) int {
+	if f := d.ahead[k]; f != nil {
+		return f.before(s)
+	}
+	return 0
+}
