@@ -15,6 +15,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator/concurrency"
+	"fairspool/lib/negotiator/shares"
 	"fairspool/lib/pool"
 )
 
@@ -74,6 +75,8 @@ type Config struct {
 	VacateTimeout time.Duration
 	// Pie is NEGOTIATOR_PIE: how the pool is divided.
 	Pie Pie
+	// Division is how a weight is divided among submitters; nil: shares.Targets.
+	Division shares.Division
 	// IgnoreUserPriorities is NEGOTIATOR_IGNORE_USER_PRIORITIES: no submitter
 	// has a limit; only the order is by EUP.
 	IgnoreUserPriorities bool
@@ -166,7 +169,7 @@ type Quotas struct {
 type Pie uint8
 
 // The values of NEGOTIATOR_PIE. MaxMin ("max-min") is the weighted max-min fair
-// division (Targets); Spins ("htcondor") does as HTCondor's negotiator does.
+// division (shares.Targets); Spins ("htcondor") does as HTCondor's negotiator does.
 const (
 	MaxMin Pie = iota
 	Spins

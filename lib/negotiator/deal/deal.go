@@ -5,7 +5,7 @@
 //   - submitters.go: who wants something, with which jobs (roster)
 //   - autocluster.go, class.go, running.go, partition.go: what becomes of autoclusters, groups and
 //     classes, running slots and pieces (arrangement)
-//   - shares.go, forecast.go, groups.go: who is entitled to what (shares)
+//   - shares.go, forecast.go, groups.go: who is entitled to what (entitlement)
 //   - order.go: which slot is the best (offers)
 //   - preempt.go: who has to go for whom, and who would yield at all (preemption)
 //   - reserve.go: slots kept for wide jobs (reservations)
@@ -24,6 +24,7 @@ import (
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/negotiator/shares"
 	"fairspool/lib/pool"
 )
 
@@ -38,6 +39,9 @@ type Outcome struct {
 func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
 		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = negotiator.MaxMin, false, nil
+	}
+	if cfg.Division == nil {
+		cfg.Division = shares.Targets
 	}
 	c := newCycle(p, cfg, now)
 	lasting := c.giveUp(p.Claims, p.Backoffs)

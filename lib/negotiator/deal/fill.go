@@ -125,19 +125,18 @@ func (c *shareDealer) deal(p *sharers) {
 
 // setTargets computes the targets of a party from what is used and wanted now, in
 // a pool of which no more than size is shared.
-func (c *shares) setTargets(p *sharers, size float64) {
+func (c *entitlement) setTargets(p *sharers, size float64) {
 	tier := p.members
 	if p.group >= 0 && !p.extra {
 		size = math.Min(size, c.GroupUse.allocated[p.group])
 	}
 	o := c.look(tier)
 	total := o.usable
-	claimants := make([]Claimant, len(tier))
-	for i, s := range tier {
-		claimants[i] = Claimant{EUP: s.EUP, Usage: s.Usage.Float(), Demand: o.wants[i]}
+	for _, s := range tier {
 		total += s.Usage
 	}
-	for i, t := range Targets(math.Min(total.Float(), size), claimants) {
+	targets := c.Divide(math.Min(total.Float(), size), tier, func(i int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), o.wants[i] })
+	for i, t := range targets {
 		if c.Config.IgnoreUserPriorities {
 			t = total.Float()
 		}
@@ -439,7 +438,7 @@ func (c *Outcome) inGroupOrder() {
 
 // noteStuck notes the groups that could not make use of all that they were allocated,
 // which others may then have; false: none is new.
-func (c *shares) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
+func (c *entitlement) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
 	u := c.GroupUse
 	for _, p := range parties {
 		if !stuck[p.group] && u.allocated[p.group]-u.Own[p.group].Float() > Slack && slices.ContainsFunc(p.members, (*Submitter).waiting) {
@@ -451,7 +450,7 @@ func (c *shares) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
 
 // parties divides quotas by what groups use and want now, and returns the groups of a
 // tier in the order in which they are served.
-func (c *shares) parties(tier []*Submitter, stuck map[int]bool) []*sharers {
+func (c *entitlement) parties(tier []*Submitter, stuck map[int]bool) []*sharers {
 	u := c.GroupUse
 	requested := make([]float64, len(u.Own))
 	parties := make([]*sharers, len(u.Own))
@@ -528,7 +527,7 @@ func (c *shareDealer) roundUpOne(p *sharers) bool {
 
 // inServingOrder returns the parties with members in the order in which they are served:
 // by GROUP_SORT_EXPR, or the part of the quota that the group uses.
-func (c *shares) inServingOrder(parties []*sharers) (line []*sharers) {
+func (c *entitlement) inServingOrder(parties []*sharers) (line []*sharers) {
 	u := c.GroupUse
 	used, given := make([]float64, len(u.Own)), make([]accountant.Allocation, len(u.Own))
 	for i, w := range u.Own {

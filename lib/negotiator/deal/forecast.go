@@ -22,7 +22,7 @@ type outlook struct {
 // some, that is too simple: two who both need the few large machines would
 // count on more of them than there are. So the fair division is then played
 // through, and who runs out of slots before others do wants what it got.
-func (c *shares) look(tier []*Submitter) outlook {
+func (c *entitlement) look(tier []*Submitter) outlook {
 	o := outlook{wants: make([]float64, len(tier))}
 	kept := c.keptWeights()
 	for i, s := range tier {
@@ -40,7 +40,7 @@ func (c *shares) look(tier []*Submitter) outlook {
 
 // wants returns the weight that the submitter's jobs could use, within its
 // ceiling, if there was nobody else.
-func (c *shares) wants(s *Submitter) (sum float64) {
+func (c *entitlement) wants(s *Submitter) (sum float64) {
 	for _, q := range s.Queues {
 		sum += c.queueWants(q)
 	}
@@ -49,7 +49,7 @@ func (c *shares) wants(s *Submitter) (sum float64) {
 
 // queueWants returns the weight that the queue's jobs could use if there was
 // nobody else.
-func (c *shares) queueWants(q *Queue) float64 {
+func (c *entitlement) queueWants(q *Queue) float64 {
 	n := c.able(q)
 	if n == 0 {
 		return 0
@@ -59,7 +59,7 @@ func (c *shares) queueWants(q *Queue) float64 {
 }
 
 // able returns how many of the queue's jobs may run by constraints and limits.
-func (c *shares) able(q *Queue) int {
+func (c *entitlement) able(q *Queue) int {
 	switch {
 	case !q.Offered(), c.OneQueue != nil && c.OneQueue.full(q):
 		return 0
@@ -72,7 +72,7 @@ func (c *shares) able(q *Queue) int {
 // forecast deals out the slots left one by one, each to the submitter that is
 // furthest behind, taking first what is least in demand (contend). It moves nothing:
 // which slot a job gets in the end is a matter of ranks.
-func (c *shares) forecast(tier []*Submitter, o *outlook, kept map[*Submitter]accountant.Weight) {
+func (c *entitlement) forecast(tier []*Submitter, o *outlook, kept map[*Submitter]accountant.Weight) {
 	for _, b := range c.bundles {
 		b.refill()
 	}
@@ -130,7 +130,7 @@ func (a *seat) Before(b *seat) bool {
 	return a.number < b.number
 }
 
-func (c *shares) newSeat(number int, s *Submitter, kept accountant.Weight) seat {
+func (c *entitlement) newSeat(number int, s *Submitter, kept accountant.Weight) seat {
 	t := seat{number: number, eup: s.EUP, usage: s.Usage + kept, most: s.Usage.Float() + s.Room(), queues: s.Queues, left: c.able(s.Queues[0])}
 	t.advance(accountant.One)
 	return t
@@ -142,7 +142,7 @@ func (t *seat) advance(w accountant.Weight) { t.behind = (t.usage.Float() + w.Fl
 
 // draw takes a slot for the next job out of the stock, and returns its weight;
 // false when there is none.
-func (c *shares) drawFor(t *seat, dealt int) (accountant.Weight, bool) {
+func (c *entitlement) drawFor(t *seat, dealt int) (accountant.Weight, bool) {
 	for {
 		if t.left > 0 {
 			k := t.queues[0].Cluster
@@ -206,7 +206,7 @@ func (b *bundle) refill() {
 }
 
 // draw takes one slot, or a piece, for a job of k that weighs at most room.
-func (c *shares) draw(b *bundle, k *Autocluster, dealt int, room float64) (accountant.Weight, bool) {
+func (c *entitlement) draw(b *bundle, k *Autocluster, dealt int, room float64) (accountant.Weight, bool) {
 	if !b.divisible {
 		if b.spare == 0 || !Fits(b.weight, room) {
 			return 0, false
@@ -273,7 +273,7 @@ type bundle struct {
 
 // bundleUp gathers the groups into bundles and gives each cluster those it
 // can use.
-func (c *shares) bundleUp() {
+func (c *entitlement) bundleUp() {
 	type kind struct {
 		users     string // the numbers of the clusters, four bytes each
 		weight    accountant.Weight
@@ -334,7 +334,7 @@ type supply struct {
 }
 
 // supply returns what the bundle is worth to the jobs of k.
-func (c *shares) supplyOf(b *bundle, k *Autocluster) (s supply) {
+func (c *entitlement) supplyOf(b *bundle, k *Autocluster) (s supply) {
 	if !b.divisible {
 		if b.left > 0 {
 			s.heaviest, s.all = b.weight.Float(), float64(b.left)*b.weight.Float()
@@ -353,7 +353,7 @@ func (c *shares) supplyOf(b *bundle, k *Autocluster) (s supply) {
 }
 
 // supply returns what all slots left are worth to the jobs of k.
-func (c *shares) supply(k *Autocluster) supply {
+func (c *entitlement) supply(k *Autocluster) supply {
 	if k.supplied != c.moves {
 		k.supplied, k.worth = c.moves, supply{}
 		for _, b := range k.bundles {

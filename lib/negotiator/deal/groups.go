@@ -209,7 +209,7 @@ type groupUse struct {
 // newGroupUse returns what groups use when the cycle begins; nil without groups, where
 // none has a quota, so that they are there for priority factors and accounts only, and with
 // Pie Spins, which counts for itself.
-func (c *shares) newGroupUse() *groupUse {
+func (c *entitlement) newGroupUse() *groupUse {
 	tree := c.Config.Params.Groups
 	if tree.None() || c.Config.Pie == negotiator.Spins || !slices.ContainsFunc(tree.List, func(g accountant.Group) bool { return g.Quota > 0 }) {
 		return nil
@@ -277,7 +277,7 @@ func (u *groupUse) most(group int) float64 {
 }
 
 // uses counts what a submitter uses more, or less.
-func (c *shares) uses(s *Submitter, more accountant.Weight) {
+func (c *entitlement) uses(s *Submitter, more accountant.Weight) {
 	s.Usage += more
 	if c.GroupUse != nil {
 		c.GroupUse.add(s, more)
@@ -297,7 +297,7 @@ func everybody(tier []*Submitter) *sharers { return &sharers{members: tier, grou
 
 // groupRoom returns how much more weight the groups of a submitter may use, as one of the
 // party. Who regroups is bound by no group there.
-func (c *shares) groupRoom(p *sharers, s *Submitter) float64 {
+func (c *entitlement) groupRoom(p *sharers, s *Submitter) float64 {
 	u := c.GroupUse
 	if u == nil || p.group == 0 && s.Group != 0 {
 		return math.Inf(1)
@@ -311,7 +311,7 @@ func (c *shares) groupRoom(p *sharers, s *Submitter) float64 {
 
 // underQuota reports whether groups let a submitter have a slot of a lot, for its Rank or,
 // which must not make one group live at the expense of another, for priority.
-func (c *shares) underQuota(s *Submitter, l lot, reason string) bool {
+func (c *entitlement) underQuota(s *Submitter, l lot, reason string) bool {
 	u := c.GroupUse
 	if u == nil {
 		return true
@@ -344,7 +344,7 @@ func (u *groupUse) isIn(group, in int) bool {
 }
 
 // inUseOf tells what the submitter's group uses, if there are groups.
-func (c *shares) inUseOf(s *Submitter, tell func(weight float64)) {
+func (c *preemption) inUseOf(s *Submitter, tell func(weight float64)) {
 	if c.GroupUse != nil {
 		tell(c.GroupUse.Own[s.Group].Float())
 	}
@@ -450,7 +450,7 @@ func (c *roster) FullInSpins(group int, freed map[int]accountant.Weight) (list [
 
 // SharesRest reports whether a submitter is served behind all groups: since it is nobody's group's
 // where groups regroup or, at worst, as its own group regroups.
-func (c *shares) SharesRest(s *Submitter, worst bool) bool {
+func (c *entitlement) SharesRest(s *Submitter, worst bool) bool {
 	switch {
 	case c.GroupUse == nil:
 		return false
@@ -461,7 +461,7 @@ func (c *shares) SharesRest(s *Submitter, worst bool) bool {
 }
 
 // dealTo has a submitter's turn come, if only to find out what it may have.
-func (c *shares) dealTo(s *Submitter) {
+func (c *preemption) dealTo(s *Submitter) {
 	group := s.Group
 	if c.GroupUse == nil || s.Nice {
 		group = -1

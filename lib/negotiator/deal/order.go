@@ -14,7 +14,7 @@ import (
 
 // offers is the best slots for jobs.
 type offers struct {
-	shares
+	entitlement
 	events []*Group // that got a partitionable slot's remainder, in that order
 }
 
@@ -404,7 +404,7 @@ type contention struct {
 // submitters can use than others come first, but those that one has nothing
 // besides come after those that two have for one of many. In one queue, where there are
 // no shares, it is expected to spread all that it wants.
-func (c *shares) contend(tier []*Submitter) {
+func (c *entitlement) contend(tier []*Submitter) {
 	for _, b := range c.bundles {
 		b.contention = contention{}
 	}
@@ -430,14 +430,13 @@ func (c *shares) contend(tier []*Submitter) {
 
 // expect adds up what the submitters of a tier are expected to take of each
 // bundle.
-func (c *shares) expect(tier []*Submitter) {
+func (c *entitlement) expect(tier []*Submitter) {
 	total := c.freeWeight()
-	claimants := make([]Claimant, len(tier))
-	for i, s := range tier {
-		claimants[i] = Claimant{EUP: s.EUP, Usage: s.Usage.Float(), Demand: c.wants(s)}
+	for _, s := range tier {
 		total += s.Usage.Float()
 	}
-	for i, target := range Targets(total, claimants) {
+	targets := c.Divide(total, tier, func(_ int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), c.wants(s) })
+	for i, target := range targets {
 		s := tier[i]
 		share := target - s.Usage.Float()
 		if c.OneQueue != nil {
@@ -455,7 +454,7 @@ func (c *shares) expect(tier []*Submitter) {
 }
 
 // spread adds part, a slot weight, to the loads of all bundles that k can use.
-func (c *shares) spread(s *Submitter, k *Autocluster, part float64) {
+func (c *entitlement) spread(s *Submitter, k *Autocluster, part float64) {
 	all := c.supply(k).all
 	for _, b := range k.bundles {
 		if all > 0 {
@@ -469,7 +468,7 @@ func (c *shares) spread(s *Submitter, k *Autocluster, part float64) {
 }
 
 // freeWeight is the weight of what is left of all candidates that anybody can use.
-func (c *shares) freeWeight() (sum float64) {
+func (c *entitlement) freeWeight() (sum float64) {
 	for _, b := range c.bundles {
 		if !b.divisible {
 			sum += float64(b.left) * b.weight.Float()

@@ -228,7 +228,7 @@ func (c *preemption) mayPreempt(s *Submitter, q *Queue) func(*prospect) bool {
 }
 
 // withinShares reports whether shares let a submitter preempt one of a lot for priority.
-func (c *shares) withinShares(s *Submitter, l lot) bool {
+func (c *entitlement) withinShares(s *Submitter, l lot) bool {
 	return c.parts && s.Usage == 0 && isDue(s, l) || Fits(s.Usage+l.weight, s.entitled) && c.spares(s, l.holder.Usage, l.charged, l.holder.entitled)
 }
 
@@ -245,7 +245,7 @@ func isDue(s *Submitter, l lot) bool {
 // entitled to. When nobody can take anything else, who has nothing at all may leave it short
 // of a part of a slot: else somebody could wait for ever, when all are above their shares by
 // such parts.
-func (c *shares) spares(s *Submitter, usage, less accountant.Weight, entitled float64) bool {
+func (c *entitlement) spares(s *Submitter, usage, less accountant.Weight, entitled float64) bool {
 	if c.parts && s.Usage == 0 {
 		return usage.Float() > entitled+Slack
 	}
@@ -292,7 +292,7 @@ type occupied struct{ each, all accountant.Weight }
 
 // runningSupply returns what the running slots of others are worth to the submitter's
 // jobs of an autocluster, as supply does of the free ones.
-func (c *shares) runningSupply(s *Submitter, k *Autocluster) (w supply) {
+func (c *entitlement) runningSupply(s *Submitter, k *Autocluster) (w supply) {
 	own := map[accountant.Weight]accountant.Weight{}
 	for g, weight := range s.runs {
 		if weight > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
@@ -309,7 +309,7 @@ func (c *shares) runningSupply(s *Submitter, k *Autocluster) (w supply) {
 }
 
 // heldFor returns the running slots that match jobs of k, by weight.
-func (c *shares) heldFor(k *Autocluster) []occupied {
+func (c *entitlement) heldFor(k *Autocluster) []occupied {
 	if k.heldAt == c.moves {
 		return k.held
 	}
@@ -506,7 +506,7 @@ func (c *preemption) ProtectionFrom(s *Submitter, k *Autocluster, t *Tenants, as
 
 // bounds returns which limit keeps a submitter from the slot of another; Unprotected for
 // none.
-func (c *shares) bounds(s *Submitter, l lot, reason string) negotiator.Protection {
+func (c *preemption) bounds(s *Submitter, l lot, reason string) negotiator.Protection {
 	freed := l.charged
 	if l.holder != s {
 		freed = 0

@@ -97,7 +97,7 @@ func (c *reservations) takeKept(q *Queue, room float64) (pick, outcome) {
 
 // keptWeights returns the weight of what is kept for each submitter's job and large
 // enough by now.
-func (c *shares) keptWeights() map[*Submitter]accountant.Weight {
+func (c *entitlement) keptWeights() map[*Submitter]accountant.Weight {
 	kept := map[*Submitter]accountant.Weight{}
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
@@ -129,7 +129,7 @@ func (c *reservations) release() (any bool) {
 }
 
 // inForce returns the reservations that are not over, by slot.
-func (c *shares) inForce() (list []*reservation) {
+func (c *entitlement) inForce() (list []*reservation) {
 	for _, r := range c.Kept {
 		if !r.Over {
 			list = append(list, r)
@@ -141,7 +141,7 @@ func (c *shares) inForce() (list []*reservation) {
 
 // queueOf returns the submitter of a reservation, and the queue of its job; nil if
 // the job has no place in one any more.
-func (c *shares) queueOf(r pool.Reservation) (*Submitter, *Queue) {
+func (c *entitlement) queueOf(r pool.Reservation) (*Submitter, *Queue) {
 	s := c.called[r.Submitter]
 	if s == nil {
 		return nil, nil
@@ -190,18 +190,18 @@ func (c *reservations) idealShares() map[*Submitter]float64 {
 		}
 	}
 	tier := c.tiers()[0]
-	claimants := make([]Claimant, len(tier))
-	for i, s := range tier {
-		claimants[i] = Claimant{EUP: s.EUP, Demand: s.Usage.Float()}
+	parts := c.Divide(c.total.Float(), tier, func(_ int, s *Submitter) (usage, demand float64) {
+		demand = s.Usage.Float()
 		for _, q := range s.Queues {
 			if q.Offered() {
-				claimants[i].Demand += float64(q.left) * heaviest[q.Cluster]
+				demand += float64(q.left) * heaviest[q.Cluster]
 			}
 		}
-	}
+		return 0, demand
+	})
 	ideal := map[*Submitter]float64{}
-	for i, t := range Targets(c.total.Float(), claimants) {
-		ideal[tier[i]] = t
+	for i, part := range parts {
+		ideal[tier[i]] = part
 	}
 	return ideal
 }

@@ -12,7 +12,6 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/negotiator/deal"
 	"fairspool/lib/pool"
 )
 
@@ -93,16 +92,6 @@ func BenchmarkCycle(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-func BenchmarkTargets(b *testing.B) {
-	claimants := make([]deal.Claimant, 1000)
-	for i := range claimants {
-		claimants[i] = deal.Claimant{EUP: float64(1 + i%97), Usage: float64(i % 13), Demand: float64(i % 1009)}
-	}
-	for b.Loop() {
-		deal.Targets(50_000, claimants)
 	}
 }
 

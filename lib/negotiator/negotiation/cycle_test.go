@@ -11,7 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/shares"
 	"fairspool/lib/pool"
 )
 
@@ -57,16 +57,16 @@ func TestShares(t *testing.T) {
 func TestLargestRemainders(t *testing.T) {
 	for _, c := range []struct{ slots, users int }{{100, 20}, {10, 5}, {37, 20}, {7, 20}, {999, 20}} {
 		p := negotiator.Pool{Slots: equal(t, c.slots, "")}
-		var claimants []deal.Claimant
+		var claimants []shares.Claimant
 		for i := range c.users {
 			name := fmt.Sprintf("user%02d@x", i)
 			p.Submitters = append(p.Submitters, record(name, float64(1+i)))
 			p.Jobs = append(p.Jobs, aJob(t, i+1, c.slots, name, ""))
-			claimants = append(claimants, deal.Claimant{EUP: float64(1 + i), Usage: 0, Demand: inf})
+			claimants = append(claimants, shares.Claimant{EUP: float64(1 + i), Usage: 0, Demand: inf})
 		}
 		want := map[string]int{}
 		left := c.slots
-		targets := deal.Targets(float64(c.slots), claimants)
+		targets := shares.Targets(float64(c.slots), claimants)
 		byRemainder := make([]int, c.users)
 		for i, x := range targets {
 			whole := int(math.Floor(x + rounding))

@@ -23,7 +23,7 @@
 // # Shares
 //
 // Pie slices are the weighted max-min fair division of the slot weight that
-// is in use or can be put to use (see deal.Targets): inverse to the EUP, and what
+// is in use or can be put to use (see shares.Targets): inverse to the EUP, and what
 // somebody does not want is divided among the others in the same way. 70
 // slots and EUPs of 5, 10 and 20 make 40, 20 and 10 slots; if the first wants
 // only 8, the others get 41 and 21: 41.33 and 20.67, and the slot that is left
@@ -115,6 +115,7 @@
 //
 //   - package negotiator: what goes in (Pool, Config) and what comes out (Plan), as data and in words
 //   - package shapes: slots and jobs told apart
+//   - package shares: a weight divided among those who claim it
 //   - package concurrency: concurrency limits
 //   - package deal: who is entitled to what, and who gets which slot
 //   - package why: why the others got none, which changes nothing

@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/shares"
 	"fairspool/lib/pool"
 )
 
@@ -309,7 +309,7 @@ func TestPreemptionKeepsShares(t *testing.T) {
 		entitled := map[string]float64{}
 		total, free := float64(len(p.Slots)), float64(len(p.Slots)-len(p.Claims))
 		for _, nice := range []bool{false, true} {
-			var claimants []deal.Claimant
+			var claimants []shares.Claimant
 			var names []string
 			for _, s := range plan.Submitters {
 				if strings.HasPrefix(s.Name, "nice-user.") == nice {
@@ -319,7 +319,7 @@ func TestPreemptionKeepsShares(t *testing.T) {
 							wants = max(0, min(wants, float64(a.Ceiling.Slots)-s.Usage))
 						}
 					}
-					names, claimants = append(names, s.Name), append(claimants, deal.Claimant{EUP: s.EffectivePriority, Demand: s.Usage + wants})
+					names, claimants = append(names, s.Name), append(claimants, shares.Claimant{EUP: s.EffectivePriority, Demand: s.Usage + wants})
 				}
 			}
 			for i, part := range targetsByBisection(total, claimants) {

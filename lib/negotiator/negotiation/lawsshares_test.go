@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/shares"
 	"fairspool/lib/pool"
 )
 
@@ -54,7 +54,7 @@ func equalPool(t *rapid.T, outer testing.TB, pieces int) negotiator.Pool {
 }
 
 // targetsByBisection is Targets by bisection.
-func targetsByBisection(total float64, claimants []deal.Claimant) []float64 {
+func targetsByBisection(total float64, claimants []shares.Claimant) []float64 {
 	at := func(level float64) (all []float64, sum float64) {
 		for _, c := range claimants {
 			x := max(c.Usage, min(level/c.EUP, c.Usage+c.Demand))
@@ -97,7 +97,7 @@ func TestSharesAreIdeal(t *testing.T) {
 		free := float64(len(p.Slots)*pieces - len(p.Claims))
 		for _, nice := range []bool{false, true} {
 			var tier []negotiator.Share
-			var claimants []deal.Claimant
+			var claimants []shares.Claimant
 			total := free
 			for _, s := range plan.Submitters {
 				if strings.HasPrefix(s.Name, "nice-user.") != nice {
@@ -110,7 +110,7 @@ func TestSharesAreIdeal(t *testing.T) {
 					}
 				}
 				tier = append(tier, s)
-				claimants = append(claimants, deal.Claimant{EUP: s.EffectivePriority, Usage: s.Usage, Demand: wants})
+				claimants = append(claimants, shares.Claimant{EUP: s.EffectivePriority, Usage: s.Usage, Demand: wants})
 				total += s.Usage
 				free -= float64(s.Matched)
 			}

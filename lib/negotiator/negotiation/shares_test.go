@@ -12,81 +12,11 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/shares"
 	"fairspool/lib/pool"
 )
 
 var inf = math.Inf(1)
-
-func TestTargets(t *testing.T) {
-	for _, c := range []struct {
-		name      string
-		total     float64
-		claimants []deal.Claimant
-		want      []float64
-	}{
-		{"nobody", 10, nil, []float64{}},
-		{"alone", 10, []deal.Claimant{{EUP: 7, Usage: 0, Demand: inf}}, []float64{10}},
-		{"the issue's three", 70, []deal.Claimant{{EUP: 5, Usage: 0, Demand: inf}, {EUP: 10, Usage: 0, Demand: inf}, {EUP: 20, Usage: 0, Demand: inf}}, []float64{40, 20, 10}},
-		{"any order", 70, []deal.Claimant{{EUP: 20, Usage: 0, Demand: inf}, {EUP: 5, Usage: 0, Demand: inf}, {EUP: 10, Usage: 0, Demand: inf}}, []float64{10, 40, 20}},
-		{"first wants 8", 70, []deal.Claimant{{EUP: 5, Usage: 0, Demand: 8}, {EUP: 10, Usage: 0, Demand: inf}, {EUP: 20, Usage: 0, Demand: inf}}, []float64{8, 124. / 3, 62. / 3}},
-		{"all want less", 70, []deal.Claimant{{EUP: 5, Usage: 0, Demand: 8}, {EUP: 10, Usage: 0, Demand: 3}, {EUP: 20, Usage: 1, Demand: 2}}, []float64{8, 3, 3}},
-		{"above the share stays", 30, []deal.Claimant{{EUP: 10, Usage: 20, Demand: inf}, {EUP: 10, Usage: 0, Demand: inf}, {EUP: 10, Usage: 0, Demand: inf}}, []float64{20, 5, 5}},
-		{"only runs", 30, []deal.Claimant{{EUP: 1, Usage: 12, Demand: 0}, {EUP: 10, Usage: 0, Demand: inf}}, []float64{12, 18}},
-		{"in part used", 21, []deal.Claimant{{EUP: 1, Usage: 10, Demand: inf}, {EUP: 2, Usage: 1, Demand: inf}, {EUP: 4, Usage: 0, Demand: inf}}, []float64{12, 6, 3}},
-		{"nice user", 10, []deal.Claimant{{EUP: 0.5, Usage: 0, Demand: 4}, {EUP: 0.5e7, Usage: 0, Demand: inf}}, []float64{4, 6}},
-		{"nothing there", 0, []deal.Claimant{{EUP: 5, Usage: 0, Demand: inf}}, []float64{0}},
-		{"less than is held", 5, []deal.Claimant{{EUP: 5, Usage: 3, Demand: inf}, {EUP: 1, Usage: 4, Demand: inf}}, []float64{3, 4}},
-	} {
-		got := deal.Targets(c.total, c.claimants)
-		if len(got) != len(c.want) {
-			t.Fatalf("%s: Targets(%v, %v) = %v, want %v", c.name, c.total, c.claimants, got, c.want)
-		}
-		for i := range got {
-			if math.Abs(got[i]-c.want[i]) > 1e-9 {
-				t.Errorf("%s: Targets(%v, %v) = %v, want %v", c.name, c.total, c.claimants, got, c.want)
-				break
-			}
-		}
-	}
-}
-
-// What defines a max-min fair division: it uses up what there is, and who is
-// below what they want has the highest level of all that hold more than they
-// did before.
-func TestTargetsAreMaxMin(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		claimants := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) deal.Claimant {
-			return deal.Claimant{
-				EUP:    rapid.SampledFrom([]float64{0.5, 1, 2.5, 5, 10, 20, 333, 1e4, 5e6, 1e10}).Draw(t, "eup"),
-				Usage:  float64(rapid.IntRange(0, 40).Draw(t, "usage")),
-				Demand: float64(rapid.IntRange(0, 60).Draw(t, "demand")),
-			}
-		}), 1, 8).Draw(t, "claimants")
-		used, wanted := 0.0, 0.0
-		for _, c := range claimants {
-			used += c.Usage
-			wanted += c.Usage + c.Demand
-		}
-		total := used + rapid.Float64Range(0, 200).Draw(t, "free")
-		got := deal.Targets(total, claimants)
-		sum := 0.0
-		for i, c := range claimants {
-			sum += got[i]
-			if got[i] < c.Usage || got[i] > c.Usage+c.Demand {
-				t.Fatalf("Targets(%v, %v)[%d] = %v, want between usage and usage + demand", total, claimants, i, got[i])
-			}
-			for j, d := range claimants {
-				if got[i] < c.Usage+c.Demand-1e-6 && got[j] > d.Usage+1e-6 && got[i]*c.EUP < got[j]*d.EUP*(1-1e-6)-1e-6 {
-					t.Fatalf("Targets(%v, %v) = %v: %d could still grow at the cost of %d", total, claimants, got, i, j)
-				}
-			}
-		}
-		if want := math.Min(total, wanted); math.Abs(sum-want) > 1e-6 {
-			t.Fatalf("Targets(%v, %v) sum up to %v, want %v", total, claimants, sum, want)
-		}
-	})
-}
 
 func bounded(name string, rup float64, ceiling, floor int64) accountant.Record {
 	r := record(name, rup)
@@ -185,4 +115,41 @@ func others(plan *negotiator.Plan, p negotiator.Pool, name string) bool {
 		i := slices.IndexFunc(p.Submitters, func(r accountant.Record) bool { return r.Name == m.Submitter })
 		return m.Submitter != name && p.Submitters[i].Floor == 0
 	})
+}
+
+// bySquares divides in inverse ratio to the squares of the EUPs.
+func bySquares(total float64, claimants []shares.Claimant) []float64 {
+	claimants = slices.Clone(claimants)
+	for i := range claimants {
+		claimants[i].EUP *= claimants[i].EUP
+	}
+	return shares.Targets(total, claimants)
+}
+
+// Another way to divide is one function: what is dealt out, what preemption goes by and what
+// the report says follow it.
+func TestAnotherDivision(t *testing.T) {
+	for _, c := range []struct {
+		division shares.Division
+		want     map[string]int
+	}{
+		{nil, map[string]int{"alice@x": 36, "bob@x": 18, "carol@x": 9}},
+		{bySquares, map[string]int{"alice@x": 48, "bob@x": 12, "carol@x": 3}},
+	} {
+		cfg := preempting(t)
+		cfg.Division = c.division
+		p := negotiator.Pool{Slots: equal(t, 63, ""), Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 10), record("carol@x", 20)}}
+		for i, r := range p.Submitters {
+			p.Jobs = append(p.Jobs, aJob(t, i+1, 63, r.Name, ""))
+		}
+		plan := Cycle(p, cfg, now)
+		if got := matched(plan); !maps.Equal(got, c.want) {
+			t.Errorf("Cycle matches %v, want %v", got, c.want)
+		}
+		for _, s := range plan.Submitters {
+			if want := float64(c.want[s.Name]); math.Abs(s.PieSlice-want) > 1e-9 {
+				t.Errorf("the pie slice of %s is %v, want %v", s.Name, s.PieSlice, want)
+			}
+		}
+	}
 }

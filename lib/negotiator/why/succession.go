@@ -77,10 +77,11 @@ func waiters(c *deal.Outcome, u *negotiator.Succession) {
 	}
 	lightest := lightestClaim(c)
 	total := accountant.Weight(0)
-	claimants := make([]deal.Claimant, len(c.Submitters))
-	heads := make([][]pool.JobID, len(c.Submitters))
-	for i, s := range c.Submitters {
+	for _, s := range c.Submitters {
 		total += s.Usage
+	}
+	heads := make([][]pool.JobID, len(c.Submitters))
+	targets := c.Divide(total.Float(), c.Submitters, func(i int, s *deal.Submitter) (usage, demand float64) {
 		wants := s.Usage.Float()
 		for _, q := range s.Queues {
 			w := deal.WaiterOf(q)
@@ -92,9 +93,8 @@ func waiters(c *deal.Outcome, u *negotiator.Succession) {
 		}
 		wants = math.Min(wants, s.Usage.Float()+math.Max(s.Room(), 0))
 		least := math.Min(float64(s.Floor), wants)
-		claimants[i] = deal.Claimant{EUP: s.EUP, Usage: least, Demand: wants - least}
-	}
-	targets := deal.Targets(total.Float(), claimants)
+		return least, wants - least
+	})
 	for i, s := range c.Submitters {
 		if len(heads[i]) > 0 && len(u.Waiting) < mostWaiting && s.Usage.Float() < targets[i]-deal.Slack {
 			u.Waiting = append(u.Waiting, negotiator.Waiting{Submitter: s.Name, Jobs: heads[i], Weight: negotiator.Micro(targets[i])})
