@@ -347,3 +347,40 @@ func TestNoSleep(t *testing.T) {
 		}
 	})
 }
+
+// TestWayOfAJob holds that the functions exist by which docs/design.md walks a job through a cycle.
+func TestWayOfAJob(t *testing.T) {
+	text, err := os.ReadFile("../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, way, _ := strings.Cut(string(text), "**The way of one job**")
+	way, _, _ = strings.Cut(way, "\n- **")
+	names := regexp.MustCompile("`((?:negotiation|deal|shapes|shares|why)\\.[\\w.]+)`").FindAllStringSubmatch(way, -1)
+	if len(names) < 20 {
+		t.Fatalf("%d functions on the way, want 20 at least", len(names))
+	}
+	there := map[string]bool{}
+	files, err := filepath.Glob("../lib/negotiator/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Recv != nil {
+				there[f.Name.Name+"."+receiver(d.Recv.List[0].Type)+"."+d.Name.Name] = true
+			} else if ok {
+				there[f.Name.Name+"."+d.Name.Name] = true
+			}
+		}
+	}
+	for _, n := range names {
+		if !there[n[1]] {
+			t.Errorf("%s does not exist", n[1])
+		}
+	}
+}

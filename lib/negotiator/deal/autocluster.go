@@ -59,7 +59,7 @@ func (c *arrangement) Weight(k *Autocluster, g *Group) accountant.Weight {
 type arrangement struct {
 	roster
 	*shapes.Shapes
-	Groups    []*Group // what becomes of those of baseShapes, in the same order
+	Groups    []*Group // what becomes of those of shapes, in the same order
 	Classes   []*class
 	Clusters  []*Autocluster
 	Telling   shapes.Names   // the attributes that tell jobs apart, also by limits of a policy

@@ -24,7 +24,7 @@ type Autocluster struct {
 type Verdict int16
 
 // Verdicts from 0 on are the number of the clause of the job's Requirements that
-// is the first not to be true; those from slotClause on that of the slots'.
+// is the first not to be true; those from SlotClause on that of the slots'.
 const (
 	Accepts    Verdict = -1
 	unasked    Verdict = -2
