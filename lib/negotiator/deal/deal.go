@@ -3,20 +3,21 @@
 //
 //   - slots.go: what there is: slots, who holds them, matches that nobody took up (inventory)
 //   - submitters.go: who wants something, with which jobs (roster)
-//   - autocluster.go, class.go, running.go, partition.go: what becomes of autoclusters, groups and
+//   - autocluster.go, class.go, running.go: what becomes of autoclusters, groups and
 //     classes, running slots and pieces (arrangement)
-//   - shares.go, forecast.go, groups.go: who is entitled to what (entitlement)
+//   - shares.go, forecast.go, contention.go, groups.go: who is entitled to what (entitlement)
 //   - order.go: which slot is the best (offers)
 //   - preempt.go: who has to go for whom, and who would yield at all (preemption)
 //   - reserve.go: slots kept for wide jobs (reservations)
 //   - fill.go: turn by turn (dealer), by shares: floors first, group by group (shareDealer)
 //   - onequeue.go: by the one queue of a policy that has one (queueDealer)
 //   - spins.go, spinturn.go: HTCondor's division (spinning)
-//   - putoff.go: whose jobs were put off
 //   - deal.go: all of it (Outcome)
 package deal
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -28,14 +29,13 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Outcome is a negotiation cycle. Each phase is a struct that has the one before in it, so
-// that none can ask those behind it: common, inventory, roster, arrangement, shares,
-// offers, preemption, reservations, dealer.
+// Outcome is a deal: all that is known of the pool, and what came of it.
 type Outcome struct {
 	dealer
 }
 
-// Out does all of a cycle but to say why.
+// Out deals out the slots of a pool as of now. The plan says all but why: it has no Submitters,
+// Groups, Rejections, Standings, Autoclusters, Explained and no Succession.
 func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
 		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = negotiator.MaxMin, false, nil
@@ -43,7 +43,10 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	if cfg.Division == nil {
 		cfg.Division = shares.Targets
 	}
-	c := newCycle(p, cfg, now)
+	c := &Outcome{}
+	c.Config, c.Now, c.Plan = cfg, now, &negotiator.Plan{}
+	c.Payers = shapes.NewPayers(&classad.Context{Now: now}, cfg.Steps, p.Taken, p.PutOff)
+	c.pieces, c.named, c.spent = map[piece]accountant.Weight{}, map[string]bool{}, map[pool.JobID]bool{}
 	lasting := c.giveUp(p.Claims, p.Backoffs)
 	c.OneQueue = c.newOneQueue(p)
 	c.InUse = concurrency.NewInUse(cfg.Limits)
@@ -62,11 +65,35 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	return c
 }
 
-// newCycle returns a cycle that has looked at nothing of a pool yet.
-func newCycle(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
-	c := &Outcome{}
-	c.Config, c.Now, c.Plan = cfg, now, &negotiator.Plan{}
-	c.Payers = shapes.NewPayers(&classad.Context{Now: now}, cfg.Steps, p.Taken, p.PutOff)
-	c.pieces, c.named, c.spent = map[piece]accountant.Weight{}, map[string]bool{}, map[pool.JobID]bool{}
-	return c
+// putOffs lists the owners whose jobs were put off, or found nothing for want of steps. What
+// is said of jobs takes steps, too, but is no reason to put any off.
+func (c *Outcome) putOffs() (list []negotiator.PutOff) {
+	for _, k := range c.Clusters {
+		k.Short = k.PutOff || k.Poor()
+	}
+	of := map[*shapes.Payer]*negotiator.PutOff{}
+	for _, s := range c.Submitters {
+		for _, q := range s.Queues {
+			w := WaiterOf(q)
+			if !q.Cluster.Short || w.Jobs == 0 {
+				continue
+			}
+			for _, r := range w.Runs {
+				x := of[r.Payer]
+				if x == nil {
+					x = &negotiator.PutOff{Owner: r.Payer.Owner, First: r.FirstJob()}
+					of[r.Payer] = x
+				}
+				x.Jobs += r.Count()
+				if r.Payer.Before(r.FirstJob(), x.First) {
+					x.First = r.FirstJob()
+				}
+			}
+		}
+	}
+	for _, x := range of {
+		list = append(list, *x)
+	}
+	slices.SortFunc(list, func(a, b negotiator.PutOff) int { return cmp.Compare(a.Owner, b.Owner) })
+	return list
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/heap"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/concurrency"
@@ -120,27 +119,6 @@ func (c *shareDealer) deal(p *sharers) {
 			}
 		}
 		c.setTargets(p, math.Inf(1))
-	}
-}
-
-// setTargets computes the targets of a party from what is used and wanted now, in
-// a pool of which no more than size is shared.
-func (c *entitlement) setTargets(p *sharers, size float64) {
-	tier := p.members
-	if p.group >= 0 && !p.extra {
-		size = math.Min(size, c.GroupUse.allocated[p.group])
-	}
-	o := c.look(tier)
-	total := o.usable
-	for _, s := range tier {
-		total += s.Usage
-	}
-	targets := c.Divide(math.Min(total.Float(), size), tier, func(i int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), o.wants[i] })
-	for i, t := range targets {
-		if c.Config.IgnoreUserPriorities {
-			t = total.Float()
-		}
-		tier[i].target = t
 	}
 }
 
@@ -436,50 +414,6 @@ func (c *Outcome) inGroupOrder() {
 	})
 }
 
-// noteStuck notes the groups that could not make use of all that they were allocated,
-// which others may then have; false: none is new.
-func (c *entitlement) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
-	u := c.GroupUse
-	for _, p := range parties {
-		if !stuck[p.group] && u.allocated[p.group]-u.Own[p.group].Float() > Slack && slices.ContainsFunc(p.members, (*Submitter).waiting) {
-			stuck[p.group], any = true, true
-		}
-	}
-	return any
-}
-
-// parties divides quotas by what groups use and want now, and returns the groups of a
-// tier in the order in which they are served.
-func (c *entitlement) parties(tier []*Submitter, stuck map[int]bool) []*sharers {
-	u := c.GroupUse
-	requested := make([]float64, len(u.Own))
-	parties := make([]*sharers, len(u.Own))
-	for i := range parties {
-		parties[i] = &sharers{group: i}
-		requested[i] = u.Own[i].Float()
-	}
-	for _, s := range tier {
-		p := parties[s.Group]
-		p.members = append(p.members, s)
-		if !stuck[s.Group] {
-			requested[s.Group] += c.wants(s)
-		}
-		if s.Group != 0 && u.tree.List[s.Group].Autoregroup {
-			parties[0].members = append(parties[0].members, s)
-		}
-	}
-	for i, a := range u.tree.Allocate(u.quotas, requested, false) {
-		u.allocated[i] = a.Weight
-	}
-	if u.tree.Regroups() {
-		u.allocated[0] = math.Inf(1)
-	}
-	if u.atFirst == nil {
-		u.atFirst = slices.Clone(u.allocated)
-	}
-	return c.inServingOrder(parties)
-}
-
 // begin notes what shares each of the sharers has when the cycle begins, and puts them in
 // line. Who regroups has them in its own group.
 func (p *sharers) begin() {
@@ -523,20 +457,4 @@ func (c *shareDealer) roundUpOne(p *sharers) bool {
 		}
 	}
 	return false
-}
-
-// inServingOrder returns the parties with members in the order in which they are served:
-// by GROUP_SORT_EXPR, or the part of the quota that the group uses.
-func (c *entitlement) inServingOrder(parties []*sharers) (line []*sharers) {
-	u := c.GroupUse
-	used, given := make([]float64, len(u.Own)), make([]accountant.Allocation, len(u.Own))
-	for i, w := range u.Own {
-		used[i], given[i].Weight = w.Float(), u.allocated[i]
-	}
-	for _, i := range c.groupLine(c.groupKeys(u.quotas, used, given, false)) {
-		if len(parties[i].members) > 0 {
-			line = append(line, parties[i])
-		}
-	}
-	return line
 }

@@ -2,12 +2,14 @@ package deal
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/heap"
 	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/pool"
 )
 
 // outlook is what the shares are computed from: how much of the free slots
@@ -368,4 +370,82 @@ func (c *entitlement) supply(k *Autocluster) supply {
 // any reports whether any slot of the bundle is left.
 func (b *bundle) any() bool {
 	return b.left > 0 || b.divisible && slices.ContainsFunc(b.groups, func(g *Group) bool { return g.free > 0 })
+}
+
+// occupied is running slots that weigh each so much, and all so much.
+type occupied struct{ each, all accountant.Weight }
+
+// runningSupply returns what the running slots of others are worth to the submitter's
+// jobs of an autocluster, as supply does of the free ones.
+func (c *entitlement) runningSupply(s *Submitter, k *Autocluster) (w supply) {
+	own := map[accountant.Weight]accountant.Weight{}
+	for g, weight := range s.runs {
+		if weight > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
+			own[g.Weight] += weight
+		}
+	}
+	for _, h := range c.heldFor(k) {
+		if others := (h.all - own[h.each]).Float(); others > 0 {
+			w.all += others
+			w.heaviest = math.Max(w.heaviest, h.each.Float())
+		}
+	}
+	return w
+}
+
+// heldFor returns the running slots that match jobs of k, by weight.
+func (c *entitlement) heldFor(k *Autocluster) []occupied {
+	if k.heldAt == c.moves {
+		return k.held
+	}
+	all := map[accountant.Weight]accountant.Weight{}
+	for _, g := range c.Groups {
+		if g.running > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
+			all[g.Weight] += g.running
+		}
+	}
+	k.heldAt, k.held = c.moves, k.held[:0]
+	for _, each := range slices.Sorted(maps.Keys(all)) {
+		k.held = append(k.held, occupied{each, all[each]})
+	}
+	return k.held
+}
+
+// keptWeights returns the weight of what is kept for each submitter's job and large
+// enough by now.
+func (c *entitlement) keptWeights() map[*Submitter]accountant.Weight {
+	kept := map[*Submitter]accountant.Weight{}
+	for _, r := range c.inForce() {
+		s, q := c.queueOf(r.Reservation)
+		if at := &c.Slots[r.Slot]; q != nil && c.Verdict(q.Cluster.Autocluster, at.Group.Group) == shapes.Accepts {
+			kept[s] += c.Weight(q.Cluster, at.Group)
+		}
+	}
+	return kept
+}
+
+// inForce returns the reservations that are not over, by slot.
+func (c *entitlement) inForce() (list []*reservation) {
+	for _, r := range c.Kept {
+		if !r.Over {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *reservation) int { return a.Compare(b.Reservation) })
+	return list
+}
+
+// queueOf returns the submitter of a reservation, and the queue of its job; nil if
+// the job has no place in one any more.
+func (c *entitlement) queueOf(r pool.Reservation) (*Submitter, *Queue) {
+	s := c.called[r.Submitter]
+	if s == nil {
+		return nil, nil
+	}
+	for _, q := range s.Queues {
+		if len(q.Runs) > 0 && q.left > 0 && q.Runs[0].FirstJob() == r.Job {
+			return s, q
+		}
+	}
+	return nil, nil
 }

@@ -343,13 +343,6 @@ func (u *groupUse) isIn(group, in int) bool {
 	return in == 0
 }
 
-// inUseOf tells what the submitter's group uses, if there are groups.
-func (c *preemption) inUseOf(s *Submitter, tell func(weight float64)) {
-	if c.GroupUse != nil {
-		tell(c.GroupUse.Own[s.Group].Float())
-	}
-}
-
 // settleGroupUse notes at the end of the cycle what groups were allocated when it began, and
 // what they use.
 func (c *Outcome) settleGroupUse() {
@@ -460,13 +453,62 @@ func (c *entitlement) SharesRest(s *Submitter, worst bool) bool {
 	return worst && c.GroupUse.tree.List[s.Group].Autoregroup
 }
 
-// dealTo has a submitter's turn come, if only to find out what it may have.
-func (c *preemption) dealTo(s *Submitter) {
-	group := s.Group
-	if c.GroupUse == nil || s.Nice {
-		group = -1
+// parties divides quotas by what groups use and want now, and returns the groups of a
+// tier in the order in which they are served.
+func (c *entitlement) parties(tier []*Submitter, stuck map[int]bool) []*sharers {
+	u := c.GroupUse
+	requested := make([]float64, len(u.Own))
+	parties := make([]*sharers, len(u.Own))
+	for i := range parties {
+		parties[i] = &sharers{group: i}
+		requested[i] = u.Own[i].Float()
 	}
-	if c.dealing == nil || c.dealing.group != group {
-		c.dealing = &sharers{group: group}
+	for _, s := range tier {
+		p := parties[s.Group]
+		p.members = append(p.members, s)
+		if !stuck[s.Group] {
+			requested[s.Group] += c.wants(s)
+		}
+		if s.Group != 0 && u.tree.List[s.Group].Autoregroup {
+			parties[0].members = append(parties[0].members, s)
+		}
 	}
+	for i, a := range u.tree.Allocate(u.quotas, requested, false) {
+		u.allocated[i] = a.Weight
+	}
+	if u.tree.Regroups() {
+		u.allocated[0] = math.Inf(1)
+	}
+	if u.atFirst == nil {
+		u.atFirst = slices.Clone(u.allocated)
+	}
+	return c.inServingOrder(parties)
+}
+
+// inServingOrder returns the parties with members in the order in which they are served:
+// by GROUP_SORT_EXPR, or the part of the quota that the group uses.
+func (c *entitlement) inServingOrder(parties []*sharers) (line []*sharers) {
+	u := c.GroupUse
+	used, given := make([]float64, len(u.Own)), make([]accountant.Allocation, len(u.Own))
+	for i, w := range u.Own {
+		used[i], given[i].Weight = w.Float(), u.allocated[i]
+	}
+	for _, i := range c.groupLine(c.groupKeys(u.quotas, used, given, false)) {
+		if len(parties[i].members) > 0 {
+			line = append(line, parties[i])
+		}
+	}
+	return line
+}
+
+// noteStuck notes the groups that could not make use of all that they were allocated,
+// which others may then have; false: none is new.
+func (c *entitlement) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
+	u := c.GroupUse
+	for _, p := range parties {
+		if !stuck[p.group] && u.allocated[p.group]-u.Own[p.group].Float() > Slack && slices.ContainsFunc(p.members, (*Submitter).waiting) {
+			stuck[p.group], any = true, true
+		}
+	}
+	return any
 }

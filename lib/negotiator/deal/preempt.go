@@ -1,8 +1,6 @@
 package deal
 
 import (
-	"maps"
-	"math"
 	"slices"
 
 	"fairspool/lib/accountant"
@@ -227,31 +225,6 @@ func (c *preemption) mayPreempt(s *Submitter, q *Queue) func(*prospect) bool {
 	}
 }
 
-// withinShares reports whether shares let a submitter preempt one of a lot for priority.
-func (c *entitlement) withinShares(s *Submitter, l lot) bool {
-	return c.parts && s.Usage == 0 && isDue(s, l) || Fits(s.Usage+l.weight, s.entitled) && c.spares(s, l.holder.Usage, l.charged, l.holder.entitled)
-}
-
-// isDue reports whether one of a lot is rather due to a submitter that has nothing at all than to
-// its holder, though slots are whole and shares are not: in a pool of one slot nobody could
-// be preempted otherwise. Two equal users never come to two thirds and one third of a slot by
-// what they use, so that they do not take it from each other for ever.
-func isDue(s *Submitter, l lot) bool {
-	const most = 2.0 / 3
-	return s.entitled > most*l.weight.Float()+Slack && l.holder.Usage.Float()-l.holder.entitled > most*l.charged.Float()+Slack
-}
-
-// spares reports whether who uses so much can do without less of it, and still has what it is
-// entitled to. When nobody can take anything else, who has nothing at all may leave it short
-// of a part of a slot: else somebody could wait for ever, when all are above their shares by
-// such parts.
-func (c *entitlement) spares(s *Submitter, usage, less accountant.Weight, entitled float64) bool {
-	if c.parts && s.Usage == 0 {
-		return usage.Float() > entitled+Slack
-	}
-	return (usage - less).Float() >= entitled-Slack
-}
-
 // lot returns what a holder loses with one of its tenants' slots.
 func (t *Tenants) lot() lot { return lot{t.holder, t.weight, t.slots[0].claim.Weight} }
 
@@ -285,45 +258,6 @@ func (c *preemption) offer(s *Submitter, q *Queue, room float64) (pick, outcome)
 		}
 	}
 	return c.preempt(p), found
-}
-
-// occupied is running slots that weigh each so much, and all so much.
-type occupied struct{ each, all accountant.Weight }
-
-// runningSupply returns what the running slots of others are worth to the submitter's
-// jobs of an autocluster, as supply does of the free ones.
-func (c *entitlement) runningSupply(s *Submitter, k *Autocluster) (w supply) {
-	own := map[accountant.Weight]accountant.Weight{}
-	for g, weight := range s.runs {
-		if weight > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
-			own[g.Weight] += weight
-		}
-	}
-	for _, h := range c.heldFor(k) {
-		if others := (h.all - own[h.each]).Float(); others > 0 {
-			w.all += others
-			w.heaviest = math.Max(w.heaviest, h.each.Float())
-		}
-	}
-	return w
-}
-
-// heldFor returns the running slots that match jobs of k, by weight.
-func (c *entitlement) heldFor(k *Autocluster) []occupied {
-	if k.heldAt == c.moves {
-		return k.held
-	}
-	all := map[accountant.Weight]accountant.Weight{}
-	for _, g := range c.Groups {
-		if g.running > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts {
-			all[g.Weight] += g.running
-		}
-	}
-	k.heldAt, k.held = c.moves, k.held[:0]
-	for _, each := range slices.Sorted(maps.Keys(all)) {
-		k.held = append(k.held, occupied{each, all[each]})
-	}
-	return k.held
 }
 
 // prefers reports whether the Rank of running slots prefers the jobs of k to the present one.
@@ -520,4 +454,22 @@ func (c *preemption) bounds(s *Submitter, l lot, reason string) negotiator.Prote
 		return negotiator.GroupShare
 	}
 	return negotiator.Unprotected
+}
+
+// inUseOf tells what the submitter's group uses, if there are groups.
+func (c *preemption) inUseOf(s *Submitter, tell func(weight float64)) {
+	if c.GroupUse != nil {
+		tell(c.GroupUse.Own[s.Group].Float())
+	}
+}
+
+// dealTo has a submitter's turn come, if only to find out what it may have.
+func (c *preemption) dealTo(s *Submitter) {
+	group := s.Group
+	if c.GroupUse == nil || s.Nice {
+		group = -1
+	}
+	if c.dealing == nil || c.dealing.group != group {
+		c.dealing = &sharers{group: group}
+	}
 }

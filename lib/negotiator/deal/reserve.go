@@ -95,19 +95,6 @@ func (c *reservations) takeKept(q *Queue, room float64) (pick, outcome) {
 	return pick{slot: r.Slot, group: s.Group, weight: w, takes: c.divide(r.Slot, k, q.Cluster.Request)}, found
 }
 
-// keptWeights returns the weight of what is kept for each submitter's job and large
-// enough by now.
-func (c *entitlement) keptWeights() map[*Submitter]accountant.Weight {
-	kept := map[*Submitter]accountant.Weight{}
-	for _, r := range c.inForce() {
-		s, q := c.queueOf(r.Reservation)
-		if at := &c.Slots[r.Slot]; q != nil && c.Verdict(q.Cluster.Autocluster, at.Group.Group) == shapes.Accepts {
-			kept[s] += c.Weight(q.Cluster, at.Group)
-		}
-	}
-	return kept
-}
-
 // release ends the reservations that are of no more use, and returns whether that
 // set any slot free. The others go on.
 func (c *reservations) release() (any bool) {
@@ -126,32 +113,6 @@ func (c *reservations) release() (any bool) {
 		c.arrive(r.Slot, k)
 	}
 	return any
-}
-
-// inForce returns the reservations that are not over, by slot.
-func (c *entitlement) inForce() (list []*reservation) {
-	for _, r := range c.Kept {
-		if !r.Over {
-			list = append(list, r)
-		}
-	}
-	slices.SortFunc(list, func(a, b *reservation) int { return a.Compare(b.Reservation) })
-	return list
-}
-
-// queueOf returns the submitter of a reservation, and the queue of its job; nil if
-// the job has no place in one any more.
-func (c *entitlement) queueOf(r pool.Reservation) (*Submitter, *Queue) {
-	s := c.called[r.Submitter]
-	if s == nil {
-		return nil, nil
-	}
-	for _, q := range s.Queues {
-		if len(q.Runs) > 0 && q.left > 0 && q.Runs[0].FirstJob() == r.Job {
-			return s, q
-		}
-	}
-	return nil, nil
 }
 
 // affords reports whether a slot of so much weight may be reserved besides others: up to
@@ -258,17 +219,6 @@ func (c *reservations) inReservingOrder() []*Submitter {
 	}
 	slices.SortFunc(line, func(a, b *Submitter) int { return cmp.Compare(first[a], first[b]) })
 	return line
-}
-
-// leastDivisible returns the weight of the lightest partitionable slot.
-func (c *inventory) leastDivisible() (least accountant.Weight) {
-	any := false
-	for i := range c.Slots {
-		if s := &c.Slots[i]; s.Whole != nil && (!any || s.Weight < least) {
-			least, any = s.Weight, true
-		}
-	}
-	return least
 }
 
 // divided returns the pieces of each partitionable slot that jobs have by now.

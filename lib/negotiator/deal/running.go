@@ -87,15 +87,6 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	return list
 }
 
-// Retires reports whether the slot's job has time to end by itself that preemption respects.
-func (c *common) Retires(ad *classad.Ad) bool {
-	left, ok := ad.EvalNumber(c.Eval, retirementLeft)
-	return ok && left > 0 && !c.Config.Preemption.Early
-}
-
-// Rests reports whether the slot is left alone after matches that nobody took up.
-func (c *inventory) Rests(s *Slot) bool { return c.Until[s.Name].After(c.Now) }
-
 // preemptible reports whether a claim of ours runs a job on the slot that nobody waits for
 // already.
 func (c *inventory) preemptible(s *Slot, cl *pool.Claim, all []*pool.Claim) bool {

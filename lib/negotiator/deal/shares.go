@@ -178,3 +178,49 @@ func (c *entitlement) wantsOfAll(s *Submitter) (sum float64) {
 	}
 	return math.Min(sum, math.Max(0, s.Room()))
 }
+
+// setTargets computes the targets of a party from what is used and wanted now, in
+// a pool of which no more than size is shared.
+func (c *entitlement) setTargets(p *sharers, size float64) {
+	tier := p.members
+	if p.group >= 0 && !p.extra {
+		size = math.Min(size, c.GroupUse.allocated[p.group])
+	}
+	o := c.look(tier)
+	total := o.usable
+	for _, s := range tier {
+		total += s.Usage
+	}
+	targets := c.Divide(math.Min(total.Float(), size), tier, func(i int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), o.wants[i] })
+	for i, t := range targets {
+		if c.Config.IgnoreUserPriorities {
+			t = total.Float()
+		}
+		tier[i].target = t
+	}
+}
+
+// withinShares reports whether shares let a submitter preempt one of a lot for priority.
+func (c *entitlement) withinShares(s *Submitter, l lot) bool {
+	return c.parts && s.Usage == 0 && isDue(s, l) || Fits(s.Usage+l.weight, s.entitled) && c.spares(s, l.holder.Usage, l.charged, l.holder.entitled)
+}
+
+// isDue reports whether one of a lot is rather due to a submitter that has nothing at all than to
+// its holder, though slots are whole and shares are not: in a pool of one slot nobody could
+// be preempted otherwise. Two equal users never come to two thirds and one third of a slot by
+// what they use, so that they do not take it from each other for ever.
+func isDue(s *Submitter, l lot) bool {
+	const most = 2.0 / 3
+	return s.entitled > most*l.weight.Float()+Slack && l.holder.Usage.Float()-l.holder.entitled > most*l.charged.Float()+Slack
+}
+
+// spares reports whether who uses so much can do without less of it, and still has what it is
+// entitled to. When nobody can take anything else, who has nothing at all may leave it short
+// of a part of a slot: else somebody could wait for ever, when all are above their shares by
+// such parts.
+func (c *entitlement) spares(s *Submitter, usage, less accountant.Weight, entitled float64) bool {
+	if c.parts && s.Usage == 0 {
+		return usage.Float() > entitled+Slack
+	}
+	return (usage - less).Float() >= entitled-Slack
+}

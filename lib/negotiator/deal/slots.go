@@ -476,3 +476,88 @@ func (c *inventory) Holders(s *Slot) (names []string) {
 	}
 	return names
 }
+
+// leastWeight returns the weight of the lightest slot, where a partitionable slot
+// with pieces is several: these, and what is left.
+func (c *inventory) leastWeight() float64 {
+	var least accountant.Weight
+	any := false
+	see := func(w accountant.Weight) {
+		if !any || w < least {
+			least, any = w, true
+		}
+	}
+	for i := range c.Slots {
+		s := &c.Slots[i]
+		claims := c.Claims[s.Name]
+		if s.Whole == nil || len(claims) == 0 {
+			see(s.Weight)
+			continue
+		}
+		for _, cl := range claims {
+			see(cl.Weight)
+		}
+		if w := c.weighPart(s.Ad); w > 0 {
+			see(w)
+		}
+	}
+	return least.Float()
+}
+
+// piecesOf returns how many dynamic slots claims of this pool have made of a slot.
+func (c *inventory) piecesOf(s *Slot) int {
+	if s.Whole == nil {
+		return 0
+	}
+	names := map[string]bool{} // one that is promised to a job has another claim still
+	for _, cl := range c.Claims[s.Name] {
+		if cl.Piece.Of != "" {
+			names[cl.Slot] = true
+		}
+	}
+	return len(names)
+}
+
+// lookedAt returns how many slots the size of the pool counts, pieces of partitionable ones
+// among them, and how many of all are looked at for matches: none that are claimed if
+// preemption is not considered, else all whose jobs have no time to retire left, or are to
+// be looked at early.
+func (c *inventory) lookedAt() (all, slots int) {
+	for i := range c.Slots {
+		s := &c.Slots[i]
+		pieces := c.piecesOf(s)
+		if s.counted {
+			all += 1 + pieces
+		}
+		if c.Config.Preemption.Consider && !c.Retires(s.Ad) {
+			slots += pieces
+		}
+		switch {
+		case s.Standing != Claimed:
+			slots++
+		case c.Config.Preemption.Consider && !c.Retires(s.Ad), !c.Config.Preemption.Consider && s.Whole != nil:
+			slots++
+		}
+	}
+	return all, slots
+}
+
+// Retires reports whether the slot's job has time to end by itself that preemption respects.
+func (c *common) Retires(ad *classad.Ad) bool {
+	left, ok := ad.EvalNumber(c.Eval, retirementLeft)
+	return ok && left > 0 && !c.Config.Preemption.Early
+}
+
+// Rests reports whether the slot is left alone after matches that nobody took up.
+func (c *inventory) Rests(s *Slot) bool { return c.Until[s.Name].After(c.Now) }
+
+// leastDivisible returns the weight of the lightest partitionable slot.
+func (c *inventory) leastDivisible() (least accountant.Weight) {
+	any := false
+	for i := range c.Slots {
+		if s := &c.Slots[i]; s.Whole != nil && (!any || s.Weight < least) {
+			least, any = s.Weight, true
+		}
+	}
+	return least
+}

@@ -9,7 +9,6 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/negotiator/shapes"
@@ -231,15 +230,6 @@ func (n *spinNegotiation) roomFor(k *Autocluster, g *Group) int {
 		return has / max(1, asks)
 	}
 	return int(min(room(pool.AttrCpus, pool.AttrRequestCpus), room(pool.AttrMemory, pool.AttrRequestMemory), math.MaxInt32))
-}
-
-// jobPrioOf returns the JobPrio of jobs with USE_GLOBAL_JOB_PRIOS, else 0.
-func (c *common) jobPrioOf(j jobprio.Run) int {
-	if c.Config.Pie != negotiator.Spins || !c.Config.GlobalJobPrios {
-		return 0
-	}
-	n, _ := j.Ad.EvalInt(c.BilledFor(j), pool.AttrJobPrio)
-	return int(min(max(n, math.MinInt32), math.MaxInt32))
 }
 
 // jobPrios returns the JobPrios of the submitter's jobs, ascending, each once.
@@ -534,68 +524,3 @@ func (c *arrangement) consumptionNames(resources []shapes.Resource) []string {
 
 // Once reports whether a match takes a partitionable slot of the group out of the cycle.
 func (c *arrangement) Once(g *Group) bool { return c.Config.Pie == negotiator.Spins && !c.consumes(g) }
-
-// leastWeight returns the weight of the lightest slot, where a partitionable slot
-// with pieces is several: these, and what is left.
-func (c *inventory) leastWeight() float64 {
-	var least accountant.Weight
-	any := false
-	see := func(w accountant.Weight) {
-		if !any || w < least {
-			least, any = w, true
-		}
-	}
-	for i := range c.Slots {
-		s := &c.Slots[i]
-		claims := c.Claims[s.Name]
-		if s.Whole == nil || len(claims) == 0 {
-			see(s.Weight)
-			continue
-		}
-		for _, cl := range claims {
-			see(cl.Weight)
-		}
-		if w := c.weighPart(s.Ad); w > 0 {
-			see(w)
-		}
-	}
-	return least.Float()
-}
-
-// piecesOf returns how many dynamic slots claims of this pool have made of a slot.
-func (c *inventory) piecesOf(s *Slot) int {
-	if s.Whole == nil {
-		return 0
-	}
-	names := map[string]bool{} // one that is promised to a job has another claim still
-	for _, cl := range c.Claims[s.Name] {
-		if cl.Piece.Of != "" {
-			names[cl.Slot] = true
-		}
-	}
-	return len(names)
-}
-
-// lookedAt returns how many slots the size of the pool counts, pieces of partitionable ones
-// among them, and how many of all are looked at for matches: none that are claimed if
-// preemption is not considered, else all whose jobs have no time to retire left, or are to
-// be looked at early.
-func (c *inventory) lookedAt() (all, slots int) {
-	for i := range c.Slots {
-		s := &c.Slots[i]
-		pieces := c.piecesOf(s)
-		if s.counted {
-			all += 1 + pieces
-		}
-		if c.Config.Preemption.Consider && !c.Retires(s.Ad) {
-			slots += pieces
-		}
-		switch {
-		case s.Standing != Claimed:
-			slots++
-		case c.Config.Preemption.Consider && !c.Retires(s.Ad), !c.Config.Preemption.Consider && s.Whole != nil:
-			slots++
-		}
-	}
-	return all, slots
-}

@@ -523,3 +523,12 @@ func (w *Waiter) Before(order int) int {
 	}
 	return w.sums[at]
 }
+
+// jobPrioOf returns the JobPrio of jobs with USE_GLOBAL_JOB_PRIOS, else 0.
+func (c *common) jobPrioOf(j jobprio.Run) int {
+	if c.Config.Pie != negotiator.Spins || !c.Config.GlobalJobPrios {
+		return 0
+	}
+	n, _ := j.Ad.EvalInt(c.BilledFor(j), pool.AttrJobPrio)
+	return int(min(max(n, math.MinInt32), math.MaxInt32))
+}

@@ -92,7 +92,7 @@
 // # Slots of any size
 //
 // A partitionable slot is divided by what jobs request, as often as jobs fit
-// (deal/partition.go). Requirements and ranks see what is left. A job that is wider
+// (deal/class.go). Requirements and ranks see what is left. A job that is wider
 // than what is left of any slot may have one reserved (deal/reserve.go).
 //
 // # Reasons
