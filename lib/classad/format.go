@@ -35,6 +35,9 @@ func (e *Expr) AppendTo(b []byte, s Style) []byte {
 	return appendNode(b, e.root, s)
 }
 
+// Quoted returns the text of a string literal, which ParseExpr reads back.
+func Quoted(text string) string { return Literal(String(text)).Format(StyleSpool) }
+
 // String returns the expression in the old style.
 func (e *Expr) String() string { return e.Format(StyleOld) }
 

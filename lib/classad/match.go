@@ -185,8 +185,7 @@ func (m *Matcher) reset() {
 	m.st = st
 }
 
-// Ended reports whether a limit of an evaluation ended one so far: whoever has many
-// questions left may not want to wait for the same again and again.
+// Ended reports whether a limit has ended an evaluation so far. The next may take as long again.
 func (m *Matcher) Ended() bool { return m.ended }
 
 // Charge takes the steps of the questions to come from another budget, as Context.Budget
@@ -229,8 +228,7 @@ func (m *Matcher) Falls(other *Ad) int {
 	return at
 }
 
-// FallsBy is Falls the other way round: at which clause of the other's
-// Requirements that one turns the Matcher's ad down.
+// FallsBy is Falls with the ads exchanged: the index is that of a clause of the other's Requirements.
 func (m *Matcher) FallsBy(other *Ad) int {
 	at := 0
 	if m.begin(other) {
@@ -251,8 +249,7 @@ func (m *Matcher) Rank(other *Ad) float64 {
 	return x
 }
 
-// begin gets ready for the next ad; false when there is nothing to match with:
-// unlike Satisfies, a Matcher wants no ad that is nil.
+// begin prepares the next question, and reports whether both ads are there.
 func (m *Matcher) begin(other *Ad) bool {
 	if m.ad == nil || other == nil {
 		return false

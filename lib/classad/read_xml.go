@@ -427,7 +427,7 @@ func (s *xmlStream) scalar(name, text string) *Expr {
 		if name == "rt" {
 			f = "relTime("
 		}
-		e, err := ParseExpr(f + Literal(String(text)).Format(StyleSpool) + ")")
+		e, err := ParseExpr(f + Quoted(text) + ")")
 		if err == nil {
 			return e
 		}

@@ -171,8 +171,8 @@ func (c *Config) Note(key string, from Origin) { c.where[key] = from }
 // Noted reports whether it is known where a key was set. Where takes longer: it looks up the line.
 func (c *Config) Noted(key string) bool { return c.where[key].File != "" }
 
-// Name notes for Lines what was said of a key with a name in it, or of one of its attributes.
-func (c *Config) Name(key, attribute string, value any, from Origin) {
+// NoteNamed notes for Lines the value of a key with a name in it, or of one of its attributes.
+func (c *Config) NoteNamed(key, attribute string, value any, from Origin) {
 	c.named = append(c.named, namedValue{key, attribute, value, from})
 }
 

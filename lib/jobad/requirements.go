@@ -213,17 +213,12 @@ func (j *job) platform() ([]clause, error) {
 	}
 	var out []clause
 	if arch := j.options.Arch; arch != "" {
-		out = append(out, clause{"(TARGET.Arch == " + quoted(arch) + ")", []string{"Arch"}, true})
+		out = append(out, clause{"(TARGET.Arch == " + classad.Quoted(arch) + ")", []string{"Arch"}, true})
 	}
 	if system := j.options.OpSys; system != "" {
-		out = append(out, clause{"(TARGET.OpSys == " + quoted(system) + ")", operatingSystem, true})
+		out = append(out, clause{"(TARGET.OpSys == " + classad.Quoted(system) + ")", operatingSystem, true})
 	}
 	return out, nil
-}
-
-// quoted writes a text as a ClassAd string.
-func quoted(text string) string {
-	return classad.Literal(classad.String(text)).Format(classad.StyleSpool)
 }
 
 // capability returns the attributes of a slot that can run jobs of this universe,

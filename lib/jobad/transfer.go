@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/caseless"
+	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
@@ -593,7 +594,7 @@ func (c carriers) clause(schemes []string) clause {
 		terms = append(terms, "TARGET.HasPerFileEncryption =!= false")
 	}
 	for _, s := range schemes {
-		terms = append(terms, "stringListIMember("+quoted(s)+",TARGET.HasFileTransferPluginMethods)")
+		terms = append(terms, "stringListIMember("+classad.Quoted(s)+",TARGET.HasFileTransferPluginMethods)")
 	}
 	return clause{text: "(" + strings.Join(terms, " && ") + ")", offers: copiedFiles.offers}
 }

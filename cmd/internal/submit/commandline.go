@@ -18,6 +18,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/batchscript"
+	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
@@ -218,7 +219,7 @@ func commandOf(of given, script batchscript.Script) []submitfile.Line {
 	return []submitfile.Line{
 		{Name: "executable", Text: submitfile.Literal(by[0]), Line: at.Line, Col: at.Col},
 		{Name: "arguments", Text: `"` + literal(by[1:]) + " " + pool.BatchScriptPath + " " + literal(words) + `"`},
-		{Name: "MY." + pool.AttrBatchScript, Text: submitfile.Literal(quoted(of.text))},
+		{Name: "MY." + pool.AttrBatchScript, Text: submitfile.Literal(classad.Quoted(of.text))},
 	}
 }
 
@@ -267,7 +268,7 @@ func (s *submission) requested() ([]string, error) {
 			return nil, err
 		}
 		if r.flag == "batch-name" { // +JobBatchName would go before batch_name
-			lines = append(lines, "MY.JobBatchName = "+quoted(value))
+			lines = append(lines, "MY.JobBatchName = "+classad.Quoted(value))
 			continue
 		}
 		lines = append(lines, r.command+" = "+value)

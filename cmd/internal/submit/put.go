@@ -247,12 +247,7 @@ func checkKey(key string) error {
 
 // keyLine is the line that puts the key into the ads.
 func keyLine(key string) string {
-	return "MY." + attrSubmitKey + " = " + strings.ReplaceAll(quoted(key), "$", "$(DOLLAR)")
-}
-
-// quoted returns a text as a string of the language of ads.
-func quoted(text string) string {
-	return classad.Literal(classad.String(text)).Format(classad.StyleSpool)
+	return "MY." + attrSubmitKey + " = " + strings.ReplaceAll(classad.Quoted(key), "$", "$(DOLLAR)")
 }
 
 // existsError says that a job of the key is in the queue.

@@ -190,7 +190,7 @@ func (r *reader) attribute(key string, c *maui.Credential, kind maui.Kind, a mau
 	}
 	note, ok := known.take(c, a.Value, r.compatible)
 	if ok {
-		r.config.Name(key, upper, a.Value, r.From())
+		r.config.NoteNamed(key, upper, a.Value, r.From())
 	}
 	if note == "" {
 		note = hint

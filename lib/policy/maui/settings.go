@@ -138,7 +138,7 @@ func takeAttribute(c *config.Config, s config.Setting, credential *maui.Credenti
 	if note, ok := known.take(credential, a.Value, false); !ok || note != "" {
 		return fmt.Errorf("%s: %q: want %s", a.Name, a.Value, known.Wants)
 	}
-	c.Name(s.Key(), a.Name, a.Value, s.From)
+	c.NoteNamed(s.Key(), a.Name, a.Value, s.From)
 	return nil
 }
 

@@ -210,7 +210,7 @@ func takeRecord(c *config.Config, kind kind, name string, attributes []attribute
 			continue
 		}
 		c.Note(s.Key(), s.From)
-		c.Name(record.Key(), a.name, a.text, s.From)
+		c.NoteNamed(record.Key(), a.name, a.text, s.From)
 	}
 	return warnings
 }
