@@ -14,48 +14,46 @@ import (
 	"fairspool/spool"
 )
 
-// Endings is how the jobs of a watched cluster have ended: of one whose owner
-// wants to be told, or whose end others wait for. It is kept as a mark in the spool from when
-// Watch began until nobody needs it any more, also behind the cluster's last job.
+// Endings is how the jobs of a watched cluster have ended. A cluster is watched if its owner
+// asks for mail, or if other jobs wait for its end. The spool keeps Endings as a mark from Watch on as
+// long as mail or a job needs it, also after the cluster's last job has left.
 type Endings struct {
 	Cluster int `json:"-"`
-	// Owner, Name, To and Notification are those of the cluster: whose it is, what
-	// it is called, NotifyUser, and the largest JobNotification of its jobs that was seen.
+	// Owner and Name are the cluster's, To is NotifyUser, Notification the JobNotification that
+	// asks for the most among the jobs seen.
 	Owner, Name  string
 	To           string `json:",omitempty"`
 	Notification int    `json:",omitempty"`
 	Submitted    int64  // QDate
 
-	// How many ended with success, with another exit code, by a signal, and how
-	// many were removed.
+	// The numbers of jobs that ended with success, with another exit code, by a signal, and of
+	// jobs that were removed.
 	Succeeded, Failed, Signalled, Removed int
-	// Troubles are the first few that did not succeed, as in "12.3 ended with exit
-	// code 1".
+	// Troubles are the first few failures, such as "12.3 ended with exit code 1".
 	Troubles []string `json:",omitempty"`
 	// Shown are the EmailAttributes of the last job that ended, with its name in front.
 	Shown []string `json:",omitempty"`
-	// Held counts how often jobs were held that did not ask for it, and FirstHeld
-	// is the first of them with its reason.
+	// Held counts the holds that no user asked for, and FirstHeld is the first of these jobs with
+	// its reason.
 	Held      int    `json:",omitempty"`
 	FirstHeld string `json:",omitempty"`
-	// Wall and CPU are the seconds that all ended jobs used, First and Last when the first
-	// job was started and the last one ended, in Unix seconds.
+	// Wall and CPU are the seconds that all ended jobs used. First is the first start and Last the
+	// last end, in Unix seconds.
 	Wall, CPU   float64
 	First, Last int64 `json:",omitempty"`
 
-	// Unknown: jobs had left the queue before Watch, and the history has not been
-	// asked for them yet. Seen are the procs that were in the queue then, as
-	// "0-3,7"; those from From on were made later, -1: none.
+	// Unknown: the jobs that had left the queue before Watch are not counted yet. Seen are the
+	// procs that were in the queue then, as "0-3,7"; procs from From on were made later, -1: none.
 	Unknown bool   `json:",omitempty"`
 	Seen    string `json:",omitempty"`
 	From    int    `json:",omitempty"`
-	// Gone is how many jobs had left the queue before and the history does not have.
+	// Gone is the number of jobs that had left the queue and are not in the history.
 	Gone int `json:",omitempty"`
 
-	// Told is what mail was sent about, or is not to be: TellHeld, TellStart, TellEnd.
+	// Told are the subjects on which no mail is to be sent any more: TellHeld, TellStart, TellEnd.
 	Told []Tell `json:",omitempty"`
-	// Tries counts how often the next message was sent in vain, and before Retry, in
-	// Unix seconds, nobody tries again.
+	// Tries counts the failed tries to send the next message, and Retry is the time of the next try,
+	// in Unix seconds.
 	Tries int   `json:",omitempty"`
 	Retry int64 `json:",omitempty"`
 }
@@ -72,7 +70,7 @@ func endingsName(cluster int) string { return endingsMark + strconv.Itoa(cluster
 // watched.
 func EndingsOf(v *spool.View, cluster int) (e Endings, ok bool) {
 	text := v.Mark(endingsName(cluster))
-	// A mark that does not read is none: nothing but mail and dependencies hang on it.
+	// A mark that does not parse counts as absent: only mail and dependencies depend on it.
 	if text == "" || json.Unmarshal([]byte(text), &e) != nil {
 		return Endings{}, false
 	}
@@ -99,7 +97,7 @@ func AllEndings(v *spool.View) (all []Endings) {
 func PutEndings(tx *spool.Tx, e Endings) {
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // it holds nothing but finite numbers and texts
+		panic(err) // all numbers in it are finite
 	}
 	tx.PutMark(endingsName(e.Cluster), string(b))
 }
@@ -107,10 +105,9 @@ func PutEndings(tx *spool.Tx, e Endings) {
 // DropEndings ends the watch of a cluster.
 func DropEndings(tx *spool.Tx, cluster int) { tx.PutMark(endingsName(cluster), "") }
 
-// Watch begins to count how the jobs of a cluster end, unless that is done
-// already. The cluster may have left the queue in part or wholly; what the
-// history has to say of that, Remember adds later. Of one that has ended nobody is
-// told any more.
+// Watch begins to count how the jobs of a cluster end, unless the cluster is watched. Jobs may have
+// left the queue already: Remember adds these from the history. For a cluster that has ended no
+// mail is sent.
 func Watch(tx *spool.Tx, cluster int) {
 	if tx.Mark(endingsName(cluster)) == "" {
 		PutEndings(tx, newEndings(&tx.View, cluster))
@@ -152,7 +149,7 @@ func (e *Endings) describe(c *spool.Cluster) {
 	e.Seen = strings.Join(seen, ",")
 }
 
-// of notes whose jobs they are and who wants to be told.
+// of notes owner and wanted mail of a job.
 func (e *Endings) of(ad *classad.Ad) {
 	c := &classad.Context{}
 	if e.Owner == "" {
@@ -178,7 +175,7 @@ const (
 	NotifyStart
 )
 
-// wider returns which of two notifications tells more.
+// wider returns the one of two notifications that asks for more mail.
 func wider(a, b int) int {
 	for _, n := range [...]int{NotifyAlways, NotifyComplete, NotifyStart, NotifyError} {
 		if a == n || b == n {
@@ -188,8 +185,7 @@ func wider(a, b int) int {
 	return NotifyNever
 }
 
-// trouble notes jobs that did not succeed, with those just before them that ended
-// alike.
+// trouble notes jobs that did not succeed, together with preceding jobs that ended alike.
 func (e *Endings) trouble(of pool.Procs, how string) {
 	if k := len(e.Troubles) - 1; k >= 0 {
 		name, before, _ := strings.Cut(e.Troubles[k], " ")
@@ -254,7 +250,7 @@ func (e *Endings) neverMade(of pool.Procs, why string) {
 	e.trouble(of, "removed: "+why)
 }
 
-// used adds what jobs used that are alike, and when.
+// used adds usage, start and end of jobs that are alike.
 func (e *Endings) used(of pool.Procs, ad *classad.Ad) {
 	e.show(pool.Procs{Cluster: of.Cluster, First: of.Last, Last: of.Last}, ad)
 	c := &classad.Context{}
@@ -312,8 +308,7 @@ func countHeld(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
 	})
 }
 
-// Bad returns why a job that waits for the cluster to end with success waits in
-// vain, empty as long as it does not.
+// Bad returns why the cluster cannot end with success any more, empty if it still can.
 func (e Endings) Bad() string {
 	switch {
 	case e.Failed+e.Signalled+e.Removed > 0 && len(e.Troubles) > 0:
@@ -330,8 +325,8 @@ func (e Endings) Bad() string {
 	return ""
 }
 
-// Ended reports whether all jobs of a cluster have ended, and none is still to
-// come. Those that LeaveJobInQueue keeps in the queue have.
+// Ended reports whether all jobs of a cluster have ended, and no job is still to
+// come. Jobs that LeaveJobInQueue keeps in the queue have ended.
 func Ended(v *spool.View, cluster int) bool {
 	if _, late := v.Factory(cluster); late {
 		return false
@@ -356,8 +351,7 @@ func Ended(v *spool.View, cluster int) bool {
 	return true
 }
 
-// Awaited reports whether a cluster has ended that is watched: other jobs may wait for that, or
-// its owner to be told.
+// Awaited reports whether a watched cluster has ended: other jobs may wait for that, or mail may be due.
 func Awaited(v *spool.View, cluster int) bool {
 	_, watched := EndingsOf(v, cluster)
 	return watched && Ended(v, cluster)

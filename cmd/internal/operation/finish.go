@@ -20,46 +20,44 @@ const holdFailedToStart = 6
 
 // Ending is how an attempt ended.
 type Ending struct {
-	// Lost is why the attempt counts for nothing and the job is idle again:
-	// its supervisor died, or made it give the slot back. Empty otherwise. The job's ad
-	// says this only where the claim does not say why it had to (pool.Claim.VacateReason).
+	// Lost is why the attempt does not count and the job is idle again: its supervisor died, or
+	// made it give the slot back. Empty otherwise. The reason of the claim
+	// (pool.Claim.VacateReason), if it has one, goes before this in the job's ad.
 	Lost string
 	// VacateCode is the VacateReasonCode of Lost, such as SupervisorStopped, and VacateSubcode
-	// its VacateReasonSubCode; 0: that follows from the rest. A job that has taken more than it
-	// may is held for these.
+	// its VacateReasonSubCode; 0: it follows from the other fields. A job that has taken more than it
+	// may is held with these codes.
 	VacateCode, VacateSubcode int
-	// Died: the supervisor died, so that nobody knows more than was reported, but for how
-	// long the attempt had its slot.
+	// Died: the supervisor died. Usage is what was reported last, and wall time the time that the
+	// attempt had its slot.
 	Died bool
-	// Checkpointed: the job that was Lost left a checkpoint to go on with, and what its
-	// attempt took counts.
+	// Checkpointed: the job that was Lost left a checkpoint, so that the attempt's usage counts.
 	Checkpointed bool
 	// Recorded is when the end is recorded; zero: as it happens.
 	Recorded time.Time
-	// NotStarted: the job was not executed, and the attempt is none of its starts.
-	// That goes without saying where StartFailed is given.
+	// NotStarted: the job was not executed, and the attempt does not count as a start.
+	// StartFailed implies it.
 	NotStarted bool
 	// Executed is when the program was started; zero: as long ago as Wall says.
 	Executed time.Time
-	// StartFailed is why the job could not be executed, after which it is held.
-	// Empty otherwise.
+	// StartFailed is why the job could not be executed, and is held. Empty otherwise.
 	StartFailed string
 	// OutputFailed is why the output of a job that ended by itself could not be
-	// copied to where it belongs, after which it is held. Empty otherwise.
+	// copied to its destination, and the job is held. Empty otherwise.
 	OutputFailed string
 	// HoldCode and HoldSubcode are the HoldReasonCode and HoldReasonSubCode of a
-	// job that is held; a HoldCode of 0 is that of a job that could not be started.
+	// job that is held; a HoldCode of 0 means that it could not be started.
 	HoldCode, HoldSubcode int
 	// Signal is the signal that ended the job, 0 when it exited with Code.
 	Code, Signal int
 	// Core is the path of the core file that it left, empty for none.
 	Core string
-	// What the attempt used in all.
+	// The usage of the whole attempt.
 	Wall, UserCPU, SysCPU     time.Duration
 	MaxRSSKB, DiskKB, IOBytes int64
 	// Sent and Received are the bytes of its output and input that were copied.
 	Sent, Received int64
-	// Reported is what Report and Checkpointed were told of the attempt last.
+	// Reported is the usage that Report and Checkpointed recorded last.
 	Reported Progress
 }
 
@@ -75,28 +73,26 @@ func (how Ending) Total() Progress {
 	return p.After(how.Reported)
 }
 
-// Unreported returns what of that the job's totals do not have yet.
+// Unreported returns the part of Total that the job's totals do not have yet.
 func (how Ending) Unreported() Progress {
 	p, known := how.Total(), how.Reported
 	p.Wall, p.UserCPU, p.SysCPU, p.IOBytes = p.Wall-known.Wall, p.UserCPU-known.UserCPU, p.SysCPU-known.SysCPU, p.IOBytes-known.IOBytes
 	return p
 }
 
-// counts reports whether what the attempt took was not in vain: it came to an end by
+// counts reports whether the attempt's usage counts as committed: the job ended by
 // itself, or left a checkpoint.
 func (how Ending) counts() bool {
 	return how.Checkpointed || how.Lost == "" && how.StartFailed == ""
 }
 
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
-// itself is completed, one that was removed meanwhile is removed, and both
-// leave the queue, unless LeaveJobInQueue keeps them; one that was held meanwhile
-// stays held; one that could not be started, or whose output could not be
-// stored, is held; so is one that took more than it may, unless it asks for more from
-// now on; otherwise the job is idle again. What is done with one that
-// ended by itself OnExitHold and OnExitRemove have a say in. Whoever the slot was
-// promised to has it from then on. ErrGone: the claim is no longer that attempt's;
-// somebody else has ended it.
+// itself is completed, or as OnExitHold and OnExitRemove say; a job that was removed meanwhile is
+// removed. Both leave the queue unless LeaveJobInQueue keeps them. A job that was held meanwhile
+// stays held. A job is held if it could not be started, if its output could not be
+// stored, or if it took more than it may and does not ask for more from now on. Otherwise it is idle
+// again. A claim that the slot is promised to has it from then on. ErrGone: another process has ended
+// the attempt's claim.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
 	tx.Op("finish", id.String())
 	tx.UseReserve()
@@ -125,10 +121,10 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 	return nil
 }
 
-// settle decides what becomes of a job whose own process has ended. When it was
-// held meanwhile, but had ended before it was told, the hold counts for nothing.
+// settle decides what becomes of a job that has ended by itself. A hold that the supervisor had not
+// carried out by then is void.
 func (j job) settle(how Ending, at time.Time) {
-	x := j.steered() // as it is with what was noted of its exit
+	x := j.steered() // with the attributes of its exit
 	if x.status() == pool.Held {
 		x.endHold()
 	}
@@ -149,7 +145,7 @@ func (j job) settle(how Ending, at time.Time) {
 	}
 }
 
-// steered returns the job as it is now for the operations on several.
+// steered returns the present job for the operations on several jobs.
 func (j job) steered() steered {
 	ad, _ := j.tx.Job(j.id)
 	return steered{tx: j.tx, Procs: pool.Only(j.id), ad: ad}
@@ -160,8 +156,7 @@ func (how Ending) reason(text string) Reason {
 	return Reason{text, cmp.Or(how.HoldCode, holdFailedToStart), how.HoldSubcode}
 }
 
-// used adds what an attempt used to the job's totals, which now are those of attempts
-// that are over.
+// used adds an attempt's usage to the job's totals, which are of ended attempts from then on.
 func (j job) used(c pool.Claim, how Ending, at time.Time) {
 	p, known := how.Total(), how.Reported
 	if how.Died {
@@ -222,13 +217,12 @@ func (j job) exited(how Ending) {
 	j.set(pool.AttrNumCompletions, classad.Int(j.int(pool.AttrNumCompletions)+1))
 }
 
-// attrTransformOnEvict lists what a job wants changed when it has to leave its slot.
+// attrTransformOnEvict lists the changes of a job's ad that the job wants when it has to leave its slot.
 const attrTransformOnEvict = "TransformOnEvict"
 
-// mayAskForMore reports whether the job, which runs, is to leave its slot rather than to be
-// held: it has taken more than it had asked for, and says itself how much it asks for
-// after that. Whether that is more is found out when it has left, and all is known that
-// it took.
+// mayAskForMore reports whether a running job is to leave its slot rather than to be
+// held: it has taken more than it had asked for, and its ad says how much it asks for
+// after that. Whether that is more is known when it has left, with its whole usage.
 func (x steered) mayAskForMore(why Reason) bool {
 	if why.Code != jobad.OutOfResources || !x.claimed || x.claim.State != pool.RunningClaim || x.status() != pool.Running {
 		return false
@@ -237,14 +231,14 @@ func (x steered) mayAskForMore(why Reason) bool {
 	return strings.TrimSpace(list) != ""
 }
 
-// staysHeld notes that a job that is held has left its slot for the reason why.
+// staysHeld notes that a held job has left its slot for the reason why.
 func (j job) staysHeld(why Reason, at time.Time) {
 	_, err := j.transform(why, at)
 	j.left(why.and(err), at)
 }
 
-// goesOn makes a job idle that has left its slot for the reason why. One that had taken
-// more than it may is held, unless it asks for more from now on.
+// goesOn makes a job that has left its slot for the reason why idle. A job that had taken
+// more than it may is held unless it asks for more from now on.
 func (j job) goesOn(why Reason, at time.Time) {
 	again, err := j.transform(why, at)
 	j.left(why.and(err), at)
@@ -255,8 +249,8 @@ func (j job) goesOn(why Reason, at time.Time) {
 	j.setStatus(pool.Idle, at)
 }
 
-// holdUnlessMore holds a job for the reason why, or makes it idle when it had taken more
-// than it may, and asks for more from now on.
+// holdUnlessMore holds a job for the reason why, or makes it idle if it had taken more
+// than it may and asks for more from now on.
 func (j job) holdUnlessMore(why Reason, at time.Time) {
 	if why.Code != jobad.OutOfResources {
 		j.steered().hold(why, at)
@@ -265,7 +259,7 @@ func (j job) holdUnlessMore(why Reason, at time.Time) {
 	j.goesOn(why, at)
 }
 
-// and returns the reason with what went wrong besides, if something did.
+// and returns the reason with an error behind it, if there is one.
 func (why Reason) and(err error) Reason {
 	if err != nil {
 		why.Text += "; " + err.Error()
@@ -273,11 +267,11 @@ func (why Reason) and(err error) Reason {
 	return why
 }
 
-// transform sets what the job itself wants set when it has to leave its slot for the
-// reason why. It tells whether the job asks for more of something than before. One that
-// had taken more than it may asks for less of nothing: that would be in vain.
+// transform makes the changes that the job wants when it has to leave its slot for the
+// reason why, and reports whether the job asks for more of something than before. It never lowers a
+// request of a job that had taken more than it may.
 func (j job) transform(why Reason, at time.Time) (more bool, err error) {
-	ad, _ := j.tx.Job(j.id) // with what is known of the attempt
+	ad, _ := j.tx.Job(j.id) // with the attempt's usage
 	if !ad.Has(attrTransformOnEvict) {
 		return false, nil
 	}
@@ -307,7 +301,7 @@ func (j job) transform(why Reason, at time.Time) (more bool, err error) {
 	return more, nil
 }
 
-// HTCondor's VacateReasonCodes of why a job had to leave its slot. One that was held has
+// HTCondor's VacateReasonCodes of reasons to leave a slot. For a job that was held it is
 // the HoldReasonCode.
 const (
 	VacatedByJobPolicy    = 1000
@@ -322,7 +316,7 @@ const (
 	PreemptedByPriority   = 1019
 )
 
-// left notes that the job had to leave its slot, for the reason why, before it had ended.
+// left notes that the job had to leave its slot for the reason why before it had ended.
 func (j job) left(why Reason, at time.Time) {
 	j.set(pool.AttrVacateReason, classad.String(why.Text))
 	j.set(pool.AttrVacateReasonCode, classad.Int(int64(why.Code)))
@@ -330,7 +324,7 @@ func (j job) left(why Reason, at time.Time) {
 	j.setTime(pool.AttrLastVacateTime, at)
 }
 
-// vacateReason is why the job had to leave its slot: what the claim says, else the end.
+// vacateReason returns why the job had to leave its slot: the claim's reason, else the Ending's.
 func (how Ending) vacateReason(c pool.Claim) Reason {
 	why := Reason{c.VacateReason, c.VacateCode, c.VacateSubcode}
 	if why.Text == "" {
@@ -346,8 +340,8 @@ func (how Ending) vacateReason(c pool.Claim) Reason {
 	return why
 }
 
-// leave takes jobs out of the queue that have ended or were removed, at the
-// time at, save those that LeaveJobInQueue keeps there. It returns how many left.
+// leave takes jobs that have ended or were removed out of the queue at the
+// time at, unless LeaveJobInQueue keeps them. It returns how many left.
 func leave(tx *spool.Tx, s pool.Procs, at time.Time) (left int) {
 	ad, ok := tx.Job(s.FirstJob())
 	if !ok {

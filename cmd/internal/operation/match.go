@@ -17,13 +17,12 @@ import (
 
 // Match applies the plan of a cycle that was computed on the snapshot: new
 // claims and their charges, matches given up, slots left alone, records of
-// submitters that are new or whose half-life changed, and what a policy with one
-// queue keeps in jobs. What changed between the snapshot and now is dropped: a job,
-// claim or slot that somebody touched waits for the next cycle, and so does a piece of
-// a slot that is no longer free, and what rests on a match being given up that goes on.
-// Who has to leave for a match is told to. Those to whom slots are promised that came
-// free have them. The plan's reservations replace the earlier ones. It returns the
-// matches that came about.
+// submitters that are new or have another half-life, and what a policy with one
+// queue keeps in jobs. It leaves to the next cycle what has changed since the snapshot: matches of
+// jobs, claims and slots that have changed, pieces of slots that are no longer free, and matches that
+// depend on giving up a match that has been taken up. It tells the jobs that are preempted to leave, and
+// turns promises of slots that came free into matches. The plan's reservations replace the earlier
+// ones. It returns the matches that came about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
 	facts := queueFacts(tx, plan, seen)
@@ -57,7 +56,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 }
 
 // giveUp ends the matches that no starter took up, and leaves their slots
-// alone. One that was taken up after all goes on, and so does its slot.
+// alone. A match that was taken up since the snapshot goes on.
 func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) latecomers {
 	given := map[string]bool{}
 	late := latecomers{submitters: map[string]bool{}, limits: map[string]bool{}, limited: plan.Limited}
@@ -76,11 +75,10 @@ func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 	return late
 }
 
-// settleAll creates the records of submitters that took part for the first time
-// and of groups, but not of whoever a slot ad calls its user by a name that no
-// submitter has: without an @ it would be a group's. It charges what slots say that
-// somebody holds, brings all others under a half-life that was changed, and drops
-// those that are no longer of any use: all but who takes part in this cycle.
+// settleAll creates the records of groups and of submitters that took part for the first time, but
+// none for a slot ad's user with a name that no submitter can have: without an @ it would be a
+// group's. It charges what slots say is held, brings all records under a changed half-life, and
+// drops irrelevant records of submitters that do not take part in this cycle.
 func settleAll(tx *spool.Tx, plan *negotiator.Plan, outside map[string]negotiator.Holding, now time.Time, p accountant.Params) {
 	present := map[string]bool{}
 	for _, s := range plan.Submitters {
@@ -122,14 +120,13 @@ func Prune(tx *spool.Tx, now time.Time, p accountant.Params) {
 	}
 }
 
-// attempt is a match of a job and how many that makes.
+// attempt is a match of a job, with the number of the attempt.
 type attempt struct {
 	job pool.JobID
 	n   int64
 }
 
-// countMatches notes the matches in the jobs: rows of equal procs at once, which
-// stay equal.
+// countMatches notes the matches in the jobs, for consecutive equal procs at once, which stay equal.
 func countMatches(tx *spool.Tx, list []attempt, now time.Time) {
 	slices.SortFunc(list, func(a, b attempt) int { return a.job.Compare(b.job) })
 	for len(list) > 0 {
@@ -172,8 +169,8 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	return n, true
 }
 
-// ClaimOf returns the claim of a match, which is an attempt of the job with this ad. It has
-// no Machine and no MatchedAt so far.
+// ClaimOf returns the claim of a match for an attempt of the job with this ad, still without Machine and
+// MatchedAt.
 func ClaimOf(m negotiator.Match, ad *classad.Ad, attempt int, p accountant.Params) pool.Claim {
 	return pool.Claim{
 		Job: m.Job, Attempt: attempt, Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
@@ -181,7 +178,7 @@ func ClaimOf(m negotiator.Match, ad *classad.Ad, attempt int, p accountant.Param
 	}
 }
 
-// matchedBy returns what the job of a match is charged by.
+// matchedBy returns the credentials that the job of a match is charged to.
 func matchedBy(ad *classad.Ad, m negotiator.Match, p accountant.Params) accountant.Credentials {
 	by := credentials(ad, p)
 	if m.QOS != "" {
@@ -191,9 +188,9 @@ func matchedBy(ad *classad.Ad, m negotiator.Match, p accountant.Params) accounta
 	return by
 }
 
-// GiveUp ends a match that no starter took up, or whose slot did not come free: the
-// charge is given back and the job may be matched again. A claim that is not as it was,
-// Matched or Promised, or not that attempt's, is left alone, and the answer is false.
+// GiveUp ends a match that no starter took up, or that waits in vain for its slot: it gives the
+// charge back, and the job may be matched again. It returns false, and changes nothing, if the claim is
+// another attempt's or no longer Matched or Promised.
 func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool {
 	current, ok := tx.Claim(c.Job)
 	if !ok || current.Attempt != c.Attempt || current.State != c.State ||
@@ -208,15 +205,15 @@ func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool
 	return true
 }
 
-// room is what the claims of a transaction leave of the slots that a cycle saw.
-// It fills up as matches become claims.
+// room is what the claims of a transaction leave free of the slots that a cycle saw. It shrinks as
+// matches become claims.
 type room struct {
 	seen     Snapshot
 	eval     *classad.Context
 	taken    map[string]bool             // names of slots with a claim, static and dynamic
-	promised map[string]bool             // names of those that are promised to somebody
+	promised map[string]bool             // names of promised slots
 	pieces   map[string][]pool.Resources // by partitionable slot
-	left     map[string]*classad.Ad      // what they leave, of those that were asked for
+	left     map[string]*classad.Ad      // what the pieces leave, once computed
 	drained  drains                      // machines
 }
 
@@ -235,8 +232,7 @@ func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
 	return r
 }
 
-// take notes that a slot has a claim now. One that is promised what another claim still
-// has takes nothing beside that.
+// take notes that a slot has a claim. A promise takes nothing beside the claim that it replaces.
 func (r *room) take(slot string, p pool.Piece) {
 	had := r.taken[slot]
 	r.taken[slot] = true
@@ -252,9 +248,8 @@ func (r *room) take(slot string, p pool.Piece) {
 // slotAdOf returns the Name of the slot ad that a match takes from.
 func slotAdOf(m negotiator.Match) string { return cmp.Or(m.Piece.Of, m.Slot) }
 
-// has reports whether a match can still be made: its machine is not drained, its slot's ad
-// is the one that the cycle saw, and what it takes is free, or held as the cycle saw it and promised to
-// nobody.
+// has reports whether a match can still be made: its machine is not drained, its slot has the ad
+// that the cycle saw, and what it takes is free, or held as the cycle saw and not promised.
 func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
 	if _, drained := r.drained.of(r.seen.slots[slotAdOf(m)].machine); drained {
 		return false
@@ -271,7 +266,7 @@ func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
 	if r.taken[m.Slot] || r.taken[of] || !r.seen.unchanged(tx, of) {
 		return false
 	}
-	// Nobody could tell two slots of one name apart.
+	// Names of slots are unique.
 	if _, advertised := tx.Advertised(m.Slot); advertised || r.seen.slots[m.Slot].ad != nil {
 		return false
 	}
@@ -281,10 +276,9 @@ func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
 	return pool.Fits(r.eval, r.left[of], m.Piece.Takes)
 }
 
-// latecomers are the matches that a cycle gave up, and that were taken up before
-// its plan was applied: it has dealt out again what of its share or ceiling their
-// submitter uses for them, and what they count for in concurrency limits and, under a
-// policy with one queue, in limits of credentials.
+// latecomers are the matches that a cycle gave up and that were taken up before its plan was
+// applied. The plan has dealt out their part of the submitter's share and ceiling, of concurrency
+// limits and, under a policy with one queue, of limits of credentials again.
 type latecomers struct {
 	submitters map[string]bool
 	limits     map[string]bool
@@ -300,8 +294,7 @@ func (l *latecomers) add(c pool.Claim) {
 	}
 }
 
-// bar reports whether a match has to wait for the next cycle, as it may rest on what
-// a latecomer has.
+// bar reports whether a match has to wait for the next cycle, as it may use what a latecomer has.
 func (l latecomers) bar(tx *spool.Tx, m negotiator.Match) bool {
 	if len(l.submitters) == 0 {
 		return false
@@ -316,7 +309,7 @@ func (l latecomers) shareCredential(tx *spool.Tx, m negotiator.Match) bool {
 	if !ok {
 		return false
 	}
-	by := matchedBy(ad, m, accountant.Params{}) // nobody is limited by project
+	by := matchedBy(ad, m, accountant.Params{}) // no limit is by project
 	return slices.ContainsFunc(l.claims, func(c pool.Claim) bool {
 		for _, of := range [][2]string{{by.User, c.By.User}, {by.Group, c.By.Group}, {by.Account, c.By.Account}, {by.QOS, c.By.QOS}, {by.Class, c.By.Class}} {
 			if of[0] != "" && of[0] == of[1] {
@@ -339,8 +332,8 @@ func limitNames(limits string) []string {
 	return names
 }
 
-// outside returns what submitters hold by the slots' own words without the slots of
-// latecomers: those are charged to them, and not to whom the cycle saw there.
+// outside returns the holdings that slots' ads tell of, without the slots of latecomers, which are
+// charged to the latecomers' submitters.
 func (l latecomers) outside(held map[string]negotiator.Holding, seen Snapshot, p accountant.Params) map[string]negotiator.Holding {
 	if len(l.claims) == 0 {
 		return held
@@ -362,11 +355,11 @@ func (l latecomers) outside(held map[string]negotiator.Holding, seen Snapshot, p
 	return held
 }
 
-// mostTickets is what larger numbers are kept as: up to it a real is as exact as an integer.
+// mostTickets bounds the tickets that are kept: a real is exact for integers up to it.
 const mostTickets = 1 << 53
 
-// ticketsMark is the mark of a spool whose jobs may have tickets: when a cycle last wrote those
-// of jobs that ran, in Unix seconds, or noDelivery.
+// ticketsMark is the mark of a spool with jobs that may have tickets: the time, in Unix seconds, at
+// which a cycle last wrote tickets of running jobs, or noDelivery.
 const ticketsMark = "tickets"
 
 const noDelivery = "-"
@@ -379,8 +372,8 @@ func Delivered(v *spool.View) time.Time {
 	return time.Time{}
 }
 
-// deliver keeps the tickets of a plan, of which some matches came about, where they are others
-// than before, and marks that; with when, if any job that ran before has got others.
+// deliver keeps the tickets of a plan, of which the matches made came about, where they differ from
+// before. It sets the mark, to the time now if a job that was running has got other tickets.
 func deliver(tx *spool.Tx, list []negotiator.Tickets, made []negotiator.Match, now time.Time) {
 	var fresh []negotiator.Tickets
 	for _, t := range list {
@@ -403,8 +396,8 @@ func deliver(tx *spool.Tx, list []negotiator.Tickets, made []negotiator.Match, n
 	keepTickets(tx, fresh)
 }
 
-// keepTickets notes in jobs the tickets which their run-time priority is to follow; procs of a
-// cluster that follow each other and have as many at once.
+// keepTickets sets the tickets that jobs' run-time priorities follow, for consecutive procs with equally
+// many at once.
 func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	var row pool.Procs
 	var has int64
@@ -427,8 +420,7 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 // whole returns tickets as they are kept.
 func whole(t negotiator.Tickets) int64 { return int64(min(t.Tickets, mostTickets)) }
 
-// ticketed returns the jobs that have tickets, of those with claims, as nobody else has any. They
-// are looked for only in a spool that says that it has some.
+// ticketed returns the jobs with tickets, which all have claims. Without ticketsMark it looks at none.
 func ticketed(v *spool.View, claims []pool.Claim) (list []pool.JobID) {
 	if v.Mark(ticketsMark) == "" {
 		return nil
@@ -441,9 +433,9 @@ func ticketed(v *spool.View, claims []pool.Claim) (list []pool.JobID) {
 	return list
 }
 
-// dropTickets takes the tickets of jobs away: of a policy that is no longer the pool's, they
-// would still make nice values. The mark goes when a cycle finds no more of them: somebody
-// might have taken over a slot with its tickets meanwhile.
+// dropTickets removes the tickets of jobs, which would still make nice values under a policy without
+// tickets. The mark goes once a cycle finds no tickets: a successor may have taken over some
+// meanwhile.
 func dropTickets(tx *spool.Tx, list []pool.JobID) {
 	if len(list) == 0 {
 		putMark(tx, ticketsMark, "")
@@ -462,8 +454,7 @@ func wantsTickets(tx *spool.Tx, t negotiator.Tickets) bool {
 	return claimed && there && TicketsOf(ad) != whole(t)
 }
 
-// TicketsOf returns the tickets that a policy has given a job, at a time before the job ends;
-// below 0: none.
+// TicketsOf returns the tickets of a job that has not ended, negative for none.
 func TicketsOf(ad *classad.Ad) int64 {
 	if n, ok := ad.EvalInt(&classad.Context{}, pool.AttrTickets); ok {
 		return max(n, 0)

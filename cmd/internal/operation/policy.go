@@ -17,8 +17,7 @@ import (
 	"fairspool/spool"
 )
 
-// Measure is what is to be done with jobs because they, or what they wait for,
-// want it.
+// Measure is what a job's own policy, or the end of other jobs, requires to be done with jobs.
 type Measure int
 
 // The measures.
@@ -32,50 +31,49 @@ const (
 	PlanThem   // their time in the manner of cron(8) is over, and the next one is to be set
 )
 
-// measures says which one follows from what a job's own expressions want.
+// measures are the measures that the actions of jobs' own expressions stand for.
 var measures = map[jobpolicy.Action]Measure{
 	jobpolicy.Hold: HoldThem, jobpolicy.Release: ReleaseThem, jobpolicy.Remove: RemoveThem, jobpolicy.Vacate: VacateThem,
 }
 
-// Due is jobs with which something is to be done, and why.
+// Due is a measure that jobs are due for, with its reason.
 type Due struct {
 	pool.Procs
 	What Measure
 	Why  Reason // without a Text for LetThemGo, LetThemRun and PlanThem
 }
 
-// Outlook is what jobs want that nobody asks for by a command.
+// Outlook is what the jobs' own policies require, without a command.
 type Outlook struct {
-	// Due are the jobs with which something is to be done, ascending.
+	// Due are the measures, by ascending jobs.
 	Due []Due
-	// Unknown are the clusters of whose jobs the history has to be asked, see Recollect,
-	// and Unneeded the watched ones whose endings nobody needs any more; both ascending.
+	// Unknown are the clusters with jobs that only the history knows, see Recollect.
+	// Unneeded are the watched clusters that need no watching any more. Both are ascending.
 	Unknown, Unneeded []int
-	// PutOff are the owners whose expressions took more steps than there were, by name, with
-	// the jobs of theirs that were not looked at for that.
+	// PutOff are, by owner, the jobs that were not judged because the owner's expressions had used
+	// up their steps.
 	PutOff []PutOff
 
 	seq uint64 // the transaction that was looked at last
 }
 
-// PutOff is jobs of an owner that were not judged, since the owner's budget was spent: the
-// first of them, with which the next look begins, and how many there are.
+// PutOff are jobs of an owner that were not judged because the owner's budget was spent: the
+// first of them, with which the next look begins, and their number.
 type PutOff struct {
 	Owner string
 	First pool.JobID
 	Jobs  int
 }
 
-// Policies looks at all jobs of the queue, as of the time now: their periodic
-// expressions, those that LeaveJobInQueue keeps though they have ended, and those that
-// wait for others to end. Jobs still to come are not looked at.
+// Policies judges all jobs of the queue as of the time now: their periodic expressions, ended jobs
+// that LeaveJobInQueue keeps, and jobs that wait for others to end. It ignores jobs that are still
+// to come.
 //
-// What the expressions of equal procs look up that all of them have in common is
-// evaluated for one of them. Of a job that runs, RemoteWallClockTime has the present
-// run with it, as HTCondor's shadow has it.
+// It evaluates an expression once for equal procs where it depends only on what they share. For a
+// running job, RemoteWallClockTime includes the present run, as with HTCondor's shadow.
 //
-// The expressions of an owner take their steps from that owner's budget. The jobs for which
-// nothing is left are put off.
+// The expressions of an owner take their steps from that owner's budget. Policies puts off the jobs
+// that the budget does not suffice for.
 func Policies(v *spool.View, now time.Time, look Look) Outlook {
 	j := newJudge(v, now)
 	j.Look = look
@@ -110,11 +108,11 @@ type judge struct {
 	putOff map[string]*PutOff
 }
 
-// Look is what Policies may take, and of which jobs. The zero Look is of all, without bounds.
+// Look bounds what Policies evaluates. The zero Look is of all jobs, without bounds.
 type Look struct {
 	Budgets *classad.Budgets
-	From    map[string]pool.JobID // with which job the look at an owner's begins; those before come last
-	Only    map[int]bool          // clusters whose jobs are looked at; nil: all
+	From    map[string]pool.JobID // the job with which an owner's turn begins; earlier jobs come last
+	Only    map[int]bool          // the clusters; nil: all
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
@@ -158,8 +156,8 @@ func ownerOf(ad *classad.Ad) string {
 	return owner
 }
 
-// note notes which clusters a job waits for. That only those can end that were
-// submitted before is what keeps jobs from waiting for one another.
+// note notes which clusters a job waits for. Only earlier clusters count, so that jobs cannot wait for
+// one another.
 func (j *judge) note(cluster int, ad *classad.Ad) {
 	ok, any := jobpolicy.After(ad)
 	for _, of := range slices.Concat(ok, any) {
@@ -169,12 +167,11 @@ func (j *judge) note(cluster int, ad *classad.Ad) {
 	}
 }
 
-// expressions are what a measure may depend on, with its reason.
+// expressions are the attributes that a measure and its reason may depend on.
 var expressions = append(jobpolicy.PeriodicAttributes(),
 	pool.AttrLeaveJobInQueue, jobpolicy.AttrAfterOk, jobpolicy.AttrAfterAny, jobpolicy.AttrDependenciesMet)
 
-// alike reports whether the procs of a run cannot be told apart by what a measure
-// depends on.
+// alike reports whether no expression that a measure depends on tells the procs of a run apart.
 func alike(r spool.Run) bool {
 	for _, name := range expressions {
 		if e, ok := r.Ad.Lookup(name); ok && r.TellsApart(e) {
@@ -184,8 +181,8 @@ func alike(r spool.Run) bool {
 	return true
 }
 
-// jobs judges jobs now, or later, or puts them off. An owner's first are judged in any case,
-// so that those of one who has too little for a single job are not put off for ever.
+// jobs judges jobs now, or later, or puts them off. An owner's first jobs are always judged, so that
+// a budget that does not suffice for one job does not put it off for ever.
 func (j *judge) jobs(u unit) {
 	if (pool.JobID{Cluster: u.Cluster, Proc: u.Last}).Compare(j.From[u.owner]) < 0 {
 		j.later = append(j.later, u)
@@ -200,7 +197,7 @@ func (j *judge) jobs(u unit) {
 		if !budget.Spent() || first {
 			return
 		}
-		j.due = append(j.due[:before], due...) // what it says is for want of steps
+		j.due = append(j.due[:before], due...) // a verdict that lack of steps has made
 	}
 	id := pool.JobID{Cluster: u.Cluster, Proc: u.First}
 	p := j.putOff[u.owner]
@@ -221,7 +218,7 @@ func (j *judge) judge(s pool.Procs, ad *classad.Ad, status pool.Status) {
 		inRun(ad, j.c.Now)
 	case pool.Held:
 		if x := (job{ad: ad}); x.int(pool.AttrHoldReasonCode) == jobpolicy.DependencyFailed {
-			ad.SetBool("PeriodicRelease", false) // only a person can say that it is to run all the same
+			ad.SetBool("PeriodicRelease", false) // only a command releases such a job
 		}
 	}
 	v := jobpolicy.Periodic(j.c, ad)
@@ -240,7 +237,7 @@ func (j *judge) judge(s pool.Procs, ad *classad.Ad, status pool.Status) {
 	}
 }
 
-// plan judges idle jobs whose time in the manner of cron(8) is over.
+// plan judges idle jobs with cron_* commands that have missed their time.
 func (j *judge) plan(s pool.Procs, ad *classad.Ad) {
 	if _, err := jobpolicy.Next(j.c, ad); err != nil {
 		j.add(Due{s, HoldThem, Reason{Text: err.Error(), Code: jobpolicy.CronSettings}})
@@ -253,7 +250,7 @@ func unclaimed(_ pool.Claim, ok bool) bool { return !ok }
 
 func isRunning(c pool.Claim, ok bool) bool { return ok && c.State == pool.RunningClaim }
 
-// inRun adds the present run, of which a part was reported already, to what a job used.
+// inRun adds what the present run has not reported yet to what a job used.
 func inRun(ad *classad.Ad, now time.Time) {
 	x := job{ad: ad}
 	if began := x.int(pool.AttrCurrentStartDate); began > 0 && began < now.Unix() {
@@ -269,7 +266,7 @@ func (j *judge) ended(s pool.Procs, ad *classad.Ad) {
 	}
 }
 
-// only adds a measure for those of the jobs whose claim, if there is one, will do.
+// only adds a measure for the jobs for whose claim, or lack of one, will is true.
 func (j *judge) only(s pool.Procs, d Due, will func(c pool.Claim, ok bool) bool) {
 	for id := range s.Jobs() {
 		if will(j.v.Claim(id)) {
@@ -279,8 +276,7 @@ func (j *judge) only(s pool.Procs, d Due, will func(c pool.Claim, ok bool) bool)
 	}
 }
 
-// add adds a measure, to the last one where that is the same for the procs before
-// in the same run.
+// add adds a measure, or extends the last one if that is the same for the preceding procs of the run.
 func (j *judge) add(d Due) {
 	if k := len(j.due) - 1; k >= 0 {
 		last := &j.due[k]
@@ -301,13 +297,12 @@ func (j *judge) oneRun(p pool.Procs) bool {
 type Followed struct {
 	Due
 	Outcome Outcome     // of HoldThem, ReleaseThem and RemoveThem
-	Ad      *classad.Ad // of the first of the jobs, for what no measure changes
+	Ad      *classad.Ad // of the first job, for attributes that no measure changes
 }
 
-// Follow takes the measures that are due at the time now. No expression is evaluated for
-// that: jobs that were changed since they were looked at are left as they are, for the
-// next look. The ads it returns may be read until the transaction ends. The caller names the
-// transaction.
+// Follow takes the measures that are due at the time now. It evaluates no expression: jobs that
+// have changed since they were judged stay as they are until the next look. The ads that it returns may
+// be read until the transaction ends. The caller names the transaction.
 func (o Outlook) Follow(tx *spool.Tx, now time.Time, p accountant.Params) (all []Followed, err error) {
 	for _, d := range o.Due {
 		for _, s := range o.unchanged(tx, d) {
@@ -322,7 +317,7 @@ func (o Outlook) Follow(tx *spool.Tx, now time.Time, p accountant.Params) (all [
 	return all, nil
 }
 
-// unchanged returns those of the jobs that are as they were when they were judged.
+// unchanged returns the jobs that have not changed since they were judged.
 func (o Outlook) unchanged(tx *spool.Tx, d Due) (list []pool.Procs) {
 	c, ok := tx.Cluster(d.Cluster)
 	if !ok {
@@ -379,16 +374,15 @@ func follow(tx *spool.Tx, d Due, now time.Time, p accountant.Params) (all []Foll
 	return all, err
 }
 
-// putOffMark is the mark under which the spool keeps with which job the turn of each owner
-// begins whose expressions took more steps than there were in the last cycle.
+// putOffMark is the mark under which the spool keeps the jobs with which owners' turns begin, for the
+// owners that ran out of steps in the last cycle.
 const putOffMark = "put off"
 
-// PutOffs are owners' jobs with which a look begins, by owner: at their policies, and at the
-// slots that they match.
+// PutOffs are the jobs, by owner, with which the next cycle begins to judge policies and to match.
 type PutOffs struct{ Policy, Match map[string]pool.JobID }
 
-// PutOffsOf returns what the last cycle put off. Lines that do not read are left out: nothing
-// depends on them but whose turn is first.
+// PutOffsOf returns what the last cycle put off. It skips lines that do not parse: only the order of
+// turns depends on them.
 func PutOffsOf(v *spool.View) PutOffs {
 	p := PutOffs{map[string]pool.JobID{}, map[string]pool.JobID{}}
 	of := map[string]map[string]pool.JobID{"policy": p.Policy, "match": p.Match}
@@ -421,17 +415,17 @@ func KeepPutOff(tx *spool.Tx, policy []PutOff, match []negotiator.PutOff) {
 	putMark(tx, putOffMark, string(b))
 }
 
-// Tell is what a message is about.
+// Tell is the subject of a message.
 type Tell string
 
-// What owners of clusters are told of, by JobNotification.
+// The subjects of messages to owners of clusters, by JobNotification.
 const (
 	TellHeld  Tell = "held"  // jobs are held that did not ask for it: always, error
 	TellStart Tell = "start" // the first job was started: start
 	TellEnd   Tell = "end"   // all jobs have ended: always, complete; error if one did not succeed
 )
 
-// Owed is a message that somebody is to be sent.
+// Owed is a message that is still to be sent.
 type Owed struct {
 	Endings
 	About Tell
@@ -441,8 +435,7 @@ type Owed struct {
 // cycle, then after 1, 3, 7 minutes and so on, for eight hours in all.
 const mostTries = 10
 
-// MailOwed returns the messages that are to be sent at the time now, by
-// cluster. Of one cluster that is one at a time.
+// MailOwed returns the messages to send at the time now, by cluster, at most one for a cluster.
 func MailOwed(v *spool.View, now time.Time) (list []Owed) {
 	for _, e := range AllEndings(v) {
 		if e.Retry > now.Unix() {
@@ -455,7 +448,7 @@ func MailOwed(v *spool.View, now time.Time) (list []Owed) {
 	return list
 }
 
-// owes returns what the owner is to be told of next, empty for nothing.
+// owes returns the subject of the owner's next message, empty for none.
 func (e Endings) owes(v *spool.View) Tell {
 	if e.Notification == NotifyNever || e.Unknown {
 		return ""
@@ -476,7 +469,7 @@ func (e Endings) owes(v *spool.View) Tell {
 	return ""
 }
 
-// wants reports whether the owner wants to be told, and has not been.
+// wants reports whether the owner asks for a message that has not been sent.
 func (e Endings) wants(about Tell) bool {
 	if slices.Contains(e.Told, about) {
 		return false
@@ -494,8 +487,8 @@ func (e Endings) wants(about Tell) bool {
 	return false
 }
 
-// mayTell reports whether the owner is still to be told of something, now or later. Of
-// a cluster that has not ended what was told is kept in any case, lest it be told again.
+// mayTell reports whether a message may have to be sent, now or later. While a cluster has not ended it
+// always may: what was sent is kept, so that it is sent once.
 func (e Endings) mayTell(v *spool.View) bool {
 	switch {
 	case e.Notification == NotifyNever:
@@ -530,7 +523,7 @@ func (e *Endings) told(about Tell) {
 	e.Tries, e.Retry = 0, 0
 }
 
-// NotTold notes that a message could not be sent at the time now, and tells
+// NotTold notes that a message could not be sent at the time now, and reports
 // whether that was the last try. The caller names the transaction.
 func NotTold(tx *spool.Tx, m Owed, now time.Time) (last bool) {
 	e, ok := EndingsOf(&tx.View, m.Cluster)

@@ -21,12 +21,11 @@ import (
 	"fairspool/spool"
 )
 
-// Submit puts a description's jobs into the queue as a new cluster of the owner whose rights are
-// given, and returns its number and the procs that are there now: all, or with max_materialize
-// or max_idle the first ones, and a factory for the others. No job: the number is 0,
-// and nothing was done. The error may be that the owner has no right to what a job says, or that
-// there would be more of the owner's in the queue than the configuration allows. The caller names
-// the transaction.
+// Submit puts a description's jobs into the queue as a new cluster of the owner with the rights r. It
+// returns the cluster's number and the procs that are there now: all, or with max_materialize
+// or max_idle the first ones, and a factory makes the others. Without jobs it does nothing and returns 0.
+// The error may be that the owner has no right to an attribute, or that the owner would have more
+// in the queue than the configuration allows. The caller names the transaction.
 func Submit(tx *spool.Tx, jobs *jobad.Jobs, r policy.Rights) (id int, c jobad.Cluster, err error) {
 	late, kept := jobs.Late()
 	var digest []byte
@@ -56,9 +55,8 @@ func Submit(tx *spool.Tx, jobs *jobad.Jobs, r policy.Rights) (id int, c jobad.Cl
 	return id, c, watchFor(tx, id, c, WatchNew)
 }
 
-// watchFor begins to watch what has to be for new jobs: their own cluster, when
-// somebody wants to be told of its end (watch does it), and those that they wait for.
-// The error says that there is no such cluster.
+// watchFor begins to watch clusters for new jobs: the jobs' own by calling watch, if mail is wanted, and
+// those that they wait for. The error says that there is no such cluster.
 func watchFor(tx *spool.Tx, id int, c jobad.Cluster, watch func(*spool.Tx, int)) error {
 	ads := []*classad.Ad{c.Ad}
 	for _, r := range c.Runs {
@@ -88,7 +86,7 @@ func newRuns(c jobad.Cluster) []spool.NewRun {
 	for i, r := range c.Runs {
 		own = r.Append(own[:0])
 		if i == 0 {
-			attrs = make([]spool.Attr, 0, len(own)*len(runs)) // most have as many as the first
+			attrs = make([]spool.Attr, 0, len(own)*len(runs)) // room for all, if they are like the first
 		}
 		from := len(attrs)
 		for _, a := range own {
@@ -99,22 +97,22 @@ func newRuns(c jobad.Cluster) []spool.NewRun {
 	return runs
 }
 
-// Made are procs that a factory has made, as part of their cluster.
+// Made are procs of a cluster that its factory has made.
 type Made struct {
 	ID int
 	jobad.Cluster
-	Waits bool // some of them for the end of others
+	Waits bool // some of them wait for the end of others
 }
 
 // mostMade bounds the procs that one transaction makes.
 const mostMade = 100_000
 
-// Wanting returns the factories that have room for procs, and for how many: in their
-// order, and mostMade in all. A paused factory makes none, and neither does one of an owner who
-// has as much in the queue as the configuration allows.
+// Wanting returns the factories that have room for procs, in order, and for how many, at most
+// mostMade in all. It leaves out paused factories, and those of owners that have as much in the queue
+// as the configuration allows.
 func Wanting(v *spool.View, cfg *config.Config) (list []spool.Factory, room []int) {
 	left := mostMade
-	more := map[string]int{} // jobs for which owners have room
+	more := map[string]int{} // how many more jobs owners may have
 	for _, f := range v.Factories() {
 		if f.Paused != "" || left == 0 {
 			continue
@@ -134,7 +132,7 @@ func Wanting(v *spool.View, cfg *config.Config) (list []spool.Factory, room []in
 }
 
 // present returns how many procs of a cluster are in the queue, and how many of
-// them wait: those that are idle or held, as HTCondor counts for max_idle.
+// them wait: idle and held procs, as HTCondor counts for max_idle.
 func present(v *spool.View, cluster int) (queued, waiting int) {
 	c, ok := v.Cluster(cluster)
 	if !ok {
@@ -150,18 +148,16 @@ func present(v *spool.View, cluster int) (queued, waiting int) {
 	return queued, waiting
 }
 
-// ForNow reports whether what keeps a factory from making its next procs may be over
-// the next time: the machine could not do something, such as open another file, and
-// nothing is wrong with the digest.
+// ForNow reports whether an error that keeps a factory from making procs may pass: the system
+// failed, as at opening another file, and the digest is sound.
 func ForNow(err error) bool {
 	var number syscall.Errno
 	return errors.As(err, &number)
 }
 
-// Materialize makes the procs that there is room for, at the time at and in the pool's domain. A factory
-// that cannot make its next ones is paused with the reason, unless that is ForNow,
-// and warn is told. One that has made its last is done with. The caller names the
-// transaction.
+// Materialize makes the procs that there is room for, at the time at and in the pool's domain. It warns of
+// a factory that cannot make its next procs, and pauses it with the reason unless that is ForNow. It
+// removes a factory that has made its last proc. The caller names the transaction.
 func Materialize(tx *spool.Tx, cfg *config.Config, domain string, at time.Time, warn func(format string, args ...any)) []Made {
 	list, room := Wanting(&tx.View, cfg)
 	var made []Made
@@ -214,8 +210,8 @@ func materialize(tx *spool.Tx, f spool.Factory, domain string, n int, at time.Ti
 	return c, next, err
 }
 
-// withinLimits returns why an owner cannot have so much in the queue: which limit is in the way, and how much there was
-// before. They hold for everybody, administrators too.
+// withinLimits returns why an owner cannot have so much in the queue: the limit, and how much there was
+// before. Limits hold for administrators, too.
 func withinLimits(cfg *config.Config, owner string, had, has spool.Owner) error {
 	for _, limit := range []struct {
 		key            string
@@ -240,7 +236,7 @@ func withinLimits(cfg *config.Config, owner string, had, has spool.Owner) error 
 	return nil
 }
 
-// roomOf returns how many jobs more an owner may have in the queue.
+// roomOf returns how many more jobs an owner may have in the queue.
 func roomOf(cfg *config.Config, has spool.Owner) int {
 	if has.Bytes >= cfg.MaxSpoolBytesPerOwner {
 		return 0
@@ -248,10 +244,10 @@ func roomOf(cfg *config.Config, has spool.Owner) int {
 	return max(min(cfg.MaxJobsPerOwner-has.Jobs, cfg.MaxJobsPerSubmission), 0)
 }
 
-// Require returns why jobs do not meet what SUBMIT_REQUIREMENT_NAMES asks for, the first
-// requirement that one of them does not meet; those that are warnings are told instead, once each.
-// Each run is judged by the ad of its first proc, which is MY, and TARGET too. It is for callers
-// that hold no lock: the expressions may look at what the jobs say.
+// Require returns an error for the first requirement of SUBMIT_REQUIREMENT_NAMES that a job does not
+// meet. It warns, once for each, of unmet requirements that are warnings. It judges each run by the ad
+// of its first proc, which is both MY and TARGET. The caller holds no lock, since evaluating users'
+// expressions may take long.
 func Require(cfg *config.Config, c jobad.Cluster, x *classad.Context, warn func(format string, args ...any)) error {
 	if len(cfg.Requirements) == 0 || len(c.Runs) == 0 {
 		return nil
@@ -286,11 +282,11 @@ func Require(cfg *config.Config, c jobad.Cluster, x *classad.Context, warn func(
 // longestReason is how many bytes a reason may have.
 const longestReason = 1000
 
-// requirement is one whose expressions are compiled.
+// requirement is a SUBMIT_REQUIREMENT with compiled expressions.
 type requirement struct {
 	config.Requirement
 	expr, reason *classad.Expr // reason is nil without one
-	told         bool          // as a warning
+	told         bool          // it was warned of
 }
 
 func compileRequirements(cfg *config.Config) (list []requirement, err error) {
@@ -331,9 +327,9 @@ func (r requirement) unmet(x *classad.Context, ad *classad.Ad) error {
 	return why
 }
 
-// CycleConfig returns the settings of a cycle with its expressions compiled, but for a policy
-// with one queue, which needs a look at the pool. An expression that cannot be read
-// is an error that names its key and where that was set.
+// CycleConfig returns the settings of a cycle with compiled expressions. The queue of a policy with
+// one queue is not set: that depends on the pool. An expression that does not parse is an error that
+// names its key and where that was set.
 func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 	n := cfg.Cycle
 	n.Params, n.VacateTimeout = cfg.Params, cfg.MachineMaxVacateTime+cfg.KillingTimeout
@@ -362,8 +358,8 @@ func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 	return n, nil
 }
 
-// CheckConfig returns what is wrong with the expressions of the configuration, of which commands
-// compile those that they need.
+// CheckConfig compiles all expressions of the configuration, of which each command compiles only those
+// that it needs.
 func CheckConfig(cfg *config.Config) error {
 	for _, k := range config.Keys {
 		if k.Kind != config.Expression {
@@ -380,12 +376,11 @@ func CheckConfig(cfg *config.Config) error {
 	return err
 }
 
-// Permit returns why jobs cannot be submitted: what is wrong with which place of the description,
-// or what keeps this from being told. The jobs are looked at by their ads, whatever has set an
-// attribute, and by runs; those that appear later are as these (Settled).
+// Permit returns why the rights do not allow jobs, with the place in the description. It judges the ads of
+// runs, whatever command has set an attribute. Jobs that appear later have the same (Settled).
 func Permit(r policy.Rights, d *jobad.Jobs, c jobad.Cluster) error {
 	ruled := r.Rules.Ruled()
-	plain := false // whether jobs that have nothing of this but what all share were looked at
+	plain := false // whether the attributes that all jobs share were judged
 	first := 0     // proc of the run
 	for _, run := range c.Runs {
 		ad, proc := c.Ad, first
@@ -404,7 +399,7 @@ func Permit(r policy.Rights, d *jobad.Jobs, c jobad.Cluster) error {
 	return nil
 }
 
-// located returns a refusal of a proc with the place in the description that is refused.
+// located returns a refusal of a proc with the place in the description that it is about.
 func located(d *jobad.Jobs, proc int, err error) error {
 	var refusal *policy.Refusal
 	if !errors.As(err, &refusal) {
@@ -412,13 +407,13 @@ func located(d *jobad.Jobs, proc int, err error) error {
 	}
 	err = d.Refuse(refusal.Attr, proc, refusal.Why)
 	if placed := (*submitfile.Error)(nil); refusal.Attr == pool.AttrAccountingGroup && !errors.As(err, &placed) {
-		return d.RefuseCommand("accounting_group_user", refusal.Attr, proc, refusal.Why) // the other command that gives it
+		return d.RefuseCommand("accounting_group_user", refusal.Attr, proc, refusal.Why) // the other command that sets it
 	}
 	return err
 }
 
-// settledNames returns what jobs that appear later have to have in common with those of a cluster
-// that are there, as the text of an ad; empty where an administrator submits them.
+// settledNames returns the attributes, as the text of an ad, that jobs that appear later must have in common
+// with the first jobs of their cluster; empty if an administrator submits them.
 func settledNames(r policy.Rights, c jobad.Cluster) string {
 	if r.Admin {
 		return ""
@@ -426,15 +421,14 @@ func settledNames(r policy.Rights, c jobad.Cluster) string {
 	ad := c.Runs[0].Ad().Chain(c.Ad)
 	names := classad.New()
 	for _, attr := range append(r.Rules.SettledFor(false), pool.AttrOwner) {
-		if !strings.Contains(attr, "_") { // which no command is without
+		if !strings.Contains(attr, "_") { // no command's name lacks it
 			names.Set(attr, valueOf(ad, attr))
 		}
 	}
 	return names.String()
 }
 
-// sameNames returns an error where jobs that appear now differ in what settledNames had of those
-// before them.
+// sameNames returns an error if jobs that appear now differ from settled, see settledNames.
 func sameNames(settled string, c jobad.Cluster) error {
 	if settled == "" {
 		return nil
@@ -467,12 +461,11 @@ func valueOf(ad *classad.Ad, attr string) *classad.Expr {
 	return classad.Literal(classad.Undefined())
 }
 
-// Barring is NEGOTIATOR_JOB_CONSTRAINT. A cycle does not ask a policy with one queue about the
-// jobs that it bars, so that they neither have a place there nor make a difference to the
-// others. The zero Barring bars none.
+// Barring is NEGOTIATOR_JOB_CONSTRAINT. Jobs that it bars are not part of the queue of a policy with one
+// queue: they have no place there and do not affect other jobs. The zero Barring bars no job.
 type Barring struct{ constraint *classad.Expr }
 
-// BarringOf compiles the configured expression. The error says where it does not read.
+// BarringOf compiles the configured expression. The error says where it does not parse.
 func BarringOf(cfg *config.Config) (b Barring, err error) {
 	b.constraint, err = cfg.Expr("NEGOTIATOR_JOB_CONSTRAINT")
 	return b, err
@@ -488,8 +481,8 @@ func (b Barring) TellsApart(run spool.Run) bool {
 	return b.constraint != nil && run.TellsApart(b.constraint)
 }
 
-// Reads returns the names of the attributes of jobs that the answer depends on; ok is false
-// where that may be any.
+// Reads returns the names of the job attributes that the answer depends on; ok is false if it may depend
+// on any attribute.
 func (b Barring) Reads() (names []string, ok bool) {
 	if b.constraint == nil {
 		return nil, true

@@ -14,15 +14,15 @@ import (
 	"fairspool/spool"
 )
 
-// successionMark is the mark under which the spool keeps what claims go on with when
-// their jobs end before the next cycle.
+// successionMark is the mark under which the spool keeps the successors of jobs that end before the
+// next cycle.
 const successionMark = "succession"
 
 // putSuccession keeps a plan's succession, unless it is the one that is kept.
 func putSuccession(tx *spool.Tx, u negotiator.Succession) {
 	text := ""
 	if len(u.Queues) > 0 {
-		b, _ := json.Marshal(u) // numbers that are no numbers it has none
+		b, _ := json.Marshal(u) // all numbers in it are finite
 		text = string(b)
 	}
 	putMark(tx, successionMark, text)
@@ -39,15 +39,13 @@ func successionOf(v *spool.View) (u negotiator.Succession, err error) {
 	return u, nil
 }
 
-// Successor returns the claim of the job with which a slot goes on whose Running claim
-// has just ended, as it was and with its job's ad: the submitter's next job of the same
-// autocluster, by the order that the last cycle left, that is still idle, whose policy has
-// nothing against it and that matches the slot as it is. ok is false when there is none, or
-// when somebody waits who has less than their share, has a job that the slot would take,
-// and the submitter has its own; under a policy with one queue of all jobs, when one that the
-// slot would take goes before it there. So it is when the expressions that are to be
-// looked at take too many steps, and the next cycle decides. The claim, matched at no time and charged for nothing so
-// far, is for Succeed.
+// Successor returns the claim of the job that takes over a slot when a Running claim has ended,
+// given that claim and its job's ad: the submitter's next job of the same autocluster, in the order of
+// the last cycle, that is still idle, that its policy lets run, and that matches the slot as it is. ok is
+// false if there is none, or if another submitter is below its share and has a job that the slot would
+// take, while this one has its share; under a policy with one queue, if a job that the slot would take
+// goes before it there. ok is also false if the expressions take too many steps: the next cycle
+// decides then. The claim has no time of match and is not charged yet; see Succeed.
 func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool, err error) {
 	u, err := successionOf(v)
 	if err != nil || ended.State != pool.RunningClaim || len(u.Queues) == 0 {
@@ -86,12 +84,12 @@ type succeeding struct {
 	params accountant.Params
 }
 
-// taken reports whether somebody has the slot already, to whom it was promised.
+// taken reports whether a promise has given the slot to another job.
 func (s *succeeding) taken() bool {
 	return slices.ContainsFunc(s.Claims(), func(c pool.Claim) bool { return c.Slot == s.ended.Slot })
 }
 
-// reserved reports whether the slot is kept for a wider job.
+// reserved reports whether the slot is reserved for a wider job.
 func (s *succeeding) reserved() bool {
 	kept, _ := Reservations(s.View)
 	for _, r := range kept {
@@ -102,11 +100,10 @@ func (s *succeeding) reserved() bool {
 	return false
 }
 
-// yields reports whether the slot is to go to somebody else, who has less than their share
-// and a job that could use it: without it the submitter has no less than its own. Slots are
-// whole and shares are not: it may also lack less than half of the slot, where the other one
-// lacks more than that. So each slot that changes hands makes the division fairer, and none
-// comes back.
+// yields reports whether the slot is to go to another submitter that is below its share and has a
+// job for it: without the slot, this submitter is not below its own share. As slots are whole and
+// shares are not, this submitter may also lack less than half of the slot if the other one lacks more
+// than half. So each slot that changes hands makes the division fairer, and none comes back.
 func (s *succeeding) yields(u negotiator.Succession) bool {
 	without, known := s.beyondShare(u)
 	half := s.ended.Weight.Float() / 2
@@ -126,11 +123,11 @@ func (s *succeeding) yields(u negotiator.Succession) bool {
 	return false
 }
 
-// negligible is less than any part of a slot that counts.
+// negligible is below any weight that counts.
 const negligible = 1e-6
 
-// beyondShare returns how much more than its share the submitter has without the slot, in
-// slot weight; known is false when it has all that it wants.
+// beyondShare returns the slot weight by which the submitter exceeds its share without the slot; known is
+// false if the submitter has all that it wants.
 func (s *succeeding) beyondShare(u negotiator.Succession) (weight float64, known bool) {
 	for _, e := range u.Shares {
 		if e.Submitter == s.ended.Submitter {
@@ -146,8 +143,8 @@ func (s *succeeding) inUse(name string) float64 {
 	return r.InUse.Float()
 }
 
-// first returns the first of some jobs that can have the slot, if they are of the
-// autocluster of the job that ends.
+// first returns the first of the jobs that can have the slot, if they are of the
+// autocluster of the job that has ended.
 func (s *succeeding) first(jobs []pool.Procs, telling []string) (id pool.JobID, ad *classad.Ad, ok bool) {
 	alike := false
 	for _, p := range jobs {
@@ -211,7 +208,7 @@ func isIdle(c *classad.Context, ad *classad.Ad) bool {
 	return ok && pool.Status(status) == pool.Idle && !jobpolicy.Waits(ad)
 }
 
-// claim returns the claim of the next job: what the slot is to that it was to the last.
+// claim returns the claim of the next job, which has the slot as the last job had it.
 func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
 	n, _ := ad.EvalInt(s.eval, pool.AttrNumJobMatches)
 	next := pool.Claim{
@@ -225,8 +222,8 @@ func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
 }
 
 // Succeed matches the job of a claim that Successor returned in the same transaction with
-// its slot, and charges it from now. It has the tickets that the job before had (TicketsOf)
-// until a cycle finds its own.
+// its slot, and charges it from now. The job has the tickets of the job before (TicketsOf)
+// until a cycle computes its own.
 func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p accountant.Params) {
 	next.MatchedAt = chargeOf(next).Begin(tx, now, p)
 	tx.PutClaim(next)
@@ -236,11 +233,11 @@ func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p acco
 	}
 }
 
-// inOrder returns with which job a slot goes on under a policy with one queue of all jobs: the
-// submitter's next of the same autocluster, unless a job goes before that in the queue which
-// the slot would take. Where the queue was too long to be kept whole, the next cycle knows.
+// inOrder returns the claim of the successor under a policy with one queue of all jobs: the
+// submitter's next job of the same autocluster, unless a job that the slot would take goes before it
+// in the queue. ok is false if that is unknown, as the queue was too long to be kept whole.
 func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool) {
-	var heir *negotiator.Successors
+	var mine *negotiator.Successors
 	var job pool.JobID
 	var ad *classad.Ad
 	place := 0
@@ -250,35 +247,35 @@ func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool)
 			continue
 		}
 		for n, stretch := range q.Jobs {
-			if heir != nil && q.Places[n] > place {
+			if mine != nil && q.Places[n] > place {
 				break
 			}
 			if id, found, ok := s.first([]pool.Procs{stretch}, u.Telling); ok {
-				heir, job, ad, place = q, id, found, q.Places[n]
+				mine, job, ad, place = q, id, found, q.Places[n]
 				break
 			}
 		}
 	}
-	if heir == nil || u.More > 0 && u.More < place {
+	if mine == nil || u.More > 0 && u.More < place {
 		return next, false
 	}
 	for i := range u.Queues {
-		if q := &u.Queues[i]; q != heir && s.goesFirst(q, heir, place) {
+		if q := &u.Queues[i]; q != mine && s.goesFirst(q, mine, place) {
 			return next, false
 		}
 	}
 	next = s.claim(job, ad)
-	if heir.QOS != "" {
-		next.By.QOS = heir.QOS
+	if mine.QOS != "" {
+		next.By.QOS = mine.QOS
 	}
-	next.By.PE = heir.PE
+	next.By.PE = mine.PE
 	return next, true
 }
 
-// goesFirst reports whether a job of a queue would take the slot before the heir's, which has
-// this place. Jobs of one queue are alike, so that one of them tells for all.
-func (s *succeeding) goesFirst(q, heir *negotiator.Successors, place int) bool {
-	if !q.Takes && (q.Limit == "" || q.Limit != heir.Limit) {
+// goesFirst reports whether a job of q would take the slot before the successor's job, which has this
+// place. The jobs of q are alike: one answers for all.
+func (s *succeeding) goesFirst(q, mine *negotiator.Successors, place int) bool {
+	if !q.Takes && (q.Limit == "" || q.Limit != mine.Limit) {
 		return false
 	}
 	for n, stretch := range q.Jobs {
