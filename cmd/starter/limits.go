@@ -35,21 +35,21 @@ const (
 	tooMuchDisk    = 104
 )
 
-// limits are what an attempt may use, as far as that is enforced.
+// limits are the enforced bounds of what an attempt may use.
 type limits struct {
 	memoryMB int64    // 0: any
 	mayUseKB int64    // of disk; 0: any
-	strict   bool     // that is what the job asked for, and no file may be larger either
-	soft     bool     // more memory is a fault only while the machine runs short of it
-	memoryBy string   // what keeps the memory limit, as family.By has it
-	disk     *holding // what the scratch directory holds; nil before it is known where
-	meminfo  string   // the file that tells how much memory the machine has left
+	strict   bool     // mayUseKB is what the job asked for, and also bounds each file
+	soft     bool     // memoryMB counts only while the machine runs short of memory
+	memoryBy string   // what enforces the memory limit, as family.By returns it
+	disk     *holding // the size of the scratch directory; nil before its place is known
+	meminfo  string   // the file with the machine's free memory
 }
 
-// limitsOf returns what is enforced of what a job asks for. What its slot has is the most: a
-// request that is more by now, or is no number above 0, is worth no more than that, lest a job
-// takes what others were given. slot may be nil, and say nothing of it. Scratch directories, which
-// lie in folder, have a limit in any case, lest one of them fills the disk.
+// limitsOf returns the limits of a job, which are its requests as far as they are enforced. A request is
+// bounded by what its slot has, also where it is no number above 0, so that no job takes what
+// other jobs were given; a nil slot, or one without the attribute, bounds nothing. A scratch directory,
+// which lies in folder, is always limited, so that it cannot fill the disk.
 func limitsOf(cfg *config.Config, ad, slot *classad.Ad, folder string) limits {
 	l := limits{meminfo: "/proc/meminfo"}
 	if cfg.MemoryLimitPolicy == "hard" || cfg.MemoryLimitPolicy == "soft" {
@@ -64,9 +64,9 @@ func limitsOf(cfg *config.Config, ad, slot *classad.Ad, folder string) limits {
 	return l
 }
 
-// maxScratch returns how many KB a scratch directory in a folder may hold whatever its job asked
-// for, by MAX_SCRATCH_SIZE in MB; 0: any. By default what is free when the job begins is shared by as
-// many jobs as the machine has cores and one more, so that all of them together leave something.
+// maxScratch returns the bound of a scratch directory in a folder in KB, whatever its job asked
+// for, by MAX_SCRATCH_SIZE in MB; 0: none. By default it divides the free space at the job's start by the
+// number of cores and one, so that a job on each core leaves some space free.
 func maxScratch(mb int64, folder string) int64 {
 	if mb != 0 {
 		return max(mb, 0) << 10
@@ -82,8 +82,8 @@ func maxScratch(mb int64, folder string) int64 {
 	return max(int64(st.Bavail)*st.Bsize>>10/int64(runtime.NumCPU()+1), 1)
 }
 
-// allowed returns how much of something a job may take: what it asks for, but no more than
-// its slot has; 0: any.
+// allowed returns how much of a resource a job may take: its request, bounded by what its slot
+// has; 0: any.
 func allowed(ad *classad.Ad, asks string, slot *classad.Ad, has string) int64 {
 	n := request(ad, asks)
 	if slot == nil {
@@ -95,7 +95,7 @@ func allowed(ad *classad.Ad, asks string, slot *classad.Ad, has string) int64 {
 	return n
 }
 
-// request returns how much of something a job asks for, a fraction rounded up.
+// request returns a job's request of a resource, rounded up.
 func request(ad *classad.Ad, name string) int64 {
 	x, ok := ad.EvalNumber(&classad.Context{}, name)
 	if !ok || !(x > 0 && x < 1<<53) {
@@ -113,7 +113,7 @@ func (l *limits) open(o family.Options, scratch string) *family.Family {
 	return f
 }
 
-// record says in the job's ad what keeps its limits.
+// record sets in the job's ad what enforces its limits.
 func (l *limits) record(tx *spool.Tx, id pool.JobID) {
 	for _, x := range []struct{ attr, by string }{
 		{pool.AttrMemoryLimitedBy, l.memoryBy},
@@ -130,8 +130,8 @@ func (l *limits) record(tx *spool.Tx, id pool.JobID) {
 	}
 }
 
-// diskBy tells what keeps the disk limit that the job asked for. A limit for each file (setrlimit(2)) stops the
-// worst at once, and the watch finds the rest.
+// diskBy returns what enforces the disk limit that the job asked for. A limit for each file (setrlimit(2))
+// acts at once, and the watch finds other excess.
 func (l *limits) diskBy() string {
 	if !l.strict {
 		return ""
@@ -139,7 +139,7 @@ func (l *limits) diskBy() string {
 	return family.ByWatch
 }
 
-// rlimits are what the job's processes are started under for the sake of the limits.
+// rlimits returns the setrlimit(2) limits of the job's processes.
 func (l *limits) rlimits() []launch.Rlimit {
 	if !l.strict {
 		return nil
@@ -148,9 +148,8 @@ func (l *limits) rlimits() []launch.Rlimit {
 	return []launch.Rlimit{{Resource: unix.RLIMIT_FSIZE, Soft: bytes, Hard: bytes}}
 }
 
-// over returns what is to be done with a job that has taken more than it may; false when
-// it has not. It does not wait: what the scratch directory holds is found out
-// meanwhile.
+// over returns the verdict on a job that has taken more than it may, and false for other jobs. It does not
+// wait: the scratch directory is measured concurrently.
 func (l *limits) over(u family.Usage) (v jobpolicy.Verdict, over bool) {
 	if l.memoryBy == family.ByWatch && u.RSSKB > l.memoryMB<<10 && (!l.soft || l.short()) {
 		return l.memoryExceeded(u.RSSKB), true
@@ -163,8 +162,8 @@ func (l *limits) over(u family.Usage) (v jobpolicy.Verdict, over bool) {
 	return v, false
 }
 
-// stopped returns what is to be done with a job that the kernel has stopped because it
-// wanted more than it may; false when that is not how it ended.
+// stopped returns the verdict on a job that the kernel ended for taking more than it may, and false if
+// the job ended otherwise.
 func (l *limits) stopped(e launch.Ended, u family.Usage, outOfMemory bool) (v jobpolicy.Verdict, over bool) {
 	switch {
 	case outOfMemory && l.memoryMB > 0:
@@ -195,8 +194,8 @@ func exceeded(what, command string, used, limit int64, unit string, subcode int)
 	return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: outOfResources, Subcode: subcode}
 }
 
-// short reports whether the machine runs short of memory: less than a tenth of it can be
-// had without swapping.
+// short reports whether the machine runs short of memory: less than a tenth of it is available
+// without swapping.
 func (l *limits) short() bool {
 	b, err := os.ReadFile(l.meminfo)
 	if err != nil {
@@ -219,8 +218,8 @@ func (l *limits) short() bool {
 	return available < total/10
 }
 
-// diskKB returns what the scratch directory was found to hold last, in KB. It waits a
-// little for a look that is being taken.
+// diskKB returns the last measured size of the scratch directory in KB. It waits a
+// little for a running measurement.
 func (l *limits) diskKB() int64 {
 	if l.disk == nil {
 		return 0
@@ -228,7 +227,7 @@ func (l *limits) diskKB() int64 {
 	return l.disk.wait()
 }
 
-// finalDiskKB is diskKB for a scratch directory in which nobody writes any more.
+// finalDiskKB is diskKB for a scratch directory that does not change any more.
 func (l *limits) finalDiskKB() int64 {
 	if l.disk == nil {
 		return 0
@@ -236,9 +235,9 @@ func (l *limits) finalDiskKB() int64 {
 	return l.disk.final()
 }
 
-// resourcesOf returns what a job used, asked for and had of its slot: cores, disk,
-// memory, and whatever else the slot can be divided by and the job asked for. A slot that
-// is not known, nil, has nothing.
+// resourcesOf returns usage, request and allotment of each resource of a job: cores, disk,
+// memory, and other divisible resources of the slot that the job asked for. An unknown slot, nil, has
+// none.
 func resourcesOf(ad, slot *classad.Ad, how operation.Ending) []userlog.Resource {
 	p := how.Total()
 	rows := []userlog.Resource{
@@ -262,7 +261,7 @@ func resourcesOf(ad, slot *classad.Ad, how operation.Ending) []userlog.Resource 
 	return rows
 }
 
-// divisible returns what else than cores, disk and memory a slot can be divided by.
+// divisible returns a slot's divisible resources but for cores, disk and memory.
 func divisible(slot *classad.Ad) (names []string) {
 	if slot == nil {
 		return nil
@@ -277,7 +276,7 @@ func divisible(slot *classad.Ad) (names []string) {
 	return names
 }
 
-// resource returns the row of a resource, but for what was used.
+// resource returns the row of a resource without its usage.
 func resource(name, title string, ad, slot *classad.Ad) userlog.Resource {
 	c := &classad.Context{}
 	r := userlog.Resource{Name: title}
@@ -327,32 +326,32 @@ func executing(ad, slot *classad.Ad, claim pool.Claim, scratch string) userlog.E
 const attrULogExecuteEventAttrs = "ULogExecuteEventAttrs"
 
 const (
-	// lookDiskEvery is how often a scratch directory is looked through at most.
+	// lookDiskEvery is the least time between two measurements of a scratch directory.
 	lookDiskEvery = 2 * time.Second
-	// sparing keeps those looks below two hundredths of the time.
+	// sparing keeps measurements below a fiftieth of the time.
 	sparing = 50
 	// deepest bounds how many directories are open at the same time, and mostEntries
-	// how long a look can take. What lies beyond is not seen.
+	// the time of a measurement. Files beyond these bounds are not counted.
 	deepest     = 500
 	mostEntries = 5_000_000
 )
 
-// holding is how much a directory holds, found out beside whatever else goes on.
+// holding is the size of a directory, measured concurrently.
 type holding struct {
 	dir   string
-	kb    int64         // as it was found last
-	next  time.Time     // when to look again
-	found chan finding  // nil: nobody is looking
-	cost  time.Duration // of the last look
+	kb    int64         // the last measured size
+	next  time.Time     // of the next measurement
+	found chan finding  // nil: no measurement is running
+	cost  time.Duration // of the last measurement
 }
 
-// finding is what a look has come to.
+// finding is the result of a measurement.
 type finding struct {
 	kb   int64
 	cost time.Duration
 }
 
-// look returns what was found last, and sees to it that somebody looks again in time.
+// look returns the last measured size, and starts the next measurement when it is due.
 func (h *holding) look() int64 {
 	select {
 	case f := <-h.found:
@@ -371,7 +370,7 @@ func (h *holding) look() int64 {
 	return h.kb
 }
 
-// wait is look, but waits a little for whoever looks.
+// wait is look, but waits a little for a running measurement.
 func (h *holding) wait() int64 { return h.waitFor(50 * time.Millisecond) }
 
 func (h *holding) waitFor(patience time.Duration) int64 {
@@ -386,12 +385,12 @@ func (h *holding) waitFor(patience time.Duration) int64 {
 	return h.kb
 }
 
-// final returns what the directory holds when nobody writes there any more, if that can
-// be found out in a moment.
+// final returns the size of a directory that does not change any more, or the last measured size if
+// measuring takes long.
 func (h *holding) final() int64 {
 	const patience = time.Second
 	if h.found != nil {
-		h.waitFor(patience) // it was begun before that
+		h.waitFor(patience) // it began before the directory was final
 	}
 	h.next = time.Time{}
 	return h.waitFor(patience)
@@ -402,9 +401,9 @@ func (h *holding) take(f finding) {
 	h.next = time.Now().Add(max(lookDiskEvery, sparing*f.cost))
 }
 
-// heldKB returns how much disk a directory takes with all that is in it, in KB: what is
-// allocated, each file once however many names it has. It follows no link, and what goes while
-// it looks does not count. Root finds what is hidden in directories that their owner has closed.
+// heldKB returns the disk space in KB that is allocated for a directory and all that is in it, each
+// file once however many names it has. It follows no links and skips files that go meanwhile. With root's
+// rights it also counts directories that their owner has closed.
 func heldKB(dir string) int64 {
 	top, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -413,7 +412,7 @@ func heldKB(dir string) int64 {
 	defer unix.Close(top)
 	var about unix.Stat_t
 	if err := unix.Fstat(top, &about); err != nil || asuser.Refusal(asuser.User{UID: int(about.Uid)}) != "" {
-		return 0 // it is no job's
+		return 0 // no job has it
 	}
 	w := walk{linked: map[inode]bool{}}
 	asuser.Root(func() {
@@ -425,15 +424,15 @@ func heldKB(dir string) int64 {
 	return w.blocks / 2 // of 512 bytes
 }
 
-// inode is a file, whatever its names are.
+// inode identifies a file whatever its names are.
 type inode struct{ dev, number uint64 }
 
-// walk looks through a tree by open directories, so that nobody who moves things about
-// under it leads it elsewhere, and no path is too long.
+// walk counts a tree by open directories, so that files that are moved meanwhile do not lead it out of
+// the tree, and no path is too long.
 type walk struct {
 	blocks  int64
 	entries int
-	linked  map[inode]bool // files with several names that were counted
+	linked  map[inode]bool // counted files with several names
 }
 
 // directory adds an open directory, which it closes.
@@ -459,7 +458,7 @@ func (w *walk) directory(fd, depth int) {
 	}
 }
 
-// entry adds what has a name in an open directory.
+// entry adds an entry of an open directory.
 func (w *walk) entry(dir int, name string, depth int) {
 	var info unix.Stat_t
 	if unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) != nil {
@@ -486,10 +485,10 @@ func (w *walk) entry(dir int, name string, depth int) {
 }
 
 // processorsFor returns the processors that the job of a claim is bound to: as many as its
-// slot has cores, the lowest that we may use and no other job here is bound to. Nil: too few
-// of them are left, or how many it takes is not known, and it may run on all.
+// slot has cores, the lowest that this process may use and no other job here is bound to. It returns nil,
+// and the job may run on all processors, if too few are left or the number of cores is unknown.
 //
-// Whoever calls it holds the spool's lock until the job's ad names them, lest two jobs get
+// The caller holds the spool's lock until the job's ad names the processors, so that no two jobs get
 // the same.
 func processorsFor(v *spool.View, claim pool.Claim, slot *classad.Ad) []int {
 	if slot == nil {
@@ -506,8 +505,7 @@ func processorsFor(v *spool.View, claim pool.Claim, slot *classad.Ad) []int {
 	return lowestFree(usable, boundHere(v, claim), int(math.Ceil(cores)))
 }
 
-// lowestFree returns the first n of some processors that are not taken; nil when there are
-// not so many.
+// lowestFree returns the first n usable processors that are not taken; nil if there are fewer.
 func lowestFree(usable []int, taken map[int]bool, n int) []int {
 	var free []int
 	for _, cpu := range usable {
@@ -521,8 +519,7 @@ func lowestFree(usable []int, taken map[int]bool, n int) []int {
 	return free
 }
 
-// processorsHere returns the processors that this process may use, ascending; none when that
-// cannot be told.
+// processorsHere returns the processors that this process may use, ascending; none if that is unknown.
 func processorsHere() (list []int) {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {
@@ -536,8 +533,7 @@ func processorsHere() (list []int) {
 	return list
 }
 
-// boundHere returns the processors that jobs are bound to which other claims on the same
-// machine run.
+// boundHere returns the processors that the jobs of other claims on the same machine are bound to.
 func boundHere(v *spool.View, claim pool.Claim) map[int]bool {
 	taken := map[int]bool{}
 	for _, c := range v.Claims() {
@@ -559,7 +555,7 @@ func boundHere(v *spool.View, claim pool.Claim) map[int]bool {
 	return taken
 }
 
-// bound is what a job's ad says of the processors that it is bound to; nothing without any.
+// bound returns the attribute of a job's ad for the processors that it is bound to; none without any.
 func bound(cpus []int) []launch.Found {
 	if len(cpus) == 0 {
 		return nil

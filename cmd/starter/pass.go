@@ -25,14 +25,14 @@ import (
 // report is what a pass did, as -json prints it.
 type report struct {
 	Started []string
-	Failed  []failure // jobs that could not be started, or rescued from a dead supervisor
-	Lost    []failure // jobs whose supervisor had died, and whose claim was ended
-	locked  int       // of the Failed, those that only the locked spool kept
+	Failed  []failure // jobs that could not be started, or whose claim could not be ended
+	Lost    []failure // jobs with a dead supervisor and an ended claim
+	locked  int       // those of Failed for which only the spool's lock was missing
 }
 
 type failure struct{ Job, Reason string }
 
-// fail notes that a job could not be started or rescued.
+// fail notes that a job could not be started, or its claim not be ended.
 func (r *report) fail(id, why string, locked bool) {
 	r.Failed = append(r.Failed, failure{id, why})
 	if locked {
@@ -40,7 +40,7 @@ func (r *report) fail(id, why string, locked bool) {
 	}
 }
 
-// status is the error that says what became of the pass, all of which was told.
+// status returns the error for the exit status. All errors have been reported.
 func (r *report) status() error {
 	switch {
 	case len(r.Failed) == 0:
@@ -71,7 +71,7 @@ func pass(c *cmdline.Call) error {
 		c.Changed()
 	}
 	err = r.print(c, sp)
-	sp.Close() // a pass that waits keeps nothing from being swept away
+	sp.Close() // a pass that waits keeps no old generation
 	if c.Has("wait") {
 		for _, s := range supervisors {
 			s.Wait()
@@ -85,8 +85,8 @@ func pass(c *cmdline.Call) error {
 
 func newReport() report { return report{Started: []string{}, Failed: []failure{}, Lost: []failure{}} }
 
-// around looks after the claims that have been started and after events of jobs that are still
-// to be written, and returns all claims of this machine as they are then.
+// around ends claims without a supervisor and writes events that job logs do not have yet. It returns all
+// claims of this machine as they are then.
 func (r *report) around(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 	joblog.Finish(sp, c.Config.NobodySlotUser, c.Warn)
 	claims, err := claimsHere(c, sp)
@@ -101,8 +101,8 @@ func (r *report) around(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) 
 	return r.promised(c, sp, claims)
 }
 
-// promised returns the claims as they are after those that were lost have ended, and
-// with it what others waited for.
+// promised returns the claims as they are after lost claims have ended and promises of their slots have
+// become matches.
 func (r *report) promised(c *cmdline.Call, sp *spool.Spool, claims []pool.Claim) ([]pool.Claim, error) {
 	if !slices.ContainsFunc(claims, func(k pool.Claim) bool { return k.State == pool.Promised }) {
 		return claims, nil
@@ -114,8 +114,7 @@ func (r *report) promised(c *cmdline.Call, sp *spool.Spool, claims []pool.Claim)
 	return claimsHere(c, sp)
 }
 
-// arrive makes Matched what waits for slots that others held by the slots' own words,
-// and hold no more.
+// arrive turns promises of slots into matches if the slots' ads no longer say that they are held.
 func arrive(c *cmdline.Call, sp *spool.Spool) (arrived bool, err error) {
 	err = sp.View(func(v *spool.View) error { arrived = len(operation.Arriving(v)) > 0; return nil })
 	if err != nil || !arrived {
@@ -129,13 +128,13 @@ func arrive(c *cmdline.Call, sp *spool.Spool) (arrived bool, err error) {
 }
 
 // claimsHere returns the claims on slots of this machine, by ascending job,
-// and removes the files of claims and jobs that are long gone.
+// and removes the files of claims and jobs that have ended.
 func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 	host, err := c.Hostname()
 	if err != nil {
 		return nil, err
 	}
-	sp.NoteServed(host) // what cannot be noted is only asked for by negotiate -health
+	sp.NoteServed(host) // only negotiate -health depends on it
 	left := findLeftBehind(c.Config, sp)
 	var here []pool.Claim
 	err = sp.View(func(v *spool.View) error {
@@ -155,7 +154,7 @@ func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 	return here, err
 }
 
-// print writes the report: bad news has been told line by line already.
+// print writes the report. Errors have been reported, a line each.
 func (r *report) print(c *cmdline.Call, sp *spool.Spool) error {
 	switch {
 	case c.Has("json"):
@@ -205,7 +204,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		return
 	}
 	reached(stepAlone)
-	// First: the disk may be full of it, and the end need room.
+	// First: it may have filled the disk, and recording the end needs room.
 	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
 		c.Warn("job %s: %v", id, err)
 	}
@@ -222,7 +221,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
 	err = finish(sp, attempt{claim.Job, claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
 	if err != nil {
-		lock.leave() // the end may be recorded all the same, and the log lack it
+		lock.leave() // the end may be recorded in spite of the error, and the log lack it
 		if !errors.Is(err, operation.ErrGone) {
 			c.Warn("job %s: %v", id, err)
 			r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
@@ -234,9 +233,9 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	r.Lost = append(r.Lost, failure{id, supervisorDied})
 }
 
-// familyOfLost returns what keeps the processes of an attempt together whose supervisor is gone,
-// and whether it has ended since the claim was read. The caller has the record lock of the claim,
-// so that nobody else ends it from now on.
+// familyOfLost returns the family of an attempt without a supervisor, and whether the attempt has
+// ended since the claim was read. The caller has the record lock of the claim, so that no other process
+// ends the attempt from now on.
 func familyOfLost(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) (of family.Options, over bool, err error) {
 	err = sp.View(func(v *spool.View) error {
 		now, there := v.Claim(claim.Job)
@@ -248,11 +247,10 @@ func familyOfLost(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) (of family
 	return of, over, err
 }
 
-// ended returns when an attempt ended whose supervisor is found gone, and gave its
-// last sign of life at signed: now, as what is left of a job may run for as long;
-// but when the machine was booted since, that sign is the last that is known of
-// it, and the time that the machine was off is nobody's. Where the file is gone, as
-// in a spool that was restored, the last event before that is such a sign.
+// ended returns when an attempt ended whose supervisor has died after its last sign of life at signed:
+// now, as processes of the job may have run until now; but the time of that sign
+// if the machine was booted since, so that the time that the machine was off is not charged. Where
+// the claim's file is gone, as after spool restore, signed is the last event before the boot.
 func ended(now accountant.Reading, signed time.Time) time.Time {
 	if now.Clock.Known() && !signed.IsZero() && signed.Before(now.Clock.Booted()) {
 		return signed
@@ -280,9 +278,8 @@ func lockFiles(sp *spool.Spool) map[string]bool {
 	return names
 }
 
-// familyOf returns what the processes of an attempt are kept together by. Those of a job of
-// the standard universe may be made again in a later attempt, with the environment that
-// they had, so that all of its attempts have one name.
+// familyOf returns the options of an attempt's family. All attempts of a job of the standard universe
+// have one name: a later attempt may restore the processes with the environment that they had.
 func familyOf(cfg *config.Config, sp *spool.Spool, claim pool.Claim, ad *classad.Ad) family.Options {
 	name := claim.LockName()
 	if ad != nil && isStandard(ad) {
@@ -296,8 +293,8 @@ func isStandard(ad *classad.Ad) bool {
 	return ok && pool.Universe(n) == pool.Standard
 }
 
-// familyPrefix begins the names of the families of a spool. Copies of a spool have its id,
-// and claims of the same names, so that its directory is part of it.
+// familyPrefix returns the beginning of the names of a spool's families. It contains the spool's
+// directory, since copies of a spool have the same id and names of claims.
 func familyPrefix(sp *spool.Spool) string {
 	dir := sp.Dir()
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -307,7 +304,7 @@ func familyPrefix(sp *spool.Spool) string {
 	return fmt.Sprintf("%x-", sum[:8])
 }
 
-// sweepCgroups removes the cgroups of attempts whose supervisors died when all had ended.
+// sweepCgroups removes the empty cgroups of attempts whose supervisors have died.
 // A supervisor has its lock file for as long as it has a cgroup.
 func sweepCgroups(cfg *config.Config, sp *spool.Spool) {
 	prefix := familyPrefix(sp)
@@ -325,8 +322,8 @@ func sweepCgroups(cfg *config.Config, sp *spool.Spool) {
 	})
 }
 
-// killLeft kills what is left of a job whose supervisor is gone, until none of it has the claim's pipe
-// open any more. It has the patience to go.
+// killLeft kills the remaining processes of a job without a supervisor until none has the claim's pipe
+// open any more, for at most the time patience.
 func killLeft(lock *claimLock, o family.Options, patience time.Duration) error {
 	if _, err := family.Survivors(o, patience); err != nil {
 		return fmt.Errorf("%s, and %w", supervisorDied, err)

@@ -30,30 +30,29 @@ type tenure struct {
 	config *config.Config
 	spool  *spool.Spool
 	params accountant.Params
-	stop   chan os.Signal // what tells the supervisor itself to end
+	stop   chan os.Signal // signals that end the supervisor
 	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
 	kill   time.Duration  // KILLING_TIMEOUT
 	folder string         // of the scratch directories
 	// retirement is MAXJOBRETIREMENTTIME.
 	retirement *classad.Expr
 	since      time.Time // process time
-	// accounts are those of the owners whose jobs it runs: whoever looks them up may have
-	// to ask another machine.
+	// accounts are those of owners, kept because looking one up may take a question to another
+	// machine.
 	accounts map[string]launch.Account
-	// cycles sees to it that there is a cycle now and then, and that no change is left behind
-	// whose driver was killed; nil: changes start no cycles.
+	// cycles starts a cycle now and then, and one for a change after its driver was killed; nil:
+	// changes start no cycles.
 	cycles  *onchange.Watch
 	missing int  // looks in a row that found the spool gone
 	told    bool // the pass knows that the first job is under way
 	ends    bool // the supervisor was told to end, and has told its job
 }
 
-// isToEnd reports whether the supervisor was told to end: there is no job after this one.
+// isToEnd reports whether a signal ends the supervisor after this job.
 func (n *tenure) isToEnd() bool { return n.ends || len(n.stop) > 0 }
 
-// supervise is the life of a supervisor, which begins with the named attempt. One
-// that is not there to be started, or that somebody else supervises, is no error: it
-// ends without a word.
+// supervise is the life of a supervisor, which begins with the named attempt. It does nothing, without
+// an error, if the attempt is not there to be started or has another supervisor.
 func supervise(c *cmdline.Call, name string) error {
 	a, err := parseAttempt(name)
 	if err != nil {
@@ -95,22 +94,21 @@ func supervise(c *cmdline.Call, name string) error {
 	return err
 }
 
-// supervisor returns that of an attempt in the tenure.
+// supervisor returns the supervisor of an attempt in the tenure.
 func (n *tenure) supervisor(a attempt) *supervisor {
 	return &supervisor{
 		tenure: n, attempt: a, log: n.logOf(a), policy: jobPolicy{every: n.config.PeriodicInterval},
 	}
 }
 
-// logOf is where the supervisor of an attempt tells what goes wrong: starter.log in the spool.
+// logOf returns the log of an attempt's supervisor: starter.log in the spool.
 func (n *tenure) logOf(a attempt) *trouble.Log {
 	return &trouble.Log{
 		Path: filepath.Join(n.spool.Dir(), "starter.log"), About: fmt.Sprintf("job %v, attempt %d", a.Job, a.Number),
 	}
 }
 
-// serve stays with an attempt, whose lock its supervisor has, and with those that the
-// slot goes on with.
+// serve supervises an attempt, whose lock the supervisor has, and then its successors in the slot.
 func (n *tenure) serve(s *supervisor) error {
 	n.ask(s.Job)
 	t, err := s.begin()
@@ -122,7 +120,7 @@ func (n *tenure) serve(s *supervisor) error {
 	for s != nil {
 		next, nextTask, e := s.live(t)
 		if errors.Is(e, operation.ErrGone) {
-			s.lock.leave() // the end may be recorded though that failed
+			s.lock.leave() // the end may be recorded in spite of the error
 		} else {
 			s.lock.remove()
 		}
@@ -133,8 +131,8 @@ func (n *tenure) serve(s *supervisor) error {
 	return err
 }
 
-// ask looks up the owner of a job, before the spool is locked for its sake. What goes
-// wrong is said when the job is to begin.
+// ask looks up the owner of a job before the spool is locked for the job. The job's beginning reports
+// errors.
 func (n *tenure) ask(id pool.JobID) {
 	var owner string
 	err := n.spool.View(func(v *spool.View) error {
@@ -172,8 +170,8 @@ func (s *supervisor) answer() {
 	s.call.Stderr = s.log
 }
 
-// seeToCycles starts a driver if the pool needs one and has none, beside this process: its
-// children are taken for the job's. Else it costs next to nothing.
+// seeToCycles starts a driver if the pool needs one and has none. The driver is no child of this
+// process, whose children count as the job's.
 func (n *tenure) seeToCycles() error {
 	if n.cycles == nil {
 		return nil
@@ -185,8 +183,7 @@ func (n *tenure) seeToCycles() error {
 	return err
 }
 
-// note notes that the queue was changed, and leaves it to others, or to the next look, to start
-// a driver.
+// note notes that the queue was changed. Another process, or the next look, starts the driver.
 func (n *tenure) note() error {
 	if n.cycles == nil {
 		return nil
@@ -194,10 +191,10 @@ func (n *tenure) note() error {
 	return n.cycles.Note()
 }
 
-// prepare makes the process fit to be a supervisor: signals that would end it
+// prepare makes the process a supervisor: signals that would end it
 // end the job first (also where the caller ignores them, which the job would
-// inherit), a pass that does not listen any more does no harm, what the job
-// leaves behind becomes the supervisor's own, and the job gets the usual umask.
+// inherit), a pass that has closed its pipe does no harm, processes that the job
+// leaves behind become the supervisor's children, and the job gets the usual umask.
 func (s *supervisor) prepare() {
 	signal.Notify(s.stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
@@ -222,23 +219,22 @@ func parseAttempt(name string) (attempt, error) {
 	return attempt{id, int(n)}, nil
 }
 
-// successor is the attempt that takes the slot of another one in the transaction that ends
-// it: of the submitter's next job of the same autocluster, if there is one. A nil successor takes
-// nothing.
+// successor is the attempt that takes over a slot in the transaction that ends the attempt before: of
+// the submitter's next job of the same autocluster, if there is one. A nil successor takes nothing.
 type successor struct {
 	*supervisor             // of the attempt that ends
-	ended       pool.Claim  // the zero Claim: there is nothing to take
+	ended       pool.Claim  // the zero Claim: there is no slot to take over
 	ad          *classad.Ad // of its job
-	tickets     int64       // that its job has until it ends; below 0: none
+	tickets     int64       // of its job; negative: none
 
-	waited bool        // other jobs wait for the end of the cluster, or its owner to be told of it
+	waited bool        // other jobs wait for the end of the cluster, or mail may be due
 	next   *supervisor // nil: none; has the lock of its claim
 	task   task
 }
 
-// successor returns what may take the slot after a job that ended so, nil if nothing may. Only a job
-// that ended by itself leaves its slot to another of its submitter, and only until
-// CLAIM_WORKLIFE is over, or the supervisor is told to end.
+// successor returns the successor of an attempt that ended so, nil if there may be none. Only a job
+// that ended by itself has one, and only until CLAIM_WORKLIFE is over or a signal ends the
+// supervisor.
 func (s *supervisor) successor(how operation.Ending, wanted bool) *successor {
 	over := time.Since(s.since) >= s.config.ClaimWorklife
 	if !wanted || over || how.Lost != "" || how.StartFailed != "" || how.OutputFailed != "" || how.NotStarted {
@@ -261,9 +257,9 @@ func (n *successor) look(tx *spool.Tx, a attempt) {
 	}
 }
 
-// enter makes the next job's attempt run in the slot, when the one before has ended. It is
-// charged from now on, and not for the time that the spool was locked. The lock of
-// its claim is taken before that is committed. Where nothing comes of it, nothing is changed.
+// enter makes the next job's attempt run in the slot when the attempt before has ended. The charge begins
+// now, and not before the wait for the spool's lock. The lock of the claim is taken before the
+// transaction is committed. Without a successor, enter changes nothing.
 func (n *successor) enter(tx *spool.Tx) error {
 	if n == nil || n.ad == nil || n.isToEnd() {
 		return nil

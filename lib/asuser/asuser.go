@@ -1,22 +1,20 @@
-// Package asuser does things with the rights of a user, for a process that runs as root, and
-// knows who the users of this machine are.
+// Package asuser acts with the rights of a user, for a process that runs as root, and
+// looks up the users of this machine.
 //
-// A user says where the log of a job is to be written, and root would write it
-// anywhere. Linux knows the rights of each thread: the user's are taken on in a
-// thread of its own, which is thrown away afterwards, so that nothing else ever
-// runs with them and root's come back whatever happens.
+// A user names the file for the log of a job, and root could write to any file. Linux keeps rights by
+// thread: a thread of its own takes on the user's rights and ends afterwards, so that no other code
+// ever runs with them and root's come back whatever happens.
 //
-// A process of root's that serves another account (Serve) is the other way round: all of it runs
+// In a process of root's that serves another account (Serve), all threads run
 // with the account's effective ids, and threads of their own have root's rights (Root) or a user's
-// (Do). So what the process does not do as somebody else on purpose, it does with the rights of the
-// account. The real and the saved ids stay root's on every thread: nobody but root can send
-// the process signals, or trace it.
+// (Do). So the process has the rights of the account unless it asks for others explicitly. The real and
+// the saved ids stay root's on every thread: only root can send the process signals, or trace it.
 //
-// Threads are not for processes to be started as a user, which would be half root's again: Start
-// starts one that is the account's alone, and exec.Cmd's Credential one that is a user's.
+// Processes are not started on such threads, as they would be root's in part: Start
+// starts a process that is the account's alone, and exec.Cmd's Credential one that is a user's.
 //
 // Users are looked up in /etc/passwd and /etc/group, and those that are not there
-// by getent(1) and id(1): a static program cannot ask LDAP and its like itself.
+// by getent(1) and id(1): a static program cannot ask LDAP and the like itself.
 package asuser
 
 import (
@@ -32,14 +30,13 @@ import (
 )
 
 // Do runs fn with the rights to files of the user of that name: its uid, its
-// group and its further groups. Files that fn makes belong to it. fn must do its
-// work itself and start no goroutine for that. For a user whom this machine does not
-// know standIn is meant, who must not be root; empty: there is none. Do returns what fn
-// returns, or an error about the user when it could not become that: for somebody who is
-// not known nothing is done as root.
+// group and its further groups. Files that fn makes belong to the user. fn must do its
+// work itself and start no goroutine for that. standIn takes the place of a user that this machine does
+// not know, and must not be root; empty: there is none. Do returns what fn returns, or an error if it
+// cannot take on the user's rights: it never runs fn as root for an unknown user.
 //
-// Where the process is not root's, or name is empty, fn is just run; so it is for root as
-// the user, unless the process serves an account.
+// Where the process is not root's, or name is empty, Do just runs fn; also where the user is root,
+// unless the process serves an account.
 func Do(name, standIn string, fn func() error) error {
 	if !Privileged() || name == "" {
 		return fn()
@@ -59,8 +56,8 @@ func Do(name, standIn string, fn func() error) error {
 }
 
 // Do runs fn with the rights to files of a user, as the function Do does. Only the
-// ids of the user count, and its name for the error. A process that serves an account does
-// nothing for users whom Refusal refuses, but for the account itself.
+// ids of the user count, and its name for the error. In a process that serves an account, Do returns an
+// error for users that Refusal refuses, except for the account itself.
 func (u User) Do(fn func() error) error {
 	s := serving.Load()
 	switch {
@@ -74,9 +71,9 @@ func (u User) Do(fn func() error) error {
 }
 
 // onThread changes the ids of a thread by assume, runs fn on it, and lets the thread end: the
-// runtime throws away the thread of a goroutine that ends locked to it, and makes no other
-// from it. Only the process's first thread it keeps, by which the whole process would be
-// the user's for ps(1) and pkill(1): while that is locked, another one is found.
+// runtime ends the thread of a goroutine that ends locked to it, and makes no other
+// from it. But it keeps the process's first thread, by which ps(1) and pkill(1) would take the whole
+// process for the user's: onThread locks that one while it looks for another.
 func (u User) onThread(assume, fn func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -95,12 +92,11 @@ func (u User) onThread(assume, fn func() error) error {
 	return <-done
 }
 
-// assume gives the calling thread, and no other, the rights: the user's effective ids, which
-// those for files follow. With them go the capabilities, without which a root's ids for files
-// alone would still open settings of the kernel (/proc/sys), which go by the effective id, look
-// into root's processes, and pass over quotas. The real and saved ids stay root's, so that the
-// user can neither signal nor trace it. These are the system's own calls: those of
-// package syscall would change all threads.
+// assume gives the user's effective ids, which the ids for files follow, to the calling thread alone.
+// The thread also loses its capabilities. With ids for files alone it could still open settings of the
+// kernel (/proc/sys), which go by the effective id, look into root's processes, and exceed quotas. The
+// real and saved ids stay root's, so that the user can neither signal nor trace the thread. These are
+// raw system calls: those of package syscall would change all threads.
 func (u User) assume() error {
 	if err := BecomeRoot(); err != nil {
 		return err
@@ -111,7 +107,7 @@ func (u User) assume() error {
 	return setIDs(same, same, uintptr(u.GID), uintptr(u.UID))
 }
 
-// same, as an id, leaves that as it is.
+// same, as an id, leaves the id unchanged.
 const same = ^uintptr(0)
 
 // setIDs sets the real and the effective ids of the calling thread.
@@ -125,8 +121,8 @@ func setIDs(realGroup, realUser, group, user uintptr) error {
 	return nil
 }
 
-// Become gives the whole process the user's ids, real, effective and saved, and its groups: it has
-// been root before, and never is again. For a process that is not root it fails.
+// Become gives the whole process the user's ids, real, effective and saved, and its groups, for the rest
+// of its life. It fails for a process that is not root's.
 func (u User) Become() error {
 	if err := syscall.Setgroups(u.Groups); err != nil {
 		return os.NewSyscallError("setgroups", err)
@@ -137,11 +133,10 @@ func (u User) Become() error {
 	return os.NewSyscallError("setresuid", syscall.Setresuid(u.UID, u.UID, u.UID))
 }
 
-// DoToProcesses runs fn on a thread of its own that counts as one of the user's where
-// somebody's own processes are meant: it may set the limits of the user's processes
-// (prlimit(2)). Root may do so in any case, but not the root of a container that lacks
-// CAP_SYS_RESOURCE. Rights to files, and all others, stay those of root. Only the ids
-// of the user count. fn must do its work itself and start no goroutine for that.
+// DoToProcesses runs fn on a thread of its own that may set the limits of the user's processes
+// (prlimit(2)), as the user's own processes may. Root may do so without it, but not the root of a
+// container that lacks CAP_SYS_RESOURCE. All other rights, also to files, stay those of root. Only the
+// ids of the user count. fn must do its work itself and start no goroutine for that.
 //
 // While fn runs the user may send signals to that thread, and so to this process.
 func (u User) DoToProcesses(fn func() error) error {
@@ -157,7 +152,7 @@ func (u User) DoToProcesses(fn func() error) error {
 	return u.onThread(assume, fn)
 }
 
-// service is what a process of root's does that serves another account.
+// service is the account that a process of root's serves.
 type service struct {
 	account User
 	least   int   // the lowest uid of users
@@ -167,10 +162,10 @@ type service struct {
 var serving atomic.Pointer[service]
 
 // Serve makes a process of root's act with the rights of an account from now on, in all its
-// threads. Users are whoever has at least the uid least: root's rights are used for no other. A
-// process that serves the account already has least changed. It is an error for root, and for an
-// account that is a user itself: whoever owned it could act as any user. An error leaves the
-// process with ids of which none may be relied upon: it has to end.
+// threads. Root's rights serve only users with a uid of at least least. If the process serves the
+// account already, Serve changes least. It is an error for root, and for an
+// account that is a user itself, whose owner could act as any user. After an error the process must
+// end: its ids are undefined.
 func Serve(account User, least int) error {
 	if account.UID == 0 || account.UID >= least {
 		return fmt.Errorf("%s (uid %d): want an account with a uid from 1 to %d", account.Name, account.UID, least-1)
@@ -198,7 +193,7 @@ func Serve(account User, least int) error {
 		return os.NewSyscallError("setresuid", err)
 	}
 	serving.Store(next)
-	// A core file would have what was read with root's rights.
+	// A core file could have data that was read with root's rights.
 	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 }
 
@@ -214,9 +209,8 @@ func Served() (account User, yes bool) {
 // serves another account.
 func Privileged() bool { return serving.Load() != nil || os.Geteuid() == 0 }
 
-// Refusal returns why a process that serves an account does nothing with the rights of a user:
-// system accounts, and root above all, are not the account's to act for. It is empty if it does, and
-// for a process that serves none.
+// Refusal returns why a process that serves an account does not act with the rights of a user: it never
+// does with those of root and of system accounts. It is empty if the process does, or serves no account.
 func Refusal(u User) string {
 	s := serving.Load()
 	switch {
@@ -230,9 +224,9 @@ func Refusal(u User) string {
 	return fmt.Sprintf("uid %d is below MIN_UID = %d: a system account's", u.UID, s.least)
 }
 
-// Root runs fn on a thread of its own with root's rights if the process serves an account, and else
-// just runs it. fn must do its work itself and start no goroutine for that. The error is about the
-// rights alone: fn was not run then.
+// Root runs fn on a thread of its own with root's rights if the process serves an account, and otherwise
+// just runs it. fn must do its work itself and start no goroutine for that. After an error, which is
+// about the rights, fn has not run.
 func Root(fn func()) error {
 	if serving.Load() == nil {
 		fn()
@@ -241,9 +235,9 @@ func Root(fn func()) error {
 	return User{Name: "root"}.onThread(BecomeRoot, func() error { fn(); return nil })
 }
 
-// BecomeRoot gives the calling thread root's rights for as long as it lives, if the process serves
-// an account: the goroutine has to be locked to it, and to end so. For a thread that was the user's,
-// too. The thread must not be the process's first one.
+// BecomeRoot gives the calling thread root's rights for the rest of its life if the process serves
+// an account, also if the thread had a user's rights. The goroutine must be locked to the thread and end
+// so. The thread must not be the process's first one.
 func BecomeRoot() error {
 	s := serving.Load()
 	if s == nil {
@@ -263,7 +257,7 @@ func BecomeRoot() error {
 const Path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // Start starts a command. If the process serves an account, the command has the ids of the
-// account alone, and an environment that says no more than who that is.
+// account alone, and an environment with the account's name and home only.
 func Start(c *exec.Cmd) error {
 	s := serving.Load()
 	if s == nil {
@@ -294,8 +288,7 @@ func (u User) environment() []string {
 	return []string{"PATH=" + Path, "HOME=" + u.Home, "USER=" + u.Name, "LOGNAME=" + u.Name}
 }
 
-// Folders are where programs are looked for that are run for root, whatever its PATH is. Tests
-// have others.
+// Folders are the folders of programs that are run for root, whatever its PATH is. Tests set others.
 var Folders = strings.Split(Path, ":")
 
 // Find returns the path of a program in Folders, and false if none has it.

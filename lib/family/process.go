@@ -15,34 +15,33 @@ import (
 	"fairspool/lib/asuser"
 )
 
-// process is what /proc says of one (proc(5), /proc/PID/stat).
+// process is a process as /proc/PID/stat has it (proc(5)).
 type process struct {
 	pid, parent  int
 	state        byte
 	threads      int
 	start        uint64        // in ticks since boot
-	user, system time.Duration // with those of its children that it waited for
+	user, system time.Duration // including children that it has waited for
 	rssKB        int64
 }
 
-// mostProcesses bounds a look at a job that starts processes faster than they can be
-// counted.
+// mostProcesses bounds a look at a job that starts processes faster than they are counted.
 const mostProcesses = 10000
 
 // tick is the unit in which /proc counts processor time.
 const tick = time.Second / 100
 
-// alive reports whether the process runs code of its own, now or later. One whose first
-// thread has ended looks like a zombie, and is none while it has others.
+// alive reports whether the process runs code, now or later. A process with threads is alive, even
+// if its first thread has ended and it looks like a zombie.
 func (p process) alive() bool {
 	ended := p.state == 'Z' || p.state == 'X' || p.state == 'x'
 	return !ended || p.threads > 1
 }
 
-// same reports whether two looks have found one process.
+// same reports whether p and q are one process.
 func (p process) same(q process) bool { return p.pid == q.pid && p.start == q.start }
 
-// identity tells a process from all others since boot.
+// identity identifies a process among all since the boot.
 type identity struct {
 	pid   int
 	start uint64
@@ -50,7 +49,7 @@ type identity struct {
 
 func (p process) identity() identity { return identity{p.pid, p.start} }
 
-// signal sends a signal to the process, and to none that has its number by now.
+// signal sends a signal to the process, and never to another one with the same id.
 func (p process) signal(sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err == nil {
@@ -68,11 +67,11 @@ func (p process) signal(sig syscall.Signal) error {
 	return unix.Kill(p.pid, sig) // before Linux 5.3
 }
 
-// readProcess reads what /proc says of a process; false when there is none.
+// readProcess reads a process from /proc; false if it does not exist.
 func readProcess(pid int) (p process, ok bool) {
 	var space [1024]byte
 	b, err := readInto("/proc/"+strconv.Itoa(pid)+"/stat", space[:])
-	i := bytes.LastIndexByte(b, ')') // the name before it may hold anything
+	i := bytes.LastIndexByte(b, ')') // the name before it may have any bytes
 	if err != nil || i < 0 {
 		return process{}, false
 	}
@@ -94,8 +93,8 @@ func readProcess(pid int) (p process, ok bool) {
 	}, true
 }
 
-// readInto reads a small file of the kernel's, as much of it as there is space. It is
-// made for looks that are taken again and again: os.ReadFile takes twice as long.
+// readInto reads as much of a small file of the kernel's as there is space. It is for
+// frequent looks: os.ReadFile takes twice as long.
 func readInto(path string, space []byte) ([]byte, error) {
 	fd, err := openFile(path, unix.O_RDONLY)
 	if err != nil {
@@ -119,7 +118,7 @@ func readInto(path string, space []byte) ([]byte, error) {
 	return space[:n], nil
 }
 
-// openFile is open(2), tried again when a signal has come between.
+// openFile is open(2), repeated after EINTR.
 func openFile(path string, flags int) (fd int, err error) {
 	for {
 		fd, err = unix.Open(path, flags|unix.O_CLOEXEC, 0)
@@ -129,8 +128,8 @@ func openFile(path string, flags int) (fd int, err error) {
 	}
 }
 
-// children returns the ids of the children of the process that has this name in
-// /proc. One may be missing when another ends at that moment.
+// children returns the ids of the children of the process with this name in
+// /proc. A child may be missing if another one ends at that moment.
 func children(name string) (pids []int) {
 	dir, err := os.Open("/proc/" + name + "/task")
 	if err != nil {
@@ -147,7 +146,7 @@ func children(name string) (pids []int) {
 // childrenOf returns the ids of a process's children.
 func childrenOf(p process) []int {
 	name := strconv.Itoa(p.pid)
-	if p.threads == 1 { // most have one, and looking for more costs more than this
+	if p.threads == 1 { // most have one, and listing threads costs more
 		return readPIDs("/proc/" + name + "/task/" + name + "/children")
 	}
 	return children(name)
@@ -161,7 +160,7 @@ func readPIDs(file string) (pids []int) {
 		b, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil // what it was about has ended
+		return nil // the process has ended
 	}
 	for _, word := range bytes.Fields(b) {
 		if pid, err := strconv.Atoi(string(word)); err == nil && pid > 0 {
@@ -190,13 +189,12 @@ func allProcesses() map[int]process {
 	return all
 }
 
-// reapOn takes away adopted children when they have ended, lest they gather, until
-// ended is closed.
+// reapOn reaps adopted children that have ended, until ended is closed.
 func (f *Family) reapOn(ended <-chan struct{}) {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, unix.SIGCHLD)
 	defer signal.Stop(died)
-	f.reap() // what ended before we were told
+	f.reap() // those that have ended before the first signal
 	for {
 		select {
 		case <-died:
@@ -207,13 +205,13 @@ func (f *Family) reapOn(ended <-chan struct{}) {
 	}
 }
 
-// reap takes away the adopted children that have ended. The job's own process, and
-// programs that we run for ourselves, are for those to wait for who started them.
+// reap reaps adopted children that have ended. The job's own process, and
+// programs that this process runs, are reaped by the code that started them.
 func (f *Family) reap() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.removed {
-		return // by now they may be another family's
+		return // they may be another family's by now
 	}
 	for _, pid := range children("self") {
 		if pid != f.leader && f.adopted(pid) {
@@ -222,14 +220,14 @@ func (f *Family) reap() {
 	}
 }
 
-// adopted reports whether a child of ours has another session than we have. Nothing that the
-// job started is in ours: a session is inherited or new, and the job has its own.
+// adopted reports whether a child of this process has another session. No process of the
+// job has this process's session: a session is inherited or new, and the job has its own.
 func (f *Family) adopted(pid int) bool {
 	session, err := unix.Getsid(pid)
 	return err == nil && session != f.session
 }
 
-// childless reports whether we have no child at all, when those that have ended are
+// childless reports whether this process has no child once those that have ended are
 // reaped.
 func (f *Family) childless() bool {
 	none := func() bool {
@@ -243,9 +241,9 @@ func (f *Family) childless() bool {
 	return none()
 }
 
-// Survivors ends what is left of a family whose supervisor is gone: what is in its
-// cgroup, what has one of its marks, and what descends from that. It returns how many
-// processes were sent SIGKILL. The error says how many are there still after so long.
+// Survivors ends the processes of a family whose supervisor has died: those in its
+// cgroup, those with one of its marks, and their descendants. It returns how many
+// processes it has sent SIGKILL. The error says how many still exist after the time patience.
 //
 // Without a cgroup it does not find a process that has cleared its environment, set its
 // limit of file locks, and outlived its ancestors.
@@ -260,7 +258,7 @@ func endSurvivors(o Options, patience time.Duration) (killed int, err error) {
 	var cells []*cell
 	for _, dir := range findGroups(o) {
 		c := &cell{dir: dir, fd: -1}
-		defer c.remove() // what cannot be removed is empty, or the error says so
+		defer c.remove() // it is empty, or the error says otherwise
 		cells = append(cells, c)
 	}
 	find := func() []process { return survivors(o, cells) }
@@ -274,7 +272,7 @@ func endSurvivors(o Options, patience time.Duration) (killed int, err error) {
 	return killed, err
 }
 
-// survivors returns what is alive of a family whose supervisor is gone.
+// survivors returns the living processes of a family whose supervisor has died.
 func survivors(o Options, cells []*cell) []process {
 	list := map[int]process{}
 	if plain(o.Name) {
@@ -292,10 +290,10 @@ func survivors(o Options, cells []*cell) []process {
 	return living(list)
 }
 
-// EndHolders sends SIGKILL to all processes that have a pipe open for reading, and returns how many
-// there were. A process that has it open for writing only is left alone, and so are we; and in a
-// process that serves an account, whoever is none of its users: a job may have handed the pipe to
-// another process.
+// EndHolders sends SIGKILL to all processes that have a pipe open for reading, and returns their
+// number. It spares this process and processes that have the pipe open for writing only. In a
+// process that serves an account it spares processes of others than the account's users, since a job
+// may have handed the pipe to any process.
 func EndHolders(path string) (killed int) {
 	pipe, err := os.Stat(path)
 	if err != nil {

@@ -19,39 +19,35 @@ import (
 	"fairspool/lib/asuser"
 )
 
-// Criu makes transparent checkpoints: images of all processes of a job, who know nothing
-// of it, and later the same processes from them, under their old numbers. It is the program
-// of that name, criu(8), which needs Linux and root, or from its version 4 on a caller with
-// CAP_CHECKPOINT_RESTORE.
+// Criu makes transparent checkpoints with criu(8): images of all processes of a job, which do not notice
+// it, and later the same processes from the images, with their old ids. criu needs Linux and root,
+// or from its version 4 on a caller with CAP_CHECKPOINT_RESTORE.
 type Criu struct{ command []string }
 
-// NewCriu returns the use of a program and its first arguments. Without any it is of none.
+// NewCriu returns a Criu that runs a program with these first arguments.
 func NewCriu(command []string) *Criu { return &Criu{command} }
 
-// Usable asks the program whether it can do with this machine; the error is in one line
-// why not. That takes some 50 ms.
+// Usable returns an error in one line if the program cannot work on this machine. It takes some 50 ms.
 func (c *Criu) Usable(ctx context.Context) error {
 	said, err := c.run(ctx, criuCall{verb: "check"})
 	return c.failed("check", said, err)
 }
 
-// Files beside the images with the id of the job's own process, as it was and as it is
-// again. They should be the same.
+// Files beside the images with the id of the job's own process, before and after. The ids should be
+// equal.
 const (
 	numberFile   = "fairspool.pid"
 	restoredFile = "restored.pid"
 )
 
-// Dump makes images of the job's own process and all that descend from it, in the new
-// directory dir, which replaces another. They are on the disk, and whole or not there at
-// all. When it has succeeded those processes are killed, and p ends by SIGKILL; when
-// it has failed they go on. If ctx ends meanwhile they are killed too, for nobody
-// knows in which state they are, and there are no images.
+// Dump makes images of the job's own process and all its descendants, in the new
+// directory dir, which replaces another. The images are synced, and complete or not there at
+// all. On success the processes are killed, and p ends by SIGKILL; on an error they go on. If ctx
+// ends meanwhile, the processes are killed, as their state is unknown, and there are no images.
 //
-// Processes that p does not descend to any more are not in the images: the caller has to
-// see to it that there are none (Tree). Nor are connections over the network, and a job
-// that has one cannot be dumped; neither can one with the claim's lock, as file descriptor
-// 3 or otherwise (see Restore).
+// The images have no processes that no longer descend from p: the caller makes sure that there are
+// none (Tree). A job with a connection over the network cannot be dumped, nor a job with the claim's
+// lock, as file descriptor 3 or otherwise (see Restore).
 func (c *Criu) Dump(ctx context.Context, p *Process, dir string) error {
 	made := dir + Unfinished
 	err := c.dump(ctx, p, made)
@@ -62,19 +58,19 @@ func (c *Criu) Dump(ctx context.Context, p *Process, dir string) error {
 	}
 	if err != nil {
 		RemoveTree(made)
-		RemoveTree(dir) // what is there is none of what the job is about to become
+		RemoveTree(dir) // these images are of an earlier state of the job
 	}
 	if err == nil || ctx.Err() != nil {
 		p.whileThere(killTree)
 		p.Wait()
 		return err
 	}
-	p.whileThere(func(pid int) { signalTree(pid, unix.SIGCONT) }) // only the last steps have failed
+	p.whileThere(func(pid int) { signalTree(pid, unix.SIGCONT) }) // only the last steps have failed: the processes are stopped
 	return err
 }
 
-// whileThere calls fn with the id of the job's own process, unless that has ended. The
-// number is nobody else's until fn returns.
+// whileThere calls fn with the id of the job's own process, unless that has ended. No other process
+// gets the id before fn returns.
 func (p *Process) whileThere(fn func(pid int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +79,7 @@ func (p *Process) whileThere(fn func(pid int)) {
 	}
 }
 
-// dump makes the images, and leaves the processes stopped: as long as it is not sure that
-// the images are on the disk they are all there is.
+// dump makes the images, and leaves the processes stopped: they are needed until the images are synced.
 func (c *Criu) dump(ctx context.Context, p *Process, made string) error {
 	err := RemoveTree(made)
 	if err == nil {
@@ -107,10 +102,10 @@ func (c *Criu) dump(ctx context.Context, p *Process, made string) error {
 	return syncFiles(made)
 }
 
-// ghostLimit is how large a file may be that has no name any more, in bytes.
+// ghostLimit bounds the size in bytes of an open file without a name.
 const ghostLimit = "268435456"
 
-// syncFiles has the files of a directory, and their names, on the disk.
+// syncFiles syncs the files of a directory and the directory.
 func syncFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -124,19 +119,18 @@ func syncFiles(dir string) error {
 	return syncPath(dir)
 }
 
-// Restore makes the processes again of which there are images in dir, with what they had:
-// numbers, environment, limits, and open files at the positions where they were. Of job
-// count the mark, and the nice value and processors for what the images do not say; the
-// cgroup is that of in. The images are used up by that, for what the job does to its files
-// from now on is not in them; also when it fails, for the job then begins anew. Only when
-// ctx has ended are they still there, and nothing runs.
+// Restore makes the processes from their images in dir, with their ids, environment, limits, and open
+// files at their positions. Of job it takes the mark, and the nice value and processors where the
+// images do not have them; the cgroup is that of in. Restore removes the images: they do not have
+// what the job does to its files from now on, and after an error the job begins anew. Only if
+// ctx has ended do the images stay, and no process runs.
 //
-// It fails if a number is taken, or a file is gone or has another size than it had.
+// It fails if an id is taken, or a file is gone or has another size.
 //
-// The kernel kills the job's own process when the caller ends, as Start has it. But the
+// The kernel kills the job's own process when the caller ends, as with Start. But the
 // claim's lock is not handed on: criu opens files anew, and a lock belongs to the open file.
-// So a job that may be dumped is to be started without it, and what is left of such a job
-// when its supervisor has died is found by its family alone.
+// So a job that may be dumped must be started without it, and after the supervisor's death only the
+// family finds the job's processes.
 func (c *Criu) Restore(ctx context.Context, job Job, dir string, in Cell) (*Process, error) {
 	type result struct {
 		p   *Process
@@ -144,8 +138,8 @@ func (c *Criu) Restore(ctx context.Context, job Job, dir string, in Cell) (*Proc
 	}
 	done := make(chan result)
 	go func() {
-		// The kernel sends the restored process its signal when this thread ends: it stays
-		// until that process has gone, and is not used again if it was bent to the job.
+		// The kernel sends the restored process its signal when this thread ends. So the thread stays
+		// until that process has ended, and is not used again if it was changed for the job.
 		runtime.LockOSThread()
 		bent, err := job.bend()
 		if !bent {
@@ -170,8 +164,8 @@ func (c *Criu) Restore(ctx context.Context, job Job, dir string, in Cell) (*Proc
 	return r.p, r.err
 }
 
-// restore runs the program, takes away what it has made when it fails, and returns the id
-// of the job's own process.
+// restore runs the program and returns the id of the job's own process. On an error it ends what the
+// program has made.
 func (c *Criu) restore(ctx context.Context, dir, mark string, in Cell) (pid int, err error) {
 	restored := filepath.Join(dir, restoredFile)
 	if pid, err = readNumber(filepath.Join(dir, numberFile)); err != nil {
@@ -195,7 +189,7 @@ func (c *Criu) restore(ctx context.Context, dir, mark string, in Cell) (pid int,
 	return 0, err
 }
 
-// isOurs reports whether a process is a child of ours.
+// isOurs reports whether a process is a child of this one.
 func isOurs(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -217,10 +211,10 @@ func readNumber(path string) (int, error) {
 	return pid, nil
 }
 
-// Tree returns the ids of the job's own process and all that descend from it.
+// Tree returns the ids of the job's own process and all its descendants.
 func (p *Process) Tree() []int { return descent(p.PID()) }
 
-// descent returns a process and all that descend from it, each behind its parent.
+// descent returns a process and all its descendants, each behind its parent.
 func descent(pid int) []int {
 	const most = 100_000
 	all := []int{pid}
@@ -238,15 +232,14 @@ func descent(pid int) []int {
 	return all
 }
 
-// signalTree sends a signal to a process and all that descend from it.
+// signalTree sends a signal to a process and all its descendants.
 func signalTree(pid int, sig syscall.Signal) {
 	for _, member := range descent(pid) {
 		unix.Kill(member, sig)
 	}
 }
 
-// killTree kills a process and all that descend from it: first they are stopped, lest
-// they start more.
+// killTree kills a process and all its descendants. It stops them first, so that they start no more.
 func killTree(pid int) {
 	signalTree(pid, unix.SIGSTOP)
 	all := descent(pid)
@@ -258,15 +251,15 @@ func killTree(pid int) {
 // criuCall is one run of the program.
 type criuCall struct {
 	verb string
-	dir  string // of the images and the log; empty: there are none
+	dir  string // of the images and the log; empty: none
 	args []string
-	mark string // is in its environment, and so in that of what it makes before that has its own
+	mark string // in its environment, and so in that of new processes until they have their own
 	in   Cell
 }
 
-// run runs the program and returns what it had to complain about. It is in our own session,
-// by which a family tells that it is none of the job's; and it is killed when ctx ends,
-// for it heeds no other signal.
+// run runs the program and returns its messages. The program is in the session of this process, so that
+// the family does not count it as the job's. It is killed when ctx ends, as it ignores other
+// signals.
 func (c *Criu) run(ctx context.Context, call criuCall) (said string, err error) {
 	if len(c.command) == 0 {
 		return "", errNoCommand
@@ -303,8 +296,8 @@ func (c *Criu) run(ctx context.Context, call criuCall) (said string, err error) 
 
 var errNoCommand = errors.New("CHECKPOINT_COMMAND is empty")
 
-// lookUp returns the path of a program: that of the system for root, whatever its PATH is; for
-// others also where PATH, as that of cron, does not lead there.
+// lookUp returns the path of a program: for root the system's, whatever PATH is; for other callers by
+// PATH, and where PATH, like cron's, is too short, the system's.
 func lookUp(name string) string {
 	if strings.Contains(name, "/") {
 		return name
@@ -318,7 +311,7 @@ func lookUp(name string) string {
 	return name
 }
 
-// toEnd runs a command to its end, and is not forked under the limits of a job that is
+// toEnd runs a command to its end. It does not fork while this process has the limits of a job that is
 // being started.
 func toEnd(cmd *exec.Cmd) error {
 	forking.RLock()
@@ -330,8 +323,8 @@ func toEnd(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// output runs a command to its end, and returns the beginning of what it says. What it has
-// started and left behind does not hold that up.
+// output runs a command to its end, and returns the beginning of its output. It does not wait for
+// processes that the command leaves behind.
 func output(cmd *exec.Cmd) (string, error) {
 	var said beginning
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, time.Second
@@ -339,7 +332,7 @@ func output(cmd *exec.Cmd) (string, error) {
 	return string(said), err
 }
 
-// beginning keeps the first of what is written to it.
+// beginning keeps the first bytes that are written to it.
 type beginning []byte
 
 func (b *beginning) Write(p []byte) (int, error) {
@@ -348,11 +341,10 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// name is what the program is called in errors.
+// name returns the program's name for errors.
 func (c *Criu) name() string { return filepath.Base(c.command[0]) }
 
-// failed words the error of a run: with what the program itself says, if that is
-// known.
+// failed words the error of a run, with the program's own message if there is one.
 func (c *Criu) failed(verb, said string, err error) error {
 	var exit *exec.ExitError
 	var path *exec.Error
@@ -374,15 +366,13 @@ func (c *Criu) failed(verb, said string, err error) error {
 	return fmt.Errorf("%s %s: %w", c.name(), verb, exit)
 }
 
-// criuError is a line of the log that tells of an error, "(00.1) 12: Error (criu/f.c:3): why".
+// criuError matches an error in the log, "(00.1) 12: Error (criu/f.c:3): why".
 var criuError = regexp.MustCompile(`(?m)^.*?Error \([^)]*\): (.*)$`)
 
-// criuUsage is what a version complains of that takes checkpoints
-// by root only.
+// criuUsage is the message of versions that work for root only.
 const criuUsage = "unrecognized option '--unprivileged'"
 
-// complaint returns the first error of a log that tells why the rest failed, its last line
-// if it tells of none.
+// complaint returns the first error of a log that is a cause of failure, the last line of a log without one.
 func complaint(log string) string {
 	if strings.Contains(log, criuUsage) {
 		return "this version does that by root only"
@@ -390,8 +380,8 @@ func complaint(log string) string {
 	for _, found := range criuError.FindAllStringSubmatch(log, -1) {
 		why := strings.TrimSpace(found[1])
 		switch {
-		case strings.HasPrefix(why, "exited, status="): // of a try that it makes
-		case strings.HasPrefix(why, "rlimit: Can't setup"): // it can do without
+		case strings.HasPrefix(why, "exited, status="): // of an attempt that may fail
+		case strings.HasPrefix(why, "rlimit: Can't setup"): // it goes on without
 		default:
 			return brief(why)
 		}
@@ -400,7 +390,7 @@ func complaint(log string) string {
 	return brief(strings.TrimSpace(lines[len(lines)-1]))
 }
 
-// brief bounds a text that goes into an ad, and has it in one line.
+// brief returns a text for an ad: of bounded length and in one line.
 func brief(text string) string {
 	const most = 300
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")

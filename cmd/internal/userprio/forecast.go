@@ -19,11 +19,10 @@ import (
 	"fairspool/spool"
 )
 
-// nextBetter is how many of those who are better a forecast says when they will
-// be passed.
+// nextBetter is the number of better submitters for which a forecast says when they are passed.
 const nextBetter = 5
 
-// ahead is when a forecast says what the EUP will be.
+// ahead are the times for which a forecast gives the EUP.
 var ahead = []struct {
 	name string
 	in   time.Duration
@@ -32,7 +31,7 @@ var ahead = []struct {
 	{"4d", 96 * time.Hour}, {"7d", 168 * time.Hour}, {"14d", 336 * time.Hour},
 }
 
-// forecast says when a submitter's EUP will be where, if nothing changes.
+// forecast prints a submitter's future EUP, if nothing changes.
 func forecast(c *cmdline.Call) error {
 	asked, err := c.One("until", "below")
 	if err != nil {
@@ -78,8 +77,8 @@ func positive(text string) (float64, error) {
 	return x, err
 }
 
-// everybody returns all records, as they go on from now: under the half-life
-// that is configured, which the next cycle brings into force.
+// everybody returns all records as of now, under the configured half-life, which the next cycle brings
+// into force.
 func everybody(c *cmdline.Call) ([]accountant.Record, error) {
 	s, err := c.Spool()
 	if err != nil {
@@ -96,11 +95,11 @@ func everybody(c *cmdline.Call) ([]accountant.Record, error) {
 	return records, err
 }
 
-// errNobody says that no record has the name.
+// errNobody is the error for a name without a record.
 var errNobody = errors.New("no such submitter")
 
-// called returns the record of the only submitter that is called name. The error
-// is errNobody if there is none.
+// called returns the record of the only submitter with this name. The error
+// is errNobody without one.
 func called(name string, records []accountant.Record) (accountant.Record, error) {
 	var found []accountant.Record
 	var names []string
@@ -121,12 +120,12 @@ func called(name string, records []accountant.Record) (accountant.Record, error)
 	return accountant.Record{}, fmt.Errorf("%s: several submitters are called that, want the full name of one: %s", name, strings.Join(names, ", "))
 }
 
-// future is one submitter's, if nothing changes.
+// future is a submitter's future if nothing changes.
 type future struct {
 	now     time.Time
 	p       accountant.Params
 	of      accountant.Record
-	waiting int // jobs that no cycle has looked at, of who has no record
+	waiting int // idle jobs, if no cycle has made a record yet
 }
 
 func (f future) eup(t time.Time) float64 { return f.of.Effective(t, f.p) }
@@ -165,7 +164,7 @@ func (f future) lease() *arrival {
 	return &a
 }
 
-// until says when the EUP will be at a value.
+// until prints when the EUP will be at a value.
 func (f future) until(c *cmdline.Call, eup float64) error {
 	at, now := f.of.Reaches(eup, f.now, f.p), f.eup(f.now)
 	if c.Has("json") {
@@ -194,7 +193,7 @@ func (f future) until(c *cmdline.Call, eup float64) error {
 	return f.say(c, text)
 }
 
-// below says when the EUP will be better than another's.
+// below prints when the EUP will be better than another submitter's.
 func (f future) below(c *cmdline.Call, other accountant.Record) error {
 	at, now, theirs := f.of.Below(other, f.now, f.p), f.eup(f.now), future{now: f.now, p: f.p, of: other}
 	if c.Has("json") {
@@ -218,7 +217,7 @@ func (f future) below(c *cmdline.Call, other accountant.Record) error {
 	return f.say(c, text)
 }
 
-// say prints a line, and before it what is to know of one whom no cycle has seen.
+// say prints a line, after a note for a submitter that no cycle has seen.
 func (f future) say(c *cmdline.Call, text string) error {
 	if f.waiting > 0 {
 		text = f.of.Name + ": " + f.unseen() + "\n" + text
@@ -227,14 +226,14 @@ func (f future) say(c *cmdline.Call, text string) error {
 	return err
 }
 
-// passed is when another submitter will be passed.
+// passed is another submitter with the time at which it is passed.
 type passed struct {
 	name string
 	eup  float64 // now
 	at   accountant.Forecast
 }
 
-// passes returns when those next better now will be passed, the nearest first.
+// passes returns when the next better submitters are passed, the nearest first.
 func (f future) passes(records []accountant.Record) []passed {
 	var list []passed
 	for _, r := range records {
@@ -251,8 +250,8 @@ func (f future) passes(records []accountant.Record) []passed {
 	return list
 }
 
-// overview says what the EUP will be, and when it will be at its best and below
-// those who are next.
+// overview prints the EUP at times to come, and when it will be at its best and below the EUPs of the next
+// better submitters.
 func (f future) overview(c *cmdline.Call, records []accountant.Record) error {
 	if c.Has("json") {
 		return f.json(c, records)
@@ -273,7 +272,7 @@ func (f future) overview(c *cmdline.Call, records []accountant.Record) error {
 	return c.Table([]cmdline.Column{{Head: "Will be"}, {Head: "Date"}, {Head: "In", Right: true}}, append(f.stays(), f.better(records)...))
 }
 
-// stays says when the EUP will be at its best, and what it will be when a lease on
+// stays returns when the EUP will be at its best, and the EUP when a lease on
 // the factor ends.
 func (f future) stays() [][]string {
 	eup, best := f.of.Best(f.now, f.p)
@@ -311,7 +310,7 @@ func (f future) json(c *cmdline.Call, records []accountant.Record) error {
 		Best                          arrival
 		Lease                         *arrival `json:",omitempty"` // when the lease on the factor ends
 		Below                         []arrival
-		Waiting                       int `json:",omitempty"` // jobs of one whom no cycle has seen
+		Waiting                       int `json:",omitempty"` // idle jobs of a submitter that no cycle has seen
 	}{Name: f.of.Name, EUP: f.eup(f.now), RUP: f.of.AsOf(f.now, f.p).Priority, TendsTo: f.limit(), At: unixSeconds(f.now),
 		Best: f.best(), Lease: f.lease(), Below: []arrival{}, Waiting: f.waiting}
 	out.Factor, _ = f.of.FactorIn(f.now, f.p)
@@ -325,14 +324,14 @@ func (f future) json(c *cmdline.Call, records []accountant.Record) error {
 	return c.JSON(out)
 }
 
-// when says when something will be: on a date, and how long from now.
+// when words a time: its date, and how long from now.
 func (f future) when(t time.Time) string {
 	return fmt.Sprintf("on %s, in %s", date24(t), long(t.Sub(f.now)))
 }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// date24 writes a time to the second, rounded up: what was promised is so then.
+// date24 writes a time to the second, rounded up, so that the forecast has come true then.
 func date24(t time.Time) string {
 	return t.Local().Add(time.Second - 1).Truncate(time.Second).Format(edit.ToSecond)
 }
@@ -350,9 +349,9 @@ func figure(x float64) string {
 	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
-// sought returns the record of the only submitter that is called name: one of the
-// records, or else a fresh one of somebody who has jobs in the queue and whom no
-// cycle has seen yet, with the number of these jobs that wait.
+// sought returns the record of the only submitter with this name: one of the
+// records, or else a new one for a submitter that has jobs in the queue and that no
+// cycle has seen yet, with the number of its idle jobs.
 func sought(c *cmdline.Call, name string, records []accountant.Record) (r accountant.Record, waiting int, err error) {
 	r, err = called(name, records)
 	if !errors.Is(err, errNobody) {
@@ -377,7 +376,7 @@ func sought(c *cmdline.Call, name string, records []accountant.Record) (r accoun
 	return r, idle[r.Name], err
 }
 
-// unseen says what is to be done for one whom no cycle has seen.
+// unseen returns the note for a submitter that no cycle has seen: what to do.
 func (f future) unseen() string {
 	return plural.Pick(f.waiting, "1 job waits, and no cycle has looked at it yet: run negotiate",
 		"%d jobs wait, and no cycle has looked at them yet: run negotiate")

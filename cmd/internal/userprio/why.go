@@ -17,31 +17,31 @@ import (
 	"fairspool/spool"
 )
 
-// standing is what there is to say of a submitter or group, as -json writes it.
+// standing describes a submitter or group, as -json writes it.
 // Priorities and weights are numbers as in the table, times Unix seconds, 0 for
 // never; durations are seconds.
 type standing struct {
 	Name             string
 	EUP, RUP, Factor float64
 	FactorFrom       source
-	// InUse is the weight in use, which the RUP tends to: for a group that of
-	// its members, and Subtree also of the groups below.
+	// InUse is the weight in use, for a group that of its members. Subtree adds the groups below.
+	// TendsTo is the limit of the RUP.
 	InUse, Subtree, TendsTo float64
 	HalfLife                float64
 	Usage                   float64 // weight seconds
 	Begin, Last             int64
 	Ceiling, Floor          int64
 	Rank                    *rank    `json:",omitempty"` // of submitters
-	Cycle                   *outcome `json:",omitempty"` // what the last cycle made of it
-	NoCycle                 string   `json:",omitempty"` // why there is none
+	Cycle                   *outcome `json:",omitempty"` // the last cycle's
+	NoCycle                 string   `json:",omitempty"` // why Cycle is missing
 	Group                   *group   `json:",omitempty"` // where there are groups
-	// Policy is the one that puts all jobs into one queue, where EUPs decide nothing; empty:
-	// the order is by EUP.
+	// Policy is the policy that puts all jobs into one queue, whatever the EUPs; empty: the order
+	// is by EUP.
 	Policy string `json:",omitempty"`
-	// Tree says that what was used counts by the share tree of [sge].
+	// Tree says that usage counts by the share tree of [sge].
 	Tree bool `json:",omitempty"`
 	// Best is the best EUP that lasts, Lease the EUP when the lease on the factor
-	// ends. Waiting is the number of idle jobs of who has no record yet.
+	// ends. Waiting is the number of idle jobs of a submitter without a record.
 	Best    arrival
 	Lease   *arrival `json:",omitempty"`
 	Waiting int      `json:",omitempty"`
@@ -50,20 +50,20 @@ type standing struct {
 	future future
 }
 
-// source is where a factor comes from.
+// source is the origin of a factor.
 type source struct {
 	Key   string // of the configuration; empty when set by hand
 	Where string // file and line of the key, empty for its default
 	Until int64  // when a lease ends
 	Then  float64
-	// By and At are who set it and when, if the log knows.
+	// By and At are the editor and the time of the edit, if the log has them.
 	By string
 	At int64
 
 	kind accountant.FactorFrom
 }
 
-// rank is the place among those who use or wait for something. Who does neither
+// rank is the place among submitters with usage or waiting jobs. A submitter without either
 // has the place that it would have.
 type rank struct {
 	Active               bool
@@ -72,7 +72,7 @@ type rank struct {
 	Share, ShareInTheEnd float64 // of the pool, by EUP, 0 to 1; 0 under a Policy
 }
 
-// outcome is what the last negotiation cycle knew of a submitter.
+// outcome is what the last negotiation cycle's report says of a submitter.
 type outcome struct {
 	At                         int64
 	PieSlice, SlicePart, Limit float64 // SlicePart of all slices, 0 to 1
@@ -83,7 +83,7 @@ type outcome struct {
 	oneQueue bool // there were no slices
 }
 
-// group is the accounting group that a submitter belongs to or that is asked about.
+// group is the accounting group of a submitter, or the one that the command line names.
 type group struct {
 	Name                string
 	Quota, SubtreeQuota float64 // as of the last cycle, -1 if it did not say
@@ -91,7 +91,7 @@ type group struct {
 	Surplus             string // "no", "regroup" or "byquota"
 }
 
-// why says where a submitter stands, and why.
+// why prints a submitter's priority and place, and what they come from.
 func why(c *cmdline.Call) error {
 	records, err := everybody(c)
 	if err != nil {
@@ -114,7 +114,8 @@ func why(c *cmdline.Call) error {
 	return w.tell(c)
 }
 
-// stands gathers what there is to say. Waiting jobs are those of who has no record.
+// stands returns the standing of a record. waiting is the number of idle jobs if the submitter has no
+// record in the spool.
 func stands(c *cmdline.Call, r accountant.Record, waiting int, records []accountant.Record) (*standing, error) {
 	p := c.Config.Params
 	f := future{c.Now, p, r, waiting}
@@ -158,7 +159,7 @@ func lastReport(s *spool.Spool) (r negotiator.Report, silent string) {
 	return r, ""
 }
 
-// source finds out where the factor comes from.
+// source fills in where the factor comes from.
 func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
 	from := &w.FactorFrom
 	w.Factor, from.kind = w.record.FactorIn(c.Now, p)
@@ -187,8 +188,8 @@ func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) 
 	return nil
 }
 
-// editor finds out who set the factor by hand: who set it last, if to that
-// number. An import or undo may have changed it since.
+// editor fills in the last edit of the factor if it set the present number. An import or undo may have
+// changed the factor since.
 func (w *standing) editor(s *spool.Spool) error {
 	return s.Log(func(l spool.Logged) error {
 		if l.Op != edit.OpSetFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
@@ -202,7 +203,7 @@ func (w *standing) editor(s *spool.Spool) error {
 	})
 }
 
-// rank finds the place among the active, by EUP, nice users last.
+// rank fills in the place among active submitters, by EUP, nice users last.
 func (w *standing) rank(now time.Time, p accountant.Params, records []accountant.Record, report negotiator.Report) {
 	waits := map[string]bool{}
 	for _, s := range report.Submitters {
@@ -246,8 +247,8 @@ func (w *standing) rank(now time.Time, p accountant.Params, records []accountant
 	}
 }
 
-// outcome finds what the last cycle made of the submitter, and the reasons that it
-// gave for jobs that are still there.
+// outcome fills in what the last cycle's report says of the submitter, with the reasons of jobs that are
+// still in the queue.
 func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report negotiator.Report) error {
 	w.Cycle = &outcome{At: report.Time, Reasons: []negotiator.ReportedRejection{}, oneQueue: report.Policy != ""}
 	all := 0.0
@@ -265,7 +266,7 @@ func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report neg
 		for _, x := range report.Rejections {
 			id, err := pool.ParseJobID(x.Job)
 			if err != nil {
-				continue // somebody's hand was in the report
+				continue // the report was edited by hand
 			}
 			if ad, ok := v.Job(id); ok && operation.Submitter(ad, s.Domain(), groups) == w.Name {
 				w.Cycle.Reasons = append(w.Cycle.Reasons, x)
@@ -275,8 +276,7 @@ func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report neg
 	})
 }
 
-// group finds the group and what it uses. There is none where none is configured,
-// and nobody's tells nothing.
+// group fills in the group and its usage, if groups are configured and the submitter is in one.
 func (w *standing) group(p accountant.Params, records []accountant.Record, report negotiator.Report) {
 	name := p.Groups.NameOf(w.Name)
 	if p.Groups.None() || name == accountant.RootGroup && !w.record.IsGroup() {
