@@ -14,17 +14,17 @@ import (
 	"fairspool/spool"
 )
 
-// errBusy says that somebody holds a lock on the file of a claim.
+// errBusy says that another process holds a lock on the file of a claim.
 var errBusy = errors.New("the claim is in other hands")
 
 // claimLock is the file of a claim with the record lock on it, and the pipe by which the processes
-// of the attempt are known (see doc.go). A process must not open the file once more: closing that
+// of the attempt are found (see doc.go). A process must not open the file once more: closing that
 // would free the record lock.
 type claimLock struct {
 	path string
 	file *os.File // has the record lock, for which it is open for writing
-	// pipe is the reading end, which the job inherits, who may be another user and a hostile
-	// one: there is nothing that it could free, fill or forge by it. nil: it was not opened.
+	// pipe is the reading end, which the job inherits. A job of another user, even a hostile one,
+	// cannot free, fill or forge anything by it. nil: it was not opened.
 	pipe *os.File
 }
 
@@ -33,7 +33,7 @@ const pipeName = ".pipe"
 
 func (l *claimLock) pipePath() string { return l.path + pipeName }
 
-// close frees the lock, and lets go of the pipe.
+// close frees the lock and closes the pipe.
 func (l *claimLock) close() {
 	l.file.Close()
 	if l.pipe != nil {
@@ -41,8 +41,8 @@ func (l *claimLock) close() {
 	}
 }
 
-// lockClaim takes the record lock on a claim's file, and opens its pipe. It never waits: when others
-// are in charge, or a process of the attempt is alive, it fails with errBusy.
+// lockClaim takes the record lock on a claim's file, and opens its pipe. It never waits: it returns errBusy
+// if another process has the lock, or a process of the attempt is alive.
 func lockClaim(path string) (*claimLock, error) {
 	l, err := takeCharge(path)
 	if err != nil {
@@ -55,12 +55,12 @@ func lockClaim(path string) (*claimLock, error) {
 	return l, nil
 }
 
-// takeCharge takes the record lock on a claim's file, which is made when it
-// is not there; errBusy when another process is in charge.
+// takeCharge takes the record lock on a claim's file, which it makes if it
+// is missing; errBusy if another process has the lock.
 //
-// Whoever is in charge may remove the file. So the lock counts only if the
-// path still leads to the file that was locked; two could be in charge of two
-// files of one name otherwise.
+// The process with the lock may remove the file. So a lock counts only if the
+// path still leads to the locked file; otherwise two processes could have the locks of two
+// files of one name.
 func takeCharge(path string) (*claimLock, error) {
 	for {
 		l, err := openLock(path)
@@ -78,8 +78,8 @@ func takeCharge(path string) (*claimLock, error) {
 	}
 }
 
-// lock takes the record lock on an open file, and reports whether the path still leads to that;
-// errBusy when another process is in charge.
+// lock takes the record lock on an open file, and reports whether the path still leads to that file;
+// errBusy if another process has the lock.
 func (l *claimLock) lock() (ours bool, err error) {
 	locked, err := spool.LockClaim(l.file)
 	if err == nil && !locked {
@@ -91,7 +91,7 @@ func (l *claimLock) lock() (ours bool, err error) {
 	return l.isThere()
 }
 
-// openLock opens a claim's file, without any lock.
+// openLock opens a claim's file without a lock.
 func openLock(path string) (*claimLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -100,11 +100,11 @@ func openLock(path string) (*claimLock, error) {
 	return &claimLock{path: path, file: f}, nil
 }
 
-// isThere reports whether the path still leads to what is open.
+// isThere reports whether the path still leads to the open file.
 func (l *claimLock) isThere() (bool, error) { return leadsTo(l.path, l.file) }
 
-// openPipe opens the pipe, which is made if it is missing; errBusy when a process of the attempt is
-// alive. The caller is in charge.
+// openPipe opens the pipe, which it makes if it is missing; errBusy if a process of the attempt is
+// alive. The caller has the lock.
 func (l *claimLock) openPipe() error {
 	alive, err := l.isAlive()
 	if err == nil && alive {
@@ -125,8 +125,8 @@ func (l *claimLock) openPipe() error {
 	return nil
 }
 
-// isAlive reports whether a process of the attempt is alive: it has the pipe open for reading, for
-// otherwise nobody may open it for writing only. A file that is no pipe is removed.
+// isAlive reports whether a process of the attempt is alive: such a process has the pipe open for reading,
+// and otherwise opening it for writing only fails. isAlive removes a file that is no pipe.
 func (l *claimLock) isAlive() (bool, error) {
 	for {
 		fd, err := unix.Open(l.pipePath(), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -168,8 +168,8 @@ func leadsTo(path string, f *os.File) (bool, error) {
 }
 
 // gone reports whether the claim's file was removed or replaced, maybe with the
-// whole spool. Then the locks keep nobody from the claim any more. While the
-// folder of the file is not there, nobody else has the claim either.
+// whole spool. Then the locks protect the claim no more. While the
+// folder of the file is missing, no other process has the claim either.
 func (l *claimLock) gone() bool {
 	if ours, err := leadsTo(l.path, l.file); ours || err != nil {
 		return false
@@ -190,7 +190,7 @@ func (l *claimLock) sign(at accountant.Reading) error {
 	return os.Chtimes(l.path, time.Time{}, at.Now)
 }
 
-// signed returns the time of the last sign of life; zero when that cannot be told.
+// signed returns the time of the last sign of life; zero if that is unknown.
 func (l *claimLock) signed() time.Time {
 	info, err := l.file.Stat()
 	if err != nil {
@@ -206,11 +206,11 @@ func (l *claimLock) leave() {
 	l.end(err == nil && info.Size() == 0)
 }
 
-// remove removes the file and the pipe, and frees the lock. What is left of the job, if
-// anything, holds on to a pipe without a name, which harms nobody.
+// remove removes the file and the pipe, and frees the lock. Remaining processes of the job keep a pipe
+// without a name.
 func (l *claimLock) remove() { l.end(true) }
 
-// end removes the pipe, and the file if that is wanted, and frees the lock.
+// end removes the pipe, and the file too if file is true, and frees the lock.
 func (l *claimLock) end(file bool) {
 	if ours, err := leadsTo(l.path, l.file); ours && err == nil {
 		os.Remove(l.pipePath())

@@ -25,14 +25,14 @@ import (
 	"fairspool/spool"
 )
 
-// A reprioritizer keeps the nice value of an attempt's processes as the tickets of all
-// jobs that run on the machine have it (jobprio.NiceValues): its run-time priority.
+// A reprioritizer keeps the nice value of an attempt's processes, its run-time priority, as the tickets
+// of all jobs that run on the machine require (jobprio.NiceValues).
 //
-// All supervisors of a spool on a machine look at the same moments, the whole multiples
-// of the interval since the machine was started. Whoever is first makes the delivery: it
-// looks at the queue and at what all of the jobs have used, and writes down what is due to
-// each of them. The others find that done and read it. So they agree, and the queue is
-// read once, however many jobs run. Each changes the processes of its own job alone.
+// All supervisors of a spool on a machine wake at the same moments, the whole multiples
+// of the interval since the boot. The first makes the delivery: it reads the queue and the usage of
+// all jobs, and writes the nice value of each job to a file, which the others read. So they agree, and
+// the queue is read once, however many jobs run. Each supervisor changes the processes of its own job
+// alone.
 type reprioritizer struct {
 	config.RunTime
 	spool   *spool.Spool
@@ -45,18 +45,18 @@ type reprioritizer struct {
 	job     relatives
 
 	due  <-chan time.Time
-	told bool // that the value cannot be had
+	told bool // it was reported that the value cannot be set
 }
 
 // relatives are the processes of a job, and its control group, whose directory is open
-// as FD where it has one: a family.Family.
+// as FD if it has one: a family.Family.
 type relatives interface {
 	Processes() (pids []int)
 	FD() (fd int, ok bool)
 }
 
-// reprioritizer returns what adjusts the run-time priority of the supervisor's job. It
-// never becomes due where reprioritize_interval is 0, or this machine has no name.
+// reprioritizer returns the reprioritizer of the supervisor's job. It
+// never fires if reprioritize_interval is 0, or this machine has no name.
 func (s *supervisor) reprioritizer(job relatives) *reprioritizer {
 	r := &reprioritizer{
 		RunTime: s.call.Config.RunTime, spool: s.spool, attempt: s.attempt, folder: s.folder,
@@ -74,8 +74,7 @@ func (s *supervisor) reprioritizer(job relatives) *reprioritizer {
 	return r
 }
 
-// sinceBoot returns the seconds since the machine was started, which all processes agree
-// on and nobody sets.
+// sinceBoot returns the seconds since the boot, which are the same for all processes and cannot be set.
 func sinceBoot() float64 {
 	var t unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail with this clock
@@ -90,7 +89,7 @@ func (r *reprioritizer) plan() {
 	r.due = time.After(seconds(r.begun()+r.Interval.Seconds()-r.clock()) + time.Millisecond)
 }
 
-// begun returns when the interval began that it is now.
+// begun returns the beginning of the present interval.
 func (r *reprioritizer) begun() float64 {
 	every := r.Interval.Seconds()
 	return math.Floor(r.clock()/every) * every
@@ -98,15 +97,15 @@ func (r *reprioritizer) begun() float64 {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Waits for others: for one that makes the delivery, and for the kernel, which lets
-// ordinary users change an autogroup ten times a second, all of them together.
+// Waits for another supervisor that makes the delivery, and for the kernel, which lets all
+// ordinary users together change autogroups ten times a second.
 const (
 	deliveryRetry = 200 * time.Millisecond
 	kernelRetry   = 300 * time.Millisecond
 )
 
-// apply gives the job's processes the nice value that is due to them. It does not wait
-// for others, but has next fire again.
+// apply gives the job's processes their nice value. It does not wait for other supervisors, but lets
+// next fire again.
 func (r *reprioritizer) apply() {
 	if wait := r.adjust(); wait > 0 {
 		r.due = time.After(wait)
@@ -128,7 +127,7 @@ func (r *reprioritizer) adjust() (retry time.Duration) {
 	}
 	job, ok := d.Jobs[r.attempt.name()]
 	if !ok || job.Nice == nil {
-		return 0 // begun after the delivery, or nobody has tickets
+		return 0 // the job began after the delivery, or no job has tickets
 	}
 	s := settle{want: min(*job.Nice, 19)} // Linux has no 20
 	if err := asuser.Root(func() { s.all(r.job) }); err != nil {
@@ -147,13 +146,12 @@ func (r *reprioritizer) adjust() (retry time.Duration) {
 // name returns the name of the attempt's lock and scratch directory.
 func (a attempt) name() string { return pool.Claim{Job: a.Job, Attempt: a.Number}.LockName() }
 
-// deliveryPath returns where this machine's deliveries are. A folder on a network may
-// serve several machines.
+// deliveryPath returns the file of this machine's deliveries. Several machines may share the folder.
 func (r *reprioritizer) deliveryPath() string {
 	return filepath.Join(r.folder, "nice."+url.PathEscape(strings.ToLower(r.machine)))
 }
 
-// runner is what the queue says of a job that runs on this machine.
+// runner is a job that runs on this machine, by the queue.
 type runner struct {
 	name    string // of the attempt
 	pid     int    // its supervisor
@@ -162,7 +160,7 @@ type runner struct {
 }
 
 // look returns the jobs that run on this machine, and whether one of them has tickets.
-// The queue is forgotten again: a machine may have many supervisors.
+// It keeps nothing of the queue in memory, as a machine may have many supervisors.
 func (r *reprioritizer) look() (jobs []runner, tickets bool, err error) {
 	c := &classad.Context{Now: r.now()}
 	err = r.spool.View(func(v *spool.View) error {
@@ -181,8 +179,8 @@ func (r *reprioritizer) look() (jobs []runner, tickets bool, err error) {
 	return jobs, tickets, err
 }
 
-// ticketsOf returns the tickets of a job: those that the policy gave it, else those that
-// it was given by hand. It is false where neither is a number.
+// ticketsOf returns the tickets of a job: the policy's, else those set by hand. It is false if neither is
+// a number.
 func ticketsOf(c *classad.Context, ad *classad.Ad) (float64, bool) {
 	for _, name := range []string{pool.AttrTickets, attrOverrideTickets} {
 		if n, ok := ad.EvalNumber(c, name); ok {
@@ -194,7 +192,7 @@ func ticketsOf(c *classad.Context, ad *classad.Ad) (float64, bool) {
 
 const attrOverrideTickets = "OverrideTickets"
 
-// slotsOf returns how many processors a job asked for, 1 at least.
+// slotsOf returns the number of processors that a job asked for, at least 1.
 func slotsOf(c *classad.Context, ad *classad.Ad) int {
 	const most = 1 << 20
 	if n, ok := ad.EvalNumber(c, pool.AttrRequestCpus); ok && n > 1 {
@@ -203,7 +201,7 @@ func slotsOf(c *classad.Context, ad *classad.Ad) int {
 	return 1
 }
 
-// delivery is what was found out for all jobs of a machine at one moment.
+// delivery is usage and nice values of all jobs of a machine at one moment.
 type delivery struct {
 	At   float64              // seconds since the machine was started
 	Jobs map[string]delivered // by the name of the attempt
@@ -211,16 +209,16 @@ type delivery struct {
 
 // delivered is a job's part in a delivery.
 type delivered struct {
-	CPU   float64 // seconds: what its processes and its supervisor's children have used so far
-	Usage float64 // seconds: what it has used of late
-	Nice  *int    `json:",omitempty"` // what is due to it; nil: nobody has tickets
+	CPU   float64 // seconds: usage of its processes and its supervisor's children so far
+	Usage float64 // seconds: recent usage
+	Nice  *int    `json:",omitempty"` // nil: no job has tickets
 }
 
-// delivered returns the delivery of the present interval, and makes it when nobody has
-// yet; errBusy while another does.
+// delivered returns the delivery of the present interval, and makes it if no other supervisor has; it
+// returns errBusy while another makes it.
 //
-// The file is written in its place, as it is its own lock. One that is damaged by a
-// crash, or left over from before the machine was started anew, counts as none.
+// The file is written in place, as it is its own lock. A file that a crash has damaged, or that is older
+// than the boot, counts as missing.
 func (r *reprioritizer) delivered() (d delivery, err error) {
 	if spool.Gone(r.spool.Dir()) {
 		return d, nil
@@ -276,14 +274,14 @@ func (r *reprioritizer) deliver(f *os.File, d delivery, now float64) (delivery, 
 	return d, err
 }
 
-// load is a job with what it has used so far.
+// load is a job with its usage so far.
 type load struct {
 	runner
 	live   float64 // seconds: its processes, with their children that have ended
 	reaped float64 // seconds: the children of its supervisor that have ended, maybe of a job before it
 }
 
-// measured returns the jobs whose supervisors are there, with what they have used so far.
+// measured returns the jobs with living supervisors, with their usage so far.
 func measured(jobs []runner) (loads []load) {
 	for _, job := range jobs {
 		_, reaped, ok := cpuOf(job.pid)
@@ -300,9 +298,9 @@ func measured(jobs []runner) (loads []load) {
 	return loads
 }
 
-// next returns the delivery that follows d. A job's recent usage is what it has used
-// since d and what was not forgotten at d. Of one that d does not know that is all that
-// its processes have used.
+// next returns the delivery that follows d. A job's recent usage is its usage
+// since d and what has not decayed of that at d. For a job that is not in d it is the whole usage of its
+// processes.
 func (d delivery) next(at float64, loads []load, tickets bool, run config.RunTime) delivery {
 	after := delivery{At: at, Jobs: map[string]delivered{}}
 	runners := make([]jobprio.Runner, len(loads))
@@ -327,22 +325,22 @@ func (d delivery) next(at float64, loads []load, tickets bool, run config.RunTim
 
 // settle gives all processes of a job the same nice value.
 //
-// Three things tell Linux how processor time is shared. Within a session it is the nice
-// value of each thread. Between sessions, of which each job has its own, it is the nice
-// value of their autogroups (sched(7)), where the kernel has these; and between control
-// groups that the controller cpu is for, their weight (cgroups(7)). So all three are set.
+// Linux shares processor time by three values: within a session by the nice
+// value of each thread; between sessions, of which each job has its own, by the nice
+// value of their autogroups (sched(7)), if the kernel has these; and between control
+// groups with the controller cpu by their weight (cgroups(7)). settle sets all three.
 // A session that a process of the job begins later has 0 until the next interval.
 type settle struct {
 	want   int   // -20 to 19
-	failed error // what could not be had
-	again  bool  // the kernel wants to be asked again later
+	failed error // the first value that could not be set
+	again  bool  // the kernel said EAGAIN
 }
 
-// settleRounds is how often the processes are looked at: one that was started by another
-// that had the old value has that, too.
+// settleRounds is the number of rounds over the processes: a process inherits the old value from a
+// parent that has not been changed yet.
 const settleRounds = 3
 
-// all sets what there is to be set.
+// all sets the three values.
 func (s *settle) all(job relatives) {
 	ours, _ := autogroup(os.Getpid())
 	for range settleRounds {
@@ -362,8 +360,8 @@ func (s *settle) all(job relatives) {
 	s.weigh(job)
 }
 
-// process sets the nice values of a process's threads and tells whether that changed one.
-// The error says what could not be had.
+// process sets the nice values of a process's threads, and reports whether one has changed.
+// The error names a value that could not be set.
 func (s *settle) process(pid int) (changed bool, failed error) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*", pid))
 	for _, task := range tasks {
@@ -374,7 +372,7 @@ func (s *settle) process(pid int) (changed bool, failed error) {
 		raw, err := unix.Getpriority(unix.PRIO_PROCESS, tid)
 		has := 20 - raw // the system call's own scale
 		if err != nil || has == s.want {
-			continue // one that has ended, or is as it should be
+			continue // it has ended, or has the value
 		}
 		got := s.thread(tid, has)
 		changed = changed || got != has
@@ -385,8 +383,8 @@ func (s *settle) process(pid int) (changed bool, failed error) {
 	return changed, failed
 }
 
-// thread sets the nice value of a thread, or what comes next to it of those that it may
-// have, and returns the one that it has then.
+// thread sets the nice value of a thread, or the nearest value that it may
+// have, and returns the thread's value then.
 func (s *settle) thread(tid, has int) int {
 	err := unix.Setpriority(unix.PRIO_PROCESS, tid, s.want)
 	if err != unix.EACCES && err != unix.EPERM {
@@ -403,9 +401,9 @@ func (s *settle) thread(tid, has int) int {
 	return has
 }
 
-// session sets the nice value of the autogroup that a process is in, and tells whether
-// there is one: the nice values of its threads matter to nobody else then. That of ours
-// is let alone, in which a process is until it has a session of its own.
+// session sets the nice value of the autogroup of a process, and reports whether
+// it has one: then the nice values of its threads do not affect other sessions. It leaves the autogroup
+// ours unchanged, which a process is in until it has a session of its own.
 func (s *settle) session(pid int, ours string) bool {
 	name, nice := autogroup(pid)
 	if name == "" || name == ours || nice == s.want {
@@ -434,8 +432,8 @@ func setAutogroup(pid, nice int) error {
 	return err
 }
 
-// autogroup returns the name and the nice value of the autogroup that a process is in;
-// none where the process, or autogroups, are not there.
+// autogroup returns the name and the nice value of a process's autogroup; no name if the process has
+// ended or the kernel has no autogroups.
 func autogroup(pid int) (name string, nice int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", pid))
 	if n, err := fmt.Sscanf(string(text), "%s nice %d", &name, &nice); n != 2 || err != nil {
@@ -452,7 +450,7 @@ func (s *settle) weigh(job relatives) {
 	}
 	file, err := unix.Openat(fd, "cpu.weight.nice", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
-		return // the controller is not in force
+		return // the group has no controller cpu
 	}
 	if err == nil {
 		_, err = unix.Write(file, []byte(strconv.Itoa(s.want)))
@@ -463,19 +461,18 @@ func (s *settle) weigh(job relatives) {
 	}
 }
 
-// mostDescendants bounds a look at a job that starts processes faster than they can be
-// counted.
+// mostDescendants bounds a look at a job that starts processes faster than they are counted.
 const mostDescendants = 10000
 
-// descendants returns the process ids of what a process has started, and these in their
-// turn. One may be missing when another ends at that moment.
+// descendants returns the ids of all descendants of a process. One may be missing if another ends at
+// that moment.
 func descendants(pid int) (pids []int) {
 	todo := []int{pid}
 	for len(todo) > 0 && len(pids) < mostDescendants {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", todo[len(todo)-1]))
 		todo = todo[:len(todo)-1]
 		for _, file := range files {
-			list, _ := os.ReadFile(file) // nothing of a thread that has ended
+			list, _ := os.ReadFile(file) // empty for a thread that has ended
 			for _, word := range strings.Fields(string(list)) {
 				if child, err := strconv.Atoi(word); err == nil {
 					todo, pids = append(todo, child), append(pids, child)
@@ -486,11 +483,11 @@ func descendants(pid int) (pids []int) {
 	return pids
 }
 
-// cpuOf returns the seconds of processor time that a process has used, and those of its
-// children that it waited for (proc(5), /proc/PID/stat); false for one that has gone.
+// cpuOf returns the seconds of processor time of a process, and of the
+// children that it has waited for (proc(5), /proc/PID/stat); false for a process that has ended.
 func cpuOf(pid int) (own, children float64, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	i := bytes.LastIndexByte(text, ')') // the name before it may hold anything
+	i := bytes.LastIndexByte(text, ')') // the name before it may have any bytes
 	if err != nil || i < 0 {
 		return 0, 0, false
 	}

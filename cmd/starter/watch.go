@@ -20,30 +20,28 @@ import (
 	"fairspool/spool"
 )
 
-// lookEvery is how often a supervisor looks whether the spool tells its job
-// to leave. Tests look more often.
+// lookEvery is how often a supervisor checks whether its claim's job has to leave. Tests check more often.
 var lookEvery = 500 * time.Millisecond
 
-// signEvery is how often a supervisor leaves a sign of life: so much of an attempt
+// signEvery is how often a supervisor leaves a sign of life. At most this time of an attempt
 // that ends with the machine is not charged.
 const signEvery = 30 * time.Second
 
-// measureEvery is how often the processes of a job are measured: the peak of their memory
-// is what is found then. Tests measure more often.
+// measureEvery is how often the processes of a job are measured. The peak of their memory
+// is the largest measured value. Tests measure more often.
 var measureEvery = time.Second
 
-// forgetAfter is how long a supervisor keeps in memory what it has read of the queue. A
-// machine may have many supervisors, and jobs that take hours; those that take a moment
-// are many, and each of them would have it read all of the queue again.
+// forgetAfter is how long a supervisor keeps in memory what it has read of the queue, as a
+// machine may have many supervisors for hours. It is not zero: for short jobs, the supervisor would read
+// the whole queue again for each.
 const forgetAfter = 10 * time.Second
 
-// spoolWatch is what a supervisor does about the spool while something goes on: it looks
-// whether the job is to leave, leaves signs of life, and does what the job's own
-// policy wants when that is due.
+// spoolWatch are the moments at which a supervisor checks whether the job is to leave, leaves a sign of
+// life, and carries out the job's own policy.
 type spoolWatch struct {
 	followed   *spool.Watch
 	look, sign *time.Ticker
-	due        <-chan time.Time // nil: the job's policy wants nothing
+	due        <-chan time.Time // nil: the job's policy is never due
 	forget     *time.Ticker
 }
 
@@ -66,17 +64,16 @@ type watching struct {
 	*supervisor
 	at     spoolWatch
 	order  *leave           // nil: the job does not have to leave
-	retire <-chan time.Time // when it is told so
-	kill   <-chan time.Time // when it is killed; nil: it was not told yet
-	dumped bool             // there are images of its processes, which are gone
+	retire <-chan time.Time // when it is sent a signal to leave
+	kill   <-chan time.Time // when it is killed; nil: it was sent no signal yet
+	dumped bool             // its processes have ended, and have images
 }
 
-// told returns whether the job was told to leave before it ended.
+// told reports whether the job was sent a signal to leave before it ended.
 func (w *watching) told() bool { return w.kill != nil }
 
-// watch waits until the job's program has ended, and makes it do so when its claim is
-// told to vacate, the supervisor itself is told to end, or there was an order before, if that
-// is not nil.
+// watch waits until the job's program has ended. It ends the program if the claim has to vacate, if a
+// signal ends the supervisor, or for an earlier order, if that is not nil.
 func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 	ended := make(chan launch.Ended, 1)
 	go func() { ended <- s.process.Wait() }()
@@ -95,7 +92,7 @@ func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 		case <-w.at.due:
 			w.judge()
 		case <-w.at.sign.C:
-			s.lock.sign(s.call.Later()) // one that cannot be left is missed only after a reboot
+			s.lock.sign(s.call.Later()) // an error matters only after a reboot
 		case <-w.at.forget.C:
 			s.spool.Close()
 		case <-measure.C:
@@ -117,13 +114,13 @@ func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 	}
 }
 
-// lookAtSpool does what the spool wants, of the claim or of the job's policy.
+// lookAtSpool follows changes of the claim and of the job's policy.
 func (w *watching) lookAtSpool() {
 	why, leaves := w.says(w.at.followed)
 	changed := w.at.followed.Changed()
 	if w.kill != nil {
 		if leaves && why != w.order.why && operation.HasteOf(why) == operation.Fast {
-			w.order.why, w.kill = why, time.After(0) // it was told to leave, and has no more time
+			w.order.why, w.kill = why, time.After(0) // it was sent a signal to leave, and has no more time
 		}
 		return
 	}
@@ -135,16 +132,16 @@ func (w *watching) lookAtSpool() {
 	}
 }
 
-// judge does what the job's policy wants, also while the job is let run on that has to leave,
-// and follows the order that is.
+// judge carries out the job's policy, also while a job that has to leave may still run, and follows the
+// order of that.
 func (w *watching) judge() {
 	if w.kill == nil && (w.order == nil || w.retire != nil) {
 		w.obey(w.supervisor.judge(&w.at))
 	}
 }
 
-// obey makes the job leave as an order says, in place of an earlier one that it does
-// not know of yet; nil: there is none.
+// obey makes the job leave as an order says, instead of an earlier order for which it was sent no signal
+// yet. A nil order does nothing.
 func (w *watching) obey(order *leave) {
 	if order == nil || w.kill != nil {
 		return
@@ -155,7 +152,7 @@ func (w *watching) obey(order *leave) {
 	}
 }
 
-// signal tells the job to leave.
+// signal sends the job its signal to leave.
 func (w *watching) signal() {
 	w.retire = nil
 	if w.dump() {
@@ -170,7 +167,7 @@ func (w *watching) signal() {
 	reached(stepTold)
 }
 
-// enforce makes a job leave that has taken more than it may.
+// enforce makes a job that has taken more than it may leave.
 func (w *watching) enforce(u family.Usage) {
 	if w.kill != nil {
 		return
@@ -196,11 +193,11 @@ func (s *supervisor) complain(err error) {
 	}
 }
 
-// tell tells of something that is no error.
+// tell writes a line to the log.
 func (s *supervisor) tell(format string, args ...any) { s.log.Add(fmt.Errorf(format, args...)) }
 
-// updates tell the spool now and then what an attempt uses while it runs: the job's ad,
-// the accounts, and the job's event log when it has grown.
+// updates record the usage of a running attempt now and then: in the job's ad, in the
+// accounts, and in the job's event log when the job has grown.
 type updates struct {
 	every    time.Duration // STARTER_UPDATE_INTERVAL
 	timer    *time.Timer   // nil: no updates
@@ -217,7 +214,7 @@ func newUpdates(c *config.Config) *updates {
 	return u
 }
 
-// next fires when the next update is due; nil: none ever is.
+// next fires when the next update is due; nil: never.
 func (u *updates) next() <-chan time.Time {
 	if u.timer == nil {
 		return nil
@@ -232,8 +229,8 @@ func (u *updates) end() {
 	}
 }
 
-// send commits what the attempt has used so far, and sets when the next update is due.
-// What fails is complained of, and the next update tells that, too.
+// send commits the attempt's usage so far, and sets when the next update is due.
+// It reports an error, and the next update includes the usage.
 func (u *updates) send(s *supervisor, p operation.Progress) {
 	if u.timer != nil {
 		u.timer.Reset(u.every)
@@ -242,7 +239,7 @@ func (u *updates) send(s *supervisor, p operation.Progress) {
 }
 
 // checkpointed commits that the job has left a checkpoint of so many bytes, with which it
-// goes on in its slot. When that fails, what it took until then is committed with the next.
+// goes on in its slot. After an error, the next checkpoint commits the usage until then.
 func (u *updates) checkpointed(s *supervisor, p operation.Progress, bytes int64) error {
 	usage := userlog.Usage{User: p.UserCPU, System: p.SysCPU}
 	return u.commit(s, p, operation.Checkpointed, userlog.Checkpointed{Run: usage, Sent: bytes})
@@ -251,8 +248,8 @@ func (u *updates) checkpointed(s *supervisor, p operation.Progress, bytes int64)
 // telling is Report or Checkpointed of package operation.
 type telling func(tx *spool.Tx, id pool.JobID, attempt int, p, before operation.Progress, at time.Time, params accountant.Params) error
 
-// commit tells of the attempt in a transaction, and then writes an event to its log, if
-// there is one, and another if the job has grown.
+// commit records the attempt's usage in a transaction, and then writes the event to its log, unless that is
+// nil, and another one if the job has grown.
 func (u *updates) commit(s *supervisor, p operation.Progress, tell telling, event userlog.Body) error {
 	now := s.call.Later()
 	s.spool.At(now.Now)
@@ -286,7 +283,7 @@ func (u *updates) commit(s *supervisor, p operation.Progress, tell telling, even
 	return nil
 }
 
-// sizeOf returns the event of a job that has grown, as its ad has its size.
+// sizeOf returns the event of a job that has grown, with the size in its ad.
 func sizeOf(ad *classad.Ad) userlog.ImageSize {
 	number := func(name string) int64 { n, _ := ad.EvalInt(&classad.Context{}, name); return n }
 	return userlog.ImageSize{

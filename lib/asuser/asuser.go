@@ -257,7 +257,7 @@ func BecomeRoot() error {
 const Path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // Start starts a command. If the process serves an account, the command has the ids of the
-// account alone, and an environment with the account's name and home only.
+// account alone, and an environment of PATH, HOME, USER and LOGNAME.
 func Start(c *exec.Cmd) error {
 	s := serving.Load()
 	if s == nil {

@@ -1,23 +1,21 @@
-// Package jobad makes job ads of submit descriptions: what do the values of
-// submit commands mean?
+// Package jobad makes job ads of submit descriptions: it knows the meaning of submit commands.
 //
 // The language, with its macros, conditions and item lists, is package
-// submitfile's; this package knows the commands. New checks a description as
-// far as that goes without the cluster's number, Expand makes the ads of a
-// cluster: one ad with what all its procs share, and runs of procs that differ
-// from it. Only what depends on the proc is worked out for each of them, so that
+// submitfile's. New checks a description as
+// far as that goes without the cluster's number. Expand makes the ads of a
+// cluster: one ad with the attributes that all its procs share, and runs of procs with the others. It
+// computes only what depends on the proc for each of them, so that
 // `queue 100000` of equal jobs costs what `queue` costs.
 //
 // Each group of commands has a file named for its subject. Commands, in commands.go
-// and the tables beside it, returns all of them with their other names and with what
-// becomes of each: most act, some only become attributes of the job, which is said
-// where anybody could miss something, and what would make jobs misbehave silently is
-// refused.
+// and the tables beside it, returns all of them with their other names and their effect:
+// most act; some only become attributes of the job, with a warning where a user could miss the effect;
+// commands without which jobs would misbehave silently are refused.
 //
-// Two questions are about jobs in the queue: CheckEdit, what may somebody set in an ad, and
-// Evicted, what does a job ask for after it had to leave since it took too much? ReadDeadline
-// reads a time for both kinds of jobs, and Refuse puts what somebody else has against a job
-// at its place in the description.
+// Two functions are about jobs in the queue: CheckEdit judges an edit of an ad, and
+// Evicted returns what a job asks for after it had to leave for taking too much. ReadDeadline
+// reads a time for both kinds of jobs, and Refuse finds the place in the description for another
+// package's refusal of a job.
 //
 // The source is HTCondor's manual, "Submit Description File Commands", and
 // "Job ClassAd Attributes" for the names of attributes.
@@ -39,12 +37,12 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Options is what the surroundings add to a description.
+// Options are what the submitter's surroundings add to a description.
 type Options struct {
 	Owner string // login name of the submitter
-	Group string `json:",omitempty"` // UnixGroup of jobs that name none; what is no such name is none
-	// Account is AcctGroup of jobs that name none and are in no accounting group, Classes the Class
-	// of jobs that name none, by their account; that of other accounts stands under "".
+	Group string `json:",omitempty"` // UnixGroup of jobs that name none, if it is a group's name
+	// Account is AcctGroup of jobs that name none and are in no accounting group. Classes is the Class
+	// of jobs that name none, by account, with "" for other accounts.
 	Account string            `json:",omitempty"`
 	Classes map[string]string `json:",omitempty"`
 	Domain  string            // UID_DOMAIN: User becomes Owner@Domain
@@ -55,44 +53,42 @@ type Options struct {
 	// (NICE_USER_ACCOUNTING_GROUP_NAME); empty means "nice-user".
 	NiceGroup string
 
-	// Groups are the accounting groups; nil: there are none, and no name is
-	// held against them.
+	// Groups are the accounting groups; nil: none, and no name is checked.
 	Groups *accountant.Groups `json:"-"`
 
-	// What a job asks for when its description does not say: processors, MB, KB, each
-	// what request_cpus, request_memory and request_disk may be (JOB_DEFAULT_REQUESTCPUS
-	// and so on). Empty means 1, 128 and 1024.
+	// The default requests, as values of request_cpus, request_memory and request_disk
+	// (JOB_DEFAULT_REQUESTCPUS and so on). Empty means 1, 128 (MB) and 1024 (KB).
 	RequestCpus, RequestMemory, RequestDisk string
 
-	// Arch and OpSys are what slots have to be where a description does not say,
-	// FileSystemDomain is where the files are; empty: nothing is asked.
+	// Arch and OpSys are required of slots by default, FileSystemDomain is the domain of the
+	// files; empty: not required.
 	Arch, OpSys, FileSystemDomain string
 
-	// AppendRequirements and AppendRank are expressions that are put behind each
+	// AppendRequirements and AppendRank are expressions that are appended to each
 	// job's own (APPEND_REQUIREMENTS, APPEND_RANK); empty means none.
 	AppendRequirements, AppendRank string
 
-	// Command is what the jobs run: a program's absolute path and its arguments, word by
-	// word, with nothing expanded. nil: the description says it. It must not say it, too.
+	// Command is the jobs' program, by its absolute path, and its arguments, word by
+	// word, unexpanded. The description must not name a program then. nil: the description does.
 	Command []submitfile.Exact `json:",omitempty"`
 
-	// Getenv says that jobs whose description does not say (getenv) have all of Environ.
+	// Getenv says that jobs have all of Environ unless the description has getenv.
 	Getenv bool `json:",omitempty"`
-	// KeepOutput is the name of jobs whose output is kept where the description names no file
-	// for it: in NAME.CLUSTER.PROC.out and .err in the working directory. Empty: it is not kept.
+	// KeepOutput is the NAME of the files NAME.CLUSTER.PROC.out and .err in the working directory
+	// that keep output for which the description names no file. Empty: it is not kept.
 	KeepOutput string `json:",omitempty"`
 
 	// Environ is what getenv copies, as NAME=value.
 	Environ []string
-	// Settled are attributes, or commands, that all jobs have to have in common where some appear as others
-	// finish (max_materialize), for somebody who looks at those that are there first.
+	// Settled are attributes, or commands, that all jobs must have in common where some appear as others
+	// finish (max_materialize), since only the first jobs are judged by rights.
 	Settled []string `json:"-"`
-	// Lenient makes a warning of what jobs are refused for, for callers who want to see the
-	// ads before all is in its place, or who submit such jobs on hold.
+	// Lenient turns refusals of jobs into warnings, to show the
+	// ads before all files are in place, or to submit such jobs on hold.
 	Lenient bool `json:"-"`
 }
 
-// Jobs are the jobs that a description asks for, checked.
+// Jobs are the jobs of a checked description.
 type Jobs struct {
 	description   *submitfile.Description
 	options       Options
@@ -101,17 +97,17 @@ type Jobs struct {
 	doomed        error // see Doomed
 	skips, doubts bool  // see FileChecks
 	late          Late
-	deadlines     map[string]int64 // local times of jobs that are kept back, in Unix seconds
-	appears       time.Time        // when jobs that were kept back do; zero: they are there from the beginning
+	deadlines     map[string]int64 // local times of late jobs, by their text, in Unix seconds
+	appears       time.Time        // when late jobs appear; zero: they are there from the beginning
 
-	// Progress, if it is not nil, is told now and then how many procs of how many
-	// Expand has made.
+	// Progress, if it is not nil, is called now and then by Expand with the number of procs made, and
+	// of all procs.
 	Progress func(done, all int)
 }
 
 // New checks a description: its names, and the first job of every queue line.
-// An error that Expand still finds depends on the cluster's number or on
-// that of a later proc. Errors in the description are *submitfile.Error.
+// Expand finds only errors that depend on the cluster's number or on
+// a later proc. Errors in the description are *submitfile.Error.
 func New(d *submitfile.Description, o Options) (*Jobs, []submitfile.Warning, error) {
 	j := newJobs(d, o)
 	warnings, err := j.names()
@@ -129,8 +125,7 @@ func newJobs(d *submitfile.Description, o Options) *Jobs {
 	return &Jobs{description: d, options: withDefaults(o), exprs: classad.NewInterner()}
 }
 
-// SetDomain replaces Options.Domain, for callers that learn the pool's domain
-// after they have checked the description.
+// SetDomain replaces Options.Domain, for callers that know the pool's domain only after New.
 func (j *Jobs) SetDomain(domain string) { j.options.Domain = domain }
 
 func withDefaults(o Options) Options {
@@ -143,10 +138,9 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-// try works out the first job of every queue line, for the errors and
-// warnings that this finds.
+// try makes the first job of every queue line, for errors and warnings.
 func (j *Jobs) try() ([]submitfile.Warning, error) {
-	seen := map[string]bool{} // the same is said once, where it is met first
+	seen := map[string]bool{} // a warning is given once, at its first place
 	var out, undefined []submitfile.Warning
 	warn := func(w submitfile.Warning) {
 		if w.Undefined != "" {
@@ -176,7 +170,7 @@ func (j *Jobs) try() ([]submitfile.Warning, error) {
 	return out, err
 }
 
-// job begins the ad of the proc at which p is.
+// job begins the ad of the proc that p is at.
 func (j *Jobs) job(p *submitfile.Job, warn func(submitfile.Warning)) *job {
 	one := &job{Job: p, Jobs: j, overrides: map[string]bool{}, warn: warn}
 	for _, key := range one.customKeys() {
@@ -185,12 +179,11 @@ func (j *Jobs) job(p *submitfile.Job, warn func(submitfile.Warning)) *job {
 	return one
 }
 
-// Doomed returns what is certainly wrong with the jobs and was let pass, as Options.Lenient asks;
-// nil: nothing is.
+// Doomed returns the error of the jobs that Options.Lenient has let pass; nil: none.
 func (j *Jobs) Doomed() error { return j.doomed }
 
-// FileChecks returns what the description asks for by skip_filechecks: not to look whether files
-// and folders are there, or to warn only.
+// FileChecks returns whether skip_filechecks skips the checks for files and folders, or turns their
+// errors into warnings.
 func (j *Jobs) FileChecks() (skip, warn bool) { return j.skips, j.doubts }
 
 // Count returns how many jobs the description asks for.
@@ -199,8 +192,8 @@ func (j *Jobs) Count() int {
 	return jobs
 }
 
-// names looks at every name that the description gives a value: some may not
-// have one, some are likely to be mistakes.
+// names checks every name that the description gives a value: some names are refused, others are likely
+// to be mistakes.
 func (j *Jobs) names() ([]submitfile.Warning, error) {
 	var out []submitfile.Warning
 	assignments := j.description.Assignments()
@@ -229,11 +222,10 @@ func (j *Jobs) names() ([]submitfile.Warning, error) {
 	return out, nil
 }
 
-// mostDoubts is of how many names it is told that they may be mistakes. To look for what
-// was meant takes its time, and nobody reads on.
+// mostDoubts bounds the warnings of likely mistakes: finding the nearest name takes time.
 const mostDoubts = 100
 
-// checkName refuses attributes that are none.
+// checkName refuses names that are no attribute's.
 func checkName(a submitfile.Assignment) error {
 	attr, ok := customName(a.Name)
 	if ok && !isAttributeName(attr) {
@@ -254,7 +246,7 @@ func isAttributeName(name string) bool {
 	return macro.IsName(name) && !strings.Contains(name, ".") && (name[0] < '0' || name[0] > '9')
 }
 
-// doubt returns why an assignment may be a mistake, if so.
+// doubt returns why an assignment is likely to be a mistake, empty if it is not.
 func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, late bool) string {
 	key := strings.ToLower(a.Name)
 	attr, custom := customName(a.Name)
@@ -285,8 +277,8 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 	return warning
 }
 
-// ownSetter says who sets an attribute that no description may: submit, or who does that when
-// the job is in the queue, if there is a command that is refused for it.
+// ownSetter names what sets an attribute that no description may set: submit, or what sets it for jobs
+// in the queue, if a command for it is refused.
 func ownSetter(attr string) string {
 	for _, c := range table() {
 		if c.Fate == Refused && strings.EqualFold(c.Attr, attr) {
@@ -296,8 +288,8 @@ func ownSetter(attr string) string {
 	return "submit itself sets this attribute"
 }
 
-// outranked returns the other name of the same command that has a value and
-// counts before key.
+// outranked returns the other name of key's command that has a value and
+// goes before key.
 func outranked(key string, set map[string]bool) string {
 	if c := byName()[key]; c != nil {
 		for _, n := range c.names {
@@ -312,12 +304,12 @@ func outranked(key string, set map[string]bool) string {
 	return ""
 }
 
-// ordinaryResources are those that requests are mistyped for.
+// ordinaryResources are the resources with likely typing mistakes in requests.
 var ordinaryResources = []string{"cpus", "memory", "disk", "gpus"}
 
 // likeRequest returns the command that a request for another resource is likely to be
-// meant for, if any. Resources that sites number, or that begin with another letter, such
-// as tpus, are not mistyped.
+// a mistyping of, if any. Resources with a number, or with another first letter, such
+// as tpus, are no mistypings.
 func likeRequest(key string) string {
 	resource := strings.TrimPrefix(key, requestPrefix)
 	if !isRequest(key) || mistakenRequests[key] != "" || strings.ContainsAny(resource, "0123456789") {
@@ -333,8 +325,8 @@ func likeRequest(key string) string {
 	return requestPrefix + meant
 }
 
-// meantFor says, behind "not given", which name of the description is likely to be meant for
-// a command, or what to do instead.
+// meantFor returns, for behind "not given", the name in the description that is likely to be meant for
+// a command, or else instead.
 func (j *Jobs) meantFor(command, instead string) string {
 	for _, a := range j.description.Assignments() {
 		if near, ok := nearest.Name(a.Name, suggestions()); ok && near == command && !isCommand(strings.ToLower(a.Name)) {
@@ -344,7 +336,7 @@ func (j *Jobs) meantFor(command, instead string) string {
 	return ": " + instead
 }
 
-// unknown words the warning of a name that is no command, and tells whether it
+// unknown words the warning of a name that is no command, and reports whether it
 // is near to one.
 func unknown(name string) (warning string, near bool) {
 	if command, ok := nearest.Name(name, suggestions()); ok {

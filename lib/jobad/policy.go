@@ -11,10 +11,10 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// submittedOnHold is HTCondor's HoldReasonCode of jobs that are submitted so.
+// submittedOnHold is HTCondor's HoldReasonCode of jobs that are submitted on hold.
 const submittedOnHold = "15"
 
-// status sets whether the job waits for a slot, or for somebody to release it.
+// status sets whether the job is idle or held.
 func (j *job) status() error {
 	hold, err := j.boolean("hold", false)
 	if err != nil {
@@ -32,8 +32,7 @@ func (j *job) status() error {
 	return nil
 }
 
-// periodic sets the expressions that are looked at now and then, and what
-// becomes of the job in the queue when it has ended.
+// periodic sets the periodic expressions, and LeaveJobInQueue.
 func (j *job) periodic() error {
 	for _, c := range [...]struct{ command, attr string }{
 		{"periodic_hold", "PeriodicHold"}, {"periodic_release", "PeriodicRelease"},
@@ -51,8 +50,8 @@ func (j *job) periodic() error {
 	return nil
 }
 
-// condition sets an attribute to a command's expression, if there is one. A constant has
-// to be true or false.
+// condition sets an attribute to a command's expression, if there is one. A constant must
+// be true or false.
 func (j *job) condition(command, attr string) (found bool, err error) {
 	g, ok, err := j.command(command)
 	if !ok || err != nil {
@@ -69,8 +68,7 @@ func (j *job) condition(command, attr string) (found bool, err error) {
 	return true, nil
 }
 
-// conditionError returns why an expression can be no condition: it is a constant, and
-// neither true, false, 1, 0 nor undefined.
+// conditionError returns an error for a constant other than true, false, 1, 0 and undefined.
 func conditionError(e *classad.Expr) error {
 	v, constant := e.Constant()
 	n, isInt := v.Int()
@@ -137,8 +135,7 @@ func (j *job) retries() error {
 	return nil
 }
 
-// retryUntil returns the condition of retry_until, where a whole number n
-// stands for that exit code.
+// retryUntil returns the condition of retry_until. A whole number stands for that exit code.
 func (j *job) retryUntil() (string, error) {
 	g, ok, err := j.command("retry_until")
 	if !ok || err != nil {
@@ -177,9 +174,8 @@ func (j *job) maxRetries() (n int64, ok bool, err error) {
 	return n, true, err
 }
 
-// operand is an expression's text as it may stand beside ||: in parentheses
-// when it has an operator that binds less, which only ? does, and where a comment
-// might swallow what follows.
+// operand returns an expression's text for an operand of ||: in parentheses
+// if it has an operator that binds less, which only ? does, or a comment, which could hide the rest.
 func operand(text string) string {
 	bare := strings.NewReplacer("=?=", "", `\"`, "").Replace(text)
 	for i, piece := range strings.Split(bare, `"`) {
@@ -197,7 +193,7 @@ var notifications = map[string]string{
 	"false": "0",
 }
 
-// notification sets when somebody wants mail.
+// notification sets when mail is sent, and to whom.
 func (j *job) notification() error {
 	g, ok, err := j.command("notification")
 	if err != nil {
@@ -221,7 +217,7 @@ func (j *job) notification() error {
 	return nil
 }
 
-// lease sets how long a job may run on without word of those who watch over it. Jobs
+// lease sets how long a job may run on without contact to the queue. Jobs
 // that HTCondor runs without a slot have none.
 func (j *job) lease() error {
 	u, err := j.universe()
@@ -240,7 +236,7 @@ func (j *job) lease() error {
 	return nil
 }
 
-// leaseOf sets the lease that the user gives: 0 is none, and 20 seconds are the least.
+// leaseOf sets the lease of a description: 0 is none, and 20 seconds are the least.
 func (j *job) leaseOf(g given) error {
 	n, err := strconv.ParseInt(g.Text, 10, 64)
 	switch {
@@ -257,7 +253,7 @@ func (j *job) leaseOf(g given) error {
 	return nil
 }
 
-// exitRequirements refuses what HTCondor refuses since on_exit_remove is there.
+// exitRequirements refuses exit_requirements, as HTCondor does since it has on_exit_remove.
 func (j *job) exitRequirements() error {
 	g, ok, err := j.command("exit_requirements")
 	if !ok || err != nil {
@@ -301,8 +297,8 @@ func signalName(text string) (string, error) {
 	return "", fmt.Errorf("%q: not a signal, want a name as SIGTERM or a number from 1 to 31", submitfile.Shorten(text))
 }
 
-// defaultSignal sets KillSig as HTCondor's submit does where nobody gives it: it leaves it
-// out for vanilla jobs, whose starter knows it.
+// defaultSignal sets KillSig as HTCondor's submit does by default: not for vanilla jobs, where the
+// starter has the default.
 func (j *job) defaultSignal(attr string) error {
 	if attr != pool.AttrKillSig {
 		return nil
@@ -314,7 +310,7 @@ func (j *job) defaultSignal(attr string) error {
 	return err
 }
 
-// ending sets how the job is told to go, and how long it may take.
+// ending sets by which signals the job is ended, and how long it may take to end.
 func (j *job) ending() error {
 	for _, c := range [...]struct{ command, attr string }{
 		{"kill_sig", pool.AttrKillSig}, {"remove_kill_sig", pool.AttrRemoveKillSig}, {"hold_kill_sig", pool.AttrHoldKillSig},
@@ -344,9 +340,8 @@ func (j *job) ending() error {
 	return j.retirement()
 }
 
-// retirement has jobs of the standard universe, whose checkpoints save what they have
-// done, give way at once unless they say otherwise, as HTCondor's submit does; nice does
-// the same for its own.
+// retirement sets the retirement of jobs of the standard universe, whose checkpoints save their work, to 0
+// by default, as HTCondor's submit does; nice does so for nice jobs.
 func (j *job) retirement() error {
 	u, err := j.universe()
 	if err != nil || u.number != pool.Standard {

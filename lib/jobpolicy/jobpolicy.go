@@ -1,20 +1,18 @@
-// Package jobpolicy says what a job's own expressions want done with the job:
-// that it is held, released, removed or run once more, and why.
+// Package jobpolicy evaluates a job's own policy expressions: whether the job is to be held, released,
+// removed or run once more, and why.
 //
-// Periodic is asked now and then about any job of the queue, and Never tells about which
-// jobs it need not be. OnExit is asked about a job whose process has ended, Stays
-// about one that would leave the queue. Limits and Deferral are for whoever runs the
-// job, Next for whoever puts a job with times in the manner of cron(8) into the
-// queue, or back into it. Waits and After tell which clusters a job waits for. The answers
-// are Verdicts; acting on them is the caller's.
+// Periodic judges a job of the queue now and then, and Never reports whether that can be skipped. OnExit
+// judges a job whose process has ended, Stays a job that is about to leave the queue. Limits and
+// Deferral are for the supervisor of the job. Next is for a command that puts a job with cron_* times
+// into the queue, or back into it. Waits and After return which clusters a job waits for. The answers
+// are Verdicts, on which the caller acts.
 //
 // The source is HTCondor's manual ("condor_submit", "Time Scheduling for Job Execution",
 // "Job ClassAd Attributes"), and where that is silent its condor_utils/user_job_policy.cpp.
 // AfterOk, AfterAny and WallTimeLimit are our own.
 //
-// Expressions are the users', and may be anything: what is undefined or an error
-// asks for nothing, reasons are one line and bounded, and the work of each evaluation is bounded
-// by the Context's MaxSteps.
+// Users write the expressions: undefined and error have no effect, reasons are one line and bounded,
+// and the Context's MaxSteps bounds each evaluation.
 //
 // The package is pure. It knows the attributes of job ads, and no queue.
 package jobpolicy
@@ -35,14 +33,14 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Action is what is to be done with a job.
+// Action is what a policy does with a job.
 type Action int
 
-// What may be done with a job.
+// The actions.
 const (
 	Stay    Action = iota // nothing
 	Hold                  // it is held until it is released
-	Release               // it is held no more
+	Release               // it is no longer held
 	Remove                // it leaves the queue
 	Vacate                // it leaves its slot, to run again
 	Again                 // it has ended, and is to run once more
@@ -57,7 +55,7 @@ func (a Action) String() string {
 	return words[a]
 }
 
-// Verdict is what is to be done with a job, and why.
+// Verdict is an action for a job, with its reason.
 type Verdict struct {
 	Action Action
 	// Reason is one line of at most 4096 bytes; empty for Stay, and for the Remove
@@ -67,26 +65,26 @@ type Verdict struct {
 	Code, Subcode int
 }
 
-// HoldReasonCodes of what this package decides, and of what it goes by. Those below 1000
+// The HoldReasonCodes that this package sets or reads. Codes below 1000
 // are HTCondor's (its manual, "Job ClassAd Attributes", HoldReasonCode).
 const (
-	ByUser           = 1    // somebody held the job
+	ByUser           = 1    // qhold held the job
 	ByPolicy         = 3    // an expression of the job is true
 	PolicyUndefined  = 5    // TimerRemove is no time
 	MissedTime       = 20   // it is too late for DeferralTime
-	CronSettings     = 25   // the times of cron_minute and its like cannot be read, or never come
+	CronSettings     = 25   // the times of cron_* do not parse, or never come
 	JobDuration      = 46   // AllowedJobDuration is over
 	ExecuteDuration  = 47   // AllowedExecuteDuration is over
 	DependencyFailed = 1000 // a job of AfterOk's clusters did not succeed
 	WallTime         = 1001 // WallTimeLimit is over
 )
 
-// maxReason bounds a Reason, in bytes. An expression can make text without end.
+// maxReason bounds a Reason in bytes, since expressions can make endless texts.
 const maxReason = 4096
 
-// fires reports whether a policy expression's value asks for the action: true, or a
-// number that is not 0 when its fraction is cut, as HTCondor has it. Undefined, error and
-// everything else do not.
+// fires reports whether a policy expression's value requires the action: true, or a
+// number that is not 0 without its fraction, as in HTCondor. Undefined, error and
+// all other values do not.
 func fires(v classad.Value) bool {
 	x, ok := v.Number()
 	return ok && math.Abs(x) >= 1
@@ -101,8 +99,8 @@ func isTrue(c *classad.Context, ad *classad.Ad, name *classad.Name) bool {
 	return ok && fires(v)
 }
 
-// whole returns an attribute's number with its fraction cut; ok is false for what is no
-// number, or beyond 63 bits.
+// whole returns an attribute's number without its fraction; ok is false for other values, and for
+// numbers beyond 63 bits.
 func whole(c *classad.Context, ad *classad.Ad, name string) (n int64, ok bool) {
 	v := ad.Eval(c, name, nil)
 	if n, ok = v.Int(); ok {
@@ -115,9 +113,8 @@ func whole(c *classad.Context, ad *classad.Ad, name string) (n int64, ok bool) {
 	return int64(x), true
 }
 
-// verdict is the Verdict of an attribute that fired. Its reason is the job's own, from the
-// attribute of that name with Reason behind it, and so is a Hold's subcode; without, it is the
-// sentence that readers of HTCondor's logs know.
+// verdict returns the Verdict of an attribute that fired. The attributes with Reason and, for a Hold,
+// SubCode behind that name give its reason and subcode; without a reason it is HTCondor's sentence.
 func verdict(c *classad.Context, ad *classad.Ad, a Action, name string) Verdict {
 	v := Verdict{Action: a}
 	if a == Hold {
@@ -133,7 +130,7 @@ func verdict(c *classad.Context, ad *classad.Ad, a Action, name string) Verdict 
 	return v
 }
 
-// sentence says what an expression of the job came to.
+// sentence words the value of an expression of the job.
 func sentence(ad *classad.Ad, name, value string) string {
 	text := ""
 	if e, ok := ad.Lookup(name); ok {
@@ -143,7 +140,7 @@ func sentence(ad *classad.Ad, name, value string) string {
 	return head + cut(line(text), maxReason-len(head)-len(tail)) + tail
 }
 
-// line returns a text as one line: what is not to be printed becomes a blank.
+// line returns a text as one line, with blanks for unprintable characters.
 func line(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -154,7 +151,7 @@ func line(text string) string {
 	return cut(strings.TrimSpace(text), maxReason)
 }
 
-// cut returns at most n bytes of a text, with dots for what is left out.
+// cut returns at most n bytes of a text, with dots for the rest.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -172,17 +169,16 @@ var (
 	leaveInQueue = classad.NewName("LeaveJobInQueue")
 )
 
-// OnExit returns what is to be done with a job that ended by itself: Remove, without a
-// reason, Again or Hold.
+// OnExit returns the verdict on a job that ended by itself: Remove, without a reason, Again or Hold.
 //
-// Its ad says how it ended (ExitBySignal, and ExitCode or ExitSignal), and reads otherwise as
-// while the job ran, except that NumJobCompletions counts this end already: OnExitRemove of
-// max_retries goes by it. JobStatus is not looked at, unless expressions do.
+// The ad has the job's end (ExitBySignal, and ExitCode or ExitSignal), and is otherwise as
+// while the job ran, except that NumJobCompletions includes this end, which OnExitRemove of
+// max_retries depends on. OnExit does not read JobStatus; expressions may.
 //
 // As in HTCondor the periodic expressions come first (its manual, condor_submit,
-// periodic_remove): TimerRemove and PeriodicHold, PeriodicRemove, then OnExitHold, and
-// OnExitRemove. One that is missing, undefined or an error is as if it asked for
-// nothing, so that the job leaves the queue.
+// periodic_remove): TimerRemove and PeriodicHold, PeriodicRemove, then OnExitHold and
+// OnExitRemove. Missing expressions, undefined and error have no effect, so that the job leaves the
+// queue.
 func OnExit(c *classad.Context, ad *classad.Ad) Verdict {
 	v := waiting(c, ad)
 	onExitHold.apply(&v, c, ad)
@@ -202,12 +198,12 @@ func staysAfterExit(c *classad.Context, ad *classad.Ad) bool {
 	return isNumber && !fires(v)
 }
 
-// Stays reports whether a job that has ended or was removed stays in the queue all the
-// same: its LeaveJobInQueue is true. The ad is as it is after the end.
+// Stays reports whether a job that has ended or was removed stays in the queue:
+// its LeaveJobInQueue is true. The ad is that after the end.
 func Stays(c *classad.Context, ad *classad.Ad) bool { return isTrue(c, ad, leaveInQueue) }
 
-// Succeeded reports whether a job that ended by itself did so with success: with
-// JobSuccessExitCode, 0 without that, and not by a signal.
+// Succeeded reports whether a job that ended by itself has succeeded: not by a signal, and with the exit
+// code JobSuccessExitCode, or 0 without that.
 func Succeeded(c *classad.Context, ad *classad.Ad) bool {
 	if by, ok := ad.EvalBool(c, pool.AttrExitBySignal); ok && by {
 		return false
@@ -217,7 +213,7 @@ func Succeeded(c *classad.Context, ad *classad.Ad) bool {
 	return ok && code == want
 }
 
-// How says in a few words how a job ended whose ad says so.
+// How words in short how a job ended, by its ad.
 func How(c *classad.Context, ad *classad.Ad) string {
 	if by, ok := ad.EvalBool(c, pool.AttrExitBySignal); ok && by {
 		n, _ := ad.EvalInt(c, pool.AttrExitSignal)
@@ -230,7 +226,7 @@ func How(c *classad.Context, ad *classad.Ad) string {
 	return fmt.Sprintf("ended with exit code %d", code)
 }
 
-// rule is an expression of the job, and what is done when it fires.
+// rule is an expression of the job with the action for when it fires.
 type rule struct {
 	attr   *classad.Name
 	action Action
@@ -245,8 +241,8 @@ var (
 	timerRemove = classad.NewName(attrTimer)
 )
 
-// PeriodicAttributes returns the names of all that Periodic, Overdue and Next go by:
-// jobs for which these come to the same are treated the same.
+// PeriodicAttributes returns the names of all attributes that Periodic, Overdue and Next depend on: jobs
+// with equal values of them get equal answers.
 func PeriodicAttributes() []string {
 	names := []string{attrTimer, AttrDeferralTime, AttrDeferralWindow}
 	for _, r := range [...]rule{vacate, hold, release, remove} {
@@ -262,14 +258,14 @@ func PeriodicAttributes() []string {
 // attrTimer is the time from which a job is removed, in Unix seconds.
 const attrTimer = "TimerRemove"
 
-// apply adds to what was found so far: the first rule that fires counts.
+// apply sets found if nothing has fired yet and the rule fires.
 func (r rule) apply(found *Verdict, c *classad.Context, ad *classad.Ad) {
 	if found.Action == Stay && isTrue(c, ad, r.attr) {
 		*found = verdict(c, ad, r.action, r.attr.String())
 	}
 }
 
-// Never reports whether Periodic gives nothing but Stay for the ad, whatever the
+// Never reports whether Periodic always returns Stay for the ad, whatever the
 // time and the job's state: all its expressions are constants that do not fire. It
 // evaluates nothing.
 func Never(ad *classad.Ad) bool {
@@ -293,14 +289,14 @@ func constantOf(ad *classad.Ad, name *classad.Name) (v classad.Value, constant, 
 	return v, ok, ok
 }
 
-// Periodic returns what the job's periodic expressions want done with it in its
+// Periodic returns the verdict of the job's periodic expressions in its
 // state, JobStatus. The first that fires counts, in HTCondor's order (24 and later,
-// condor_utils/user_job_policy.cpp): PeriodicVacate of a job that runs or is suspended,
-// TimerRemove, PeriodicHold, PeriodicRelease of a held one, unless somebody held it by hand,
-// PeriodicRemove, that also of a job that has ended and stays in the queue. What is undefined
-// or an error does not fire, only a TimerRemove that is no number holds the job.
+// condor_utils/user_job_policy.cpp): PeriodicVacate of a running or suspended job,
+// TimerRemove, PeriodicHold, PeriodicRelease of a held job that was not held by hand,
+// PeriodicRemove, also of a job that has ended and stays in the queue. Undefined and error do not fire,
+// but a TimerRemove that is no number holds the job.
 //
-// Limits are not looked at. A job without one of the states, or removed, stays.
+// Periodic does not judge Limits. A job in another state, or removed, stays.
 func Periodic(c *classad.Context, ad *classad.Ad) Verdict {
 	n, _ := whole(c, ad, pool.AttrJobStatus)
 	switch status := pool.Status(n); status {
@@ -327,8 +323,8 @@ func waiting(c *classad.Context, ad *classad.Ad) Verdict {
 	return v
 }
 
-// resting is Periodic of a job that is held or has ended. A TimerRemove that is no time
-// keeps it as it is, as it would be held for that at once.
+// resting is Periodic of a job that is held or has ended. If TimerRemove is no time the job stays, as
+// releasing it would hold it again at once.
 func resting(c *classad.Context, ad *classad.Ad, held bool) Verdict {
 	v := timer(c, ad)
 	if v.Action == Hold {
@@ -341,7 +337,7 @@ func resting(c *classad.Context, ad *classad.Ad, held bool) Verdict {
 	return v
 }
 
-// timer is what TimerRemove wants: the job is removed when that second is over.
+// timer returns the verdict of TimerRemove: the job is removed when that second is over.
 func timer(c *classad.Context, ad *classad.Ad) Verdict {
 	if _, _, ok := ad.Get(timerRemove); !ok {
 		return Verdict{}
@@ -356,11 +352,11 @@ func timer(c *classad.Context, ad *classad.Ad) Verdict {
 	return Verdict{}
 }
 
-// Limit is how long an attempt may take.
+// Limit bounds the time of an attempt.
 type Limit struct {
 	For time.Duration
-	// Executing: it counts from when the job's program is executed until that has ended,
-	// else from when the job's files begin to be transferred to its slot.
+	// Executing: the time counts while the job's program is executed; otherwise it counts from the
+	// beginning of the transfer of the job's files to its slot.
 	Executing bool
 	Verdict   Verdict // when it is over
 }
@@ -377,8 +373,7 @@ var limits = []struct {
 	{"WallTimeLimit", "wall time limit", false, WallTime},
 }
 
-// AttemptAttributes returns the names of all that decides how an attempt may go on: what
-// Limits and Periodic go by.
+// AttemptAttributes returns the names of all attributes that Limits and Periodic depend on.
 func AttemptAttributes() []string {
 	names := PeriodicAttributes()
 	for _, x := range limits {
@@ -387,10 +382,9 @@ func AttemptAttributes() []string {
 	return names
 }
 
-// Limits returns how long an attempt of the job may take, the shortest first. A number
-// of seconds below 0 is over at once; what is no number, or more than 292 years, is no limit.
-// The ad is that of the running job; an expression that goes by time() is worked out anew
-// whenever this is asked.
+// Limits returns the limits of an attempt of the job, the shortest first. A negative number
+// of seconds is over at once; other values than numbers, and more than 292 years, are no limit.
+// The ad is that of the running job. Each call evaluates expressions that depend on time() anew.
 func Limits(c *classad.Context, ad *classad.Ad) (list []Limit) {
 	for _, x := range limits {
 		n, ok := whole(c, ad, x.attr)
@@ -413,8 +407,8 @@ const (
 	AttrAfterOk         = "AfterOk"         // clusters that have to end with success: "12,13"
 	AttrAfterAny        = "AfterAny"        // clusters that have to end
 	AttrDependenciesMet = "DependenciesMet" // true when they have
-	// AttrDependenciesWaived are those of AfterOk that need no more than to end, since
-	// somebody released the job though it waited for their success in vain.
+	// AttrDependenciesWaived are those of AfterOk that need only end, since the job was released
+	// although it waited for their success in vain.
 	AttrDependenciesWaived = "DependenciesWaived"
 )
 
@@ -424,12 +418,11 @@ var (
 	dependenciesMet = classad.NewName(AttrDependenciesMet)
 )
 
-// MaxClusters is how many clusters a job may wait for with success, and how many
-// otherwise.
+// MaxClusters bounds the clusters in each of AfterOk and AfterAny.
 const MaxClusters = 1000
 
-// ParseClusters reads numbers of clusters, from 1 up, parted by blanks or commas. They come
-// back in their order, each once. The error is one line.
+// ParseClusters reads numbers of clusters, from 1 up, separated by blanks or commas. It returns each
+// once, in order. The error is one line.
 func ParseClusters(text string) ([]int, error) {
 	var list []int
 	seen := map[int]bool{}
@@ -461,14 +454,14 @@ func cluster(word string) (int, bool) {
 	return int(n), err == nil && n > 0
 }
 
-// After returns the clusters that a job waits for, each once: ok have to end with
-// success, any in whatever way. A lone number need not be a text. What is no cluster's
-// number is passed over, and so is what comes behind MaxClusters of them.
+// After returns the clusters that a job waits for, each once: ok must end with
+// success, any need only end. An attribute may be a text or a number. After skips words that are no
+// cluster's number, and clusters beyond MaxClusters.
 func After(ad *classad.Ad) (ok, any []int) {
 	return clusters(ad, AttrAfterOk), clusters(ad, AttrAfterAny)
 }
 
-// Waived returns those clusters of AfterOk that have to end only.
+// Waived returns the clusters of AfterOk that need only end.
 func Waived(ad *classad.Ad) []int { return clusters(ad, AttrDependenciesWaived) }
 
 func clusters(ad *classad.Ad, name string) (list []int) {
@@ -486,9 +479,8 @@ func clusters(ad *classad.Ad, name string) (list []int) {
 	return list
 }
 
-// Waits reports whether a job waits for the end of others, before which no cycle
-// may match it: it has AfterOk or AfterAny, which are not undefined, and DependenciesMet
-// is not true.
+// Waits reports whether a job waits for the end of others, and must not be matched:
+// AfterOk or AfterAny is not undefined, and DependenciesMet is not true.
 func Waits(ad *classad.Ad) bool {
 	if !given(ad, afterOk) && !given(ad, afterAny) {
 		return false
@@ -498,7 +490,7 @@ func Waits(ad *classad.Ad) bool {
 	return !constant || !isBool || !met
 }
 
-// given reports whether an ad has an attribute that nobody has taken back by undefined.
+// given reports whether an ad has an attribute other than the constant undefined.
 func given(ad *classad.Ad, name *classad.Name) bool {
 	v, constant, ok := constantOf(ad, name)
 	return ok && !(constant && v.Kind() == classad.KindUndefined)

@@ -23,25 +23,23 @@ type Rlimit struct {
 	Soft, Hard uint64
 }
 
-// Same, as a part of a limit, leaves that as it is for the supervisor.
+// Same, as a part of a limit, is the supervisor's own value.
 const Same uint64 = math.MaxUint64 - 1
 
-// forking guards the limits of this process: they are those of all its threads, and
-// what is forked while a job's are in force has them too.
+// forking guards the limits of this process, which are those of all its threads: a process that is
+// forked while a job's limits are in force has them, too.
 var forking sync.RWMutex
 
-// fork starts the command under the limits, nice value and processors of the job. It
-// has to be called on a thread of its own, which is not to be used for anything else
-// afterwards if bent is true.
+// fork starts the command under the limits, nice value and processors of the job. The caller
+// gives it a thread of its own, and ends the thread afterwards if bent is true.
 //
-// A process that is forked has the limits of this one, and the nice value and the
-// processors of the thread that forks it. So the thread takes these on before, and this
-// process the soft limits, which are put back as soon as the job is there. Four are not
-// for a process that has other things to do meanwhile, or not Go's way: see afterwards.
-// These, and all hard limits, are set on the job's process while it stands still, before
-// its first instruction: it asks to be traced for that, and is let go. Where nobody may
-// trace, and for a program that takes on other rights, which it would not get when it is
-// traced, they come a moment later, when it may have run already.
+// A forked process has the limits of this process, and the nice value and the
+// processors of the thread that forks it. So the thread takes on these two before, and this
+// process the soft limits, which it restores after the fork. Four limits would disturb this process
+// or Go's runtime: see afterwards. fork sets these, and all hard limits, on the job's process while
+// it is stopped before its first instruction, for which the process is traced. Where tracing is not
+// allowed, and for a program that takes on other rights, which it would not get when it is
+// traced, fork sets them a moment later, when the program may have run already.
 func (j Job) fork(cmd *exec.Cmd) (bent bool, err error) {
 	if bent, err = j.bend(); err != nil {
 		return bent, err
@@ -66,14 +64,14 @@ func (j Job) fork(cmd *exec.Cmd) (bent bool, err error) {
 		defer unix.PtraceDetach(pid)
 	}
 	if err = j.settle(pid, limits); err != nil {
-		unix.Kill(-pid, unix.SIGKILL) // with what it may have started by now
+		unix.Kill(-pid, unix.SIGKILL) // and processes that it may have started
 		cmd.Wait()
 	}
 	return bent, err
 }
 
-// startStill starts a command that stops before its first instruction, if that can be
-// done: then Ptrace is set.
+// startStill starts a command that stops before its first instruction, if that is possible: then Ptrace
+// is set.
 func startStill(cmd *exec.Cmd) error {
 	cmd.SysProcAttr.Ptrace = !takesRights(cmd.Path)
 	if err := cmd.Start(); !cmd.SysProcAttr.Ptrace || !errors.Is(err, unix.EPERM) {
@@ -83,7 +81,7 @@ func startStill(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// takesRights reports whether a program has other rights than who starts it.
+// takesRights reports whether a program has other rights than the process that starts it.
 func takesRights(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
@@ -93,10 +91,10 @@ func takesRights(path string) bool {
 	return err == nil && size > 0
 }
 
-// awaitStop waits until a process that we trace, as the same thread, stands still, which
-// it does by itself soon, or has been killed. Its limits before are not its last: the
-// kernel sets that of the stack once more when it has loaded a program. Nobody waits
-// for its change of state, which somebody else who reaps children might have seen first.
+// awaitStop waits until a process that this thread traces has stopped, which
+// it soon does by itself, or was killed. Limits that are set before do not last: the
+// kernel sets the limit of the stack once more when it has loaded a program. awaitStop does not use
+// wait(2): code that reaps children might get the change of state first.
 func awaitStop(pid int) {
 	for wait := time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
 		if _, err := unix.PtraceGetEventMsg(pid); err != unix.ESRCH {
@@ -110,8 +108,7 @@ func awaitStop(pid int) {
 	}
 }
 
-// bend gives the calling thread, and no other, the nice value and the processors of
-// the job.
+// bend gives the nice value and the processors of the job to the calling thread alone.
 func (j Job) bend() (bent bool, err error) {
 	if nice := j.Nice; nice != 0 {
 		bent = true
@@ -172,7 +169,7 @@ func lowest(a, b uint64) uint64 {
 	return min(a, b)
 }
 
-// over returns the limit as it is to be for a process that has had now.
+// over returns the limit to set for a process with the limit now.
 func (l Rlimit) over(now unix.Rlimit) unix.Rlimit {
 	next := now
 	if l.Hard != Same {
@@ -185,13 +182,13 @@ func (l Rlimit) over(now unix.Rlimit) unix.Rlimit {
 	return next
 }
 
-// afterwards are the limits that are not set before the fork. This process could not
-// get memory nor write files meanwhile; and the most open files Go gives to its children
-// as they once were, unless this process sets them, and then as it does for ever.
+// afterwards are the limits that are not set before the fork. With the first three this process could
+// not get memory or write files meanwhile. Go gives its children the original limit of open files, unless
+// this process has ever set that.
 var afterwards = []int{unix.RLIMIT_AS, unix.RLIMIT_DATA, unix.RLIMIT_FSIZE, unix.RLIMIT_NOFILE}
 
-// lower sets soft limits of this process, and returns what puts them back. Until
-// then nobody else forks; it has to be called in any case.
+// lower sets soft limits of this process, and returns a function that restores them, which the caller must
+// call in any case. Until then no other thread forks.
 func lower(limits []Rlimit) (restore func(), err error) {
 	forking.Lock()
 	var before []Rlimit
@@ -210,7 +207,7 @@ func lower(limits []Rlimit) (restore func(), err error) {
 			return restore, limitError(l, err)
 		}
 		before = append(before, Rlimit{l.Resource, now.Cur, now.Max})
-		// A soft limit above our hard one has to wait for the job's process.
+		// A soft limit above this process's hard one is set on the job's process.
 		next := unix.Rlimit{Cur: min(l.over(now).Cur, now.Max), Max: now.Max}
 		if err = unix.Prlimit(0, l.Resource, &next, nil); err != nil {
 			return restore, limitError(l, err)
@@ -219,7 +216,7 @@ func lower(limits []Rlimit) (restore func(), err error) {
 	return restore, nil
 }
 
-// settle gives a process of the job, which was just started, its limits.
+// settle sets the limits of a process of the job that was just started.
 func (j Job) settle(pid int, limits []Rlimit) error {
 	all := func() error {
 		for _, l := range limits {
@@ -231,7 +228,7 @@ func (j Job) settle(pid int, limits []Rlimit) error {
 			if err != nil && !errors.Is(err, unix.EPERM) {
 				return limitError(l, err)
 			}
-			// A program that has taken on other rights is no longer ours to limit.
+			// This process may not limit a program that has taken on other rights.
 		}
 		return nil
 	}
@@ -241,16 +238,15 @@ func (j Job) settle(pid int, limits []Rlimit) error {
 	return all()
 }
 
-// mayLimit reports whether the limits of a process are for us to set, as we are. Where they
-// are not that takes its user's rights, and who has these may be sent signals by the user.
+// mayLimit reports whether this process may set the limits of another with its present rights. Otherwise it
+// takes the rights of the other's user, who may send signals to a thread with these.
 func mayLimit(pid int) bool {
 	var now unix.Rlimit
 	return unix.Prlimit(pid, unix.RLIMIT_CORE, nil, &now) != unix.EPERM
 }
 
-// setLimit sets a limit of a process, 0 for this one, which has been now. What it is not
-// for us to raise stays as low as it is. The most files that may be open has no
-// "unlimited".
+// setLimit sets a limit of a process, 0 for this one, that has had now. A limit that this process may not
+// raise stays as low as it is. The limit of open files has no "unlimited".
 func setLimit(pid, resource int, to, now unix.Rlimit) error {
 	if resource == unix.RLIMIT_NOFILE {
 		most := mostFiles()

@@ -10,7 +10,7 @@ import (
 	"fairspool/lib/radix"
 )
 
-// Queue is Maui's policy as a negotiation cycle asks for it.
+// Queue is Maui's policy for a negotiation cycle.
 type Queue struct {
 	config   *Config
 	world    World
@@ -19,17 +19,17 @@ type Queue struct {
 
 var _ jobprio.Queue = (*Queue)(nil)
 
-// NewQueue returns the queue by a configuration, which must not change while it is used.
+// NewQueue returns the queue of a configuration, which must not change while the queue is used.
 func NewQueue(c *Config, w World) *Queue { return &Queue{c, w, NewReckoner(c, w)} }
 
 // Queued are equal jobs in the queue.
 type Queued struct {
 	jobprio.Part // of Waiting.Idle
-	// Job is what Start comes from: the facts of the first of their run, with the clock as
-	// it counts from now on, and, if that has a weight, whether a soft limit is in their way.
+	// Job are the facts that Start is computed from: those of the first proc of the run, with the clock
+	// that counts from now on and, if that has a weight, whether a soft limit is in the way.
 	Job   *Job
 	Start int64   // Of(Job).Start
-	QOS   string  // that they go by
+	QOS   string  // that applies to them
 	PE    float64 // processor equivalents of one of them
 	Why   string  // why they are not considered, such as "negative priority"; empty: they are
 
@@ -44,20 +44,20 @@ func (q *Queue) Name() string { return "maui" }
 // Attributes are the names of the attributes of jobs that the order is made from.
 func (q *Queue) Attributes() []string { return Attributes() }
 
-// LooksAtHeld reports whether Order asks for Waiting.Held: with JOBPRIOACCRUALPOLICY
-// FULLPOLICY the clocks of jobs that are held or wait for others stand.
+// LooksAtHeld reports whether Order uses Waiting.Held: with JOBPRIOACCRUALPOLICY
+// FULLPOLICY the clocks of jobs that are held or wait for others stop.
 func (q *Queue) LooksAtHeld() bool { return q.config.accrual() == FullPolicy }
 
 // Order puts jobs in order.
 //
-// Considered are all jobs but those that asked for a QOS to which they have no access, those
-// that would go beyond a fair share quota (FSTARGET with ^ or %), those of negative priority
-// with REJECTNEGPRIOJOBS, and those for which a limit on what waits (MAXIJOB and the like) has
-// no room left. These limits are given out in the order of the queue, to as many as fit.
-// Only their hard values count, as in Maui; soft ones say nothing that this queue could use.
+// It considers all jobs but those that ask for a QOS without access to it, those
+// that would exceed a fair share quota (FSTARGET with ^ or %), those of negative priority
+// with REJECTNEGPRIOJOBS, and those for which a limit on waiting jobs (MAXIJOB and the like) has
+// no room left. These limits are filled in the order of the queue.
+// Only their hard values count, as in Maui; the queue has no use for soft ones.
 //
-// A place's priority is the start priority; jobs whose clock stops with this very order
-// have that of no queue time.
+// A place's priority is the start priority, without queue time for jobs with a clock that this order
+// stops.
 func (q *Queue) Order(w jobprio.Waiting) jobprio.Order {
 	limits := q.newLimits(w.Running)
 	places, blocked := q.line(w.Idle, limits)
@@ -78,8 +78,8 @@ func (q *Queue) Order(w jobprio.Waiting) jobprio.Order {
 	return o
 }
 
-// Listing is Order for people: the jobs that are considered, the first to be served first,
-// and those that are not, by priority and ID, each with all that its priority comes from.
+// Listing is Order for people: the jobs that are considered, in order of service,
+// and those that are not, by priority and ID, each with the facts that its priority is computed from.
 func (q *Queue) Listing(w jobprio.Waiting) (places, blocked []*Queued) {
 	return q.line(w.Idle, q.newLimits(w.Running))
 }
@@ -101,8 +101,8 @@ func (q *Queue) line(idle []jobprio.Run, limits *limits) (places, blocked []*Que
 	return places, inOrder(blocked)
 }
 
-// limited reports whether a hard limit on what runs is in the way of jobs now, if that counts
-// for anything, and notes whether a soft one is.
+// limited reports whether a hard limit on running jobs is in the way of jobs now, if that has an
+// effect, and notes whether a soft one is.
 func (q *Queue) limited(s *Queued, limits *limits) bool {
 	soft, hard := q.config.countsService(SPViolation) && !q.config.Compatible, q.config.accrual() == FullPolicy
 	if limits == nil || !soft && !hard {
@@ -113,12 +113,12 @@ func (q *Queue) limited(s *Queued, limits *limits) bool {
 	return hard && breaksHard
 }
 
-// countsService reports whether a subcomponent of SERVICE makes a difference.
+// countsService reports whether a subcomponent of SERVICE has a weight.
 func (c *Config) countsService(s Sub) bool {
 	return c.Subs[s].Weight != 0 && c.Components[Service].Weight != 0
 }
 
-// look finds the facts of jobs.
+// look returns jobs with their facts.
 func (q *Queue) look(runs []jobprio.Run) []*Queued {
 	all, queued, jobs := make([]*Queued, len(runs)), make([]Queued, len(runs)), make([]Job, len(runs))
 	parallel.Parts(parallel.Bounds(len(runs), manyRuns), func(_, from, to int) {
@@ -134,7 +134,7 @@ func (q *Queue) look(runs []jobprio.Run) []*Queued {
 	return all
 }
 
-// credentials returns the names that limits and quotas of jobs go by.
+// credentials returns the names of a job that limits and quotas are by.
 func (s *Queued) credentials() [Kinds]string {
 	return [Kinds]string{s.Job.User, s.Job.Group, s.Job.Account, s.QOS, s.Job.Class}
 }
@@ -142,8 +142,8 @@ func (s *Queued) credentials() [Kinds]string {
 // wclimit returns the seconds for which one of the jobs may run.
 func (s *Queued) wclimit() float64 { return s.common.limit(s.Job) }
 
-// refusal says why jobs cannot be considered, whatever their priority and whatever other
-// jobs wait; empty: they can.
+// refusal returns why jobs cannot be considered, whatever their priority and the other waiting
+// jobs; empty: they can.
 func (q *Queue) refusal(s *Queued, quotas *quotas) string {
 	if s.common.refused {
 		return "QOS " + s.Job.QOS + " is not allowed for user " + s.Job.User
@@ -151,8 +151,8 @@ func (q *Queue) refusal(s *Queued, quotas *quotas) string {
 	return quotas.exceeded(s)
 }
 
-// block leaves jobs out. Their clock stops if the accrual policy is stops or goes beyond
-// it, and stands if it did before.
+// block leaves jobs out. It stops their clock if the accrual policy is stops or stricter, and a clock that
+// was stopped stays so.
 func (q *Queue) block(s *Queued, why string, stops Accrual) {
 	s.Why = why
 	policy := q.config.accrual()
@@ -164,8 +164,8 @@ func (q *Queue) block(s *Queued, why string, stops Accrual) {
 	s.Job, s.Start = &j, q.reckoner.start(s.common, &j)
 }
 
-// admit parts those who are considered from those who are not. They come in order, and in
-// that order the limits on what waits are given out. All is used up.
+// admit separates the jobs that are considered from those that are not. all is in order, in which admit
+// fills the limits on waiting jobs. all must not be used afterwards.
 func (q *Queue) admit(all []*Queued) (places, blocked []*Queued) {
 	waiting := newThrottle(q.config, true)
 	places = all[:0]
@@ -188,8 +188,7 @@ func (q *Queue) admit(all []*Queued) (places, blocked []*Queued) {
 	return places, blocked
 }
 
-// fit parts those of some equal jobs for which limits have room from those for which they
-// have none; nil where there are none of either.
+// fit separates the first of some equal jobs, for which limits have room, from the rest; nil for no jobs.
 func (q *Queue) fit(waiting *throttle, s *Queued) (head, rest *Queued) {
 	limits, takes := waiting.ceilingsOf(s), s.takes(s.wclimit())
 	head, rest = s.cut(limits.fit(&takes, s.Count()))
@@ -203,7 +202,7 @@ func (q *Queue) fit(waiting *throttle, s *Queued) (head, rest *Queued) {
 	return head, rest
 }
 
-// clock is what queue time counts from.
+// clock is the beginning of queue time.
 type clock struct {
 	stopped bool
 	since   int64
@@ -211,11 +210,10 @@ type clock struct {
 
 func (j *Job) clock() clock { return clock{j.Stopped, j.Since} }
 
-// set makes the job go by a clock.
+// set sets the clock of the job.
 func (j *Job) set(c clock) { j.Stopped, j.Since = c.stopped, c.since }
 
-// from returns a clock that runs. Nothing began before 1970, and 0 would be a clock that
-// stands.
+// from returns a running clock. It begins at 1 at the earliest, as 0 is a stopped clock.
 func from(since int64) clock { return clock{since: max(1, since)} }
 
 // accrual returns the accrual policy. With USESYSTEMQUEUETIME off nothing stops a clock.
@@ -227,9 +225,9 @@ func (c *Config) accrual() Accrual {
 }
 
 // setClock sets the clock of jobs before their priority is known. ALWAYS counts all time
-// since submission, whatever another policy made of it before. Otherwise a clock that stood
-// begins anew when the job is considered; FULLPOLICY stops that of jobs that are not, or are
-// kept by a limit on what runs.
+// since submission, whatever another policy has noted. Otherwise a stopped clock
+// begins anew when the job is considered; FULLPOLICY stops the clocks of jobs that are not considered,
+// or that a limit on running jobs keeps waiting.
 func (q *Queue) setClock(s *Queued, limited bool) {
 	switch policy := q.config.accrual(); {
 	case policy == Always:
@@ -241,7 +239,7 @@ func (q *Queue) setClock(s *Queued, limited bool) {
 	}
 }
 
-// clocks returns those that differ from what the jobs' ads have.
+// clocks returns the clocks that differ from those in the jobs' ads.
 func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed []jobprio.Clock) {
 	note := func(p jobprio.Part, held bool, stored, now clock) {
 		switch {
@@ -266,8 +264,8 @@ func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed [
 	return changed
 }
 
-// stopsHeld reports whether the clock of jobs stands while they are held or wait for others.
-// Maui 3.3.1 never looks so far at jobs that are held (observed).
+// stopsHeld reports whether the clock of jobs stops while they are held or wait for others.
+// Maui 3.3.1 does not stop those of held jobs (observed).
 func (q *Queue) stopsHeld(c *classad.Context, r jobprio.Run) bool {
 	if q.config.accrual() != FullPolicy {
 		return false
@@ -277,28 +275,28 @@ func (q *Queue) stopsHeld(c *classad.Context, r jobprio.Run) bool {
 }
 
 // quotas are the fair share targets that keep jobs out (FSTARGET with ^ or %), by
-// credential, as far as somebody asked.
+// credential, computed when first needed.
 type quotas struct {
 	queue *Queue
 	of    [Kinds]map[string]*quota // nil: there is none
 }
 
-// quota is a target in the units of FSPOLICY, and what is used of it.
+// quota is a target in the units of FSPOLICY, with its usage.
 type quota struct {
 	used, most float64
 	text       string // such as "FSTARGET 5000^ of user alice: 3600 used"
-	total      string // with %: what it is a part of
+	total      string // with %: the whole
 }
 
-// exceeded says which quota a job would exceed: one that is smaller than what was used and
-// what the job may use together (manual, 6.3). Empty: none.
+// exceeded returns which quota a job would exceed: one that is below the sum of its usage and
+// what the job may use (manual, 6.3). Empty: none.
 func (q *quotas) exceeded(s *Queued) string {
 	c := q.queue.config
 	if c.FSPolicy == NoFairShare {
 		return ""
 	}
 	asked := float64(s.Job.Procs())
-	if c.FSPolicy == DedicatedPES && !c.Compatible { // which always asks for processors
+	if c.FSPolicy == DedicatedPES && !c.Compatible { // a job always asks for processors
 		asked = s.PE
 	}
 	asked *= s.wclimit()
@@ -322,8 +320,8 @@ func (q *quotas) quota(k Kind, name string) *quota {
 	return f
 }
 
-// quota returns the quota of a credential; nil for none. While nobody has used anything, a
-// part of that bounds nothing: no job would ever be the first. None is with Maui 3.3.1.
+// quota returns the quota of a credential; nil for none. A quota in percent is none as long as there is no
+// usage: otherwise no job would ever be the first. With Maui 3.3.1 no job is.
 func (q *Queue) quota(k Kind, name string) *quota {
 	target, mode := q.config.FairShareTarget(k, name)
 	used := q.world.Used
@@ -341,16 +339,16 @@ func (q *Queue) quota(k Kind, name string) *quota {
 
 func rounded(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
-// inOrder returns jobs as they stand in the queue: higher priority first, and of equal ones
-// the first by ID. Of those, the jobs of one submitter exchange the places that they have among
-// themselves: higher JobPrio first. Jobs are taken out of runs where that is needed; all is used up.
+// inOrder returns jobs in the order of the queue: by priority, the highest first, and by ID. The jobs
+// of one submitter with equal priority exchange their places among themselves by JobPrio, the highest
+// first. It divides runs if necessary. all must not be used afterwards.
 func inOrder(all []*Queued) []*Queued {
 	sorted := sortedQueue(all)
 	if !differ(all) {
 		return sorted
 	}
 	turns, parties := turnsOf(sorted)
-	type head struct{ turn, used int } // who of a party goes next, and how many of these went
+	type head struct{ turn, used int } // the next of a party, and how many of its jobs have their place
 	heads := make([]head, len(sorted))
 	for i := len(turns) - 1; i >= 0; i-- {
 		heads[parties[turns[i]]].turn = i
@@ -371,7 +369,7 @@ func inOrder(all []*Queued) []*Queued {
 	return places
 }
 
-// differ reports whether jobs have another JobPrio than others.
+// differ reports whether jobs differ in JobPrio.
 func differ(all []*Queued) bool {
 	for i := range all {
 		if all[i].Job.JobPrio != all[0].Job.JobPrio {
@@ -381,8 +379,8 @@ func differ(all []*Queued) bool {
 	return false
 }
 
-// turnsOf tells in which order sorted jobs go among the party that they exchange places with:
-// the jobs of the same submitter and priority. Turns has jobs, each party's together; parties has
+// turnsOf returns the order of sorted jobs within the parties that exchange places:
+// the jobs of one submitter with equal priority. turns has the jobs, each party's together; parties has
 // the party of each job.
 func turnsOf(sorted []*Queued) (turns, parties []int) {
 	known := map[string]int{}
@@ -424,7 +422,7 @@ func sortedQueue(all []*Queued) []*Queued {
 		func(i int) uint64 { return keys[i].cluster },
 		func(i int) uint64 { return keys[i].proc },
 	}
-	if byID { // as Ordered leaves those who are equal
+	if byID { // radix.Ordered keeps the order of equal keys
 		by = by[:1]
 	}
 	sorted := make([]*Queued, len(all))
@@ -434,7 +432,7 @@ func sortedQueue(all []*Queued) []*Queued {
 	return sorted
 }
 
-// cut parts the first n jobs from the others; nil where there are none of either.
+// cut separates the first n jobs from the rest; nil for no jobs.
 func (s *Queued) cut(n int) (head, rest *Queued) {
 	switch {
 	case n <= 0:
@@ -448,7 +446,7 @@ func (s *Queued) cut(n int) (head, rest *Queued) {
 	return &one, &other
 }
 
-// behind appends jobs; those of one run that follow each other stay together.
+// behind appends jobs, and joins consecutive jobs of one run.
 func behind(places []*Queued, s *Queued) []*Queued {
 	if n := len(places); n > 0 {
 		if last := places[n-1]; last.Run == s.Run && last.Last+1 == s.First && last.Why == s.Why {
