@@ -8,35 +8,37 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-var pbs = system{kind: ofPBS, name: "qsub", prefix: "#PBS", takes: afterBlank, environ: pbsEnvironment, options: letters(slices.Concat([]option{
-	serve("N=", (*batch).setName),
-	serve("o=", stream(output)),
-	serve("e=", stream(failure)),
-	serve("j=", pbsJoin),
-	serve("d=", sets("initialdir")),
-	serve("w=", sets("initialdir")),
-	serve("l=", pbsResources),
-	serve("t=", setArray),
-	serve("J=", setArray),
-	serve("W=", pbsAttributes),
-	serve("p=", prioritize),
-	serve("P=", sets("project")),
-	serve("A=", sets("account")),
-	serve("a=", func(b *batch, g given) error { return begin(b, g, qsubTime) }),
-	serve("h", hold),
-	serve("m=", mailLetters),
-	serve("M=", sets("notify_user")),
-	serve("V", exportAll),
-	serve("v=", exportSome),
-	serve("S=", runBy),
-	serve("r=", gridRerun),
-	serve("F=", pbsArguments),
-	serve("z", nothing), serve("k=", nothing), serve("R=", nothing),
-},
-	none("there is one queue for all jobs", "q="),
-	none("jobs run without a terminal", "I", "X"),
-	none("means nothing here", "b=", "c=", "C=", "D=", "f", "G=", "K=", "L=", "n", "T=", "u=", "x"),
-))}
+func pbs() *system {
+	return &system{kind: ofPBS, name: "qsub", prefix: "#PBS", takes: afterBlank, environ: pbsEnvironment, options: letters(slices.Concat([]option{
+		serve("N=", (*batch).setName),
+		serve("o=", stream(output)),
+		serve("e=", stream(failure)),
+		serve("j=", pbsJoin),
+		serve("d=", sets("initialdir")),
+		serve("w=", sets("initialdir")),
+		serve("l=", pbsResources),
+		serve("t=", setArray),
+		serve("J=", setArray),
+		serve("W=", pbsAttributes),
+		serve("p=", prioritize),
+		serve("P=", sets("project")),
+		serve("A=", sets("account")),
+		serve("a=", func(b *batch, g given) error { return begin(b, g, qsubTime) }),
+		serve("h", hold),
+		serve("m=", mailLetters),
+		serve("M=", sets("notify_user")),
+		serve("V", exportAll),
+		serve("v=", exportSome),
+		serve("S=", runBy),
+		serve("r=", gridRerun),
+		serve("F=", pbsArguments),
+		serve("z", nothing), serve("k=", nothing), serve("R=", nothing),
+	},
+		none("there is one queue for all jobs", "q="),
+		none("jobs run without a terminal", "I", "X"),
+		none("means nothing here", "b=", "c=", "C=", "D=", "f", "G=", "K=", "L=", "n", "T=", "u=", "x"),
+	))}
+}
 
 func pbsJoin(b *batch, g given) error {
 	switch strings.TrimSuffix(g.text, "d") {

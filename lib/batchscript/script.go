@@ -21,6 +21,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -104,9 +105,11 @@ func runsSubmit(line string) bool {
 }
 
 // ofDescription are lines that a submit description has and a script has not.
-var ofDescription = regexp.MustCompile(`(?im)^[ \t]*(queue([ \t]|\r?$)|(executable|universe|shell)[ \t]*=)`)
+var ofDescription = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^[ \t]*(queue([ \t]|\r?$)|(executable|universe|shell)[ \t]*=)`)
+})
 
-func isDescription(text string) bool { return ofDescription.MatchString(text) }
+func isDescription(text string) bool { return ofDescription().MatchString(text) }
 
 // systemOf returns the system whose directive comes first in the head of a script; nil if
 // there is none.
@@ -129,10 +132,10 @@ func endsHead(line string) bool {
 	return line != "" && line[0] != '#'
 }
 
-var systems = []*system{&slurm, &gridEngine, &pbs}
+var systems = sync.OnceValue(func() []*system { return []*system{slurm(), gridEngine(), pbs()} })
 
 func systemOfLine(line string) *system {
-	for _, s := range systems {
+	for _, s := range systems() {
 		if _, ok := s.directive(line); ok {
 			return s
 		}

@@ -458,7 +458,7 @@ func TestPage(t *testing.T) {
 	_, section, _ := strings.Cut(string(text), ".Sh BATCH SCRIPTS")
 	section, _, _ = strings.Cut(section, "In names of files,")
 	section = strings.ReplaceAll(section, `\-`, "-")
-	for _, s := range systems {
+	for _, s := range systems() {
 		for _, o := range s.options {
 			if o.do == nil {
 				continue

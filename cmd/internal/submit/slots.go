@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/caseless"
@@ -130,12 +131,12 @@ func (l *demands) names(ad *classad.Ad, proc int) error {
 			continue
 		}
 		for _, name := range looks.Own {
-			if !ad.Has(name) && !caseless.Contains(jobNames, name) {
-				l.unknown(x.command, x.attr, proc, "the job has no ", text, name, jobNames)
+			if !ad.Has(name) && !caseless.Contains(jobNames(), name) {
+				l.unknown(x.command, x.attr, proc, "the job has no ", text, name, jobNames())
 			}
 		}
 		for _, name := range slices.Concat(looks.Other, looks.Either) {
-			if caseless.Contains(slotNames, name) || slices.Contains(looks.Either, name) && (ad.Has(name) || caseless.Contains(jobNames, name)) {
+			if caseless.Contains(slotNames(), name) || slices.Contains(looks.Either, name) && (ad.Has(name) || caseless.Contains(jobNames(), name)) {
 				continue
 			}
 			if err := l.readSlots(); err != nil {
@@ -146,7 +147,7 @@ func (l *demands) names(ad *classad.Ad, proc int) error {
 				if request := "Request" + spelled(text, name); ad.Has(request) { // the clause is that of request_NAME
 					command, attr = "request_"+name, request
 				}
-				l.unknown(command, attr, proc, "no slot has ", text, name, slotNames)
+				l.unknown(command, attr, proc, "no slot has ", text, name, slotNames())
 			}
 		}
 	}
@@ -186,7 +187,8 @@ func spelled(text, name string) string {
 
 // slotNames are attributes that slots of HTCondor and of fairspool may have, whether or not
 // those of the pool do now.
-var slotNames = strings.Fields(`
+var slotNames = sync.OnceValue(func() []string {
+	return strings.Fields(`
 	Name Machine MyType MyAddress Arch OpSys OpSysAndVer OpSysVer OpSysMajorVer OpSysName OpSysShortName OpSysLongName OpSysLegacy
 	Cpus Memory Disk GPUs TotalCpus TotalMemory TotalDisk TotalGPUs TotalSlotCpus TotalSlotMemory TotalSlotDisk TotalSlotGPUs
 	DetectedCpus DetectedMemory DetectedGPUs TotalVirtualMemory VirtualMemory TotalSlots NumDynamicSlots
@@ -203,9 +205,11 @@ var slotNames = strings.Fields(`
 	PreemptingUser PreemptingOwner PreemptingRank TotalJobRunTime TotalTimeClaimedBusy TotalTimeClaimedIdle TotalTimeUnclaimedIdle
 	MaxJobRetirementTime MachineMaxVacateTime MachineResources Offline Unhibernate DaemonStartTime LastHeardFrom MyCurrentTime
 	AcceptingJobs Draining RetirementTimeRemaining ClassAdLifetime SubnetMask HardwareAddress Devices`)
+})
 
 // jobNames are attributes that jobs get when they are in the queue, or have only now and then.
-var jobNames = strings.Fields(`
+var jobNames = sync.OnceValue(func() []string {
+	return strings.Fields(`
 	ClusterId ProcId JobId GlobalJobId User Owner JobStatus LastJobStatus EnteredCurrentStatus QDate JobPrio CurrentTime
 	RequestCpus RequestMemory RequestDisk RequestGPUs NumJobStarts NumJobMatches NumJobCompletions NumShadowStarts NumHolds NumSystemHolds
 	JobStartDate JobRunCount JobCurrentStartDate JobLastStartDate JobCurrentStartExecutingDate LastMatchTime LastVacateTime
@@ -215,3 +219,4 @@ var jobNames = strings.Fields(`
 	VacateReason VacateReasonCode VacateReasonSubCode DeferralTime DeferralWindow DeferralPrepTime ScheddInterval
 	SubmitterUserPrio SubmitterUserResourcesInUse SubmitterGroup SubmitterNegotiatingGroup SubmitterGroupQuota SubmitterGroupResourcesInUse
 	EligibleSince BypassCount SystemPriority Tickets AccountingGroup AcctGroup AcctGroupUser ConcurrencyLimits JobUniverse TotalSuspensions`)
+})
