@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/negotiate"
@@ -53,7 +54,7 @@ It is started for each connection by systemd (fairspool.socket), by an inetd, or
 func commands() []cmdline.Command {
 	return []cmdline.Command{
 		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qtail.Command(),
-		prio.Command(), userprio.Command(), slots.Command(), negotiate.Command(),
+		prio.Command(), userprio.Command(chart.Plot), slots.Command(), negotiate.Command(),
 	}
 }
 

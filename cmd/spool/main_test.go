@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 func TestStories(t *testing.T) {
 	cmdtest.Stories{Here: []cmdline.Command{
 		command(), negotiate.Command(), prio.Command(), qdel.Command(), qstat.Command(), slots.Command(),
-		submit.Command(), userprio.Command(),
+		submit.Command(), userprio.Command(nil),
 	}}.Run(t)
 }
 

@@ -2,8 +2,9 @@
 package main
 
 import (
+	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/userprio"
 )
 
-func main() { cmdline.Main(userprio.Command()) }
+func main() { cmdline.Main(userprio.Command(chart.Plot)) }

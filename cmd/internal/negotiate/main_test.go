@@ -32,6 +32,6 @@ func TestMain(m *testing.M) {
 func TestStories(t *testing.T) {
 	cmdtest.Stories{Here: []cmdline.Command{
 		Command(), prio.Command(), qdel.Command(), qhold.Command(), qrls.Command(),
-		qstat.Command(), slots.Command(), submit.Command(), userprio.Command(),
+		qstat.Command(), slots.Command(), submit.Command(), userprio.Command(nil),
 	}}.Run(t)
 }

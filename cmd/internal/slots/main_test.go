@@ -1,4 +1,4 @@
-package slots
+package slots_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/negotiate"
 	"fairspool/cmd/internal/qdel"
 	"fairspool/cmd/internal/qstat"
+	"fairspool/cmd/internal/slots"
 	"fairspool/cmd/internal/submit"
 	"fairspool/cmd/internal/userprio"
 	"fairspool/internal/testenv"
@@ -19,6 +20,6 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 // TestStories runs the stories in testdata/script.
 func TestStories(t *testing.T) {
 	cmdtest.Stories{Here: []cmdline.Command{
-		Command(), submit.Command(), negotiate.Command(), qdel.Command(), qstat.Command(), userprio.Command(),
+		slots.Command(), submit.Command(), negotiate.Command(), qdel.Command(), qstat.Command(), userprio.Command(nil),
 	}}.Run(t)
 }

@@ -1,4 +1,4 @@
-package submit
+package submit_test
 
 import (
 	"os"
@@ -13,6 +13,7 @@ import (
 	"fairspool/cmd/internal/qrls"
 	"fairspool/cmd/internal/qstat"
 	"fairspool/cmd/internal/slots"
+	"fairspool/cmd/internal/submit"
 	"fairspool/cmd/internal/userprio"
 	"fairspool/internal/testenv"
 )
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 // TestStories runs the stories in testdata/script.
 func TestStories(t *testing.T) {
 	cmdtest.Stories{Here: []cmdline.Command{
-		Command(), negotiate.Command(), prio.Command(), qdel.Command(), qhold.Command(), qrls.Command(),
-		qstat.Command(), slots.Command(), userprio.Command(),
+		submit.Command(), negotiate.Command(), prio.Command(), qdel.Command(), qhold.Command(), qrls.Command(),
+		qstat.Command(), slots.Command(), userprio.Command(nil),
 	}}.Run(t)
 }

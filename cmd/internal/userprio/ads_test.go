@@ -28,7 +28,7 @@ func TestInputFile(t *testing.T) {
 			}
 		}
 	}
-	cmdtest.Refuses(t, Command(), 1, "zoe", "-inputfile", os.DevNull)
+	cmdtest.Refuses(t, command(), 1, "zoe", "-inputfile", os.DevNull)
 }
 
 // In HTCondor's ads Priority is the EUP.
@@ -104,5 +104,5 @@ func TestInputFileNamesTheFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("Name = \"a@b\"\n\nFoo = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmdtest.Refuses(t, Command(), 1, "-inputfile", file)
+	cmdtest.Refuses(t, command(), 1, "-inputfile", file)
 }

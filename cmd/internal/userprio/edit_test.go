@@ -138,7 +138,7 @@ func TestLeases(t *testing.T) {
 	fill(t)
 	must(t, "-setfloor alice@pool 2")
 	must(t, "-setfloor alice@pool 9 -duration 60")
-	cmdtest.Refuses(t, Command(), 1, "-setfloor", "alice@pool", "3", "-duration", "60") // a second lease
+	cmdtest.Refuses(t, command(), 1, "-setfloor", "alice@pool", "3", "-duration", "60") // a second lease
 	must(t, "-setfloor alice@pool 5")                                                   // for good
 	if r, _ := record(t, "alice@pool"); r.Floor != 5 || r.FloorLease != (accountant.Lease{}) {
 		t.Errorf("-setfloor over a lease: %d, %v, want 5 without a lease", r.Floor, r.FloorLease)
@@ -151,7 +151,7 @@ func TestLeases(t *testing.T) {
 	// One that is over is none, and its value is back.
 	must(t, "-setfloor alice@pool 9 -duration 60")
 	later := fmt.Sprint(cmdtest.Now + 60)
-	cmdtest.Refuses(t, Command(), 1, "-now", later, "-cancelfloorlease", "alice@pool")
+	cmdtest.Refuses(t, command(), 1, "-now", later, "-cancelfloorlease", "alice@pool")
 	must(t, "-now "+later+" -setfloor alice@pool 7 -duration 60")
 	if r, _ := record(t, "alice@pool"); r.Floor != 7 || r.FloorLease.Before != 5 {
 		t.Errorf("a lease after one: %d, %v, want 7, and 5 before", r.Floor, r.FloorLease)
@@ -180,7 +180,7 @@ func TestDelete(t *testing.T) {
 		name   string
 		status int
 	}{{"dave", 2}, {"dave@elsewhere", 1}, {"dave@pool@pool", 1}} {
-		cmdtest.Refuses(t, Command(), c.status, "-delete", c.name)
+		cmdtest.Refuses(t, command(), c.status, "-delete", c.name)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestRefusesEdits(t *testing.T) {
 		{"-export /dev/null", 1},
 		{"-import /no/such/place", 1},
 	} {
-		cmdtest.Refuses(t, Command(), c.status, strings.Fields(c.args)...)
+		cmdtest.Refuses(t, command(), c.status, strings.Fields(c.args)...)
 	}
 	for _, why := range []string{"", " ", "two\nlines", "\x1b[2J"} {
 		if status, _, bad := userprio("-setprio", "alice@pool", "5", "-reason", why); status != 2 || !strings.Contains(bad, "-reason: ") {

@@ -186,7 +186,7 @@ func (g *golden) edit(i int, s *goldenStep) {
 	if edit.Creates(editOf(s)) {
 		args = append(slices.Clone(args), "-create") // HTCondor takes any name
 	}
-	status, out, bad := cmdtest.Run(Command(), args...)
+	status, out, bad := cmdtest.Run(command(), args...)
 	switch {
 	case status == s.Exit && out == s.Stdout && s.Exit == 0:
 	case status != 0 && s.Exit != 0 && out == s.Stdout:

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -53,6 +54,25 @@ func showHistory(c *cmdline.Call) error {
 		_, err = strangers(c, c.Args, list)
 	}
 	return err
+}
+
+// draw is -plot.
+func draw(c *cmdline.Call, plot Plot) error {
+	title := "priority and usage"
+	if c.Config.UIDDomain != "" {
+		title += ", " + c.Config.UIDDomain
+	}
+	return plot(c, title, func() ([]history.Series, error) {
+		list, err := series(c, c.Args)
+		if err != nil {
+			return nil, err
+		}
+		former, err := strangers(c, c.Args, list)
+		if err == nil && former > 0 && len(list) == 0 {
+			err = cmdline.ErrReported
+		}
+		return list, err
+	})
 }
 
 // series returns the history of the users given, by name, each ascending in time
@@ -227,13 +247,13 @@ func everSampled(s *spool.Spool, now time.Time) (names []accountant.Record, err 
 }
 
 // ago is a duration with a unit of its own, as people give one.
-var ago = regexp.MustCompile(`^([0-9]{1,9})([mhdwy])$`)
+var ago = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})([mhdwy])$`) })
 
 var units = map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": dayBack, "w": weekBack, "y": 365 * dayBack}
 
 // since reads a time, or how long before now it was.
 func since(text string, now time.Time) (time.Time, error) {
-	if m := ago.FindStringSubmatch(text); m != nil {
+	if m := ago().FindStringSubmatch(text); m != nil {
 		n, _ := strconv.ParseInt(m[1], 10, 64)
 		unit := int64(units[m[2]] / time.Second)
 		return time.Unix(max(now.Unix()-n*unit, 0), int64(now.Nanosecond())), nil

@@ -161,7 +161,7 @@ func TestHistoryRefuses(t *testing.T) {
 		{[]string{"-history", "-since", "5x"}, 2},
 		{[]string{"-history", "-since", fmt.Sprint(cmdtest.Now + 60)}, 2},
 	} {
-		cmdtest.Refuses(t, Command(), c.status, c.args...)
+		cmdtest.Refuses(t, command(), c.status, c.args...)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestHistoryOfTheDeleted(t *testing.T) {
 		t.Errorf("userprio -history of one unknown and one deleted = %d, want 1", status)
 	}
 	cmdtest.Printed(t, "userprio -history alcie alice@pool", status, out, bad)
-	cmdtest.Refuses(t, Command(), 1, "-plot", "-", "alice")
+	cmdtest.Refuses(t, command(), 1, "-plot", "-", "alice")
 }
 
 // lately makes a spool in which a cycle has run every hour for two days. Alice held four slots from 36
@@ -270,9 +270,9 @@ func lately(t *testing.T) {
 // Of the last 24 hours 48 slot hours are alice's and 24 bob's.
 func TestLastDay(t *testing.T) {
 	lately(t)
-	cmdtest.Says(t, Command(), 0, "-lastday", "-allusers")
-	cmdtest.Says(t, Command(), 0, "-most", "-lastday", "alice", "bob")
-	ads := cmdtest.Says(t, Command(), 0, "-lastday", "-af", "Name", "int(LastDayPercent)")
+	cmdtest.Says(t, command(), 0, "-lastday", "-allusers")
+	cmdtest.Says(t, command(), 0, "-most", "-lastday", "alice", "bob")
+	ads := cmdtest.Says(t, command(), 0, "-lastday", "-af", "Name", "int(LastDayPercent)")
 	if want := "dave@pool undefined\nbob@pool 33\nalice@pool 66\n"; ads != want {
 		t.Errorf("userprio -lastday -af prints\n%swant\n%s", ads, want)
 	}
@@ -296,5 +296,5 @@ func TestLastDayAfterReset(t *testing.T) {
 	if status, _, bad := userprio("-resetusage", "alice@pool"); status != 0 {
 		t.Fatal(bad)
 	}
-	cmdtest.Says(t, Command(), 0, "-lastday", "-allusers")
+	cmdtest.Says(t, command(), 0, "-lastday", "-allusers")
 }

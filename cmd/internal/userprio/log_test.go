@@ -108,5 +108,5 @@ func TestLogOfOld(t *testing.T) {
 		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 7, At: time.Unix(cmdtest.Now, 0), HalfLife: time.Hour})
 	})
 	printsLog(t, "-log alice")
-	cmdtest.Refuses(t, Command(), 1, "-undo", "1")
+	cmdtest.Refuses(t, command(), 1, "-undo", "1")
 }

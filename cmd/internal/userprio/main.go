@@ -10,9 +10,14 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/history"
 )
 
-func Command() cmdline.Command {
+// Plot draws series under a title as -plot asks, once it knows how.
+type Plot func(c *cmdline.Call, title string, series func() ([]history.Series, error)) error
+
+// Command returns the command. Programs that never draw give no plot, and are spared what pictures take.
+func Command(plot Plot) cmdline.Command {
 	return cmdline.Command{
 		Name:   "userprio",
 		Served: true,
@@ -35,7 +40,7 @@ Usage is in slot hours, each slot counted with its weight. A RUP is halved every
 			{Does: "a quarter of the share of an equal user with factor 1", Line: "userprio -setfactor alice@example.org 4"},
 			{Does: "names and priorities for a script", Line: "userprio -allusers -af Name EffectivePriority"},
 		},
-		Run: run,
+		Run: func(c *cmdline.Call) error { return run(c, plot) },
 	}
 }
 
@@ -50,19 +55,21 @@ type action struct {
 }
 
 // actions are by the flag that asks for them.
-var actions = map[string]action{
-	"getreslist": {resources, []string{"long", "json", "af", "autoformat"}, false},
-	"why":        {why, []string{"json"}, false},
-	"forecast":   {forecast, []string{"until", "below", "json"}, false},
-	"history":    {showHistory, []string{"since", "csv", "json"}, true},
-	"plot":       {plot, []string{"since"}, true},
-	"log":        {showLog, []string{"json"}, true},
-	"undo":       {undo, []string{"reason"}, false},
-	"export":     {exportState, nil, false},
-	"import":     {importState, []string{"reason"}, false},
-	"windows":    {showWindows, []string{"json"}, true},
-	"decayed":    {showDecayed, []string{"json"}, true},
-	"tree":       {showTree, []string{"json"}, true},
+func actions(plot Plot) map[string]action {
+	return map[string]action{
+		"getreslist": {resources, []string{"long", "json", "af", "autoformat"}, false},
+		"why":        {why, []string{"json"}, false},
+		"forecast":   {forecast, []string{"until", "below", "json"}, false},
+		"history":    {showHistory, []string{"since", "csv", "json"}, true},
+		"plot":       {func(c *cmdline.Call) error { return draw(c, plot) }, []string{"since"}, true},
+		"log":        {showLog, []string{"json"}, true},
+		"undo":       {undo, []string{"reason"}, false},
+		"export":     {exportState, nil, false},
+		"import":     {importState, []string{"reason"}, false},
+		"windows":    {showWindows, []string{"json"}, true},
+		"decayed":    {showDecayed, []string{"json"}, true},
+		"tree":       {showTree, []string{"json"}, true},
+	}
 }
 
 // fits refuses flags and arguments that mean nothing with what was asked for.
@@ -84,14 +91,19 @@ func says(flag string) bool {
 	return flag == "classic" || slices.ContainsFunc(list, func(f cmdline.Flag) bool { return f.Name == flag })
 }
 
-func run(c *cmdline.Call) error {
+// Changes reports whether a flag asks for a change of accounts.
+func Changes(flag string) bool {
+	return flag == "undo" || flag == "import" || flag != "duration" && slices.ContainsFunc(edit.Flags, func(f cmdline.Flag) bool { return f.Name == flag })
+}
+
+func run(c *cmdline.Call, plot Plot) error {
 	for _, e := range edit.Flags {
 		if c.Has(e.Name) && e.Name != "duration" {
 			return change(c, e.Name)
 		}
 	}
 	for _, f := range flags() {
-		if a, ok := actions[f.Name]; ok && c.Has(f.Name) {
+		if a, ok := actions(plot)[f.Name]; ok && c.Has(f.Name) {
 			if err := a.fits(c, f.Name); err != nil {
 				return err
 			}

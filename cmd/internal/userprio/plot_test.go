@@ -47,7 +47,7 @@ func TestPlotPictures(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"all.svg", "ALL.PNG", "all.svg"} {
 		file := filepath.Join(dir, name)
-		status, out, bad := cmdtest.Run(Command(), "-plot", file)
+		status, out, bad := cmdtest.Run(command(), "-plot", file)
 		if status != 0 || out != "wrote "+file+"\n" || bad != "" {
 			t.Fatalf("-plot %s = %d, %q, %q", name, status, out, bad)
 		}
@@ -82,7 +82,7 @@ func TestPlotTerminal(t *testing.T) {
 	t.Setenv("COLUMNS", "60")
 	t.Setenv("LINES", "24")
 	t.Setenv("NO_COLOR", "1")
-	status, out, bad := cmdtest.Run(Command(), "-plot", "-", "alice")
+	status, out, bad := cmdtest.Run(command(), "-plot", "-", "alice")
 	if status != 0 || bad != "" || !strings.Contains(out, "* alice@pool\n") || strings.Contains(out, "bob") || strings.Contains(out, "\x1b") {
 		t.Errorf("-plot - alice = %d, %q, %q", status, out, bad)
 	}
@@ -110,7 +110,7 @@ func TestPlotRefuses(t *testing.T) {
 		{[]string{"-plot", dir + "/x.svg", "nobody"}, 1},
 		{[]string{"-plot", dir + "/x.svg", "-since", "soon"}, 2},
 	} {
-		cmdtest.Refuses(t, Command(), x.status, x.args...)
+		cmdtest.Refuses(t, command(), x.status, x.args...)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("-plot left %v, want the folder only", left)
@@ -120,7 +120,7 @@ func TestPlotRefuses(t *testing.T) {
 func TestPlotWithoutSamples(t *testing.T) {
 	cmdtest.Spool(t, nil)
 	file := filepath.Join(t.TempDir(), "x.svg")
-	status, _, bad := cmdtest.Run(Command(), "-plot", file)
+	status, _, bad := cmdtest.Run(command(), "-plot", file)
 	if status != 1 || !strings.Contains(bad, "negotiate") || strings.Count(bad, "\n") != 1 {
 		t.Errorf("-plot without samples = %d, %q, want 1 and one line that says what to do", status, bad)
 	}
@@ -150,7 +150,7 @@ func TestPlotDecay(t *testing.T) {
 		}
 	}
 	t.Setenv("NO_COLOR", "1")
-	status, out, bad := cmdtest.Run(Command(), "-plot", "-")
+	status, out, bad := cmdtest.Run(command(), "-plot", "-")
 	if status != 0 || bad != "" || !strings.Contains(out, "* zoe@pool") || !strings.Contains(out, "o idler@pool") || strings.Contains(out, "nobody") {
 		t.Errorf("-plot - = %d, %q, %q, want zoe and then idler", status, bad, out)
 	}

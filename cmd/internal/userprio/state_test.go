@@ -23,7 +23,7 @@ func spoolDir() string { return os.Getenv("FAIRSPOOL_DIR") }
 // importing runs -import - with a text.
 func importing(text string, args ...string) (status int, out, bad string) {
 	var o, b strings.Builder
-	status = cmdline.Execute(Command(), append([]string{"-import", "-"}, args...), strings.NewReader(text), &o, &b)
+	status = cmdline.Execute(command(), append([]string{"-import", "-"}, args...), strings.NewReader(text), &o, &b)
 	return status, o.String(), b.String()
 }
 
@@ -146,7 +146,7 @@ func TestImportWhileUsed(t *testing.T) {
 	must(t, "-delete alice@pool")
 	tally(250, 3)
 	changed := recordsText(t)
-	cmdtest.Says(t, Command(), 0, "-import", file, "-reason", "yesterday")
+	cmdtest.Says(t, command(), 0, "-import", file, "-reason", "yesterday")
 	for _, name := range []string{"alice@pool", "nice-user.carol@pool"} {
 		if r, _ := record(t, name); !strings.Contains(before, spool.SubmitterRow(r)) {
 			t.Errorf("%s after -import: %+v", name, r)

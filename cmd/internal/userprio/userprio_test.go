@@ -37,7 +37,7 @@ func fill(t *testing.T) {
 	})
 }
 
-func userprio(args ...string) (status int, out, bad string) { return cmdtest.Run(Command(), args...) }
+func userprio(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
 
 // Trailing blanks stand as $ in these tables.
 func TestDisplay(t *testing.T) {
@@ -254,6 +254,6 @@ func TestRefuses(t *testing.T) {
 		{"-activefrom 2 30 2026", 2},
 		{"-activefrom 2 x 2026", 2},
 	} {
-		cmdtest.Refuses(t, Command(), c.status, strings.Fields(c.args)...)
+		cmdtest.Refuses(t, command(), c.status, strings.Fields(c.args)...)
 	}
 }

@@ -189,7 +189,7 @@ func TestWhyRefuses(t *testing.T) {
 		{"-forecast alice -below bob -until 5", 2},
 		{"-why alice -forecast alice", 2},
 	} {
-		cmdtest.Refuses(t, Command(), c.status, strings.Fields(c.args)...)
+		cmdtest.Refuses(t, command(), c.status, strings.Fields(c.args)...)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestWhyNewcomer(t *testing.T) {
 	explained(t, "-forecast alice -below zoe")
 	reported(t) // of a cycle that saw none of them
 	explained(t, "-why zoe")
-	cmdtest.Refuses(t, Command(), 1, "-why", "zoee")
+	cmdtest.Refuses(t, command(), 1, "-why", "zoee")
 }
 
 // A lease on a factor ends, which changes the EUP.

@@ -1,4 +1,4 @@
-package userprio
+package chart
 
 import (
 	"errors"
@@ -8,31 +8,25 @@ import (
 	"slices"
 	"strings"
 
-	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/history"
 )
 
-// plot is -plot.
-func plot(c *cmdline.Call) error {
+// Plot draws series as -plot of a command asks, into a file or the terminal. They are asked for once it
+// is known how to draw.
+func Plot(c *cmdline.Call, title string, series func() ([]history.Series, error)) error {
 	file := c.Value("plot")
 	format, err := pictureFormat(file)
 	if err != nil {
 		return err
 	}
-	list, err := series(c, c.Args)
+	list, err := series()
 	if err != nil {
 		return err
 	}
-	former, err := strangers(c, c.Args, list)
-	if err != nil {
-		return err
-	}
-	if former > 0 && len(list) == 0 {
-		return cmdline.ErrReported
-	}
-	picture := chart.Chart{Title: plotTitle(c), Series: list, Zone: c.Now.Location()}
+	picture := Chart{Title: title, Series: list, Zone: c.Now.Location()}
 	if file == "-" {
-		return undrawn(picture.Terminal(cmdline.Raw(c.Stdout), screen(c)))
+		return undrawn(picture.Terminal(cmdline.Raw(c.Stdout), screenOf(c)))
 	}
 	_, err = c.Replace(file, 0o666, func(w io.Writer) error { return undrawn(picture.Draw(w, format)) })
 	if err != nil {
@@ -49,29 +43,22 @@ func pictureFormat(file string) (string, error) {
 		return "", nil
 	}
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-	if !slices.Contains(chart.Formats(), format) {
-		return "", cmdline.Usagef("-plot: %q: want a file whose name ends in .%s, or - for the terminal", file, strings.Join(chart.Formats(), " or ."))
+	if !slices.Contains(Formats(), format) {
+		return "", cmdline.Usagef("-plot: %q: want a file whose name ends in .%s, or - for the terminal", file, strings.Join(Formats(), " or ."))
 	}
 	return format, nil
 }
 
-func plotTitle(c *cmdline.Call) string {
-	if c.Config.UIDDomain == "" {
-		return "priority and usage"
-	}
-	return "priority and usage, " + c.Config.UIDDomain
-}
-
 // undrawn says what may be done where there is nothing to draw.
 func undrawn(err error) error {
-	if errors.Is(err, chart.ErrNothing) {
+	if errors.Is(err, ErrNothing) {
 		return errors.New("nothing to draw: nobody used or asked for anything in that time, and no EUP changed; -since TIME goes further back, and each cycle of negotiate takes samples")
 	}
 	return err
 }
 
-// screen is what standard output leads to.
-func screen(c *cmdline.Call) chart.Screen {
+// screenOf returns what standard output leads to.
+func screenOf(c *cmdline.Call) Screen {
 	width, height := c.Screen()
-	return chart.Screen{Width: width, Height: height, Colours: c.Coloured()}
+	return Screen{Width: width, Height: height, Colours: c.Coloured()}
 }
