@@ -78,7 +78,7 @@ var inner = map[string][]string{
 	"health":           {"cmdline", "joblog", "onchange", "operation"},
 	"joblog":           {"cmdline"},
 	"machine":          {"cmdline", "operation", "platform"},
-	"negotiate":        {"cmdline", "edit", "health", "joblog", "machine", "onchange", "operation", "selection", "steer", "trial", "trouble"},
+	"negotiate":        {"cmdline", "door", "health", "joblog", "machine", "onchange", "operation", "prio", "qdel", "qhold", "qrls", "slots", "steer", "submit", "trouble", "userprio"},
 	"onchange":         nil,
 	"operation":        nil,
 	"platform":         nil,

@@ -236,7 +236,7 @@ func (tx *Tx) LeaveRange(p pool.Procs, t time.Time) {
 	}
 	c, err := tx.loaded.jobs.change(tx.loaded.own, p.Cluster, (*Cluster).fork)
 	if err == nil && tx.spool.forked == nil {
-		err = tx.keep(c, p, t)
+		err = remember(tx, c, p, t)
 	}
 	if err != nil {
 		tx.fail(err)
@@ -251,8 +251,8 @@ func (tx *Tx) LeaveRange(p pool.Procs, t time.Time) {
 	tx.charge(owner, by)
 }
 
-// keep writes the ads of procs that leave at a time to the history.
-func (tx *Tx) keep(c *Cluster, p pool.Procs, t time.Time) error {
+// remember writes the ads of procs that leave at a time to the history.
+func remember(tx *Tx, c *Cluster, p pool.Procs, t time.Time) error {
 	from, to, err := c.cutOut(p)
 	if err != nil {
 		return err

@@ -135,11 +135,17 @@ func (l unwritable) Open(name string, flag int, perm fs.FileMode) (file, error) 
 	return l.files.Open(name, flag, perm)
 }
 
-func (unwritable) Lock(string, int, bool, time.Duration) (fileLock, error) { return nil, errFork }
-func (unwritable) Rename(string, string) error                             { return errFork }
-func (unwritable) Remove(string) error                                     { return errFork }
-func (unwritable) Mkdir(string, fs.FileMode) error                         { return errFork }
-func (unwritable) SyncDir(string) error                                    { return errFork }
+func (l unwritable) Lock(name string, flag int, shared bool, wait time.Duration) (fileLock, error) {
+	if !shared { // which readers take
+		return nil, errFork
+	}
+	return l.files.Lock(name, flag, shared, wait)
+}
+
+func (unwritable) Rename(string, string) error     { return errFork }
+func (unwritable) Remove(string) error             { return errFork }
+func (unwritable) Mkdir(string, fs.FileMode) error { return errFork }
+func (unwritable) SyncDir(string) error            { return errFork }
 
 // NextCluster returns the number that the next cluster gets, unless another process adds one
 // before. It takes no lock and reads no transaction.

@@ -275,10 +275,18 @@ func (t *table[K, V]) put(k K, v V) {
 // drop takes a row away.
 func (t *table[K, V]) drop(k K) { t.note(k, chunk{}) }
 
-// fill reads the generation's file. What the journal says counts more.
+// fill reads the generation's file, or what a fork lies over. What was noted since counts more.
 func (t *table[K, V]) fill() error {
 	if t.under != nil {
-		return t.copyUnder()
+		rows, err := t.under.all()
+		for k, v := range rows {
+			_, noted := t.texts[k]
+			if _, put := t.rows[k]; !put && !noted {
+				t.rows[k] = v
+			}
+		}
+		t.under = nil
+		return err
 	}
 	if t.load == nil {
 		return nil
@@ -298,22 +306,6 @@ func (t *table[K, V]) fill() error {
 		}
 	}
 	t.load = nil
-	return nil
-}
-
-// copyUnder takes over the rows of the table that this one is a fork of.
-func (t *table[K, V]) copyUnder() error {
-	rows, err := t.under.all()
-	if err != nil {
-		return err
-	}
-	for k, v := range rows {
-		_, noted := t.texts[k]
-		if _, put := t.rows[k]; !put && !noted {
-			t.rows[k] = v
-		}
-	}
-	t.under = nil
 	return nil
 }
 

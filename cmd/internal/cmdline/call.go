@@ -38,6 +38,9 @@ type Call struct {
 	Now time.Time
 	// Config is the configuration; the defaults for a command without a spool.
 	Config *config.Config
+	// Trial is what the call only tries: nothing may come of it but changes of its spool, which is a
+	// fork. Nil: it is made for good.
+	Trial *Trial
 
 	flags     map[string][]occurrence // by full name
 	number    string                  // the flag that takes a sign followed by digits
@@ -52,6 +55,7 @@ type Call struct {
 	around    Surroundings
 	typedArgs []string // see Typed
 	atEnd     []func() // see AtEnd
+	words     []string // that may name files beside the arguments
 	inherited bool     // the connection to serve is one of DoorVariable
 }
 
@@ -375,7 +379,7 @@ func (c *Call) Caller() (Caller, error) {
 	s := c.surroundings()
 	if s.Session != nil {
 		p := s.Session.Peer
-		admin := p.UID == 0 || p.UID == s.UID || c.Config.Administers(p.Name, p.Groups)
+		admin := c.Trial != nil && c.Trial.Admin || p.UID == 0 || p.UID == s.UID || c.Config.Administers(p.Name, p.Groups)
 		return Caller{Name: p.Name, Admin: admin}, nil
 	}
 	name, err := s.UserName(s.UID)
@@ -391,7 +395,12 @@ func (c *Call) ThroughDoor() bool { return c.surroundings().Session != nil }
 
 // Ask asks the caller's end of a command that runs in serve a question, which Command.Before
 // answers there, and reads the answer.
-func (c *Call) Ask(question, answer any) error { return c.surroundings().Session.Ask(question, answer) }
+func (c *Call) Ask(asked, answer any) error {
+	if c.Trial != nil {
+		asked = question[any]{c.Trial.Place, asked}
+	}
+	return c.surroundings().Session.Ask(asked, answer)
+}
 
 // Surroundings is what a command finds where it runs: who runs it, and where the
 // places of the whole machine are. Commands have those of Here; tests make others.

@@ -254,7 +254,11 @@ const cycleOnChange = "FAIRSPOOL_CYCLE_ON_CHANGE"
 
 // Changed starts a cycle and a pass of starter, once what the command changed in the queue is
 // committed, unless CYCLE_ON_CHANGE is off. A cycle that cannot be started is warned of.
-func (c *Call) Changed() { c.starting(onchange.Pool.Changed) }
+func (c *Call) Changed() {
+	if c.Trial == nil {
+		c.starting(onchange.Pool.Changed)
+	}
+}
 
 // revive starts a cycle that another command has left to be started. Without one, that costs
 // next to nothing.

@@ -115,7 +115,7 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 		if err != nil {
 			return err
 		}
-		caller.Ready = ready
+		caller.Ready, caller.Words = ready, c.words
 	}
 	r := door.Request{Version: door.Version, Command: command.Name, Args: c.typedArgs}
 	for _, name := range door.Variables {
@@ -205,7 +205,10 @@ func (c *Call) sendFile(name string) ([]byte, error) {
 // the caller's file, which the caller's end writes.
 func (c *Call) Replace(name string, mode fs.FileMode, write func(io.Writer) error) (n int64, err error) {
 	s := c.surroundings().Session
-	if s == nil {
+	switch {
+	case c.Trial != nil:
+		return 0, errors.New("a command that is only tried writes no file")
+	case s == nil:
 		return Replace(name, mode, write)
 	}
 	var text gathered

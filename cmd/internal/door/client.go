@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type Caller struct {
 	ReadFile func(name string) ([]byte, error)
 	// WriteFile writes such a file, and returns how many bytes it has.
 	WriteFile func(name string, mode fs.FileMode, text []byte) (int64, error)
+	// Words are further ones, beside the request's arguments, by which files may be named.
+	Words []string
 	// Ready returns what answers the command's own questions; nil: the command asks none. Call runs it while
 	// it connects and serve makes ready, so also where it then cannot connect.
 	Ready func() (Answer, error)
@@ -150,7 +153,7 @@ func (l *line) named(name string) error {
 	if name == "-" {
 		return nil
 	}
-	for _, a := range l.request.Args {
+	for _, a := range slices.Concat(l.request.Args, l.Words) {
 		_, value, _ := strings.Cut(a, "=")
 		if a == name || value == name {
 			return nil

@@ -163,6 +163,9 @@ func Path(ad *classad.Ad) string {
 // that one of them is given. Where root's starter runs the jobs as their owners, the spool's
 // account leaves the events to that (Owed).
 func (v *Events) Write(c *cmdline.Call) {
+	if c.Trial != nil {
+		return
+	}
 	left := Patience
 	v.writeWithin(&left, c)
 }

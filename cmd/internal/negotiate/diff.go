@@ -409,26 +409,26 @@ func (s QueuePlace) text(procs int) string {
 var epoch = time.Unix(0, 0)
 
 // tellDifference prints what the changes make different.
-func tellDifference(c *cmdline.Call, d dry) error {
-	both := Comparison{d.plan.Report(d.number, c.Now), d.after.Report(d.number, c.Now), compare(d.plan, d.after)}
+func (q inquiry) tellDifference(plan, after *negotiator.Plan) error {
+	c, both := q.Call, Comparison{plan.Report(q.number, q.Now), after.Report(q.number, q.Now), compare(plan, after)}
 	if c.Has("json") {
 		return c.JSON(both)
 	}
 	fmt.Fprintln(c.Stdout, "What if:")
-	for _, ch := range d.changes {
+	for _, ch := range q.changes {
 		fmt.Fprintf(c.Stdout, "  %s\n", ch.text)
 	}
-	now, then := len(d.plan.Matches), len(d.after.Matches)
+	now, then := len(plan.Matches), len(after.Matches)
 	leave := ""
-	if now, then := preempted(d.plan), preempted(d.after); now+then > 0 {
+	if now, then := preempted(plan), preempted(after); now+then > 0 {
 		leave = fmt.Sprintf(", %s %s preempted", turn(now, then), plural.Noun(then, "job"))
 	}
-	fmt.Fprintf(c.Stdout, "\nCycle %d: %s %s would be matched%s, %s of %s %s free.\n", d.number,
-		turn(now, then), plural.Noun(then, "job"), leave, turn(d.plan.Candidates, d.after.Candidates),
-		turn(d.plan.Slots, d.after.Slots), plural.Noun(d.after.Slots, "slot"))
+	fmt.Fprintf(c.Stdout, "\nCycle %d: %s %s would be matched%s, %s of %s %s free.\n", q.number,
+		turn(now, then), plural.Noun(then, "job"), leave, turn(plan.Candidates, after.Candidates),
+		turn(plan.Slots, after.Slots), plural.Noun(after.Slots, "slot"))
 	if both.Difference.none() {
 		same := "shares, matches and reasons"
-		if d.plan.Policy != "" && d.after.Policy != "" {
+		if plan.Policy != "" && after.Policy != "" {
 			same = "matches, reasons and places of waiting jobs"
 		}
 		fmt.Fprintf(c.Stdout, "Nothing would be different: %s are the same.\n", same)

@@ -10,24 +10,30 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/machine"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
-	"fairspool/lib/policy"
-	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-// dry is what a cycle would do, and what it would do after changes.
-type dry struct {
-	number  int    // that the cycle would have
-	world   *world // after the changes
-	plan    *negotiator.Plan
+// inquiry is what a look is asked for.
+type inquiry struct {
+	*cmdline.Call
+	domain  string
+	number  int        // that the cycle would have
+	job     *explained // that -explain asks about; nil: none
 	changes []change
-	after   *negotiator.Plan // nil without changes
-	asked   []pool.Procs     // that -explain asks about
+}
+
+// dry is what a cycle would do.
+type dry struct {
+	*cmdline.Call // with the configuration that it goes by
+	view          *spool.View
+	pool          negotiator.Pool
+	plan          *negotiator.Plan
 }
 
 // look computes the cycle as of now, and again after the changes of -what-if, and
@@ -52,73 +58,92 @@ func look(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	d := dry{number: last.Cycle + 1, changes: changes}
-	if job != nil {
-		d.asked = job.procs()
-	}
-	domain := s.Domain()
+	q := inquiry{c, s.Domain(), last.Cycle + 1, job, changes}
 	return s.View(func(v *spool.View) error {
 		if job != nil && c.OwnJobsOnly() && !job.listed(v.Listed()) {
 			return fmt.Errorf("%s: not in the queue", job.written)
 		}
-		if err := d.compute(c, v, domain); err != nil {
+		seen := see(c, v, q.domain)
+		warnOf(c, seen)
+		if !seen.Misspelt(c.Config.Groups) {
+			return q.answer(v, seen)
+		}
+		fork := v.Fork()
+		if err := respell(c, fork, c.Config.Params); err != nil {
 			return err
 		}
-		policyFirst(c, v, c.Now)
-		notYetMade(c, v)
-		if err := machine.ForeseeServing(c, s, v); err != nil {
-			return err
-		}
-		switch {
-		case job != nil:
-			return job.tell(c, d)
-		case len(changes) > 0:
-			return tellDifference(c, d)
-		}
-		return tellDry(c, d)
+		return fork.View(func(v *spool.View) error { return q.answer(v, see(c, v, q.domain)) })
 	})
 }
 
-// compute runs the cycles, and gives their warnings, each once.
-func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
-	beside := registry.Of(c.Config).Beside(c.Config)
-	if len(d.changes) > 0 {
-		beside = policy.Beside{Running: true, Held: true} // a change may make them count
+// answer makes the changes, computes the cycles, and tells of them.
+func (q inquiry) answer(v *spool.View, seen operation.Snapshot) error {
+	if len(q.changes) == 0 {
+		d, err := q.cycle(q.Call, v, seen)
+		if err != nil {
+			return err
+		}
+		return q.tell(d, d)
 	}
-	seen := see(c, v, domain, c.Config.Params, beside)
-	now := newWorld(c, v, seen, domain)
-	d.world = now
-	if len(d.changes) > 0 {
-		d.world = newWorld(c, v, seen, domain)
-		now.compared, d.world.compared = true, true
-	}
-	now.asked, d.world.asked = d.asked, d.asked
-	for _, ch := range d.changes {
-		if err := ch.apply(d.world); err != nil {
+	w := newWorld(q.Call, v)
+	for _, ch := range q.changes {
+		if err := w.make(ch); err != nil {
 			return ofChange(ch.text, err)
 		}
 	}
-	var err error
-	if d.plan, err = now.cycle(); err != nil {
+	now, err := q.cycle(q.Call, v, seen)
+	if err != nil {
 		return err
 	}
-	warnOfConfig(c)
-	for _, w := range d.plan.Warnings {
-		c.Warn("%s", w)
+	return w.fork.View(func(v *spool.View) error {
+		after, err := q.cycle(w.Call, v, see(w.Call, v, q.domain))
+		if err != nil {
+			return err
+		}
+		return q.tell(now, after)
+	})
+}
+
+// cycle computes a cycle on a snapshot of a view, under the call's configuration.
+func (q inquiry) cycle(c *cmdline.Call, v *spool.View, seen operation.Snapshot) (dry, error) {
+	cfg, err := operation.CycleConfig(c.Config)
+	if err != nil {
+		return dry{}, err
 	}
-	if len(d.changes) == 0 {
-		return nil
+	if cfg.Standings = len(q.changes) > 0; q.job != nil {
+		cfg.Explain = q.job.procs()
 	}
-	if d.after, err = d.world.cycle(); err != nil {
-		return err
+	return dry{c, v, seen.Pool, compute(c, v, seen, cfg)}, nil
+}
+
+// tell tells of the cycle as of now and the one after the changes, which is the same without any. The
+// warnings of both are given once.
+func (q inquiry) tell(now, after dry) error {
+	warnOfConfig(now.Call)
+	for _, w := range now.plan.Warnings {
+		q.Warn("%s", w)
 	}
-	known := slices.Concat(now.Config.Warnings, d.plan.Warnings)
-	for _, w := range slices.Concat(d.world.Config.Warnings, d.after.Warnings) {
+	known := slices.Concat(now.Config.Warnings, now.plan.Warnings)
+	for _, w := range slices.Concat(after.Config.Warnings, after.plan.Warnings) {
 		if !slices.Contains(known, w) {
-			c.Warn("after the changes: %s", w)
+			q.Warn("after the changes: %s", w)
 		}
 	}
-	return nil
+	policyFirst(q.Call, now.view, q.Now)
+	notYetMade(q.Call, now.view)
+	s, err := q.Spool()
+	if err == nil {
+		err = machine.ForeseeServing(q.Call, s, now.view)
+	}
+	switch {
+	case err != nil:
+		return err
+	case q.job != nil:
+		return q.job.tell(now, after)
+	case len(q.changes) > 0:
+		return q.tellDifference(now.plan, after.plan)
+	}
+	return q.tellDry(now)
 }
 
 // How much of a list is printed. -json has all of it.
@@ -129,8 +154,8 @@ const (
 )
 
 // tellDry prints what the cycle would do.
-func tellDry(c *cmdline.Call, d dry) error {
-	report := d.plan.Report(d.number, c.Now)
+func (q inquiry) tellDry(d dry) error {
+	c, report := q.Call, d.plan.Report(q.number, q.Now)
 	switch {
 	case c.Has("json"):
 		return c.JSON(report)
@@ -138,7 +163,7 @@ func tellDry(c *cmdline.Call, d dry) error {
 		return nil
 	}
 	headline(c, report, d.plan, "would be ")
-	if err := showMatches(c, d.plan, d.world); err != nil {
+	if err := d.showMatches(); err != nil {
 		return err
 	}
 	if err := showPreempted(c, d.plan, "would be"); err != nil {
@@ -146,7 +171,7 @@ func tellDry(c *cmdline.Call, d dry) error {
 	}
 	given := givenUp(d.plan)
 	showLines(c, plural.Noun(len(given), "claim")+" would be given up, as no starter came in time", given)
-	showReservations(c, d.world.Pool.Reservations, d.plan, c.Config.Cycle.Reserve.Time)
+	showReservations(c, d.pool.Reservations, d.plan, c.Config.Cycle.Reserve.Time)
 	return show(c, report, d.plan)
 }
 
@@ -188,8 +213,8 @@ var matchColumns = []cmdline.Column{
 }
 
 // showMatches prints the matches, those of a submitter that take the same in a line.
-func showMatches(c *cmdline.Call, plan *negotiator.Plan, w *world) error {
-	lines := groupMatches(plan, w)
+func (d dry) showMatches() error {
+	c, lines := d.Call, d.groupMatches()
 	if len(lines) == 0 {
 		return nil
 	}
@@ -215,8 +240,8 @@ func showMatches(c *cmdline.Call, plan *negotiator.Plan, w *world) error {
 
 // groupMatches returns the lines, by submitter in the order of negotiation, then by
 // number.
-func groupMatches(plan *negotiator.Plan, w *world) []*matched {
-	takes := w.takes(plan.Matches)
+func (d dry) groupMatches() []*matched {
+	plan, takes := d.plan, d.takes()
 	type key struct{ submitter, takes string }
 	by := map[key]*matched{}
 	var lines []*matched
@@ -247,20 +272,20 @@ func groupMatches(plan *negotiator.Plan, w *world) []*matched {
 
 // takes returns a function that words what a match takes: the piece, or what a
 // whole slot has.
-func (w *world) takes(matches []negotiator.Match) func(negotiator.Match) string {
+func (d dry) takes() func(negotiator.Match) string {
 	whole := map[string]string{}
-	for _, m := range matches {
+	for _, m := range d.plan.Matches {
 		if m.Piece.Of == "" {
 			whole[m.Slot] = ""
 		}
 	}
-	for _, s := range w.Pool.Slots {
+	for _, s := range d.pool.Slots {
 		if _, ok := whole[s.Name]; !ok {
 			continue
 		}
 		var amounts []pool.Amount
 		for _, name := range []string{pool.AttrCpus, pool.AttrMemory} {
-			if x, ok := s.Ad.EvalNumber(&classad.Context{Now: w.Now}, name); ok {
+			if x, ok := s.Ad.EvalNumber(&classad.Context{Now: d.Now}, name); ok {
 				amounts = append(amounts, pool.Amount{Name: name, Of: x})
 			}
 		}

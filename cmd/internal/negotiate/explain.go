@@ -143,29 +143,25 @@ func (x *explained) within(list []pool.Procs) []pool.Procs {
 }
 
 // tell prints all about the jobs.
-func (x *explained) tell(c *cmdline.Call, d dry) error {
-	plan := d.plan
-	if d.after != nil {
-		plan = d.after
-	}
-	e, err := x.explain(d.world, plan)
+func (x *explained) tell(now, after dry) error {
+	e, err := x.explain(now.view, after)
 	if err != nil {
 		return err
 	}
-	if c.Has("json") {
-		return c.JSON(e)
+	if now.Has("json") {
+		return now.JSON(e)
 	}
-	e.show(c)
+	e.show(now.Call)
 	return nil
 }
 
-// explain gathers what there is to say of the jobs.
-func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error) {
-	e := Explanation{
+// explain gathers what there is to say of the jobs after changes of a view.
+func (x *explained) explain(before *spool.View, d dry) (Explanation, error) {
+	plan, e := d.plan, Explanation{
 		Job: x.written, States: []State{}, Matches: []negotiator.ReportedMatch{}, Rejections: []Refusal{},
 		Idle: []pool.Procs{}, Analyses: []Chosen{}, Submitters: []Standing{},
 	}
-	waiting := e.states(x, w, plan)
+	waiting := e.states(x, d)
 	eups := eupsOf(plan)
 	whose := map[string]bool{}
 	var settled []pool.Procs
@@ -205,21 +201,32 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 			e.Submitters = append(e.Submitters, at)
 		}
 	}
-	if len(e.States)+len(waiting) == 0 {
-		return e, absent(w.Queue, x)
+	if len(e.States)+len(waiting) > 0 {
+		return e, nil
 	}
-	return e, nil
+	if cluster, ok := before.Cluster(x.id.Cluster); ok && before != d.view {
+		var gone []pool.Procs
+		for _, run := range cluster.Runs {
+			gone = append(gone, x.within([]pool.Procs{run.Procs})...)
+		}
+		if len(gone) > 0 {
+			e.States = append(e.States, State{Jobs: pool.JoinProcs(gone), State: pool.Removed.String()})
+			return e, nil
+		}
+	}
+	return e, absent(d.view, x)
 }
 
 // states notes what jobs are that take no part in the cycle, and returns those that do.
-func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []pool.Procs {
+func (e *Explanation) states(x *explained, d dry) []pool.Procs {
+	plan := d.plan
 	var waiting []pool.Procs
-	for _, j := range w.Pool.Jobs {
+	for _, j := range d.pool.Jobs {
 		waiting = append(waiting, x.within([]pool.Procs{j.Procs})...)
 	}
 	var held []pool.Procs
 	leaves, eups := leaving(plan), eupsOf(plan)
-	for _, cl := range w.Claims() {
+	for _, cl := range d.pool.Claims {
 		if !x.has(cl.Job) || slices.ContainsFunc(plan.GiveUp, func(g pool.Claim) bool { return g.Job == cl.Job }) {
 			continue
 		}
@@ -241,16 +248,16 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []po
 		}
 		e.States = append(e.States, s)
 	}
-	if cluster, ok := w.Queue.Cluster(x.id.Cluster); ok {
+	if cluster, ok := d.view.Cluster(x.id.Cluster); ok {
 		for _, run := range cluster.Runs {
-			status, _ := run.Ad.EvalInt(&classad.Context{Now: w.Now}, pool.AttrJobStatus)
+			status, _ := run.Ad.EvalInt(&classad.Context{Now: d.Now}, pool.AttrJobStatus)
 			jobs := without(x.within([]pool.Procs{run.Procs}), held)
 			why := ""
 			switch pool.Status(status) {
 			case pool.Held:
-				why, _ = run.Ad.EvalString(&classad.Context{Now: w.Now}, pool.AttrHoldReason)
+				why, _ = run.Ad.EvalString(&classad.Context{Now: d.Now}, pool.AttrHoldReason)
 			case pool.Idle:
-				why = operation.WaitsFor(w.Queue, cluster.ID, run.Ad)
+				why = operation.WaitsFor(d.view, cluster.ID, run.Ad)
 			}
 			if len(jobs) == 0 || pool.Status(status) == pool.Idle && why == "" {
 				continue

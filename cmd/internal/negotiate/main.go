@@ -27,7 +27,7 @@ import (
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:   "negotiate",
-		Served: true, Here: func(c *cmdline.Call) bool { return c.Has("check-config") },
+		Served: true, Here: func(c *cmdline.Call) bool { return c.Has("check-config") }, Before: before,
 		Brief: "match idle jobs with slots, once",
 		Synopsis: []string{
 			"[-json | -q] [options]",
@@ -43,7 +43,7 @@ Before all that it does with jobs what their own expressions want (periodic_hold
 
 The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.
 
-With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told, with the jobs that are there. A CHANGE is written like ` + examplesOfChanges() + ".",
+With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told, with the jobs that are there. A CHANGE is a command that changes something, written like ` + examplesOfChanges() + ".",
 		Flags: []cmdline.Flag{
 			{Name: "dry-run", Help: "say what would change and who would get what, and change nothing"},
 			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "change nothing, and say what would be different after CHANGE, or after several, made in this order"},
@@ -76,7 +76,7 @@ func run(c *cmdline.Call) error {
 	if c.Has("health") {
 		return tellHealth(c)
 	}
-	dry, err := asked(c)
+	looks, err := asked(c)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	switch {
-	case dry && !who.Admin && slices.ContainsFunc(c.Repeated("what-if"), isConfig):
+	case looks && !who.Admin && slices.ContainsFunc(c.Repeated("what-if"), isConfig):
 		return fmt.Errorf("-what-if config: you are %s: only administrators may try settings, which may name files", who.Name)
-	case dry:
+	case looks:
 		return look(c)
 	case !who.Admin:
 		return fmt.Errorf("you are %s: only administrators may run a cycle; -dry-run shows what it would do", who.Name)
@@ -224,20 +224,25 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 
 // decide computes the cycle's plan on a snapshot of the spool.
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
-	domain := s.Domain()
 	err = s.View(func(v *spool.View) error {
-		seen = see(c, v, domain, cfg.Params, registry.Of(c.Config).Beside(c.Config))
-		cfg.Queue = registry.Of(c.Config).Queue(c.Config, policy.Sources{
-			Slots:   func() []pool.Slot { return seen.Pool.Slots },
-			Claims:  func() []pool.Claim { return seen.Pool.Claims },
-			Tallies: v.Tallies,
-			Now:     c.Now, Delivered: operation.Delivered(v),
-		})
+		seen = see(c, v, s.Domain())
+		warnOf(c, seen)
 		seen.Pool.Taken = of.budgets.Taken()
-		plan = negotiation.Cycle(seen.Pool, cfg, c.Now)
+		plan = compute(c, v, seen, cfg)
 		return nil
 	})
 	return plan, seen, err
+}
+
+// compute computes the plan of a cycle on a snapshot of a view.
+func compute(c *cmdline.Call, v *spool.View, seen operation.Snapshot, cfg negotiator.Config) *negotiator.Plan {
+	cfg.Queue = registry.Of(c.Config).Queue(c.Config, policy.Sources{
+		Slots:   func() []pool.Slot { return seen.Pool.Slots },
+		Claims:  func() []pool.Claim { return seen.Pool.Claims },
+		Tallies: v.Tallies,
+		Now:     c.Now, Delivered: operation.Delivered(v),
+	})
+	return negotiator.Cycle(seen.Pool, cfg, c.Now)
 }
 
 // warnOfConfig tells what is amiss in the configuration and no error.
@@ -250,17 +255,21 @@ func warnOfConfig(c *cmdline.Call) {
 	}
 }
 
-// see takes a snapshot as of now, and warns of what is amiss in it.
-func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, beside policy.Beside) operation.Snapshot {
-	seen := operation.TakeSnapshot(v, domain, p.Groups, beside)
+// see takes a snapshot as of now.
+func see(c *cmdline.Call, v *spool.View, domain string) operation.Snapshot {
+	seen := operation.TakeSnapshot(v, domain, c.Config.Groups, registry.Of(c.Config).Beside(c.Config))
 	seen.Pool.PutOff = operation.PutOffsOf(v).Match
+	return seen
+}
+
+// warnOf warns of what is amiss in a snapshot.
+func warnOf(c *cmdline.Call, seen operation.Snapshot) {
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)
 	}
 	if late := operation.Late(seen.Pool.Submitters, c.Now); late != "" {
 		c.Warn("%s", late)
 	}
-	return seen
 }
 
 // checkConfig compiles what the configuration says, and prints each setting with where it is from.

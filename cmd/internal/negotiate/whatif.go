@@ -3,18 +3,22 @@ package negotiate
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/operation"
-	"fairspool/cmd/internal/trial"
+	"fairspool/cmd/internal/prio"
+	"fairspool/cmd/internal/qdel"
+	"fairspool/cmd/internal/qhold"
+	"fairspool/cmd/internal/qrls"
+	"fairspool/cmd/internal/slots"
+	"fairspool/cmd/internal/submit"
+	"fairspool/cmd/internal/userprio"
 	"fairspool/lib/classad"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/nearest"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -22,27 +26,35 @@ import (
 // change is one -what-if.
 type change struct {
 	text  string // as written
-	apply func(*world) error
+	trial *cmdline.Trial
+	apply func(*world) error // instead of a trial: what no command does
 }
 
 // changeKind is a kind of change, by the command that makes it for good.
 type changeKind struct {
 	name, example string
-	// read reads the words behind the name. It fails as a wrong use.
-	read func(words []string) (apply func(*world) error, err error)
+	command       func() cmdline.Command // nil: none
+	// own reads the words behind the name of a change that the command does not know; nil, nil: it is the
+	// command's. It fails as a wrong use.
+	own func(words []string) (apply func(*world) error, err error)
 }
 
 // changeKinds are all kinds, in the order of the manual page.
 func changeKinds() []changeKind {
 	return []changeKind{
-		{"userprio", "userprio -setfactor alice@example.org 2", readUserprio},
-		{"config", "config GROUP_QUOTA_physics=30", readConfig},
-		{"slots", "slots add 10 like slot1@node1", readSlots},
-		{"submit", "submit 100 like 12.0", readSubmit},
-		{"prio", "prio +5 12", readPrio},
-		{"qdel", "qdel 12", readQdel},
+		{"userprio", "userprio -setfactor alice@example.org 2", accounts, checkUserprio},
+		{"config", "config GROUP_QUOTA_physics=30", nil, readConfig},
+		{"slots", "slots add 10 like slot1@node1", slots.Command, readSlots},
+		{"submit", "submit 100 like 12.0", submit.Command, readSubmit},
+		{"prio", "prio +5 12", prio.Command, nil},
+		{"qdel", "qdel 12", qdel.Command, nil},
+		{"qhold", "qhold 12", qhold.Command, nil},
+		{"qrls", "qrls 12", qrls.Command, nil},
 	}
 }
+
+// accounts is userprio without its pictures.
+func accounts() cmdline.Command { return userprio.Command(nil) }
 
 // examplesOfChanges returns an example of each kind.
 func examplesOfChanges() string {
@@ -57,12 +69,19 @@ func examplesOfChanges() string {
 // readChanges reads what -what-if says, in order.
 func readChanges(c *cmdline.Call) ([]change, error) {
 	var changes []change
-	for _, args := range c.Repeated("what-if") {
-		apply, err := readChange(args[0])
+	for i, args := range c.Repeated("what-if") {
+		ch, err := readChange(args[0])
+		if err == nil && ch.trial != nil {
+			ch.trial.Place = i
+			var call *cmdline.Call
+			if call, err = ch.trial.Call(c); err == nil && call.Has("dry-run") {
+				err = cmdline.Usagef("-dry-run: changes nothing that could be tried")
+			}
+		}
 		if err != nil {
 			return nil, ofChange(args[0], err)
 		}
-		changes = append(changes, change{args[0], apply})
+		changes = append(changes, ch)
 	}
 	return changes, nil
 }
@@ -70,36 +89,57 @@ func readChanges(c *cmdline.Call) ([]change, error) {
 // ofChange says which change an error is about.
 func ofChange(text string, err error) error { return fmt.Errorf("-what-if '%s': %w", text, err) }
 
-func readChange(text string) (func(*world) error, error) {
+func readChange(text string) (ch change, err error) {
+	ch.text = text
 	words, err := split(text)
 	if err != nil {
-		return nil, cmdline.Usagef("%v", err)
+		return ch, cmdline.Usagef("%v", err)
 	}
 	if len(words) == 0 {
-		return nil, cmdline.Usagef("want a change, like %s", examplesOfChanges())
+		return ch, cmdline.Usagef("want a change, like %s", examplesOfChanges())
 	}
-	var names []string
-	for _, k := range changeKinds() {
-		if k.name == words[0] {
-			return k.read(words[1:])
+	kinds := changeKinds()
+	i := slices.IndexFunc(kinds, func(k changeKind) bool { return k.name == words[0] })
+	if i < 0 {
+		return ch, unknownChange(words[0], kinds)
+	}
+	k, words := kinds[i], words[1:]
+	if k.own != nil {
+		if ch.apply, err = k.own(words); err != nil || ch.apply != nil {
+			return ch, err
 		}
-		names = append(names, k.name)
 	}
-	return nil, unknownChange(words[0], names)
+	// What jobs may ask for is their submitter's right; all else may be tried by any user.
+	ch.trial = &cmdline.Trial{Command: k.command(), Words: words, What: "-what-if '" + text + "'", Admin: k.name != "submit"}
+	return ch, nil
 }
 
 // unknownChange proposes the kind of change that was probably meant.
-func unknownChange(word string, names []string) error {
+func unknownChange(word string, kinds []changeKind) error {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
 	near, ok := nearest.Name(word, names)
 	if !ok {
 		return cmdline.Usagef("%s: unknown change: want one like %s", word, examplesOfChanges())
 	}
-	for _, k := range changeKinds() {
-		if k.name == near {
-			return cmdline.Usagef("%s: unknown change; did you mean %s, as in '%s'?", word, near, k.example)
+	return cmdline.Usagef("%s: unknown change; did you mean %s, as in '%s'?", word, near, kinds[slices.Index(names, near)].example)
+}
+
+// before reads what is the caller's to read of changes, such as the descriptions of jobs.
+func before(c *cmdline.Call) (func() (door.Answer, error), error) {
+	changes, err := readChanges(c)
+	if err != nil {
+		return nil, err
+	}
+	var trials []cmdline.Trial
+	for _, ch := range changes {
+		if ch.trial != nil {
+			trials = append(trials, *ch.trial)
 		}
 	}
-	return nil
+	return cmdline.BeforeTrials(c, trials)
 }
 
 // split returns the words of a text as a shell does: blanks part them; within
@@ -140,98 +180,74 @@ func split(text string) ([]string, error) {
 	return words, nil
 }
 
-// world is what the changes of -what-if are tried on.
+// world is what the changes of -what-if are made to: a fork of the spool, and the configuration.
 type world struct {
-	*trial.World
-	asked    []pool.Procs // that the plan has the analysis of
-	compared bool         // the plan tells where all jobs stand
-	next     int          // the next cluster
-	// Clusters from firstNew on are those that changes added; gone are jobs that they
-	// removed.
-	firstNew int
-	gone     []pool.Procs
+	*cmdline.Call
+	fork *spool.Spool
 }
 
-func newWorld(c *cmdline.Call, v *spool.View, seen operation.Snapshot, domain string) *world {
-	w := &world{World: trial.New(c, v, seen, domain), next: 1}
-	if list := v.Clusters(); len(list) > 0 {
-		w.next = list[len(list)-1].ID + 1
-	}
-	w.firstNew = w.next
-	return w
+// newWorld returns a world that begins as a view.
+func newWorld(c *cmdline.Call, v *spool.View) *world {
+	call, config := *c, *c.Config
+	call.Config = &config
+	return &world{&call, v.Fork()}
 }
 
-// cycle runs the cycle on the world.
-func (w *world) cycle() (*negotiator.Plan, error) { return w.Cycle(w.asked, w.compared) }
-
-// submitter returns whose a job is.
-func (w *world) submitter(ad *classad.Ad) string {
-	return operation.Submitter(ad, w.Domain, w.Config.Groups)
+// update does in the world what a command does in the spool.
+func (w *world) update(do func(*spool.Tx) error) error {
+	return w.fork.Update(func(tx *spool.Tx) error {
+		tx.Op("what if")
+		return do(tx)
+	})
 }
 
-// readUserprio reads an edit of userprio: `-setfactor alice@example.org 2`.
-func readUserprio(words []string) (func(*world) error, error) {
-	line := cmdline.Command{Name: "userprio", Flags: append(slices.Clone(edit.Flags), edit.Create)}
-	flags, args, err := line.Parse(words)
-	if err != nil {
-		return nil, err
+// make makes a change.
+func (w *world) make(ch change) error {
+	if ch.trial == nil {
+		return ch.apply(w)
 	}
-	var duration []string
-	if i := slices.IndexFunc(flags, func(f cmdline.Parsed) bool { return f.Name == "duration" }); i >= 0 {
-		duration = flags[i].Args
-		flags = slices.Delete(flags, i, i+1)
+	leaving := map[pool.JobID]bool{}
+	if err := w.fork.View(func(v *spool.View) error {
+		for _, c := range v.Claims() {
+			leaving[c.Job] = c.State == pool.Vacating
+		}
+		return nil
+	}); err != nil {
+		return err
 	}
-	create := false
-	if i := slices.IndexFunc(flags, func(f cmdline.Parsed) bool { return f.Name == edit.Create.Name }); i >= 0 {
-		create = true
-		flags = slices.Delete(flags, i, i+1)
+	said, err := ch.trial.Run(w.Call, w.fork, w.Config)
+	if errors.Is(err, cmdline.ErrReported) && len(said) > 0 {
+		last := len(said) - 1
+		said, err = said[:last], errors.New(said[last])
 	}
-	switch {
-	case len(flags) == 0:
-		return nil, cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
-	case len(flags) > 1:
-		return nil, cmdline.Usagef("-%s and -%s: only one of them at a time", flags[0].Name, flags[1].Name)
-	case len(args) > 0:
-		return nil, cmdline.Usagef("-%s: one argument too many: %s", flags[0].Name, args[0])
-	case !slices.ContainsFunc(edit.Flags, func(f cmdline.Flag) bool { return f.Name == flags[0].Name }):
-		return nil, cmdline.Usagef("-%s: is no edit", flags[0].Name)
-	case duration != nil && !edit.Leasable(flags[0].Name):
-		return nil, cmdline.Usagef("-duration: only with -setfactor, -setceiling or -setfloor")
+	for _, line := range said {
+		line, doubt := strings.CutPrefix(line, "warning: ")
+		w.Warn("%s-what-if '%s': %s", map[bool]string{true: "warning: "}[doubt], ch.text, line)
 	}
-	flag := flags[0]
-	if _, err := edit.Read(flag.Name, flag.Args, duration, create, nil); err != nil {
-		return nil, err
-	}
-	return func(w *world) error { return w.edit(flag, duration, create) }, nil
-}
-
-// edit makes an edit of userprio.
-func (w *world) edit(flag cmdline.Parsed, duration []string, create bool) error {
-	ch, err := edit.Read(flag.Name, flag.Args, duration, create, w.Config.Groups)
 	if err != nil {
 		return err
 	}
-	changed, err := ch.Make(w, edit.Pool{Domain: w.Domain, Queued: w.queued}, w.Now, w.Config.Params)
-	for _, x := range changed {
-		if x.After.There {
-			w.PutSubmitter(x.After.Record)
-		} else {
-			w.DropSubmitter(x.Before.Name)
+	return w.update(func(tx *spool.Tx) error {
+		for _, c := range tx.Claims() {
+			if c.State != pool.Vacating || leaving[c.Job] {
+				continue
+			}
+			// What has to leave its slot for the change has left.
+			if err := operation.Finish(tx, c.Job, c.Attempt, w.Now, operation.Ending{Lost: "what if"}, w.Config.Params); err != nil {
+				return err
+			}
 		}
-	}
-	return err
+		return nil
+	})
 }
 
-// queued returns the submitters of the jobs in the queue, and of those of earlier changes.
-func (w *world) queued() []string {
-	names := slices.Collect(maps.Keys(operation.IdleJobs(w.Queue, w.Domain, w.Config.Groups)))
-	for _, list := range [][]jobprio.Run{w.Pool.Jobs, w.Pool.Held} {
-		for _, j := range list {
-			names = append(names, j.Submitter)
-		}
+// checkUserprio refuses what userprio does beside changes.
+func checkUserprio(words []string) (func(*world) error, error) {
+	flags, _, err := accounts().Parse(words)
+	if err == nil && !slices.ContainsFunc(flags, func(f cmdline.Parsed) bool { return userprio.Changes(f.Name) }) {
+		err = cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return nil, err
 }
 
 // readConfig reads settings: `GROUP_QUOTA_physics=30`.
@@ -247,8 +263,7 @@ func readConfig(words []string) (func(*world) error, error) {
 	return func(w *world) error { return w.configure(words) }, nil
 }
 
-// configure changes the configuration. Jobs and records follow groups that are
-// other ones then.
+// configure changes the configuration. Records and claims follow groups that are other ones then.
 func (w *world) configure(with []string) error {
 	changed, err := w.Config.With(with)
 	if err != nil {
@@ -257,12 +272,231 @@ func (w *world) configure(with []string) error {
 	if _, err := operation.CycleConfig(&changed); err != nil {
 		return err
 	}
-	w.Config = changed
-	for _, list := range [][]jobprio.Run{w.Pool.Jobs, w.Pool.Held} {
-		for i, j := range list {
-			list[i].Submitter = w.submitter(j.Ad)
+	*w.Config = changed
+	return w.update(func(tx *spool.Tx) error {
+		operation.Respell(tx, w.Now, w.Config.Params)
+		return nil
+	})
+}
+
+// maxNew bounds how many jobs or slots a change may add.
+const maxNew = 1_000_000
+
+// readSubmit reads jobs that are added: `100 like 12.0`.
+func readSubmit(words []string) (func(*world) error, error) {
+	if len(words) != 3 || words[1] != "like" {
+		return nil, nil
+	}
+	n, err := count(words[0])
+	if err != nil {
+		return nil, err
+	}
+	id, whole, err := readJob(words[2])
+	if err != nil {
+		return nil, cmdline.Usagef("%v", err)
+	}
+	return func(w *world) error {
+		return w.update(func(tx *spool.Tx) error {
+			if cluster, ok := tx.Cluster(id.Cluster); ok && whole {
+				id.Proc = cluster.Runs[0].First
+			}
+			old, ok := tx.Job(id)
+			if !ok {
+				return fmt.Errorf("%s: not in the queue", words[2])
+			}
+			tx.AddCluster(anew(old, w.Now.Unix()), []spool.NewRun{{Count: n}})
+			return nil
+		})
+	}, nil
+}
+
+// count reads a number of jobs or slots to add.
+func count(word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 1 || n > maxNew {
+		return 0, cmdline.Usagef("%q: want a whole number from 1 to %d", word, maxNew)
+	}
+	return n, nil
+}
+
+// readJob reads a cluster or a job; a cluster's proc is none, -1.
+func readJob(word string) (id pool.JobID, whole bool, err error) {
+	if cluster, err := pool.ParseCluster(word); err == nil {
+		return pool.JobID{Cluster: cluster, Proc: -1}, true, nil
+	}
+	if id, err = pool.ParseJobID(word); err != nil {
+		err = fmt.Errorf("%q: want a cluster or a job like 12.0", word)
+	}
+	return id, false, err
+}
+
+// ofItsPast are the attributes of a job's ad that tell what became of it so far. How large
+// it was found to be (ImageSize, DiskUsage) is not among them: requests may refer to it, and
+// the description may have set it.
+var ofItsPast = []string{
+	pool.AttrLastJobStatus, pool.AttrRemoteHost, pool.AttrRemoteSlotID, pool.AttrLastRemoteHost, pool.AttrCurrentHosts,
+	pool.AttrNumJobMatches, pool.AttrLastMatchTime, pool.AttrNumShadowStarts, pool.AttrJobRunCount, pool.AttrNumJobStarts,
+	pool.AttrJobStartDate, pool.AttrCurrentStartDate, pool.AttrLastStartDate, pool.AttrExecutingDate, pool.AttrShadowBday,
+	pool.AttrWallClock, pool.AttrWallClockCkpt, pool.AttrLastWallClock, pool.AttrCumulativeSlot, pool.AttrCommittedTime,
+	pool.AttrCommittedSlotTime, pool.AttrWastedTime, pool.AttrUserCPU, pool.AttrSysCPU, pool.AttrCpusUsage,
+	pool.AttrResidentSetSize, pool.AttrMemoryUsage, pool.AttrBytesSent, pool.AttrBytesRecvd, pool.AttrTickets,
+	pool.AttrMemoryLimitedBy, pool.AttrDiskLimitedBy, pool.AttrNumCkpts, pool.AttrLastCkptTime,
+	pool.AttrExitBySignal, pool.AttrExitCode, pool.AttrExitSignal, pool.AttrNumCompletions, pool.AttrCompletionDate,
+	pool.AttrRemoveReason, pool.AttrHoldReason, pool.AttrHoldReasonCode, pool.AttrHoldReasonSubCode,
+	pool.AttrLastHoldReason, pool.AttrLastHoldReasonCode, pool.AttrLastHoldReasonSubCode, pool.AttrReleaseReason,
+	pool.AttrNumHolds, pool.AttrNumSystemHolds, pool.AttrVacateReason, pool.AttrVacateReasonCode, pool.AttrVacateReasonSub,
+	pool.AttrLastVacateTime, pool.AttrEligibleSince, pool.AttrBypassCount, pool.AttrSystemPriority,
+}
+
+// ofItsSlots reports whether an attribute is what a job's ad has from the slots that it had.
+func ofItsSlots(name string) bool {
+	last := name[len(name)-1]
+	return strings.HasPrefix(name, "MATCH_") || strings.HasPrefix(name, "MachineAttr") && last >= '0' && last <= '9'
+}
+
+// anew returns the ad of a job as it would be submitted now.
+func anew(old *classad.Ad, now int64) *classad.Ad {
+	ad := old.Flat().Clone()
+	for _, name := range append(ad.OwnNames(), ofItsPast...) {
+		if slices.Contains(ofItsPast, name) || ofItsSlots(name) {
+			ad.Delete(name)
 		}
 	}
-	operation.Respell(w, w.Now, w.Config.Params)
-	return nil
+	ad.Delete(pool.AttrClusterID)
+	ad.Delete(pool.AttrProcID)
+	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
+	ad.SetInt(pool.AttrQDate, now)
+	ad.SetInt(pool.AttrEnteredStatus, now)
+	return ad
+}
+
+// readSlots reads slots that are added, `add 10 like slot1@node`, or changed.
+func readSlots(words []string) (func(*world) error, error) {
+	switch {
+	case len(words) == 4 && words[0] == "add" && words[2] == "like":
+		n, err := count(words[1])
+		return func(w *world) error { return w.addSlots(n, words[3]) }, err
+	case len(words) > 2 && words[0] == "set":
+		settings, err := readAttributes(words[2:])
+		return func(w *world) error { return w.setSlot(words[1], settings) }, err
+	case len(words) > 0 && slices.Contains([]string{"advertise", "withdraw", "detect"}, words[0]):
+		return nil, nil
+	}
+	return nil, cmdline.Usagef("want one of: add N like NAME; withdraw NAME...; set NAME ATTRIBUTE=EXPRESSION...; advertise FILE...; detect")
+}
+
+// attribute is an attribute of an ad, and what it is set to.
+type attribute struct {
+	name string
+	to   *classad.Expr
+}
+
+func readAttributes(words []string) ([]attribute, error) {
+	var list []attribute
+	for _, word := range words {
+		name, text, ok := strings.Cut(word, "=")
+		if !ok || !isName(name) {
+			return nil, cmdline.Usagef("%s: want ATTRIBUTE=EXPRESSION", word)
+		}
+		if strings.EqualFold(name, pool.AttrName) {
+			return nil, cmdline.Usagef("%s: a slot keeps its name", word)
+		}
+		e, err := classad.ParseExpr(text)
+		if err != nil {
+			return nil, cmdline.Usagef("%s: %v", name, err)
+		}
+		list = append(list, attribute{name, e})
+	}
+	return list, nil
+}
+
+// isName reports whether a text can be the name of an attribute without quotes.
+func isName(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '_', c|0x20 >= 'a' && c|0x20 <= 'z', i > 0 && c >= '0' && c <= '9':
+		default:
+			return false
+		}
+	}
+	return text != ""
+}
+
+// advertised returns the slot of a name, or an error with the one that was probably meant.
+func advertised(tx *spool.Tx, name string) (pool.Slot, error) {
+	s, ok := tx.Advertised(name)
+	if !ok {
+		names := tx.SlotNames()
+		slices.Sort(names)
+		return s, fmt.Errorf("%s: no such slot%s", name, nearest.Hint(name, names))
+	}
+	return s, nil
+}
+
+// addSlots adds n slots with the ad of the one called name, free and under names of
+// their own: what-if1-slot1@node and on, like slot1@node. Those come behind the others
+// wherever names decide, so that nothing moves for the sake of a name.
+func (w *world) addSlots(n int, name string) error {
+	return w.update(func(tx *spool.Tx) error {
+		s, err := advertised(tx, name)
+		if err != nil {
+			return err
+		}
+		ad := unclaimed(s.Ad, w.Now.Unix())
+		for k := 1; n > 0; k++ {
+			fresh := "what-if" + strconv.Itoa(k) + "-" + name
+			if _, taken := tx.Advertised(fresh); taken {
+				continue
+			}
+			ad.SetString(pool.AttrName, fresh)
+			tx.PutSlot(fresh, ad)
+			n--
+		}
+		return nil
+	})
+}
+
+// ofHolder are the attributes of a slot's ad that tell of whoever holds it.
+var ofHolder = []string{
+	pool.AttrRemoteUser, pool.AttrRemoteOwner, pool.AttrAccountingGroup, "RemoteGroup", "RemoteNegotiatingGroup",
+	"RemoteAutoregroup", "JobId", "GlobalJobId", "JobStart", "ClientMachine", "CurrentRank", "ConcurrencyLimits",
+	"PreemptingUser", "PreemptingOwner", "PreemptingRank", "PreemptingConcurrencyLimits",
+}
+
+// unclaimed returns a slot's ad as the slot would be advertised now if nobody held it.
+func unclaimed(ad *classad.Ad, now int64) *classad.Ad {
+	ad = ad.Flat().Clone()
+	for _, name := range ofHolder {
+		ad.Delete(name)
+	}
+	if ad.Has(pool.AttrState) {
+		ad.SetString(pool.AttrState, "Unclaimed")
+	}
+	if ad.Has(pool.AttrActivity) {
+		ad.SetString(pool.AttrActivity, "Idle")
+	}
+	if ad.Has(pool.AttrLastHeardFrom) {
+		ad.SetInt(pool.AttrLastHeardFrom, now)
+	}
+	return ad
+}
+
+// setSlot sets attributes of a slot's ad. A lone name that is no attribute of it would
+// be undefined: it is a text whose quotes went as those of the words do.
+func (w *world) setSlot(name string, settings []attribute) error {
+	return w.update(func(tx *spool.Tx) error {
+		s, err := advertised(tx, name)
+		if err != nil {
+			return err
+		}
+		ad := s.Ad.Clone()
+		for _, a := range settings {
+			if _, constant := a.to.Constant(); !constant && isName(a.to.String()) && !ad.Has(a.to.String()) {
+				return fmt.Errorf("%s: the slot has no attribute %s; a text has quotes of its own: '%s=\"%s\"'", a.name, a.to, a.name, a.to)
+			}
+			ad.Set(a.name, a.to)
+		}
+		tx.PutSlot(name, ad)
+		return nil
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,12 +19,9 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
-	"fairspool/cmd/internal/trial"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -256,7 +254,7 @@ func TestWhatIfRefuses(t *testing.T) {
 		{"slots set slot1@node 'My Cpus=2'", 2},
 		{"slots set slot1@node 2=2", 2},
 		{`slots set slot1@node State="Owner"`, 1},
-		{"submit 5 as 1", 2},
+		{"submit 5 as 1", 1},
 		{"submit 5 like 9", 1},
 		{"submit 5 like x", 2},
 		{"prio 5 1", 2},
@@ -284,31 +282,30 @@ func TestWhatIfRefuses(t *testing.T) {
 // What is added like a slot or a job has nothing of what became of that.
 func TestWhatIfAddsNewOnes(t *testing.T) {
 	s := begun(t)
-	w := &world{World: &trial.World{Config: registry.Default(), Now: time.Unix(later, 0), Domain: "pool"}, next: 9, firstNew: 9}
-	slot := w.unclaimed(ad(t, `[Name = "a"; State = "Claimed"; Activity = "Busy"; LastHeardFrom = 1; RemoteUser = "bob@y"; RemoteOwner = "bob@y";
-		AccountingGroup = "g.bob@y"; JobId = "7.0"; ConcurrencyLimits = "x"; PreemptingUser = "c@y"; Cpus = 2]`))
+	slot := unclaimed(ad(t, `[Name = "a"; State = "Claimed"; Activity = "Busy"; LastHeardFrom = 1; RemoteUser = "bob@y"; RemoteOwner = "bob@y";
+		AccountingGroup = "g.bob@y"; JobId = "7.0"; ConcurrencyLimits = "x"; PreemptingUser = "c@y"; Cpus = 2]`), later)
 	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {
 		t.Errorf("unclaimed = %s, want %s", got, want)
 	}
-	like := func() jobprio.Run {
-		if err := s.View(func(v *spool.View) error {
-			w.Queue = v
-			return w.submit(3, pool.JobID{Cluster: 1}, "1.0")
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return w.Pool.Jobs[len(w.Pool.Jobs)-1]
+	like := func() (names []string) {
+		update(t, s, func(tx *spool.Tx) error {
+			old, _ := tx.Job(pool.JobID{Cluster: 1})
+			ad := anew(old, later)
+			if status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus); pool.Status(status) != pool.Idle {
+				t.Errorf("a job like 1.0 is %v, want it idle", pool.Status(status))
+			}
+			names = slices.Sorted(slices.Values(ad.Names()))
+			return nil
+		})
+		return names
 	}
-	want := []string{"ClusterId", "EnteredCurrentStatus", "JobStatus", "Owner", "ProcId", "QDate", "RequestCpus", "Requirements"}
-	job := like() // which runs
-	names := slices.Sorted(slices.Values(job.Ad.Names()))
-	status, _ := job.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	if !slices.Equal(names, want) || pool.Status(status) != pool.Idle || job.Count() != 3 || job.Submitter != "alice@pool" {
-		t.Errorf("submit 3 like 1.0 adds %d jobs of %s in state %v with %q, want 3 idle ones of alice@pool with %q", job.Count(), job.Submitter, pool.Status(status), names, want)
+	want := []string{"EnteredCurrentStatus", "JobStatus", "Owner", "QDate", "RequestCpus", "Requirements"}
+	if names := like(); !slices.Equal(names, want) { // which runs
+		t.Errorf("submit 3 like 1.0 adds jobs with %q, want them with %q", names, want)
 	}
 	update(t, s, leadALife)
 	want = append(want, "DiskUsage", "ImageSize")
-	if names := slices.Sorted(slices.Values(like().Ad.Names())); !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+	if names := like(); !slices.Equal(names, slices.Sorted(slices.Values(want))) {
 		t.Errorf("submit 3 like 1.0, which has run and was held, adds jobs with %q, want them with %q", names, want)
 	}
 }
@@ -416,13 +413,13 @@ func TestLookRespells(t *testing.T) {
 // A table of many matches stays short.
 func TestManyMatches(t *testing.T) {
 	var plan negotiator.Plan
-	w := &world{World: &trial.World{Now: time.Unix(now, 0)}}
+	var slots []pool.Slot
 	for i := range 60 {
 		user := fmt.Sprintf("user%02d@pool", i)
 		plan.Submitters = append(plan.Submitters, negotiator.Share{Name: user})
 		for k := range 200 {
 			name := fmt.Sprintf("slot%d@node%d", k, i)
-			w.Pool.Slots = append(w.Pool.Slots, pool.Slot{Name: name, Ad: ad(t, `[Cpus = 2; Memory = 64]`)})
+			slots = append(slots, pool.Slot{Name: name, Ad: ad(t, `[Cpus = 2; Memory = 64]`)})
 			plan.Matches = append(plan.Matches, negotiator.Match{
 				Job: pool.JobID{Cluster: i + 1, Proc: 199 - k}, Submitter: user, Slot: name, Weight: 2 * accountant.One,
 			})
@@ -430,7 +427,7 @@ func TestManyMatches(t *testing.T) {
 	}
 	slices.Reverse(plan.Matches)
 	var out bytes.Buffer
-	if err := showMatches(&cmdline.Call{Stdout: &out}, &plan, w); err != nil {
+	if err := (dry{Call: &cmdline.Call{Stdout: &out, Now: time.Unix(now, 0)}, plan: &plan, pool: negotiator.Pool{Slots: slots}}).showMatches(); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -455,6 +452,47 @@ func TestWhatIfInOneQueue(t *testing.T) {
 		status, out, _ := negotiate("-what-if", what, "-config", file)
 		if status != 0 || !strings.Contains(out, head) {
 			t.Errorf("-what-if %q = %d,\n%swant a line%s", what, status, out, head)
+		}
+	}
+}
+
+// TestWhatIfThroughTheDoor holds that users of other accounts try what they like, but settings; that their
+// own end reads the files which changes name; and that jobs are tried with their submitter's rights.
+func TestWhatIfThroughTheDoor(t *testing.T) {
+	fill(t, 2, 1)
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"a.sub": "executable = /bin/sleep\nqueue 2\n", "b.sub": "executable = /bin/sleep\nqueue from items\n", "items": "a\nb\nc\n",
+		"more.ads": "Name = \"slot9@node\"\nCpus = 1\nRequirements = true\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := everyFile(t)
+	for _, c := range []struct {
+		what   string
+		status int
+		says   string
+	}{
+		{"submit a.sub|submit b.sub|slots advertise more.ads", 0, "dave@pool"},
+		{"submit a.sub|slots advertise more.ads", 0, "2.1 of dave@pool with slot9@node"},
+		{"userprio -setfactor alice@pool 7|qdel 1", 0, "1.0 of alice@pool"},
+		{"config SLOT_WEIGHT=2", 1, "only administrators may try settings"},
+		{"submit -owner alice a.sub", 1, "only administrators may submit for somebody else"},
+		{"submit c.sub", 1, "-what-if 'submit c.sub': c.sub: no such file or directory"},
+		{"slots advertise less.ads", 1, "less.ads: no such file or directory"},
+	} {
+		var args []string
+		for _, what := range strings.Split(c.what, "|") {
+			args = append(args, "-what-if", what)
+		}
+		status, out, bad := cmdtest.RunFor(t, "dave", "", Command(), args...)
+		if status != c.status || !strings.Contains(out+bad, c.says) {
+			t.Errorf("negotiate %q = %d, %q, %q, want %d and %q", args, status, out, bad, c.status, c.says)
+		}
+		if after := everyFile(t); !maps.Equal(after, before) {
+			t.Fatalf("negotiate %q changed the spool", args)
 		}
 	}
 }

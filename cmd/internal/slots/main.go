@@ -234,7 +234,11 @@ func withdraw(c *cmdline.Call, names []string) error {
 		}
 		tx.Op("withdraw", op...)
 		names = slices.Compact(slices.Sorted(slices.Values(names)))
-		if err := mayGo(tx, names); err != nil {
+		byHand := handWritten(tx)
+		if c.Trial != nil {
+			byHand = nil // a fork's can go, as if they were taken out of their files
+		}
+		if err := mayGo(tx, names, byHand); err != nil {
 			return err
 		}
 		for _, name := range names {
@@ -266,13 +270,13 @@ func advertised(tx *spool.Tx) []string {
 	return names
 }
 
-// mayGo returns why one of the slots has to stay.
-func mayGo(tx *spool.Tx, names []string) error {
+// mayGo returns why one of the slots has to stay; byHand are those that are written by hand.
+func mayGo(tx *spool.Tx, names []string, byHand map[string]string) error {
 	claimed := map[string][]pool.JobID{}
 	for _, k := range tx.Claims() {
 		claimed[k.SlotAd()] = append(claimed[k.SlotAd()], k.Job)
 	}
-	byHand, parts := handWritten(tx), dynamicSlots(tx)
+	parts := dynamicSlots(tx)
 	for _, name := range names {
 		if where, ok := byHand[name]; ok {
 			return fmt.Errorf("%s: is written by hand in %s: take it out there", name, where)

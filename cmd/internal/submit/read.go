@@ -237,6 +237,9 @@ func (s *submission) language(define []string) (submitfile.Options, error) {
 		// One moment gives the same choices; the clock's never comes again.
 		Seed: uint64(s.Now.UnixNano()),
 	}
+	if s.Trial != nil {
+		o.Write = nil
+	}
 	var err error
 	if o.Dir, err = os.Getwd(); err != nil {
 		return o, fmt.Errorf("the current directory: %w", err)
