@@ -140,21 +140,11 @@ func claimed(v *spool.View, claims []pool.Claim) []jobprio.Running {
 	return list
 }
 
-// Accounts are records and claims: those of a transaction, or a copy of them.
-type Accounts interface {
-	Submitters() []accountant.Record
-	Submitter(name string) (accountant.Record, bool)
-	PutSubmitter(accountant.Record)
-	DropSubmitter(name string)
-	Claims() []pool.Claim
-	PutClaim(pool.Claim)
-}
-
 // Respell gives all submitters and groups the names that the configuration spells
 // otherwise now, in their records and in the claims: names of groups are the same
 // whatever their case. The record of one who has both names is the two joined. Whoever
-// calls it on a transaction names that.
-func Respell(tx Accounts, now time.Time, p accountant.Params) {
+// calls it names the transaction.
+func Respell(tx *spool.Tx, now time.Time, p accountant.Params) {
 	for _, r := range tx.Submitters() {
 		name := p.Groups.Spelled(r.Name)
 		if name == r.Name {

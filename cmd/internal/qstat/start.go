@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/clean"
-	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 )
 
@@ -36,9 +34,8 @@ type Forecast struct {
 func (q queue) forecast(procs []selection.Procs) error {
 	c := q.call
 	all := q.view.Everyone()
-	seen := operation.TakeSnapshot(all, q.spool.Domain(), c.Config.Groups, policy.Beside{Running: true, Held: true})
 	began, progress := time.Now(), c.Progress("playing cycles")
-	starts, err := trial.New(c, all, seen, q.spool.Domain()).Forward(trial.Bounds{Cycles: mostCycles, Enough: func(n int) bool {
+	starts, err := trial.Forward(c, all, q.spool.Domain(), trial.Bounds{Cycles: mostCycles, Enough: func(n int) bool {
 		progress.Count(n, "cycles")
 		return time.Since(began) > mostPlayed
 	}})

@@ -8,10 +8,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/accountant"
-	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -82,8 +80,7 @@ func played(t *testing.T, b trial.Bounds) string {
 		s, err := c.Spool()
 		if err == nil {
 			err = s.View(func(v *spool.View) error {
-				seen := operation.TakeSnapshot(v, s.Domain(), nil, policy.Beside{Running: true, Held: true})
-				starts, err := trial.New(c, v, seen, s.Domain()).Forward(b)
+				starts, err := trial.Forward(c, v, s.Domain(), b)
 				for _, x := range starts {
 					if x.At.IsZero() {
 						words = append(words, fmt.Sprintf("%v unknown: %s", x.Procs, x.Unknown))

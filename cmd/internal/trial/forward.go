@@ -1,3 +1,4 @@
+// Package trial plays the cycles to come in a fork of the spool.
 package trial
 
 import (
@@ -9,15 +10,20 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/deal"
 	"fairspool/lib/plural"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
 // Start says when jobs start at the latest.
@@ -41,31 +47,62 @@ type Bounds struct {
 // submitted, held or released, that those which run end when their limits are reached, and not
 // before, and give their slots back at once, and that each match is taken up at once.
 //
-// The world has to have been made of a snapshot with held jobs, and is used up.
-func (w *World) Forward(b Bounds) ([]Start, error) {
-	p := w.play()
-	for n := 1; ; n++ {
-		pool, cfg, err := w.snapshot()
-		if err != nil {
-			return nil, err
-		}
-		p.apply(deal.Out(pool, cfg, w.Now).Plan)
-		next := p.next()
-		switch {
-		case len(w.Pool.Jobs)+len(p.dependents) == 0, next.IsZero():
-			return p.result("")
-		case n == b.Cycles, b.Enough(n):
-			return p.result(fmt.Sprintf("later than %s, up to which %s played",
-				w.Now.Local().Format(time.DateTime), plural.Pick(n, "1 cycle was", "%d cycles were")))
-		}
-		p.advance(next)
+// Accounts and claims are those of a fork of the view. The jobs of the queue, which are many, are lists.
+func Forward(c *cmdline.Call, v *spool.View, domain string, b Bounds) (starts []Start, err error) {
+	cfg, err := operation.CycleConfig(c.Config)
+	if err != nil {
+		return nil, err
 	}
+	fork := v.Fork()
+	p := &play{config: c.Config, cycle: cfg, now: c.Now, queue: v, on: map[pool.JobID]*onSlot{}, left: map[int]int{}, begun: map[pool.JobID]time.Time{}}
+	do := func(step func()) {
+		if err == nil {
+			err = fork.Update(func(tx *spool.Tx) error {
+				tx.Op("play")
+				p.Tx = tx
+				step()
+				return nil
+			})
+		}
+	}
+	do(func() { operation.Respell(p.Tx, p.now, cfg.Params) })
+	if err == nil {
+		err = fork.View(func(v *spool.View) error {
+			p.pool = operation.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true, Held: true}).Pool
+			return nil
+		})
+	}
+	do(p.begin)
+	for n := 1; err == nil; n++ {
+		var next time.Time
+		do(func() {
+			p.apply(deal.Out(p.snapshot(), p.cycle, p.now).Plan)
+			next = p.next()
+		})
+		switch {
+		case len(p.pool.Jobs)+len(p.dependents) == 0, next.IsZero():
+			do(func() { starts = p.result("") })
+			return starts, err
+		case n == b.Cycles, b.Enough(n):
+			do(func() {
+				starts = p.result(fmt.Sprintf("later than %s, up to which %s played",
+					p.now.Local().Format(time.DateTime), plural.Pick(n, "1 cycle was", "%d cycles were")))
+			})
+			return starts, err
+		}
+		do(func() { p.advance(next) })
+	}
+	return nil, err
 }
 
-// play is the course of the cycles to come.
+// play is the course of the cycles to come. Each step of it is a transaction of the fork.
 type play struct {
-	*World
-	params     accountant.Params
+	*spool.Tx
+	config     *config.Config
+	cycle      negotiator.Config
+	now        time.Time
+	queue      *spool.View     // as it was at the beginning
+	pool       negotiator.Pool // but for submitters and claims, which are the fork's
 	context    *classad.Context
 	on         map[pool.JobID]*onSlot
 	dependents []jobprio.Run // that wait for the end of others
@@ -79,62 +116,96 @@ type onSlot struct {
 	ends time.Time // by its limit; zero: it has none
 }
 
-// play begins: jobs that were matched run, and those that are told to leave have left.
-func (w *World) play() *play {
-	w.own()
-	p := &play{World: w, params: w.Config.Params, context: &classad.Context{Now: w.Now}, on: map[pool.JobID]*onSlot{}, left: map[int]int{}, begun: map[pool.JobID]time.Time{}}
-	for _, c := range w.Queue.Clusters() {
+// snapshot returns what a cycle takes.
+func (p *play) snapshot() negotiator.Pool {
+	now := p.pool
+	now.Submitters, now.Claims = p.Submitters(), p.Claims()
+	b := registry.Of(p.config).Beside(p.config)
+	if !b.Held {
+		now.Held = nil
+	}
+	if now.Running = nil; b.Running {
+		now.Running = slices.DeleteFunc(slices.Clone(p.pool.Running), func(r jobprio.Running) bool {
+			_, claimed := p.Claim(r.FirstJob())
+			return !claimed
+		})
+	}
+	p.cycle.Queue = registry.Of(p.config).Queue(p.config, policy.Sources{
+		Slots: func() []pool.Slot { return p.pool.Slots }, Claims: p.Claims, Tallies: p.Tallies, Now: p.now,
+	})
+	return now
+}
+
+// end ends a claim, and what is charged for it.
+func (p *play) end(c pool.Claim) {
+	charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
+	switch c.State {
+	case pool.Matched, pool.Promised:
+		charge.GiveBack(p, c.ChargedFrom(), p.now, p.cycle.Params)
+	case pool.RunningClaim:
+		charge.End(p, c.ChargedFrom(), p.now, p.cycle.Params)
+	}
+	p.DropClaim(c.Job)
+	delete(p.on, c.Job)
+	if next, ok := p.Claim(c.PromisedTo); ok && c.Promises(next) {
+		p.PutClaim(next.Kept(p.now))
+	}
+}
+
+// begin lets jobs run that were matched, and those leave that have to.
+func (p *play) begin() {
+	p.context = &classad.Context{Now: p.now}
+	for _, c := range p.queue.Clusters() {
 		for _, r := range c.Runs {
 			if n, _ := r.Ad.EvalInt(p.context, pool.AttrJobStatus); n != int64(pool.Completed) && n != int64(pool.Removed) {
 				p.left[c.ID] += r.Count()
 			}
 		}
 	}
-	for _, f := range w.Queue.Factories() {
+	for _, f := range p.queue.Factories() {
 		p.left[f.Cluster] += f.Jobs - f.Next
 	}
-	held := w.Pool.Held
-	w.Pool.Held = nil
+	held := p.pool.Held
+	p.pool.Held = nil
 	for _, j := range held {
 		if status, _ := j.Ad.EvalInt(p.context, pool.AttrJobStatus); pool.Status(status) == pool.Held {
-			w.Pool.Held = append(w.Pool.Held, j)
+			p.pool.Held = append(p.pool.Held, j)
 		} else {
 			p.dependents = append(p.dependents, j)
 		}
 	}
-	for _, c := range w.Claims() {
+	for _, c := range p.Claims() {
 		if c.State == pool.Vacating {
 			p.leave(c)
 		}
 	}
 	matched := Spans{}
-	for _, c := range w.Claims() {
-		ad, ok := w.Queue.Job(c.Job)
+	for _, c := range p.Claims() {
+		ad, ok := p.queue.Job(c.Job)
 		if !ok || c.State == pool.Promised { // by a slot that is held from outside
 			continue
 		}
 		if c.State == pool.Matched {
-			c.State, c.StartedAt = pool.RunningClaim, w.Now
-			w.PutClaim(c)
+			c.State, c.StartedAt = pool.RunningClaim, p.now
+			p.PutClaim(c)
 			matched[c.Job.Cluster] = append(matched[c.Job.Cluster], pool.Only(c.Job))
 		}
-		p.on[c.Job] = &onSlot{ad, p.end(c, ad)}
+		p.on[c.Job] = &onSlot{ad, p.limit(c, ad)}
 	}
 	p.takeOut(matched)
-	p.advance(w.Now)
-	return p
+	p.advance(p.now)
 }
 
 // leave lets a job go that has to leave its slot. One that is promised the slot has it then.
 func (p *play) leave(c pool.Claim) {
-	p.End(c)
-	if next, ok := p.claims[c.PromisedTo]; ok && next.State == pool.Matched {
-		p.started(next.Job, p.Now)
+	p.end(c)
+	if next, ok := p.Claim(c.PromisedTo); ok && next.State == pool.Matched {
+		p.started(next.Job, p.now)
 	}
 }
 
-// end returns when a job on a slot has reached its limit, zero if it has none.
-func (p *play) end(c pool.Claim, ad *classad.Ad) time.Time {
+// limit returns when a job on a slot has reached its limit, zero if it has none.
+func (p *play) limit(c pool.Claim, ad *classad.Ad) time.Time {
 	var end time.Time
 	for _, l := range jobpolicy.Limits(p.context, ad) {
 		from := c.StartedAt
@@ -157,28 +228,28 @@ func (p *play) started(id pool.JobID, at time.Time) {
 
 // takeOut takes jobs out of the idle ones.
 func (p *play) takeOut(jobs Spans) {
-	p.Pool.Jobs = jobs.Replaced(p.Pool.Jobs, func(jobprio.Run) []jobprio.Run { return nil })
+	p.pool.Jobs = jobs.Replaced(p.pool.Jobs, func(jobprio.Run) []jobprio.Run { return nil })
 }
 
 // apply does at once what a plan decides.
 func (p *play) apply(plan *negotiator.Plan) {
-	p.Pool.Reservations = nil
+	p.pool.Reservations = nil
 	for _, r := range plan.Reservations {
-		p.Pool.Reservations = append(p.Pool.Reservations, r.Reservation)
+		p.pool.Reservations = append(p.pool.Reservations, r.Reservation)
 	}
-	p.Pool.Backoffs = slices.DeleteFunc(p.Pool.Backoffs, func(old pool.Backoff) bool {
+	p.pool.Backoffs = slices.DeleteFunc(p.pool.Backoffs, func(old pool.Backoff) bool {
 		return slices.ContainsFunc(plan.Backoffs, func(b pool.Backoff) bool { return b.Slot == old.Slot })
 	})
-	p.Pool.Backoffs = append(p.Pool.Backoffs, plan.Backoffs...)
+	p.pool.Backoffs = append(p.pool.Backoffs, plan.Backoffs...)
 	for _, c := range plan.GiveUp {
-		p.End(c)
+		p.end(c)
 	}
 	machines := map[string]string{}
-	for _, s := range p.Pool.Slots {
+	for _, s := range p.pool.Slots {
 		machines[s.Name], _ = s.Ad.EvalString(p.context, pool.AttrMachine)
 	}
 	runs := map[int][]jobprio.Run{} // by cluster
-	for _, j := range p.Pool.Jobs {
+	for _, j := range p.pool.Jobs {
 		runs[j.Cluster] = append(runs[j.Cluster], j)
 	}
 	matched := Spans{}
@@ -192,16 +263,16 @@ func (p *play) apply(plan *negotiator.Plan) {
 			p.preempt(m.Preempts.Job)
 		}
 		n, _ := job.Ad.EvalInt(p.context, pool.AttrNumJobMatches)
-		c := operation.ClaimOf(m, job.Ad, int(n)+1, p.params)
+		c := operation.ClaimOf(m, job.Ad, int(n)+1, p.cycle.Params)
 		c.Machine = machines[c.SlotAd()]
 		charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
-		c.State, c.MatchedAt, c.StartedAt = pool.RunningClaim, charge.Begin(p, p.Now, p.params), p.Now
-		if n, ok := job.Ad.EvalInt(p.context, jobpolicy.AttrDeferralTime); ok && n > p.Now.Unix() {
+		c.State, c.MatchedAt, c.StartedAt = pool.RunningClaim, charge.Begin(p, p.now, p.cycle.Params), p.now
+		if n, ok := job.Ad.EvalInt(p.context, jobpolicy.AttrDeferralTime); ok && n > p.now.Unix() {
 			c.StartedAt = time.Unix(n, 0)
 		}
 		p.PutClaim(c)
-		p.on[m.Job] = &onSlot{job.Ad, p.end(c, job.Ad)}
-		p.Pool.Running = append(p.Pool.Running, jobprio.Running{
+		p.on[m.Job] = &onSlot{job.Ad, p.limit(c, job.Ad)}
+		p.pool.Running = append(p.pool.Running, jobprio.Running{
 			Run: jobprio.Run{Procs: pool.Only(m.Job), Submitter: m.Submitter, Ad: job.Ad}, Started: c.StartedAt,
 		})
 		matched[m.Job.Cluster] = append(matched[m.Job.Cluster], pool.Only(m.Job))
@@ -215,38 +286,33 @@ func (p *play) apply(plan *negotiator.Plan) {
 
 // preempt ends the claim of a job for another, so that it waits again.
 func (p *play) preempt(id pool.JobID) {
-	c, j := p.claims[id], p.on[id]
+	j := p.on[id]
 	if j == nil {
 		return // a claim from outside
 	}
+	c, _ := p.Claim(id)
 	ad := j.ad.Clone()
 	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
-	p.off(c)
-	p.Pool.Running = slices.DeleteFunc(p.Pool.Running, func(r jobprio.Running) bool { return r.FirstJob() == id })
-	p.Pool.Jobs = append(p.Pool.Jobs, jobprio.Run{Procs: pool.Only(id), Submitter: c.Submitter, Ad: ad})
-}
-
-// off ends a claim.
-func (p *play) off(c pool.Claim) {
-	p.End(c)
-	delete(p.on, c.Job)
+	p.end(c)
+	p.pool.Running = slices.DeleteFunc(p.pool.Running, func(r jobprio.Running) bool { return r.FirstJob() == id })
+	p.pool.Jobs = append(p.pool.Jobs, jobprio.Run{Procs: pool.Only(id), Submitter: c.Submitter, Ad: ad})
 }
 
 // next returns when something changes: a job reaches its limit, or a time comes that jobs or
 // slots wait for; zero: never.
 func (p *play) next() (next time.Time) {
 	note := func(t time.Time) {
-		if t.After(p.Now) && (next.IsZero() || t.Before(next)) {
+		if t.After(p.now) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
 	for _, j := range p.on {
 		note(j.ends)
 	}
-	for _, b := range p.Pool.Backoffs {
+	for _, b := range p.pool.Backoffs {
 		note(b.Until)
 	}
-	for _, j := range p.Pool.Jobs {
+	for _, j := range p.pool.Jobs {
 		if n, ok := j.Ad.EvalInt(p.context, jobpolicy.AttrDeferralTime); ok {
 			note(time.Unix(n, 0))
 		}
@@ -256,11 +322,11 @@ func (p *play) next() (next time.Time) {
 
 // advance goes on to a time, by which jobs have ended.
 func (p *play) advance(t time.Time) {
-	p.Now = t
+	p.now = t
 	p.context = &classad.Context{Now: t}
 	for _, c := range p.Claims() {
 		if j := p.on[c.Job]; j != nil && !j.ends.IsZero() && !j.ends.After(t) {
-			p.off(c)
+			p.end(c)
 			p.left[c.Job.Cluster]--
 		}
 	}
@@ -275,7 +341,7 @@ func (p *play) release() {
 		}
 		j.Ad = j.Ad.Clone()
 		j.Ad.Set(jobpolicy.AttrDependenciesMet, classad.Literal(classad.Bool(true)))
-		p.Pool.Jobs = append(p.Pool.Jobs, j)
+		p.pool.Jobs = append(p.pool.Jobs, j)
 		return true
 	})
 }
@@ -288,11 +354,8 @@ func (p *play) unended(j jobprio.Run) []int {
 
 // result returns all starts, by job. Late says why those are not known that come later than
 // what was played.
-func (p *play) result(late string) ([]Start, error) {
-	plan, err := p.Cycle(nil, false) // which says why there are no more matches
-	if err != nil {
-		return nil, err
-	}
+func (p *play) result(late string) []Start {
+	plan := negotiator.Cycle(p.snapshot(), p.cycle, p.now) // which says why there are no more matches
 	var list []Start
 	for id, at := range p.begun {
 		list = append(list, Start{Procs: pool.Only(id), At: at})
@@ -322,7 +385,7 @@ func (p *play) result(late string) ([]Start, error) {
 			unknown(jobs, why)
 		}
 	}
-	return joined(list), nil
+	return joined(list)
 }
 
 // lasts reports whether a cause stays though jobs leave their slots.
