@@ -352,7 +352,7 @@ func TestPace(t *testing.T) {
 				return err
 			}
 		}
-		existing := func(c *Call) (*spool.Spool, error) { return c.ExistingSpool() }
+		existing := (*Call).ExistingSpool
 		for _, open := range []func(*Call) (*spool.Spool, error){(*Call).Spool, existing} {
 			if status, _, bad := execute(look(open), "-spool", dir); status != 0 {
 				t.Fatalf("%s: exit status %d: %s", c.name, status, bad)

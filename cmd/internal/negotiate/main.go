@@ -242,7 +242,7 @@ func compute(c *cmdline.Call, v *spool.View, seen operation.Snapshot, cfg negoti
 		Tallies: v.Tallies,
 		Now:     c.Now, Delivered: operation.Delivered(v),
 	})
-	return negotiator.Cycle(seen.Pool, cfg, c.Now)
+	return negotiation.Cycle(seen.Pool, cfg, c.Now)
 }
 
 // warnOfConfig tells what is amiss in the configuration and no error.

@@ -19,6 +19,7 @@ import (
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/plural"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
@@ -355,7 +356,7 @@ func (p *play) unended(j jobprio.Run) []int {
 // result returns all starts, by job. Late says why those are not known that come later than
 // what was played.
 func (p *play) result(late string) []Start {
-	plan := negotiator.Cycle(p.snapshot(), p.cycle, p.now) // which says why there are no more matches
+	plan := negotiation.Cycle(p.snapshot(), p.cycle, p.now) // which says why there are no more matches
 	var list []Start
 	for id, at := range p.begun {
 		list = append(list, Start{Procs: pool.Only(id), At: at})
