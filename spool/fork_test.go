@@ -168,6 +168,39 @@ func TestForkLaw(t *testing.T) {
 	})
 }
 
+// The transactions of a fork see no more than the view.
+func TestForkShowsNoMore(t *testing.T) {
+	t.Parallel()
+	s, err := Open(fixture(t), Options{Program: "test", Sight: func(string) Sight { return Outline }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	id := pool.JobID{Cluster: 1}
+	if err := s.View(func(v *View) error {
+		fork := v.Fork()
+		if err := fork.Update(func(tx *Tx) error {
+			tx.Op("test")
+			tx.Set(id, "JobPrio", classad.Literal(classad.Int(7)))
+			if ad, ok := tx.Job(id); !ok || ad.Has(pool.AttrCmd) || !ad.Has("JobPrio") {
+				t.Errorf("a job in a transaction of a fork is %v, %v, want it without %s", ad, ok, pool.AttrCmd)
+			}
+			tx.Leave(pool.JobID{Cluster: 1, Proc: 1}, noon)
+			return nil
+		}); err != nil {
+			return err
+		}
+		return fork.View(func(v *View) error {
+			if ad, ok := v.Job(id); !ok || ad.Has(pool.AttrCmd) || v.Len() != 10 {
+				t.Errorf("a job of a fork is %v, %v, of %d, want it without %s, of 10", ad, ok, v.Len(), pool.AttrCmd)
+			}
+			return nil
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A fork writes nothing, and changes slots that are written by hand.
 func TestFork(t *testing.T) {
 	t.Parallel()

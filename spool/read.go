@@ -91,7 +91,7 @@ func (s *Spool) View(fn func(*View) error) (err error) {
 // Fork returns a spool that begins as the view and is kept in memory alone, to try what is never
 // committed: what is changed in it costs what it changes, takes no lock, writes nothing, and leaves
 // the view as it is. Slots that are written by hand may be changed in it as others. It lasts as long
-// as the view. After a transaction that failed it can be used no more.
+// as the view. Its transactions see what the view shows. After one that failed it can be used no more.
 func (v *View) Fork() *Spool {
 	hand, _ := v.spool.handWritten()
 	s := *v.spool
@@ -111,7 +111,7 @@ func try(s *Spool, fn func(*Tx) error) error {
 	}
 	s.inUse = true
 	defer func() { s.inUse = false }()
-	tx := &Tx{View: View{spool: s, loaded: s.state, writes: true, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, expressions: classad.NewInterner()}
+	tx := &Tx{View: View{spool: s, loaded: s.state, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, expressions: classad.NewInterner()}
 	tx.first = tx.next
 	err := tx.run(fn)
 	switch {
