@@ -63,7 +63,7 @@ var (
 // TestGoldenQuotas compares quotas and the allocations of each round with the
 // recorded lines, which have six digits.
 func TestGoldenQuotas(t *testing.T) {
-	folders := []string{filepath.Join("..", "negotiator", "testdata", "golden")}
+	folders := []string{filepath.Join("..", "negotiator", "negotiation", "testdata", "golden")}
 	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
 		folders = append(folders, filepath.Join(all, "condor"))
 	}
