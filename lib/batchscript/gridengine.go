@@ -113,12 +113,8 @@ func parallel(b *batch, g given) error {
 
 // gridResources is -l: NAME=VALUE with commas between.
 func gridResources(b *batch, g given) error {
-	for _, one := range commas(g.text) {
-		name, value, _ := strings.Cut(one, "=")
-		p := g.part(name, value)
-		var err error
+	return eachResource(g, func(name string, p given) (err error) {
 		switch name {
-		case "":
 		case "h_rt":
 			err = limitTime(b, p, clockTime)
 		case "h_vmem", "mem_free", "virtual_free", "vf", "mf", "h_rss", "mem", "memory":
@@ -135,11 +131,8 @@ func gridResources(b *batch, g given) error {
 		default:
 			b.warn(g.at, "%s: means nothing here, passed over", p.name)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // must returns a number that was checked before.

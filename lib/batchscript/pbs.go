@@ -67,20 +67,25 @@ func pbsArguments(b *batch, g given) error {
 // pbsResources is -l: NAME=VALUE with commas between, of which nodes and select have parts
 // behind colons.
 func pbsResources(b *batch, g given) error {
+	return eachResource(g, func(name string, p given) error {
+		switch name {
+		case "nodes", "select":
+			return b.chunks(p)
+		case "ncpus", "procs", "ppn", "mppwidth":
+			return keeps("tasks of a node")(b, p)
+		}
+		return b.resource(p, name)
+	})
+}
+
+// eachResource hands the NAME=VALUE of -l to take, up to the first error.
+func eachResource(g given, take func(name string, p given) error) error {
 	for _, one := range commas(g.text) {
 		name, value, _ := strings.Cut(one, "=")
-		p := g.part(name, value)
-		var err error
-		switch name {
-		case "":
-		case "nodes", "select":
-			err = b.chunks(p)
-		case "ncpus", "procs", "ppn", "mppwidth":
-			err = keeps("tasks of a node")(b, p)
-		default:
-			err = b.resource(p, name)
+		if name == "" {
+			continue
 		}
-		if err != nil {
+		if err := take(name, g.part(name, value)); err != nil {
 			return err
 		}
 	}

@@ -16,8 +16,8 @@ var textFunctions = map[string]*function{
 	"strcat":        {min: 0, max: -1, lazy: strcat},
 	"join":          between(0, -1, join),
 	"substr":        between(2, 3, substr),
-	"strcmp":        strictly(2, comparing(func(s string) string { return s })),
-	"stricmp":       strictly(2, comparing(fold)),
+	"strcmp":        strictly(2, comparing(strings.Compare, sign)),
+	"stricmp":       strictly(2, comparing(func(x, y string) int { return strings.Compare(fold(x), fold(y)) }, sign)),
 	"toupper":       strictly(1, mapping(upper)),
 	"tolower":       strictly(1, mapping(lower)),
 	"size":          strictly(1, size),
@@ -124,7 +124,10 @@ func substr(_ *state, a []Value) Value {
 	return str(s[off:end])
 }
 
-func comparing(prepare func(string) string) func(*state, []Value) Value {
+func sign(c int) Value { return Int(int64(c)) }
+
+// comparing returns a function of two texts: the value of their comparison.
+func comparing(compare func(x, y string) int, value func(int) Value) func(*state, []Value) Value {
 	return func(st *state, a []Value) Value {
 		x, y := st.toText(a[0]), st.toText(a[1])
 		switch {
@@ -133,7 +136,7 @@ func comparing(prepare func(string) string) func(*state, []Value) Value {
 		case x.kind != KindString || y.kind != KindString:
 			return Error()
 		}
-		return Int(int64(strings.Compare(prepare(x.text()), prepare(y.text()))))
+		return value(compare(x.text(), y.text()))
 	}
 }
 
@@ -215,12 +218,12 @@ func splitAt(v Value, whole bool) Value {
 
 // versionFunctions compare texts the way version numbers are ordered.
 var versionFunctions = map[string]*function{
-	"versioncmp": strictly(2, versions(func(c int) Value { return Int(int64(c)) })),
-	"versionlt":  strictly(2, versions(func(c int) Value { return Bool(c < 0) })).truthful(),
-	"versionle":  strictly(2, versions(func(c int) Value { return Bool(c <= 0) })).truthful(),
-	"versioneq":  strictly(2, versions(func(c int) Value { return Bool(c == 0) })).truthful(),
-	"versionge":  strictly(2, versions(func(c int) Value { return Bool(c >= 0) })).truthful(),
-	"versiongt":  strictly(2, versions(func(c int) Value { return Bool(c > 0) })).truthful(),
+	"versioncmp": strictly(2, comparing(versionCompare, sign)),
+	"versionlt":  strictly(2, comparing(versionCompare, func(c int) Value { return Bool(c < 0) })).truthful(),
+	"versionle":  strictly(2, comparing(versionCompare, func(c int) Value { return Bool(c <= 0) })).truthful(),
+	"versioneq":  strictly(2, comparing(versionCompare, func(c int) Value { return Bool(c == 0) })).truthful(),
+	"versionge":  strictly(2, comparing(versionCompare, func(c int) Value { return Bool(c >= 0) })).truthful(),
+	"versiongt":  strictly(2, comparing(versionCompare, func(c int) Value { return Bool(c > 0) })).truthful(),
 	"version_in_range": strictly(3, func(st *state, a []Value) Value {
 		v, lo, hi := st.toText(a[0]), st.toText(a[1]), st.toText(a[2])
 		switch {
@@ -231,19 +234,6 @@ var versionFunctions = map[string]*function{
 		}
 		return Bool(versionCompare(lo.text(), v.text()) <= 0 && versionCompare(v.text(), hi.text()) <= 0)
 	}).truthful(),
-}
-
-func versions(f func(int) Value) func(*state, []Value) Value {
-	return func(st *state, a []Value) Value {
-		x, y := st.toText(a[0]), st.toText(a[1])
-		switch {
-		case x.kind == KindUndefined || y.kind == KindUndefined:
-			return Undefined()
-		case x.kind != KindString || y.kind != KindString:
-			return Error()
-		}
-		return f(versionCompare(x.text(), y.text()))
-	}
 }
 
 // versionCompare orders texts by bytes, runs of digits by their number; of
