@@ -2,10 +2,9 @@
 // and in words: the pool and the configuration, the plan with its reasons, and the report.
 // Package negotiation runs it.
 //
-//   - plan.go: Pool, Config and Plan
+//   - plan.go: Pool, Config and Plan, with HTCondor's division and what claims may go on with
 //   - report.go: the report that programs and people read
-//   - cause.go, analysis.go, protected.go: what keeps a job from running
-//   - spin.go, succession.go: HTCondor's division, and what claims may go on with
+//   - cause.go, analysis.go: what keeps a job from running
 package negotiator
 
 import (
@@ -370,4 +369,130 @@ type Standing struct {
 type Explained struct {
 	Jobs        pool.Procs
 	Autocluster int
+}
+
+// Spin is one round of the division of the pie as HTCondor's negotiator does it.
+// Weights are slot weights.
+type Spin struct {
+	// Number counts from 1, anew whenever a group begins. The floor round, which goes
+	// before, is 1 as well.
+	Number int
+	// Group is the accounting group that negotiates, empty when there are none.
+	Group string `json:",omitempty"`
+	// Floor says that it is the round of those below their floors.
+	Floor bool `json:",omitempty"`
+	// Slots are those that Config.PoolSizeConstraint counts, with the pieces of partitionable
+	// ones, SlotsLeft those of all that were still looked at when the spin began: also claimed
+	// ones if preemption is considered.
+	Slots, SlotsLeft int
+	// Weight is the weight that shares are parts of, the pool's or at most the group's
+	// limit, MinSlotWeight the least of any slot of the pool.
+	Weight, MinSlotWeight float64
+	// PieLeft is the sum of all limits when the spin began.
+	PieLeft float64
+	// MaxPrio is the worst EUP, NormalFactor the sum of MaxPrio / EUP over all
+	// submitters.
+	NormalFactor, MaxPrio float64
+	// Turns are the submitters', in the order of negotiation.
+	Turns []SpinTurn `json:"Submitters"`
+}
+
+// SpinTurn is a submitter's part in a spin.
+type SpinTurn struct {
+	Name string
+	// JobPrios are the least and the greatest JobPrio of the jobs that took part,
+	// with USE_GLOBAL_JOB_PRIOS only.
+	JobPrios          []int `json:",omitempty"`
+	EffectivePriority float64
+	// Share is the part of the pool that is the submitter's, from 0 to 1; Limit what
+	// it may take by that, and Starved what it may not because others took more than
+	// their share.
+	Share, Limit float64
+	Starved      float64 `json:",omitempty"`
+	// Ceiling is what the submitter's ceiling leaves it, math.MaxInt32 without one.
+	Ceiling int64
+	// Usage is the weight in use before the turn, Matches the number of slots taken.
+	Usage   float64
+	Matches int
+	// RankOnly says that the limit was reached, and jobs were asked for only in case
+	// that a slot should rank one above the job that it runs.
+	RankOnly bool `json:",omitempty"`
+	// Skipped tells why no job was asked for; empty if some were.
+	Skipped string `json:",omitempty"`
+	// Outcome is SpinLimited or SpinServed.
+	Outcome    string
+	Rejections []SpinRejection `json:",omitempty"`
+}
+
+// SpinRejection is an autocluster that got no slot, or no more, in one spin. Job is
+// the first job of the request that failed: of those of its jobs that followed each
+// other in the order, without others in between, when the turn began.
+type SpinRejection struct {
+	Job, Reason string
+}
+
+// What a turn ends with: the submitter takes part in the next spin, or in none any
+// more.
+const (
+	SpinLimited = "hit submitter limit (stays for next spin)"
+	SpinServed  = "got all it wants (removed)"
+)
+
+// Succession is what a claim may go on with when its job has ended before the next
+// cycle: the same submitter's next job of the same autocluster, unless somebody better
+// waits for the slot: who has less than its share or, with a Config.Queue, whose job goes
+// before it there. It says what the cycle saw. Who acts on it has to look whether a
+// job is still idle and matches the slot, which the cycle did not ask.
+type Succession struct {
+	// Telling are the names of the attributes that tell autoclusters apart, sorted, in
+	// lower case.
+	Telling []string
+	// Queues are what is left of the queues of submitters who have claims, in the order
+	// in which each submitter's are served. In one queue of all they are those of all who
+	// wait for slots, too, the one whose first job goes first before the others.
+	Queues []Successors
+	// OneQueue says that there is one queue of all. Then there are no Shares and no Waiting,
+	// and More is the place from which on other jobs may stand in it; 0: there are none.
+	OneQueue bool `json:",omitempty"`
+	More     int  `json:",omitempty"`
+	// Shares are what submitters who have claims are entitled to while somebody waits, by
+	// name; none when nobody does. Who is not among them has all that it wants.
+	Shares []Entitled
+	// Waiting are the submitters who have less than they are entitled to, in the order of
+	// negotiation.
+	Waiting []Waiting
+}
+
+// Successors are idle jobs of one submitter and autocluster, in the order in which they
+// are served.
+type Successors struct {
+	Submitter string
+	Jobs      []pool.Procs
+	// In one queue of all, Places are where each of Jobs begins in it, from 1; and More is the
+	// place from which on there are others than Jobs, 0 for none.
+	Places []int `json:",omitempty"`
+	More   int   `json:",omitempty"`
+	// Takes says that the jobs wait for nothing but slots, and take those of others; Limit is
+	// else the limit of the policy that keeps them from it, if that is all. Asks says that
+	// the policy has to be asked before one of them follows another.
+	Takes bool   `json:",omitempty"`
+	Limit string `json:",omitempty"`
+	Asks  bool   `json:",omitempty"`
+	// QOS and PE are what a job is charged under there, as of a Match.
+	QOS string  `json:",omitempty"`
+	PE  float64 `json:",omitempty"`
+}
+
+// Entitled is the slot weight that a submitter may have while others wait.
+type Entitled struct {
+	Submitter string
+	Weight    float64
+}
+
+// Waiting is a submitter who waits for slots: the first jobs of its queues, one for each
+// autocluster, and the slot weight that it may have.
+type Waiting struct {
+	Submitter string
+	Jobs      []pool.JobID
+	Weight    float64
 }

@@ -5,7 +5,7 @@
 //   - submitters.go: who wants something, with which jobs (roster)
 //   - autocluster.go, class.go, running.go: what becomes of autoclusters, groups and
 //     classes, running slots and pieces (arrangement)
-//   - shares.go, forecast.go, contention.go, groups.go: who is entitled to what (entitlement)
+//   - shares.go, forecast.go, groups.go: who is entitled to what (entitlement)
 //   - order.go: which slot is the best (offers)
 //   - preempt.go: who has to go for whom, and who would yield at all (preemption)
 //   - reserve.go: slots kept for wide jobs (reservations)
