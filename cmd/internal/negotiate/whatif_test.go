@@ -2,7 +2,9 @@ package negotiate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,7 +19,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -71,89 +72,92 @@ func reportOf(t *testing.T, member string, args ...string) any {
 	return all
 }
 
-// doEdit changes an account for good, as userprio does.
-func doEdit(tx *spool.Tx, flag string, args, duration []string, at time.Time, p accountant.Params) error {
-	ch, err := edit.Read(flag, args, duration, edit.Creates(flag), nil)
+// made makes a change for good, by its command. What has to leave its slot for it has left then. It returns what the
+// command says where that fails.
+func made(t *testing.T, s *spool.Spool, text string) error {
+	t.Helper()
+	words, err := split(text)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	changed, err := ch.Make(&tx.View, edit.Pool{}, at, p)
-	for _, x := range changed {
-		if x.After.There {
-			tx.PutSubmitter(x.After.Record)
-		} else {
-			tx.DropSubmitter(x.Before.Name)
+	for _, k := range changeKinds() {
+		if k.name != words[0] {
+			continue
+		}
+		if status, _, bad := cmdtest.Run(k.command(), words[1:]...); status != 0 {
+			return errors.New(bad)
 		}
 	}
-	return err
+	update(t, s, func(tx *spool.Tx) error {
+		for _, c := range tx.Claims() {
+			if c.State != pool.Vacating {
+				continue
+			}
+			p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+			if err := operation.Finish(tx, c.Job, c.Attempt, time.Unix(later, 0), operation.Ending{Lost: "a test"}, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// changed sets attributes of a slot of a transaction, or makes a new one like it.
+func changed(tx *spool.Tx, from, to string, set ...string) error {
+	s, ok := tx.Advertised(from)
+	if !ok {
+		return fmt.Errorf("no slot %s", from)
+	}
+	one := s.Ad.Clone()
+	one.SetString(pool.AttrName, to)
+	for i := 0; i < len(set); i += 2 {
+		e, err := classad.ParseExpr(set[i+1])
+		if err != nil {
+			return err
+		}
+		one.Set(set[i], e)
+	}
+	tx.PutSlot(to, one)
+	return nil
 }
 
 // TestWhatIfIsTheRealThing holds that a cycle after a change is what -what-if said.
 func TestWhatIfIsTheRealThing(t *testing.T) {
-	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
-	at := time.Unix(later, 0)
-	edited := func(flag string, args ...string) func(*spool.Tx) error {
-		return func(tx *spool.Tx) error { return doEdit(tx, flag, args, nil, at, p) }
-	}
-	set := func(cluster, first, last int, name, text string) func(*spool.Tx) error {
-		return func(tx *spool.Tx) error {
-			e, err := classad.ParseExpr(text)
-			tx.SetRange(pool.Procs{Cluster: cluster, First: first, Last: last}, name, e)
-			return err
-		}
-	}
-	slot := func(from, to, attribute string) func(*spool.Tx) error {
-		return func(tx *spool.Tx) error {
-			s, _ := tx.Advertised(from)
-			one := s.Ad.Clone()
-			one.SetString(pool.AttrName, to)
-			if attribute != "" {
-				one.SetBool(attribute, false)
-			}
-			tx.PutSlot(to, one)
-			return nil
-		}
+	slot := func(from, to string, set ...string) func(*spool.Tx) error {
+		return func(tx *spool.Tx) error { return changed(tx, from, to, set...) }
 	}
 	for _, c := range []struct {
 		what string
-		do   []func(*spool.Tx) error
-		same bool // nothing is different
+		same bool                    // nothing is different
+		do   []func(*spool.Tx) error // what is no command's, in the place of the first changes
 	}{
-		{"userprio -setfactor alice@pool 4", []func(*spool.Tx) error{edited("setfactor", "alice@pool", "4")}, false},
-		{"userprio -setp bob@pool 100", []func(*spool.Tx) error{edited("setprio", "bob@pool", "100")}, false},
-		{"userprio -setceil alice@pool 0", []func(*spool.Tx) error{edited("setceiling", "alice@pool", "0")}, false}, // another thing is in the way
-		{"userprio -setfloor bob@pool 3", []func(*spool.Tx) error{edited("setfloor", "bob@pool", "3")}, false},
-		{"userprio -del bob@pool", []func(*spool.Tx) error{edited("delete", "bob@pool")}, false},
-		{"userprio -resetall", []func(*spool.Tx) error{edited("resetall")}, true},
-		{"userprio -setaccum alice@pool 7", []func(*spool.Tx) error{edited("setaccum", "alice@pool", "7")}, true},
-		{"prio +5 1.3", []func(*spool.Tx) error{set(1, 3, 3, pool.AttrJobPrio, "5")}, false}, // another one is the first without a slot
-		{"slots add 1 like slot1@node|userprio -setceil bob@pool 0", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), edited("setceiling", "bob@pool", "0")}, false},
-		{"slots add 1 like slot1@node|userprio -setfloor alice@pool 3", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), edited("setfloor", "alice@pool", "3")}, false},
-		{"slots add 1 like slot1@node|prio +5 2.3", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), set(2, 3, 3, pool.AttrJobPrio, "5")}, false},
-		{"slots add 2 like slot2@node", []func(*spool.Tx) error{slot("slot2@node", "what-if1-slot2@node", ""), slot("slot2@node", "what-if2-slot2@node", "")}, false},
-		{"slots set slot1@node Requirements=false", []func(*spool.Tx) error{slot("slot1@node", "slot1@node", pool.AttrRequirements)}, false},
-		{"submit 1 like 1.0", []func(*spool.Tx) error{func(tx *spool.Tx) error {
+		{"userprio -setfactor alice@pool 4", false, nil},
+		{"userprio -setp bob@pool 100", false, nil},
+		{"userprio -setceil alice@pool 0", false, nil}, // another thing is in the way
+		{"userprio -setfloor bob@pool 3", false, nil},
+		{"userprio -del bob@pool", false, nil},
+		{"userprio -resetall", true, nil},
+		{"userprio -setaccum alice@pool 7", true, nil},
+		{"prio +5 1.3", false, nil}, // another one is the first without a slot
+		{"prio -set 'Requirements = false' -pre1 7 2", false, nil},
+		{"qhold 1", false, nil},
+		{"qhold 2.3|qrls 2", true, nil},
+		{"submit -a 'request_memory = 1' -- /bin/true", false, nil},
+		{"slots add 1 like slot1@node|userprio -setceil bob@pool 0", false, []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node")}},
+		{"slots add 1 like slot1@node|userprio -setfloor alice@pool 3", false, []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node")}},
+		{"slots add 1 like slot1@node|prio +5 2.3", false, []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node")}},
+		{"slots add 2 like slot2@node", false, []func(*spool.Tx) error{func(tx *spool.Tx) error {
+			return cmp.Or(changed(tx, "slot2@node", "what-if1-slot2@node"), changed(tx, "slot2@node", "what-if2-slot2@node"))
+		}}},
+		{"slots set slot1@node Requirements=false", false, []func(*spool.Tx) error{slot("slot1@node", "slot1@node", pool.AttrRequirements, "false")}},
+		{"submit 1 like 1.0", false, []func(*spool.Tx) error{func(tx *spool.Tx) error {
 			tx.AddCluster(ad(t, fmt.Sprintf(`[Owner = "alice"; JobStatus = 1; QDate = %d; RequestCpus = 1; Requirements = true]`, later)), []spool.NewRun{{Count: 1}})
 			return nil
-		}}, false},
-		{"qdel 2.0", []func(*spool.Tx) error{func(tx *spool.Tx) error {
-			_, err := operation.Remove(tx, pool.JobID{Cluster: 2}, "", at, p)
-			return err
-		}}, false},
-		{"qdel 2.0|slots withdraw slot2@node", []func(*spool.Tx) error{
-			func(tx *spool.Tx) error {
-				_, err := operation.Remove(tx, pool.JobID{Cluster: 2}, "", at, p)
-				tx.DropSlot("slot2@node")
-				return err
-			},
-		}, false},
-		{"qdel 1.0", []func(*spool.Tx) error{func(tx *spool.Tx) error { // which runs, and ends then
-			id := pool.JobID{Cluster: 1}
-			if _, err := operation.Remove(tx, id, "", at, p); err != nil {
-				return err
-			}
-			return operation.Finish(tx, id, 1, at, operation.Ending{}, p)
-		}}, false},
+		}}},
+		{"qdel 2.0", false, nil},
+		{"qdel 2.0|slots withdraw slot2@node", false, nil},
+		{"qdel 1.0", false, nil}, // which runs, and ends then
 	} {
 		s := begun(t)
 		var args []string
@@ -167,8 +171,12 @@ func TestWhatIfIsTheRealThing(t *testing.T) {
 		if same := reflect.DeepEqual(got, reportOf(t, "", "-dry-run")); same != c.same {
 			t.Errorf("%s: the same as without = %v, want %v", c.what, same, c.same)
 		}
-		for _, do := range c.do {
-			update(t, s, do)
+		for i, what := range strings.Split(c.what, "|") {
+			if i < len(c.do) {
+				update(t, s, c.do[i])
+			} else if err := made(t, s, what); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
 		if want := reportOf(t, "", "-dry-run"); !reflect.DeepEqual(got, want) {
 			t.Errorf("-what-if %q = %v\nwant what is so afterwards\n%v", c.what, got, want)
