@@ -61,6 +61,7 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Does: "why is my job not starting", Line: "negotiate -explain 12.0"},
 			{Does: "what would alice lose with twice the factor", Line: "negotiate -what-if 'userprio -setfactor alice@example.org 2'"},
 			{Does: "what would ten more slots bring", Line: "negotiate -what-if 'slots add 10 like slot1@node1'"},
+			{Does: "would the jobs of a description start at once", Line: "negotiate -what-if 'submit analysis.sub'"},
 			{Does: "is the pool well", Line: "negotiate -health"},
 			{Does: "which settings differ from the defaults", Line: "negotiate -check-config | grep -v ' default '"},
 		},
