@@ -229,8 +229,7 @@ func (tx *Tx) Leave(id pool.JobID, t time.Time) { tx.LeaveRange(pool.Only(id), t
 
 // LeaveRange does as Leave for some procs, all of which must be in the queue.
 func (tx *Tx) LeaveRange(p pool.Procs, t time.Time) {
-	c, ok := tx.Cluster(p.Cluster)
-	if !ok {
+	if _, ok := tx.Cluster(p.Cluster); !ok {
 		tx.fail(fmt.Errorf("cluster %d: not in the queue", p.Cluster))
 		return
 	}

@@ -312,8 +312,3 @@ func (b *pages) end(i int, back bool, t time.Time, p Params) {
 	}
 	b.claims = slices.Delete(b.claims, i, i+1)
 }
-
-func (r Record) named(name string) Record {
-	r.Name = name
-	return r
-}
