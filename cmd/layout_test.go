@@ -74,7 +74,7 @@ var inner = map[string][]string{
 	"cmdtest":          {"cmdline", "door", "platform"},
 	"cmdtest/fifo":     nil,
 	"door":             nil,
-	"edit":             {"cmdline"},
+	"edit":             {"cmdline", "operation"},
 	"health":           {"cmdline", "joblog", "onchange", "operation"},
 	"joblog":           {"cmdline"},
 	"machine":          {"cmdline", "operation", "platform"},

@@ -216,28 +216,6 @@ func occurrenceOf(f Flag, value string) occurrence {
 	return o
 }
 
-// Parsed is a flag of a line, by its full name, with its arguments.
-type Parsed struct {
-	Name string
-	Args []string
-}
-
-// Parse reads words as Execute reads the command line, and runs nothing: the flags
-// and other arguments in their order. It fails for what Execute would refuse.
-func (c Command) Parse(words []string) (flags []Parsed, args []string, err error) {
-	found, args, line, err := c.tokens(words)
-	if err == nil {
-		err = c.once(found)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, o := range found {
-		flags = append(flags, Parsed{o.flag.Name, o.args})
-	}
-	return flags, append(args, line...), nil
-}
-
 // tokens splits a command line, without the program's name, into flags,
 // arguments and, for a command with CommandLine, the words behind `--`; these
 // are nil without it.

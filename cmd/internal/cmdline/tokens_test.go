@@ -195,16 +195,22 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-func TestParse(t *testing.T) {
+// TestTrialCall holds that a trial's words are read as Execute reads the command line.
+func TestTrialCall(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
-		{"a -s alice 4 b +5", `[{setprio [alice 4]} {adjust [+5]}] [a b] <nil>`},
-		{"-if a -if b", `[{if [a]} {if [b]}] [] <nil>`},
-		{"-del a -del b", `[] [] -delete: given twice`},
-		{"-setpiro alice 4", `[] [] unknown flag -setpiro; did you mean -setprio?`},
+		{"a -s alice 4 b +5", `[alice 4] [+5] [a b]`},
+		{"-if a -if b", `[] [] [] `},
+		{"-del a -del b", `-delete: given twice`},
+		{"-setpiro alice 4", `unknown flag -setpiro; did you mean -setprio?`},
+		{"-now 5", `-now: not with a command that is only tried`},
 	} {
-		flags, args, err := toy(nil).Parse(strings.Fields(c.line))
-		if got := fmt.Sprint(flags, args, err); got != c.want {
-			t.Errorf("Parse(%q) = %s, want %s", c.line, got, c.want)
+		call, err := Trial{Command: toy(nil), Words: strings.Fields(c.line)}.Call(&Call{})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strings.TrimRight(fmt.Sprint(call.Values("setprio"), call.Values("adjust"), call.Args), " ")
+		}
+		if got != strings.TrimRight(c.want, " ") {
+			t.Errorf("a trial of %q is %s, want %s", c.line, got, c.want)
 		}
 	}
 }

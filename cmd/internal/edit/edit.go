@@ -1,19 +1,21 @@
 // Package edit holds the changes that people make to the records of the accounts with userprio.
 //
 // An edit is found by its flag (Of) and reads what was given to it (Kind.Read); Make
-// returns what becomes of the records, and changes none. It knows how flags are
-// written, and nothing of where records are kept.
+// returns what becomes of the records, and changes none.
 package edit
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/plural"
+	"fairspool/spool"
 )
 
 // Kind is one kind of change to a submitter's record.
@@ -134,12 +136,6 @@ type Change struct {
 	create     bool // also of a submitter that the pool does not know
 }
 
-// Pool is what an edit asks about submitters without a record.
-type Pool struct {
-	Domain string          // that submitters' names have in it
-	Queued func() []string // the submitters of the jobs in the queue
-}
-
 // Leasable reports whether what the flag sets may be set on time, with -duration.
 func Leasable(flag string) bool { return leasable[flag] != nil }
 
@@ -194,20 +190,13 @@ func (ch Change) Words() []string {
 // Done says that the change was made.
 func (ch Change) Done() string { return ch.done(ch.name, ch.given) }
 
-// Records are all records of the accounts. Submitter returns for an unknown name a
-// record that has nothing else.
-type Records interface {
-	Submitter(name string) (accountant.Record, bool)
-	Submitters() []accountant.Record
-}
-
 // Altered is a record before and after a change.
 type Altered struct{ Before, After accountant.Entry }
 
-// Make returns what the change at now makes of the records.
-func (ch Change) Make(in Records, of Pool, now time.Time, p accountant.Params) ([]Altered, error) {
+// Make returns what the change at now makes of the records of a view of the pool in a domain.
+func (ch Change) Make(in *spool.View, domain string, now time.Time, p accountant.Params) ([]Altered, error) {
 	ch.given.now, ch.given.p = now, p
-	before, err := ch.find(in, of)
+	before, err := ch.find(in, domain, p.Groups)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +216,7 @@ func (ch Change) Make(in Records, of Pool, now time.Time, p accountant.Params) (
 
 // find returns the records that are to be changed. A group's, whose name has no @, can
 // only be deleted. A record is made of a submitter with jobs, and with create of any.
-func (ch Change) find(in Records, of Pool) ([]accountant.Entry, error) {
+func (ch Change) find(in *spool.View, domain string, groups *accountant.Groups) ([]accountant.Entry, error) {
 	if ch.flag == "resetall" {
 		var all []accountant.Entry
 		for _, r := range in.Submitters() {
@@ -245,13 +234,13 @@ func (ch Change) find(in Records, of Pool) ([]accountant.Entry, error) {
 		return nil, Unknown(ch.name, in.Submitters())
 	}
 	all := in.Submitters()
-	for _, name := range of.Queued() {
+	for _, name := range slices.Sorted(maps.Keys(operation.IdleJobs(in, domain, groups))) {
 		if name == ch.name {
 			return []accountant.Entry{{Record: r}}, nil
 		}
 		all = append(all, accountant.Record{Name: name})
 	}
-	return nil, stranger(ch.name, of.Domain, all)
+	return nil, stranger(ch.name, domain, all)
 }
 
 // Holding reports whether anything is charged to the record.

@@ -34,15 +34,15 @@ type change struct {
 type changeKind struct {
 	name, example string
 	command       func() cmdline.Command // nil: none
-	// own reads the words behind the name of a change that the command does not know; nil, nil: it is the
-	// command's. It fails as a wrong use.
+	// own reads the words behind the name of a change that the command does not know; it returns nil, nil
+	// for one that is the command's, as do all where own is nil. It fails as a wrong use.
 	own func(words []string) (apply func(*world) error, err error)
 }
 
 // changeKinds are all kinds, in the order of the manual page.
 func changeKinds() []changeKind {
 	return []changeKind{
-		{"userprio", "userprio -setfactor alice@example.org 2", accounts, checkUserprio},
+		{"userprio", "userprio -setfactor alice@example.org 2", accounts, nil},
 		{"config", "config GROUP_QUOTA_physics=30", nil, readConfig},
 		{"slots", "slots add 10 like slot1@node1", slots.Command, readSlots},
 		{"submit", "submit 100 like 12.0", submit.Command, readSubmit},
@@ -74,8 +74,12 @@ func readChanges(c *cmdline.Call) ([]change, error) {
 		if err == nil && ch.trial != nil {
 			ch.trial.Place = i
 			var call *cmdline.Call
-			if call, err = ch.trial.Call(c); err == nil && call.Has("dry-run") {
+			switch call, err = ch.trial.Call(c); {
+			case err != nil:
+			case call.Has("dry-run"):
 				err = cmdline.Usagef("-dry-run: changes nothing that could be tried")
+			case call.Name == "userprio" && !userprio.Changes(call):
+				err = cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
 			}
 		}
 		if err != nil {
@@ -239,15 +243,6 @@ func (w *world) make(ch change) error {
 		}
 		return nil
 	})
-}
-
-// checkUserprio refuses what userprio does beside changes.
-func checkUserprio(words []string) (func(*world) error, error) {
-	flags, _, err := accounts().Parse(words)
-	if err == nil && !slices.ContainsFunc(flags, func(f cmdline.Parsed) bool { return userprio.Changes(f.Name) }) {
-		err = cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
-	}
-	return nil, err
 }
 
 // readConfig reads settings: `GROUP_QUOTA_physics=30`.

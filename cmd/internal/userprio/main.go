@@ -2,14 +2,12 @@ package userprio
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/history"
 )
 
@@ -91,9 +89,9 @@ func says(flag string) bool {
 	return flag == "classic" || slices.ContainsFunc(list, func(f cmdline.Flag) bool { return f.Name == flag })
 }
 
-// Changes reports whether a flag asks for a change of accounts.
-func Changes(flag string) bool {
-	return flag == "undo" || flag == "import" || flag != "duration" && slices.ContainsFunc(edit.Flags, func(f cmdline.Flag) bool { return f.Name == flag })
+// Changes reports whether a call asks for a change of accounts.
+func Changes(c *cmdline.Call) bool {
+	return c.Has("undo") || c.Has("import") || slices.ContainsFunc(edit.Flags, func(f cmdline.Flag) bool { return f.Name != "duration" && c.Has(f.Name) })
 }
 
 func run(c *cmdline.Call, plot Plot) error {
@@ -188,10 +186,7 @@ func change(c *cmdline.Call, flag string) error {
 		return err
 	}
 	err = edited(c, s, func(t *trail) error {
-		of := edit.Pool{Domain: s.Domain(), Queued: func() []string {
-			return slices.Sorted(maps.Keys(operation.IdleJobs(&t.tx.View, s.Domain(), c.Config.Groups)))
-		}}
-		changed, err := ch.Make(&t.tx.View, of, c.Now, c.Config.Params)
+		changed, err := ch.Make(&t.tx.View, s.Domain(), c.Now, c.Config.Params)
 		if err != nil {
 			return err
 		}
