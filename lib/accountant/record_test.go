@@ -2,7 +2,6 @@ package accountant
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -269,46 +268,4 @@ func TestReadingBy(t *testing.T) {
 			t.Errorf("%v.By(%v) = %v, want %v", r, c.now, got, c.want)
 		}
 	}
-}
-
-// pages is a Book in memory, and the claims that are charged in it.
-type pages struct {
-	records map[string]Record
-	tallies map[Key]Tally
-	claims  []timed
-}
-
-type timed struct {
-	Charge
-	from time.Time
-}
-
-func newPages() *pages { return &pages{map[string]Record{}, map[Key]Tally{}, nil} }
-
-func (b *pages) Submitter(name string) (Record, bool) {
-	r, ok := b.records[name]
-	r.Name = name
-	return r, ok
-}
-func (b *pages) PutSubmitter(r Record) { b.records[r.Name] = r }
-func (b *pages) Tally(k Key) (Tally, bool) {
-	y, ok := b.tallies[k]
-	y.Key = k
-	return y, ok
-}
-func (b *pages) PutTally(y Tally) { b.tallies[y.Key] = y }
-
-func (b *pages) begin(c Charge, t time.Time, p Params) {
-	b.claims = append(b.claims, timed{c, c.Begin(b, t, p)})
-}
-
-// end ends the i-th claim, as one that never started if back.
-func (b *pages) end(i int, back bool, t time.Time, p Params) {
-	c := b.claims[i]
-	if back {
-		c.GiveBack(b, c.from, t, p)
-	} else {
-		c.End(b, c.from, t, p)
-	}
-	b.claims = slices.Delete(b.claims, i, i+1)
 }
