@@ -51,8 +51,8 @@ func (q queue) forecast(procs []selection.Procs) error {
 }
 
 // waits returns those of the jobs that wait, for a slot or for the end of other jobs.
-func (q queue) waits(procs []selection.Procs) trial.Spans {
-	waiting := trial.Spans{}
+func (q queue) waits(procs []selection.Procs) trial.ByCluster {
+	waiting := trial.ByCluster{}
 	r, claims := q.reader(), claimsOf(q.view.Claims())
 	for _, s := range procs {
 		for part, claim := range claims.parts(s) {
@@ -76,7 +76,7 @@ func (q queue) waits(procs []selection.Procs) trial.Spans {
 
 // forecasts returns the starts of the jobs in waiting: the first first, those that are not
 // known last.
-func forecasts(starts []trial.Start, waiting trial.Spans) []Forecast {
+func forecasts(starts []trial.Start, waiting trial.ByCluster) []Forecast {
 	list := []Forecast{}
 	for _, s := range starts {
 		for _, w := range waiting[s.Cluster] {

@@ -180,7 +180,7 @@ func (p *play) begin() {
 			p.leave(c)
 		}
 	}
-	matched := Spans{}
+	matched := ByCluster{}
 	for _, c := range p.Claims() {
 		ad, ok := p.queue.Job(c.Job)
 		if !ok || c.State == pool.Promised { // by a slot that is held from outside
@@ -228,7 +228,7 @@ func (p *play) started(id pool.JobID, at time.Time) {
 }
 
 // takeOut takes jobs out of the idle ones.
-func (p *play) takeOut(jobs Spans) {
+func (p *play) takeOut(jobs ByCluster) {
 	var list []jobprio.Run
 	for _, j := range p.pool.Jobs {
 		rest := j.Procs
@@ -269,7 +269,7 @@ func (p *play) apply(plan *negotiator.Plan) {
 	for _, j := range p.pool.Jobs {
 		runs[j.Cluster] = append(runs[j.Cluster], j)
 	}
-	matched := Spans{}
+	matched := ByCluster{}
 	for _, m := range plan.Matches {
 		i := slices.IndexFunc(runs[m.Job.Cluster], func(j jobprio.Run) bool { return j.Has(m.Job) })
 		if i < 0 {
@@ -459,5 +459,5 @@ func joined(list []Start) (all []Start) {
 	return all
 }
 
-// Spans are jobs by cluster, ascending.
-type Spans map[int][]pool.Procs
+// ByCluster are procs of several clusters, those of each ascending.
+type ByCluster map[int][]pool.Procs
