@@ -46,7 +46,7 @@ The report says what each submitter was entitled to and got, and why jobs were n
 With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told, with the jobs that are there. A CHANGE is a command that changes something, written like ` + examplesOfChanges() + ".",
 		Flags: []cmdline.Flag{
 			{Name: "dry-run", Help: "say what would change and who would get what, and change nothing"},
-			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "change nothing, and say what would be different after CHANGE, or after several, made in this order"},
+			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "change nothing, and say what would be different after CHANGE, or after several, a -what-if each, made in this order"},
 			{Name: "explain", Args: []string{"JOB"}, Help: "change nothing, and say all about a cluster or a job: what it would be matched with, or why not"},
 			{Name: "health", Help: "change nothing, and say what keeps the pool from running jobs or soon will, and what to do; exit with 0 (nothing), 1 (warning), 2 (critical) or 3 (unknown), as monitoring plug-ins do"},
 			{Name: "check-config", Help: "run no cycle: check the configuration, and print each setting with the line that it is from"},
