@@ -25,6 +25,7 @@ type device struct {
 	cached  []write // since the last flush
 	off     bool    // the power is: nothing that is written counts
 	flushes int
+	sector  int
 }
 
 type write struct {
@@ -32,13 +33,11 @@ type write struct {
 	data []byte
 }
 
-// newDevice returns a device with that content.
-func newDevice(content []byte) *device {
-	return &device{now: append([]byte(nil), content...), durable: content}
+// newDevice returns a device with that content, whose sectors have so many bytes: as much of a write
+// as a power cut leaves whole.
+func newDevice(content []byte, sector int) *device {
+	return &device{now: append([]byte(nil), content...), durable: content, sector: sector}
 }
-
-// sector is how much of a write a power cut leaves whole.
-const sector = 512
 
 // cut turns the power off and returns what is left: what was flushed and, if some is
 // set, of what was written since some of the sectors, by chance.
@@ -48,9 +47,9 @@ func (d *device) cut(some bool, r *rand.Rand) []byte {
 	d.off = true
 	if some {
 		for _, w := range d.cached {
-			for at := 0; at < len(w.data); at += sector {
+			for at := 0; at < len(w.data); at += d.sector {
 				if r.IntN(2) == 0 {
-					copy(d.durable[w.at+int64(at):], w.data[at:min(at+sector, len(w.data))])
+					copy(d.durable[w.at+int64(at):], w.data[at:min(at+d.sector, len(w.data))])
 				}
 			}
 		}
