@@ -582,84 +582,6 @@ func (w *writing) append(tx *Tx) (*unsynced, error) {
 	return late, nil
 }
 
-// unsynced is a transaction that stands in the journal and may not be on the disk yet.
-type unsynced struct {
-	spool   *Spool
-	journal file
-	durable ack // how much was known to be durable before
-	before  ack // where it begins
-	end     ack
-}
-
-// sync makes a transaction durable, without a lock: other writers add theirs meanwhile, and a sync
-// is good for all that stands in the journal when it begins.
-func (u *unsynced) sync() error {
-	defer u.journal.Close()
-	s := u.spool
-	lock, err := s.files.Open(s.path("lock"), readWrite, 0)
-	if err == nil {
-		defer lock.Close()
-		if u.acknowledged(lock) {
-			return nil
-		}
-	}
-	if err := u.journal.Sync(); err != nil {
-		return u.resync(err)
-	}
-	if err == nil && !u.acknowledged(lock) {
-		s.acknowledge(lock, u.end)
-	}
-	return nil
-}
-
-// acknowledged reports whether the lock file says that the journal is durable up to the
-// transaction's end, or that it was folded since.
-func (u *unsynced) acknowledged(lock file) bool {
-	b := make([]byte, lineSize)
-	if _, err := lock.ReadAt(b, lineSize); err != nil {
-		return false
-	}
-	known, ok := parseAck("acknowledged", string(b))
-	return ok && (known.Generation > u.end.Generation || known.Generation == u.end.Generation && known.Seq >= u.end.Seq)
-}
-
-// resync is for a transaction whose sync failed for the reason why, and may have let go of it. It
-// is cut off if it is the last; else it is written once more, with those behind it.
-func (u *unsynced) resync(why error) error {
-	s, done := u.spool, false
-	err := s.locked("lock", s.options.LockWait, func(lock file) error {
-		current, err := s.current()
-		if err != nil {
-			return err
-		}
-		size, err := u.journal.Size()
-		switch {
-		case err != nil:
-			return err
-		case current.Generation != u.end.Generation: // the journal was folded, durably
-			done = true
-			return nil
-		case size == u.end.End && u.before != u.end:
-			done = true
-			return fmt.Errorf("journal: %w", cutBack(u.journal, u.before.End, why))
-		}
-		b := make([]byte, size-u.durable.End)
-		_, err = u.journal.ReadAt(b, u.durable.End)
-		if err == nil {
-			_, err = u.journal.WriteAt(b, u.durable.End)
-		}
-		if err == nil {
-			err = u.journal.Sync()
-		}
-		done = err == nil
-		return err
-	})
-	if done {
-		return err
-	}
-	return fmt.Errorf("journal: %w; it could not be cut back, so %w: %v", why, errUncertain, err)
-}
-
 // keepHistory makes the ads of the jobs that leave durable.
 func (s *Spool) keepHistory(tx *Tx) error {
 	for _, m := range tx.months {
@@ -715,15 +637,6 @@ func cutBack(f file, offset int64, why error) error {
 		return fmt.Errorf("%w; it could not be cut back, so %w: %v", why, errUncertain, cut)
 	}
 	return why
-}
-
-// acknowledge notes the journal's end in the lock file. The transaction is
-// committed by now, so a failure here is no failure of it: the next writer
-// finds the end by itself.
-func (s *Spool) acknowledge(lock file, end ack) {
-	if _, err := lock.WriteAt([]byte(end.line("acknowledged")), lineSize); err != nil {
-		s.warn("%s/lock: the change is made, but its end could not be noted: %v", s.dir, err)
-	}
 }
 
 func (s *Spool) header(tx *Tx) Transaction {

@@ -13,8 +13,8 @@ import (
 )
 
 // OwnFolder returns an error unless a path is a folder of the effective user's to which no other
-// user may write: in a place where everybody may make files, who was there first could have us
-// write, execute and remove what they like.
+// user may write: in a place where all users may make files, the first one there could have this
+// process write, execute and remove any files.
 func OwnFolder(folder string) error {
 	info, err := os.Lstat(folder)
 	if err != nil {
