@@ -104,9 +104,11 @@ var worldly = []string{"lib/asuser", "lib/config", "lib/family", "lib/internal/g
 
 // TestLayout holds the imports to the layout, and lib to its purity.
 func TestLayout(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "fairspool/lib/...", "fairspool/spool", "fairspool/cmd/internal/...").CombinedOutput()
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "fairspool/lib/...", "fairspool/spool", "fairspool/cmd/internal/...")
+	list.Stderr = os.Stderr // go says there what it downloads
+	out, err := list.Output()
 	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, out)
+		t.Fatalf("go list: %v", err)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 		fields := strings.Fields(line)
