@@ -15,6 +15,13 @@
 // credentials on what may run. For people, Diagnosis writes a table of all jobs as Maui's
 // diagnose -p does, and Reckoner.Equation the equation above with a job's numbers put in.
 //
+// The reckoning does what Maui does to the last bit: doubles, term by term in Maui's order, nothing
+// rounded before the priority is cut to a whole number. What jobs of the same credentials have in
+// common is worked out once. What ranks many gives the number alone, and a test holds it and Of
+// together. Limits have two passes through the queue, soft ones first. Where program and manual
+// disagree the manual counts; COMPATIBILITY = "3.3.1" has the program's way, with which the observed
+// cases run.
+//
 // The package is pure: it knows no clock, file or spool, and prints nothing. It takes the
 // configuration as Config; what maui.cfg looks like is for fairspool/lib/policy/maui/mauicfg.
 package maui

@@ -69,7 +69,7 @@ func (b bench) states() string {
 	return strings.Join(all, " ")
 }
 
-// TestHold is the table of docs/design.md, "Jobs, slots, claims": 1.0 runs, 1.1
+// TestHold is the table of the package page for qhold and qrls: 1.0 runs, 1.1
 // is matched, the others are idle.
 func TestHold(t *testing.T) {
 	b := newBench(t)

@@ -322,7 +322,7 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRemove is the table of docs/design.md, "Jobs, slots, claims".
+// TestRemove is the table of the package page for qdel.
 func TestRemove(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
