@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -34,6 +35,12 @@ func openCell(o Options) *cell {
 	if err != nil || !plain(o.Name) || !canStartInside() {
 		return nil
 	}
+	if dir, ok := prepared.Load(path); ok {
+		if c := makeCell(filepath.Join(dir.(string), o.Name)); c != nil {
+			c.limited = c.limit(o)
+			return c
+		}
+	}
 	mount, own, ok := hierarchy()
 	if !ok {
 		return nil
@@ -41,6 +48,7 @@ func openCell(o Options) *cell {
 	for _, p := range places(mount, own, os.Getpid()) {
 		if dir, err := p.prepare(path, os.Getpid()); err == nil {
 			if c := makeCell(filepath.Join(dir, o.Name)); c != nil {
+				prepared.Store(path, dir)
 				c.limited = c.limit(o)
 				return c
 			}
@@ -48,6 +56,10 @@ func openCell(o Options) *cell {
 	}
 	return nil
 }
+
+// prepared is the directory in which this process made a cgroup last, by BASE_CGROUP: a supervisor of
+// many short jobs looks for it once.
+var prepared sync.Map
 
 // makeCell makes an empty cgroup, in the place of one that somebody has left there.
 func makeCell(dir string) *cell {
@@ -334,14 +346,15 @@ func write(dir, name, text string) error {
 }
 
 // canStartInside reports whether the kernel starts processes in a cgroup (clone3(2),
-// CLONE_INTO_CGROUP, since Linux 5.7), by asking for one that cannot be.
-func canStartInside() bool {
+// CLONE_INTO_CGROUP, since Linux 5.7), by asking for one that cannot be. It asks once: the kernel
+// begins to copy the process before it says no.
+var canStartInside = sync.OnceValue(func() bool {
 	args := struct {
 		flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 	}{flags: unix.CLONE_INTO_CGROUP, exitSignal: uint64(unix.SIGCHLD), cgroup: 1<<31 - 1} // no file has this number
 	_, _, err := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
 	return err == unix.EBADF
-}
+})
 
 // findGroups returns the cgroups of a family that may be there, wherever it was
 // made: the directories of its name in one that is called as base is.

@@ -51,6 +51,7 @@ type Family struct {
 	leader int           // whoever started it waits for this one; 0: nobody yet
 	ended  chan struct{} // stops the reaping; nil: not begun, or over
 	last   Usage
+	final  bool // last is what it was when all had ended
 	shared shared
 	// transferred is when it was found out last what goes from and to disks.
 	transferred time.Time
@@ -110,7 +111,7 @@ func (f *Family) Begin(start func() (pid int, err error)) error {
 	if err != nil {
 		return err
 	}
-	f.leader = pid
+	f.leader, f.final = pid, false
 	if f.ended == nil && !f.removed {
 		f.ended = make(chan struct{})
 		go f.reapOn(f.ended)
@@ -140,7 +141,14 @@ func (f *Family) End(patience time.Duration) error {
 	if f.cell != nil {
 		asuser.Root(func() { f.cell.kill() })
 	}
-	return f.Clear(patience)
+	if err := f.Clear(patience); err != nil {
+		return err
+	}
+	f.Usage()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.final = true // whoever asks from now on need not look
+	return nil
 }
 
 // Clear does as End does, for a family in which another program is to be started: where a

@@ -31,7 +31,7 @@ type Usage struct {
 func (f *Family) Usage() Usage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.removed {
+	if !f.removed && !f.final {
 		asuser.Root(f.measure)
 	}
 	return f.last
