@@ -390,8 +390,8 @@ type Attr struct {
 	Expr *classad.Expr
 }
 
-// addProcs adds the procs of runs to a cluster, counted from first on.
-func (tx *Tx) addProcs(cluster, first int, runs []NewRun) {
+// addProcs adds the procs of runs to a cluster, counted from first on, and returns how many.
+func (tx *Tx) addProcs(cluster, first int, runs []NewRun) int {
 	proc, start := first, len(tx.body)
 	for i := range runs {
 		r := &runs[i]
@@ -402,7 +402,7 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) {
 			tx.fail(fmt.Errorf("%d procs of cluster %d from %d on: larger than %d", r.Count, cluster, proc, math.MaxInt32))
 		}
 		if tx.err != nil {
-			return
+			return 0
 		}
 		last := proc + r.Count - 1
 		tx.makeRoom(start, i, len(runs))
@@ -412,6 +412,7 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) {
 	if proc == first {
 		tx.fail(fmt.Errorf("cluster %d: no procs", cluster))
 	}
+	return proc - first
 }
 
 // makeRoom makes room in the body for the rest of some runs, judged by those that

@@ -15,17 +15,15 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Owner is what an owner has in the queue. It is counted in the transactions that put jobs in
-// and take them out, so that nobody has to look through the queue for it: each writes the rows
-// that it changes (O), and each cluster keeps whose it is and how many bytes it was written with
-// (Y).
+// Owner is what an owner has in the queue. It is counted in the transactions that change that, so
+// that nobody has to look through the queue: each writes the rows that it changes (O), and each
+// cluster keeps whose it is and how many bytes it was written with (Y).
 type Owner struct {
 	Name     string
 	Clusters int
 	Jobs     int
-	// Bytes is how many the owner's clusters and the digests of factories were written with. Of
-	// those of a cluster each job takes an equal part with it when it leaves. What changes jobs
-	// does not count.
+	// Bytes is how many clusters and digests of factories were written with, and users' changes have
+	// added. Each job takes an equal part of its cluster's with it. What the pool notes does not count.
 	Bytes int64
 }
 
@@ -76,21 +74,20 @@ func (tx *Tx) charge(owner string, by Owner) {
 	tx.counts[owner] = tx.Owner(owner).plus(by)
 }
 
-// chargeCluster counts what stands in the body from a byte on: procs of a cluster, which is new or
-// not.
-func (tx *Tx) chargeCluster(cluster int, owner string, from int, runs []NewRun, isNew bool) {
+// chargeCluster counts what is added to a cluster for its owner, if there is one.
+func (tx *Tx) chargeCluster(cluster int, owner string, by Owner) {
 	if owner == "" || tx.err != nil {
 		return
 	}
-	by := Owner{Bytes: int64(len(tx.body) - from)}
-	for _, r := range runs {
-		by.Jobs += max(r.Count, 0)
-	}
-	if isNew {
-		by.Clusters = 1
-	}
 	tx.put(record{Kind: 'Y', Procs: pool.Procs{Cluster: cluster}, Name: owner, End: by.Bytes})
 	tx.charge(owner, by)
+}
+
+// ChargeBytes counts bytes that a user's changes add to a cluster for its owner.
+func (tx *Tx) ChargeBytes(cluster int, bytes int64) {
+	if c, ok := tx.Cluster(cluster); ok {
+		tx.chargeCluster(cluster, c.owner, Owner{Bytes: bytes})
+	}
 }
 
 // chargedTo returns for whom a cluster with such an ad is counted: the Owner, where that is a

@@ -94,8 +94,9 @@ func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
 	id, from := tx.next, len(tx.body)
 	tx.next++
 	tx.addAd(id, ad)
-	tx.addProcs(id, 0, runs)
-	tx.chargeCluster(id, chargedTo(ad), from, runs, true)
+	by := Owner{Clusters: 1, Jobs: tx.addProcs(id, 0, runs)}
+	by.Bytes = int64(len(tx.body) - from)
+	tx.chargeCluster(id, chargedTo(ad), by)
 	return id
 }
 
@@ -233,15 +234,16 @@ func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
 		tx.fail(fmt.Errorf("cluster %d: proc %d is below zero", cluster, first))
 		return
 	}
-	c, ok := tx.Cluster(cluster)
-	owner, from := chargedTo(ad), len(tx.body)
-	if ok {
-		owner, _ = c.Charged()
+	owner, from, by := chargedTo(ad), len(tx.body), Owner{}
+	if c, ok := tx.Cluster(cluster); ok {
+		owner = c.owner
 	} else {
+		by.Clusters = 1
 		tx.addAd(cluster, ad)
 	}
-	tx.addProcs(cluster, first, runs)
-	tx.chargeCluster(cluster, owner, from, runs, !ok)
+	by.Jobs = tx.addProcs(cluster, first, runs)
+	by.Bytes = int64(len(tx.body) - from)
+	tx.chargeCluster(cluster, owner, by)
 }
 
 var errNested = errors.New("the spool is in use by the caller: a View or an Update inside another")

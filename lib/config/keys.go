@@ -354,7 +354,7 @@ var Keys = []Key{
 		Help: "How many clusters an owner may have in the queue.",
 		Set:  func(c *Config, v any) { c.MaxClustersPerOwner = int(v.(int64)) }},
 	{Name: "MAX_SPOOL_BYTES_PER_OWNER", Kind: Integer, Default: int64(8 << 30), Unit: "bytes", Least: 1, Most: maxSpoolBytes,
-		Help: "How many bytes an owner's jobs may take in the spool, as they were submitted: the lines of their ads, and what jobs that are still to come are made from.",
+		Help: "How many bytes an owner's jobs may take in the spool, as they were submitted and changed by users: the lines of their ads, and what jobs that are still to come are made from.",
 		Set:  func(c *Config, v any) { c.MaxSpoolBytesPerOwner = v.(int64) }},
 	{Name: requirementNames, Kind: Names, Default: []string(nil), Check: requirementName,
 		Help: "The names of what jobs have to meet to be taken into the queue, in the order in which submit looks at them. Each has a key SUBMIT_REQUIREMENT_ with the name behind it.",

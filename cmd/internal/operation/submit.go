@@ -210,8 +210,26 @@ func materialize(tx *spool.Tx, f spool.Factory, domain string, n int, at time.Ti
 	return c, next, err
 }
 
-// withinLimits returns why an owner cannot have so much in the queue: the limit, and how much there was
-// before. Limits hold for administrators, too.
+// ChargeEdit counts bytes that a user's changes are to add to a cluster for its owner. The error says
+// which limit of the owner is in the way; then nothing is counted.
+func ChargeEdit(tx *spool.Tx, cfg *config.Config, cluster int, bytes int64) error {
+	c, ok := tx.Cluster(cluster)
+	if !ok {
+		return nil
+	}
+	owner, _ := c.Charged()
+	had := tx.Owner(owner)
+	has := had
+	has.Bytes += bytes
+	if err := withinLimits(cfg, owner, had, has); owner != "" && err != nil {
+		return err
+	}
+	tx.ChargeBytes(cluster, bytes)
+	return nil
+}
+
+// withinLimits returns why an owner cannot have so much more in the queue than there was before: the
+// limit, and how much there was. Limits hold for administrators, too.
 func withinLimits(cfg *config.Config, owner string, had, has spool.Owner) error {
 	for _, limit := range []struct {
 		key            string
@@ -223,7 +241,7 @@ func withinLimits(cfg *config.Config, owner string, had, has spool.Owner) error 
 		{"MAX_CLUSTERS_PER_OWNER", int64(had.Clusters), int64(has.Clusters), int64(cfg.MaxClustersPerOwner), "cluster"},
 		{"MAX_SPOOL_BYTES_PER_OWNER", had.Bytes, has.Bytes, cfg.MaxSpoolBytesPerOwner, "byte"},
 	} {
-		if limit.has <= limit.most {
+		if limit.has <= limit.most || limit.has <= limit.had {
 			continue
 		}
 		most := plural.Count(int(limit.most), limit.what)

@@ -236,6 +236,49 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestEditWithinLimits holds that what users' changes add counts for the jobs' owner until they have
+// left, and is refused where it is too much, with nothing counted.
+func TestEditWithinLimits(t *testing.T) {
+	b := newBench(t)
+	r := anyRights("dave")
+	r.Config.MaxSpoolBytesPerOwner = 30000
+	cluster, err := b.try(r, "queue 10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(bytes int64) (err error, has int64) {
+		b.update(func(tx *spool.Tx) error {
+			tx.Op("set priority")
+			err, has = ChargeEdit(tx, r.Config, cluster, bytes), tx.Owner("dave").Bytes
+			return nil
+		})
+		return err, has
+	}
+	_, whole := edit(0)
+	if err, has := edit(10000); err != nil || has != whole+10000 {
+		t.Errorf("10000 bytes: %v, and dave has %d, want %d", err, has, whole+10000)
+	}
+	if err, has := edit(20001); err == nil || has != whole+10000 || !strings.HasPrefix(err.Error(), "MAX_SPOOL_BYTES_PER_OWNER: dave may have at most 30000 bytes") {
+		t.Errorf("20001 bytes more: %v, and dave has %d", err, has)
+	}
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("remove")
+		for id := range tx.Jobs() {
+			if _, err := Remove(tx, id, "why", noon, params); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("look")
+		if o := tx.Owner("dave"); o.Bytes != 0 || o.Jobs != 0 {
+			t.Errorf("when all have left, dave has %v", o)
+		}
+		return nil
+	})
+}
+
 // TestLateWithinLimits holds that jobs that are still to come wait until their owner has room.
 func TestLateWithinLimits(t *testing.T) {
 	b := newBench(t)

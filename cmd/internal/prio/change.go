@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
@@ -238,6 +239,9 @@ func (list changes) alike(tx *spool.Tx, procs selection.Procs, log *joblog.Event
 	if err := r.permit(list, made, procs); err != nil {
 		return []string{list.couldNot(nameOf(procs)) + list.worded(err)}
 	}
+	if err := operation.ChargeEdit(tx, r.cfg, procs.Cluster, added(ad, list, made)); err != nil {
+		return []string{list.couldNot(nameOf(procs)) + err.Error()}
+	}
 	list.log(procs, ad, made, log) // with what was before
 	for i, ch := range list {
 		tx.SetRange(procs.Procs, ch.attr, made[i])
@@ -245,6 +249,25 @@ func (list changes) alike(tx *spool.Tx, procs selection.Procs, log *joblog.Event
 	}
 	return nil
 }
+
+// added returns by how many bytes changes make a job's ad longer. A number in the place of something
+// else does not count, so that a change of priority costs no look at what its owner has.
+func added(ad *classad.Ad, list changes, made []*classad.Expr) (bytes int64) {
+	for i, ch := range list {
+		after := len(made[i].Format(classad.StyleSpool))
+		before, ok := ad.Lookup(ch.attr)
+		switch {
+		case !ok:
+			bytes += int64(len(ch.attr) + after)
+		case after > longestNumber:
+			bytes += int64(max(after-len(before.Format(classad.StyleSpool)), 0))
+		}
+	}
+	return bytes
+}
+
+// longestNumber is how many bytes the longest integer takes.
+const longestNumber = len("-9223372036854775808")
 
 // nameOf names some procs of a cluster as arguments do.
 func nameOf(s selection.Procs) string {
