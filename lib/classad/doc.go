@@ -58,20 +58,6 @@
 // zone in absTime("...") takes the zone of the Context. docs/classads.md lists
 // them one by one.
 //
-// # How it is made
-//
-// Four layers, each of which knows only those before it. The tree (node.go) is what was parsed,
-// parentheses and all: it is printed and looked into. The program (program.go) is made from the tree at
-// its first evaluation: constants are folded, chains of && and || are flat, MY.x and TARGET.x go straight
-// to an ad. Only an expression that could be too deep runs as a counting program, in which
-// nothing is folded or flat. Ads (ad.go, shape.go) are a shape, names and their places, and cells: ads
-// of a stream share shapes, so that a name in a program remembers where it found itself last.
-// Questions (match.go) are about two ads, or with a Matcher about one ad and many.
-//
-// The Reader of the long form compares rather than reads: a line that has the name of the ad before
-// and a value met before costs a comparison. Whether a text matches a regular expression is answered
-// by a lazily built automaton of at most 128 KB.
-//
 // # What it may not know
 //
 // The package is pure: it opens no file, reads no clock and no environment. An
