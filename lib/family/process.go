@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -213,11 +214,27 @@ func (f *Family) reap() {
 	if f.removed {
 		return // they may be another family's by now
 	}
+	// Most often it is the job's own process that has ended. Whoever is found only when that is waited
+	// for, is so by the look before the end.
+	if pid, ended := anyEnded(); !ended || pid == f.leader {
+		return
+	}
 	for _, pid := range children("self") {
 		if pid != f.leader && f.adopted(pid) {
 			unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 	}
+}
+
+// anyEnded returns one of the children that have ended and were not waited for.
+func anyEnded() (pid int, ok bool) {
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
+		return 0, false
+	}
+	// The union of siginfo_t begins at the alignment of a pointer, with si_pid.
+	pid = int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), 8+unsafe.Sizeof(uintptr(0)))))
+	return pid, pid != 0
 }
 
 // adopted reports whether a child of this process has another session. No process of the

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -107,8 +108,8 @@ func sinceBoot() time.Duration {
 
 // bootName names the time since the boot: the boot and, as containers may count
 // from another moment, the time namespace. It is empty where the boot has no
-// name.
-func bootName() string {
+// name, and the same for as long as a process lives.
+var bootName = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
@@ -121,7 +122,7 @@ func bootName() string {
 		return ""
 	}
 	return name
-}
+})
 
 // maxTime is the last second of the year 9999.
 const maxTime = 253402300799
