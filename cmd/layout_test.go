@@ -62,7 +62,7 @@ var layout = map[string][]string{
 	"lib/sge":                      {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/nearest", "lib/parallel", "lib/plural", "lib/pool", "lib/radix"},
 	"lib/submitfile":               {"lib/classad", "lib/jobargs", "lib/macro"},
 	"lib/userlog":                  {"lib/elapsed", "lib/pool"},
-	"spool":                        {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/flocks", "spool/internal/postpone"},
+	"spool":                        {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/flocks", "spool/internal/postpone", "spool/internal/rowtext"},
 }
 
 // inner says which packages of cmd/internal each of them may import; all may import lib and spool.
@@ -156,7 +156,7 @@ var oversized = map[string]int{
 	"lib/classad.Ad methods":                 44,
 	"lib/jobad.job methods":                  147,
 	"spool files":                            33,
-	"spool lines":                            14359,
+	"spool lines":                            14054,
 	"spool.Spool methods":                    126,
 	"spool.View methods":                     42,
 }

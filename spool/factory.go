@@ -16,6 +16,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/rowtext"
 )
 
 // Factory is a cluster whose procs are made as others leave the queue, from a
@@ -177,32 +178,32 @@ type factory struct {
 
 var errNoSums = errors.New("as many checksums as the digest has blocks are wanted")
 
-func writeFactory(ad attributes, f factory) {
+func writeFactory(ad rowtext.Attributes, f factory) {
 	ad.SetInt("Cluster", int64(f.Cluster))
-	setText(ad, "Owner", f.Owner)
-	setInt(ad, "Next", int64(f.Next))
-	setInt(ad, "Jobs", int64(f.Jobs))
-	setInt(ad, "MaxMaterialize", int64(f.MaxMaterialize))
-	setInt(ad, "MaxIdle", int64(f.MaxIdle))
-	setInt(ad, "Offset", f.Offset)
-	setText(ad, "Charged", f.Charged)
-	setText(ad, "Paused", f.Paused)
-	setInt(ad, "Bytes", f.bytes)
-	setText(ad, "Checksums", sumsText(f.sums))
+	rowtext.SetText(ad, "Owner", f.Owner)
+	rowtext.SetInt(ad, "Next", int64(f.Next))
+	rowtext.SetInt(ad, "Jobs", int64(f.Jobs))
+	rowtext.SetInt(ad, "MaxMaterialize", int64(f.MaxMaterialize))
+	rowtext.SetInt(ad, "MaxIdle", int64(f.MaxIdle))
+	rowtext.SetInt(ad, "Offset", f.Offset)
+	rowtext.SetText(ad, "Charged", f.Charged)
+	rowtext.SetText(ad, "Paused", f.Paused)
+	rowtext.SetInt(ad, "Bytes", f.bytes)
+	rowtext.SetText(ad, "Checksums", sumsText(f.sums))
 }
 
-func factoryOf(r *row) (factory, error) {
+func factoryOf(r *rowtext.Row) (factory, error) {
 	f := factory{
 		Factory: Factory{
-			Cluster: int(r.int("Cluster")), Owner: r.optional("Owner"), Next: int(r.int("Next")), Jobs: int(r.int("Jobs")),
-			MaxMaterialize: int(r.int("MaxMaterialize")), MaxIdle: int(r.int("MaxIdle")),
-			Offset: r.int("Offset"), Charged: r.optional("Charged"), Paused: r.optional("Paused"),
+			Cluster: int(r.Int("Cluster")), Owner: r.Optional("Owner"), Next: int(r.Int("Next")), Jobs: int(r.Int("Jobs")),
+			MaxMaterialize: int(r.Int("MaxMaterialize")), MaxIdle: int(r.Int("MaxIdle")),
+			Offset: r.Int("Offset"), Charged: r.Optional("Charged"), Paused: r.Optional("Paused"),
 		},
-		bytes: r.int("Bytes"),
+		bytes: r.Int("Bytes"),
 	}
-	sums := r.optional("Checksums")
-	if r.err != nil {
-		return f, r.err
+	sums := r.Optional("Checksums")
+	if r.Err != nil {
+		return f, r.Err
 	}
 	if err := f.check(); err != nil {
 		return f, err

@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/rowtext"
 )
 
 // Owner is what an owner has in the queue. It is counted in the transactions that change that, so
@@ -153,16 +154,16 @@ func (c *checker) checkOwners(clusters []*Cluster, st *state) {
 	}
 }
 
-func writeOwner(ad attributes, o Owner) {
+func writeOwner(ad rowtext.Attributes, o Owner) {
 	ad.SetString("Name", o.Name)
-	setInt(ad, "Clusters", int64(o.Clusters))
-	setInt(ad, "Jobs", int64(o.Jobs))
-	setInt(ad, "Bytes", o.Bytes)
+	rowtext.SetInt(ad, "Clusters", int64(o.Clusters))
+	rowtext.SetInt(ad, "Jobs", int64(o.Jobs))
+	rowtext.SetInt(ad, "Bytes", o.Bytes)
 }
 
-func ownerOf(r *row) (Owner, error) {
-	o := Owner{Name: r.text("Name"), Clusters: int(r.int("Clusters")), Jobs: int(r.int("Jobs")), Bytes: r.int("Bytes")}
-	return o, r.err
+func ownerOf(r *rowtext.Row) (Owner, error) {
+	o := Owner{Name: r.Text("Name"), Clusters: int(r.Int("Clusters")), Jobs: int(r.Int("Jobs")), Bytes: r.Int("Bytes")}
+	return o, r.Err
 }
 
 // parseCharge reads what a Y line says of a cluster: how many bytes it was written with,

@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/rowtext"
 )
 
 // kind is a row of the schema: a kind of rows, which are a small table, lines of the journal and ads
@@ -22,10 +23,10 @@ type kind[K comparable, V any] struct {
 	lead         []string
 	key          func(V) K
 	order        func(a, b K) int
-	texts        func(K) []string                // the values of lead
-	parseKey     func(texts []string) (K, error) // the inverse
-	write        func(to attributes, v V)        // those of lead first
-	read         func(*row) (V, error)
+	texts        func(K) []string                 // the values of lead
+	parseKey     func(texts []string) (K, error)  // the inverse
+	write        func(to rowtext.Attributes, v V) // those of lead first
+	read         func(*rowtext.Row) (V, error)
 	changed      func(*V) *uint64 // the number of the transaction that changed the row last, if it is kept
 
 	// What is to be done besides when a new spool gets a row, behind a row of a dump, and to find
@@ -164,9 +165,7 @@ func (k *kind[K, V]) append(b []byte, r record) []byte {
 
 // appendRow writes a row behind its letter.
 func (k *kind[K, V]) appendRow(b []byte, v V) []byte {
-	t := rowText{b: b, separator: '['}
-	k.write(&t, v)
-	return append(t.b, " ]"...)
+	return rowtext.Append(b, func(to rowtext.Attributes) { k.write(to, v) })
 }
 
 func (k *kind[K, V]) parseRecord(r *record, text string) (err error) {
@@ -200,20 +199,7 @@ func (k *kind[K, V]) parse(line []byte, seq uint64) (v V, err error) {
 
 // parseText reads a row behind its letter.
 func (k *kind[K, V]) parseText(text string) (v V, err error) {
-	from := plainRows.Get().(*row)
-	defer plainRows.Put(from)
-	from.plain, from.err = from.plain[:0], nil
-	if from.readPlain(text) {
-		if v, err = k.read(from); err == nil && !from.odd() {
-			return v, nil
-		}
-	}
-	ad, err := classad.ParseAd(text)
-	if err != nil {
-		var none V
-		return none, err
-	}
-	return k.read(rowOf(ad))
+	return rowtext.Read(text, k.read)
 }
 
 // keyIn returns the key of a row's line.

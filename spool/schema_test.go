@@ -3,6 +3,8 @@ package spool
 import (
 	"strings"
 	"time"
+
+	"fairspool/spool/internal/rowtext"
 )
 
 // lease is a kind of row that only the tests know: all that holds of the kinds of the schema holds of
@@ -17,14 +19,14 @@ type lease struct {
 var leaseKind = named(kind[string, lease]{
 	letter: 'Z', gone: 'z', table: "leases", title: "Lease", lead: []string{" [ Name = "},
 	key: func(l lease) string { return l.Name },
-	write: func(to attributes, l lease) {
+	write: func(to rowtext.Attributes, l lease) {
 		to.SetString("Name", l.Name)
-		setInt(to, "Slots", int64(l.Slots))
-		setTime(to, "Until", l.Until)
+		rowtext.SetInt(to, "Slots", int64(l.Slots))
+		rowtext.SetTime(to, "Until", l.Until)
 	},
-	read: func(r *row) (lease, error) {
-		l := lease{r.text("Name"), int(r.int("Slots")), r.time("Until")}
-		return l, r.err
+	read: func(r *rowtext.Row) (lease, error) {
+		l := lease{r.Text("Name"), int(r.Int("Slots")), r.Time("Until")}
+		return l, r.Err
 	},
 })
 

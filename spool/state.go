@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/rowtext"
 )
 
 // state is the spool in memory, as of one transaction: a generation, and what
@@ -432,15 +433,15 @@ func (tx *Tx) PutMark(name, text string) {
 	}
 }
 
-func writeMark(to attributes, m mark) {
+func writeMark(to rowtext.Attributes, m mark) {
 	to.SetString("Name", m.Name)
 	to.SetString("Text", m.Text)
 }
 
-func markOf(r *row) (mark, error) {
-	m := mark{r.text("Name"), r.text("Text")}
-	if r.err == nil && m.Text == "" {
+func markOf(r *rowtext.Row) (mark, error) {
+	m := mark{r.Text("Name"), r.Text("Text")}
+	if r.Err == nil && m.Text == "" {
 		return m, fmt.Errorf("mark %q: without a text", m.Name)
 	}
-	return m, r.err
+	return m, r.Err
 }

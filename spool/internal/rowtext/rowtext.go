@@ -1,0 +1,331 @@
+// Package rowtext writes a row of a small table of the spool as an ad in one line, and reads it. Times
+// are milliseconds since 1970 in it, and numbers are not rounded.
+package rowtext
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fairspool/lib/classad"
+)
+
+// Attributes is what a row is written to: an ad, or text at once.
+type Attributes interface {
+	SetString(name, s string)
+	SetInt(name string, n int64)
+	SetReal(name string, x float64)
+}
+
+// Append appends to b the row whose attributes write sets, of which there is one at least: "[ Name = 1 ]".
+func Append(b []byte, write func(to Attributes)) []byte {
+	t := text{b: b, separator: '['}
+	write(&t)
+	return append(t.b, " ]"...)
+}
+
+// Read returns what read makes of the row that a text is. Read may be called twice. The error says what
+// is wrong with a text that is no such row.
+func Read[V any](text string, read func(*Row) (V, error)) (V, error) {
+	from := plainRows.Get().(*Row)
+	defer plainRows.Put(from)
+	from.plain, from.Err = from.plain[:0], nil
+	if from.readPlain(text) {
+		if v, err := read(from); err == nil && !from.odd() {
+			return v, nil
+		}
+	}
+	ad, err := classad.ParseAd(text)
+	if err != nil {
+		var none V
+		return none, err
+	}
+	return read(&Row{ad: ad, c: &classad.Context{}})
+}
+
+// SetTime sets a time that is not zero.
+func SetTime(to Attributes, name string, t time.Time) {
+	if !t.IsZero() {
+		to.SetInt(name, t.UnixMilli())
+	}
+}
+
+// SetInt sets an integer that is not 0.
+func SetInt(to Attributes, name string, n int64) {
+	if n != 0 {
+		to.SetInt(name, n)
+	}
+}
+
+// SetReal sets a number that is not 0. That below zero is one.
+func SetReal(to Attributes, name string, x float64) {
+	if math.Float64bits(x) != 0 {
+		to.SetReal(name, x)
+	}
+}
+
+// SetText sets a text that is not empty.
+func SetText(to Attributes, name, text string) {
+	if text != "" {
+		to.SetString(name, text)
+	}
+}
+
+// Row is a row to be read, as an ad or as its plain attributes.
+type Row struct {
+	ad    *classad.Ad
+	c     *classad.Context
+	plain []plain // without an ad
+	// Err is the first error of reading it.
+	Err error
+}
+
+// Has reports whether the row has an attribute.
+func (r *Row) Has(name string) bool {
+	if r.ad == nil {
+		return r.find(name) != nil
+	}
+	return r.ad.Has(name)
+}
+
+// Text reads a text, which must be there.
+func (r *Row) Text(name string) string {
+	var v string
+	var ok bool
+	if r.ad != nil {
+		v, ok = r.ad.EvalString(r.c, name)
+	} else if p := r.find(name); p != nil && p.kind == plainText {
+		v, ok = p.text, true
+	}
+	if !ok && r.Err == nil {
+		r.Err = fmt.Errorf("%s: missing or no string", name)
+	}
+	return v
+}
+
+// Optional reads a text, empty if it is not there.
+func (r *Row) Optional(name string) string {
+	if !r.Has(name) {
+		return ""
+	}
+	return r.Text(name)
+}
+
+// Int reads an integer, 0 if it is not there.
+func (r *Row) Int(name string) int64 {
+	if !r.Has(name) {
+		return 0
+	}
+	var v int64
+	var ok bool
+	if r.ad != nil {
+		v, ok = r.ad.EvalInt(r.c, name)
+	} else {
+		v, ok = r.find(name).integer()
+	}
+	if !ok && r.Err == nil {
+		r.Err = fmt.Errorf("%s: no integer", name)
+	}
+	return v
+}
+
+// Real reads a number, 0 if it is not there.
+func (r *Row) Real(name string) float64 {
+	if !r.Has(name) {
+		return 0
+	}
+	var v float64
+	var ok bool
+	if r.ad != nil {
+		v, ok = r.ad.EvalNumber(r.c, name)
+	} else {
+		v, ok = r.find(name).number()
+	}
+	if !ok && r.Err == nil {
+		r.Err = fmt.Errorf("%s: no number", name)
+	}
+	return v
+}
+
+// Time reads a time, zero if it is not there.
+func (r *Row) Time(name string) time.Time {
+	if !r.Has(name) {
+		return time.Time{}
+	}
+	return time.UnixMilli(r.Int(name)).UTC()
+}
+
+// plain is one attribute of a row as the spool writes almost all of them: a
+// text without escapes, or a decimal number.
+type plain struct {
+	name, text string
+	kind       byte // one of those below
+	used       bool
+}
+
+// The kinds of plain values.
+const (
+	plainText    = '"'
+	plainInteger = 'i'
+	plainReal    = 'r'
+)
+
+// plainRows are for readers of rows, which are many: the room for the attributes is used again.
+var plainRows = sync.Pool{New: func() any { return new(Row) }}
+
+// readPlain reads a row that consists of plain attributes, at a tenth of the cost of
+// reading it as the ad that it is. Of anything else it says so, and the row is to
+// be read as an ad.
+func (r *Row) readPlain(text string) bool {
+	rest, ok := strings.CutPrefix(text, "[ ")
+	for ok {
+		var p plain
+		if p.name, rest, ok = strings.Cut(rest, " = "); !ok || !plainName(p.name) {
+			return false
+		}
+		if rest, ok = p.value(rest); !ok {
+			return false
+		}
+		r.plain = append(r.plain, p)
+		if rest == " ]" {
+			return true
+		}
+		rest, ok = strings.CutPrefix(rest, "; ")
+	}
+	return false
+}
+
+func plainName(s string) bool {
+	for i := range len(s) {
+		if c := s[i] | 0x20; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// value reads a value and returns what follows it.
+func (p *plain) value(s string) (rest string, ok bool) {
+	if s == "" {
+		return "", false
+	}
+	if s[0] != plainText {
+		end := strings.IndexAny(s, "; ")
+		if end < 0 {
+			return "", false
+		}
+		p.text = s[:end]
+		p.kind = numeral(p.text)
+		return s[end:], p.kind != 0
+	}
+	p.kind = plainText
+	end := strings.IndexByte(s[1:], '"') + 1
+	if end == 0 {
+		return "", false
+	}
+	p.text = s[1:end]
+	for i := range len(p.text) {
+		if c := p.text[i]; c < ' ' || c > '~' || c == '\\' {
+			return "", false
+		}
+	}
+	return s[end+1:], true
+}
+
+// numeral returns the kind of a number of at most 18 digits, 0 for what is none.
+func numeral(s string) byte {
+	kind, digits := byte(plainInteger), 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '-' && i == 0:
+		case c == '.' && kind == plainInteger && digits > 0:
+			kind = plainReal
+		default:
+			return 0
+		}
+	}
+	if digits == 0 || digits > 18 || s[len(s)-1] == '.' {
+		return 0
+	}
+	// A number in ads does not begin with a needless zero.
+	if s = strings.TrimPrefix(s, "-"); len(s) > 1 && s[0] == '0' && s[1] != '.' {
+		return 0
+	}
+	return kind
+}
+
+// find returns the attribute with a name, and notes that it was asked for.
+func (r *Row) find(name string) *plain {
+	for i := range r.plain {
+		if p := &r.plain[i]; p.name == name {
+			p.used = true
+			return p
+		}
+	}
+	return nil
+}
+
+// odd reports whether a plain row has to be read as an ad after all: something was not
+// of its kind, or some name was not asked for, since it is unknown, stands there
+// twice, or is spelled otherwise.
+func (r *Row) odd() bool {
+	for _, p := range r.plain {
+		if !p.used {
+			return true
+		}
+	}
+	return r.Err != nil
+}
+
+func (p *plain) integer() (int64, bool) {
+	if p.kind != plainInteger {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(p.text, 10, 64)
+	return n, err == nil
+}
+
+func (p *plain) number() (float64, bool) {
+	if p.kind == plainText {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(p.text, 64)
+	return x, err == nil
+}
+
+// text writes attributes of usual names in the order in which they are set.
+type text struct {
+	b         []byte
+	separator byte
+}
+
+func (t *text) name(name string) {
+	t.b = append(append(append(t.b, t.separator, ' '), name...), " = "...)
+	t.separator = ';'
+}
+
+func (t *text) SetInt(name string, n int64) {
+	t.name(name)
+	t.b = strconv.AppendInt(t.b, n, 10)
+}
+
+func (t *text) SetReal(name string, x float64) {
+	t.name(name)
+	t.b = classad.Literal(classad.Real(x)).AppendTo(t.b, classad.StyleSpool)
+}
+
+func (t *text) SetString(name, s string) {
+	t.name(name)
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '\\' || c == plainText {
+			t.b = classad.Literal(classad.String(s)).AppendTo(t.b, classad.StyleSpool)
+			return
+		}
+	}
+	t.b = append(append(append(t.b, plainText), s...), plainText)
+}
