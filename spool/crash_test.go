@@ -171,8 +171,8 @@ var operations = []operation{
 		tx.DropClaim(claims[2].Job) // the other promise is given up
 		return nil
 	}},
-	{name: "lease", do: func(tx *Tx) error {
-		putLeases(tx, "second \"lease\"", "first")
+	{name: "rows", do: func(tx *Tx) error {
+		putRows(tx)
 		return nil
 	}},
 	{name: "submit a factory", do: func(tx *Tx) error {
@@ -297,7 +297,7 @@ func showTo(b *strings.Builder, v *View) error {
 	for _, y := range v.Tallies() {
 		fmt.Fprintf(b, "%+v\n", y)
 	}
-	fmt.Fprintf(b, "%+q\n%+v\n", marksOf(v), leasesOf(v))
+	fmt.Fprintf(b, "%+q\n%q\n", marksOf(v), rowsOf(v))
 	for _, f := range v.Factories() {
 		text, err := digestOf(v, f.Cluster)
 		if err != nil {

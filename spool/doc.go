@@ -24,7 +24,8 @@
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges
 //	slots/           segments: advertised slots, by name
-//	claims.N submitters.N backoffs.N tallies.N marks.N factories.N owners.N   small tables, whole
+//	claims.N submitters.N backoffs.N tallies.N marks.N factories.N owners.N
+//	endings.N reservations.N succession.N entitlement.N course.N   small tables, whole
 //	factories/       digests: what procs of a cluster are made from, a file each
 //	journal.N        transactions since generation N, append-only
 //	log/             who did what, of the transactions that were folded, a file a month

@@ -74,6 +74,8 @@ func assorted(t testing.TB) string {
 		long := tx.AddCluster(classad.New(), []NewRun{{Count: 1}})
 		tx.AddFactory(Factory{Cluster: long, Next: 1, Jobs: 1}, bytes.Repeat([]byte("é, \\\r\n\x00"), digestBlock/3))
 		tx.PutMark("b\n\"%\\", "\x01\xff\n")
+		putRows(tx)
+		tx.Op("submit", "", "odd\n\"%\\\x00\xff")
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -155,7 +157,7 @@ func TestDumpIsLongForm(t *testing.T) {
 			clusters = append(clusters, more)
 		}
 	}
-	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "Tally", "Mark", "History", "Transaction", "HandWritten", "Report", "End"} {
+	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "Tally", "Mark", "Endings", "Reservation", "Successors", "Entitled", "Course", "History", "Transaction", "HandWritten", "Report", "End"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no ad of type %s in the dump: %v", kind, kinds)
 		}
@@ -204,6 +206,11 @@ func TestDumpRestoreLaw(t *testing.T) {
 				tx.PutTally(drawTally(t))
 				tx.PutSubmitter(drawRecord(t))
 				tx.PutMark(drawText(t, "mark"), drawText(t, "text"))
+				Endings.Put(tx, drawEndings(t))
+				Reservations.Put(tx, drawReservation(t))
+				Succession.Put(tx, drawSuccessors(t))
+				Entitlement.Put(tx, drawEntitled(t))
+				Course.Set(tx, []pool.Course{drawCourse(t)})
 				model[pool.JobID{Cluster: tx.NextCluster() - 1}] = map[string]string{}
 				return nil
 			}); err != nil {

@@ -178,6 +178,7 @@ func flipped(t *testing.T, dir, name string, at int, bad []byte, whole string) {
 		tx.Tallies()
 		tx.Mark("clock")
 		tx.Factories()
+		rowsOf(&tx.View)
 		return refused
 	}); errors.Is(err, refused) {
 		_, err = s.Fold(1<<40, nil) // sweeps only
@@ -245,7 +246,7 @@ func readAll(dir string) (text string, err error) {
 		for _, y := range v.Tallies() {
 			b.WriteString(string(tallyKind.appendRow(nil, y)) + "\n")
 		}
-		fmt.Fprintf(&b, "%q\n%+v\n", marksOf(v), leasesOf(v))
+		fmt.Fprintf(&b, "%q\n%q\n", marksOf(v), rowsOf(v))
 		return nil
 	})
 	if err != nil {

@@ -37,6 +37,16 @@ import (
 //	f "12"                         it is gone
 //	O [ Name = "alice"; ... ]      what an owner has in the queue, whole
 //	o "alice"                      nothing any more
+//	X [ Cluster = 12; ... ]        how the jobs of a watched cluster end, whole
+//	x "12"                         it is watched no more
+//	R [ Job = "12.0"; ... ]        a slot reserved for a wide job, whole
+//	r "12.0"                       no longer
+//	Q [ Jobs = "12.3-9"; ... ]     what a claim may go on with, whole
+//	q "12.3"                       it is gone
+//	P [ Submitter = "..."; ... ]   what a submitter may have while others wait, whole
+//	p "alice@example.org"          it is gone
+//	J [ Queues = "one"; ... ]      what holds of all Q, whole
+//	j "one"                        it is gone
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more

@@ -24,6 +24,7 @@ func credentialsIn(r *rowtext.Row) accountant.Credentials {
 
 func claimOf(r *rowtext.Row) (pool.Claim, error) {
 	c := pool.Claim{
+		Job: rowtext.Parsed(r, "Job", pool.ParseJobID), State: rowtext.Parsed(r, "State", pool.ParseClaimState),
 		Attempt: int(r.Int("Attempt")), Slot: r.Text("Slot"), Machine: r.Text("Machine"),
 		Submitter: r.Text("Submitter"), Weight: accountant.Weight(r.Int("Weight")), By: credentialsIn(r),
 		MatchedAt: r.Time("MatchedAt"), StartedAt: r.Time("StartedAt"), VacateSince: r.Time("VacateSince"),
@@ -32,24 +33,13 @@ func claimOf(r *rowtext.Row) (pool.Claim, error) {
 		VacateReason: r.Optional("VacateReason"), VacateCode: int(r.Int("VacateCode")), VacateSubcode: int(r.Int("VacateSubcode")),
 	}
 	var err error
-	c.Piece, err = pieceIn(r)
-	job, state, promisedTo := r.Text("Job"), r.Text("State"), r.Optional(promisedToName)
-	if err = cmp.Or(r.Err, err); err != nil {
-		return c, err
+	if c.Piece, err = pieceIn(r); r.Has(promisedToName) {
+		c.PromisedTo = rowtext.Parsed(r, promisedToName, pool.ParseJobID)
 	}
-	if promisedTo != "" {
-		if c.PromisedTo, err = pool.ParseJobID(promisedTo); err != nil {
-			return c, fmt.Errorf("%s: %w", promisedToName, err)
-		}
-	}
-	if c.Job, err = pool.ParseJobID(job); err != nil {
-		return c, err
-	}
-	c.State, err = pool.ParseClaimState(state)
-	return c, err
+	return c, cmp.Or(r.Err, err)
 }
 
-// pieceOf reads what a claim takes of a partitionable slot; of a whole one there is
+// pieceIn reads what a claim takes of a partitionable slot; of a whole one there is
 // nothing of it in the row.
 func pieceIn(r *rowtext.Row) (pool.Piece, error) {
 	p := pool.Piece{Of: r.Optional("Of"), Takes: pool.Resources(r.Optional(takesName))}
@@ -97,7 +87,7 @@ func leaseIn(r *rowtext.Row, name string) accountant.Lease {
 	return accountant.Lease{Until: r.Time(name + "Until"), Before: r.Real(name + "Before")}
 }
 
-// limit reads a bound, none when it is not there.
+// limitIn reads a bound, none when it is not there.
 func limitIn(r *rowtext.Row, name string) accountant.Limit {
 	if !r.Has(name) {
 		return accountant.Limit{}
@@ -356,3 +346,145 @@ func writeClaim(to rowtext.Attributes, c pool.Claim) {
 }
 
 const promisedToName = "PromisedTo"
+
+func writeReservation(to rowtext.Attributes, r pool.Reservation) {
+	to.SetString("Job", r.Job.String())
+	to.SetString("Slot", r.Slot)
+	to.SetString("Submitter", r.Submitter)
+	to.SetInt("Since", r.Since)
+}
+
+func reservationOf(r *rowtext.Row) (pool.Reservation, error) {
+	v := pool.Reservation{Job: rowtext.Parsed(r, "Job", pool.ParseJobID), Slot: r.Text("Slot"), Submitter: r.Text("Submitter"), Since: r.Int("Since")}
+	return v, r.Err
+}
+
+func writeEndings(to rowtext.Attributes, e pool.Endings) {
+	to.SetInt("Cluster", int64(e.Cluster))
+	rowtext.SetText(to, "Owner", e.Owner)
+	rowtext.SetText(to, "Name", e.Name)
+	rowtext.SetText(to, "To", e.To)
+	rowtext.SetInt(to, "Notification", int64(e.Notification))
+	rowtext.SetInt(to, "Submitted", e.Submitted)
+	rowtext.SetInt(to, "Succeeded", int64(e.Succeeded))
+	rowtext.SetInt(to, "Failed", int64(e.Failed))
+	rowtext.SetInt(to, "Signalled", int64(e.Signalled))
+	rowtext.SetInt(to, "Removed", int64(e.Removed))
+	setTexts(to, "Troubles", e.Troubles)
+	setTexts(to, "Shown", e.Shown)
+	rowtext.SetInt(to, "Held", int64(e.Held))
+	rowtext.SetText(to, "FirstHeld", e.FirstHeld)
+	rowtext.SetReal(to, "Wall", e.Wall)
+	rowtext.SetReal(to, "CPU", e.CPU)
+	rowtext.SetInt(to, "First", e.First)
+	rowtext.SetInt(to, "Last", e.Last)
+	rowtext.SetFlag(to, "Unknown", e.Unknown)
+	rowtext.SetText(to, "Seen", e.Seen)
+	rowtext.SetInt(to, "From", int64(e.From))
+	rowtext.SetInt(to, "Gone", int64(e.Gone))
+	rowtext.SetList(to, "Told", e.Told)
+	rowtext.SetInt(to, "Tries", int64(e.Tries))
+	rowtext.SetInt(to, "Retry", e.Retry)
+}
+
+func endingsOf(r *rowtext.Row) (pool.Endings, error) {
+	number := func(name string) int { return int(r.Int(name)) }
+	e := pool.Endings{
+		Cluster: number("Cluster"), Owner: r.Optional("Owner"), Name: r.Optional("Name"), To: r.Optional("To"),
+		Notification: number("Notification"), Submitted: r.Int("Submitted"),
+		Succeeded: number("Succeeded"), Failed: number("Failed"), Signalled: number("Signalled"), Removed: number("Removed"),
+		Troubles: readTexts(r, "Troubles"), Shown: readTexts(r, "Shown"),
+		Held: number("Held"), FirstHeld: r.Optional("FirstHeld"),
+		Wall: r.Real("Wall"), CPU: r.Real("CPU"), First: r.Int("First"), Last: r.Int("Last"),
+		Unknown: r.Flag("Unknown"), Seen: r.Optional("Seen"), From: number("From"), Gone: number("Gone"),
+		Told:  rowtext.List(r, "Told", func(word string) (pool.Tell, error) { return pool.Tell(word), nil }),
+		Tries: number("Tries"), Retry: r.Int("Retry"),
+	}
+	return e, r.Err
+}
+
+func writeSuccessors(to rowtext.Attributes, q pool.Successors) {
+	rowtext.SetList(to, "Jobs", q.Jobs)
+	to.SetString("Submitter", q.Submitter)
+	rowtext.SetList(to, "Places", q.Places)
+	rowtext.SetInt(to, "More", int64(q.More))
+	rowtext.SetFlag(to, "Takes", q.Takes)
+	rowtext.SetText(to, "Limit", q.Limit)
+	rowtext.SetFlag(to, "Asks", q.Asks)
+	rowtext.SetText(to, "QOS", q.QOS)
+	rowtext.SetReal(to, "PE", q.PE)
+}
+
+func successorsOf(r *rowtext.Row) (pool.Successors, error) {
+	q := pool.Successors{
+		Jobs: rowtext.List(r, "Jobs", pool.ParseProcs), Submitter: r.Text("Submitter"), Places: rowtext.List(r, "Places", strconv.Atoi), More: int(r.Int("More")),
+		Takes: r.Flag("Takes"), Limit: r.Optional("Limit"), Asks: r.Flag("Asks"), QOS: r.Optional("QOS"), PE: r.Real("PE"),
+	}
+	if r.Err == nil && (len(q.Jobs) == 0 || len(q.Places) > 0 && len(q.Places) != len(q.Jobs)) {
+		return q, fmt.Errorf("%d successors at %d places", len(q.Jobs), len(q.Places))
+	}
+	return q, r.Err
+}
+
+// firstSuccessor returns the first job, which no other successors have.
+func firstSuccessor(q pool.Successors) (first pool.JobID) {
+	if len(q.Jobs) > 0 {
+		first = q.Jobs[0].FirstJob()
+	}
+	return first
+}
+
+// firstOf returns the first job of the text of a list of procs.
+func firstOf(text string) (pool.JobID, error) {
+	first, _, _ := strings.Cut(text, " ")
+	p, err := pool.ParseProcs(first)
+	return p.FirstJob(), err
+}
+
+func writeEntitled(to rowtext.Attributes, e pool.Entitled) {
+	to.SetString("Submitter", e.Submitter)
+	to.SetReal("Weight", e.Weight)
+	rowtext.SetList(to, "Jobs", e.Jobs)
+}
+
+func entitledOf(r *rowtext.Row) (pool.Entitled, error) {
+	e := pool.Entitled{Submitter: r.Text("Submitter"), Weight: r.Real("Weight"), Jobs: rowtext.List(r, "Jobs", pool.ParseJobID)}
+	return e, r.Err
+}
+
+// queuesOf returns how many queues there are in a course.
+func queuesOf(c pool.Course) string {
+	if c.OneQueue {
+		return "one"
+	}
+	return "several"
+}
+
+func writeCourse(to rowtext.Attributes, c pool.Course) {
+	to.SetString("Queues", queuesOf(c))
+	rowtext.SetInt(to, "More", int64(c.More))
+	setTexts(to, "Telling", c.Telling)
+}
+
+func courseOf(r *rowtext.Row) (pool.Course, error) {
+	queues := r.Text("Queues")
+	c := pool.Course{OneQueue: queues == "one", More: int(r.Int("More")), Telling: readTexts(r, "Telling")}
+	if r.Err == nil && queues != queuesOf(c) {
+		return c, fmt.Errorf("Queues: %.80s: want one or several", queues)
+	}
+	return c, r.Err
+}
+
+// setTexts sets a list of texts, if there are any, as a dump has it.
+func setTexts(to rowtext.Attributes, name string, list []string) {
+	if len(list) > 0 {
+		to.SetString(name, string(appendTexts(nil, list)))
+	}
+}
+
+func readTexts(r *rowtext.Row, name string) []string {
+	if !r.Has(name) {
+		return nil
+	}
+	return rowtext.Parsed(r, name, func(text string) ([]string, error) { return parseTexts([]byte(text)) })
+}

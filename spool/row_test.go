@@ -27,6 +27,7 @@ func TestRowKeys(t *testing.T) {
 			pool.Backoff{Slot: name, Failures: 1}:                            {"B", name},
 			mark{name, "x"}:                                                  {"M", name},
 			Owner{Name: name, Clusters: id.Proc}:                             {"O", name},
+			pool.Reservation{Slot: name, Job: id}:                            {"R", id.String()},
 		} {
 			line := record{Kind: want[0][0], Row: row}.append(nil)
 			line = line[:len(line)-1]
@@ -36,6 +37,15 @@ func TestRowKeys(t *testing.T) {
 		holdKey(t, line[:len(line)-1], []string{name, "x"})
 		line = record{Kind: 'F', Row: factory{Factory: Factory{Cluster: id.Cluster/2 + 1, Owner: name}}}.append(nil)
 		holdKey(t, line[:len(line)-1], []string{strconv.Itoa(id.Cluster/2 + 1)})
+		for want, r := range map[string]record{
+			strconv.Itoa(id.Cluster): {Kind: 'X', Row: pool.Endings{Cluster: id.Cluster, Owner: name}},
+			id.String():              {Kind: 'Q', Row: pool.Successors{Jobs: []pool.Procs{pool.Only(id), drawProcs(t)}, Submitter: name}},
+			name:                     {Kind: 'P', Row: pool.Entitled{Submitter: name}},
+			"several":                {Kind: 'J', Row: pool.Course{Telling: []string{name}}},
+		} {
+			line = r.append(nil)
+			holdKey(t, line[:len(line)-1], []string{want})
+		}
 	})
 }
 
@@ -69,11 +79,21 @@ func keyTexts(line []byte) ([]string, error) {
 		return textsIn(ownerKind, line)
 	case 'W':
 		return textsIn(tallyKind, line)
+	case 'R':
+		return textsIn(Reservations, line)
+	case 'X':
+		return textsIn(Endings, line)
+	case 'Q':
+		return textsIn(Succession, line)
+	case 'P':
+		return textsIn(Entitlement, line)
+	case 'J':
+		return textsIn(Course, line)
 	}
 	return textsIn(factoryKind, line)
 }
 
-func textsIn[K comparable, V any](k *kind[K, V], line []byte) ([]string, error) {
+func textsIn[K comparable, V any](k *Kind[K, V], line []byte) ([]string, error) {
 	key, err := k.keyIn(line)
 	return k.texts(key), err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,64 @@ func drawClaim(t *rapid.T) pool.Claim {
 	}
 }
 
+func drawReservation(t *rapid.T) pool.Reservation {
+	return pool.Reservation{Slot: drawText(t, "slot"), Job: drawJob(t), Submitter: drawText(t, "submitter"), Since: drawInt(t, "since")}
+}
+
+func drawJob(t *rapid.T) pool.JobID {
+	return pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")}
+}
+
+func drawProcs(t *rapid.T) pool.Procs {
+	p := pool.Only(drawJob(t))
+	p.Last = rapid.IntRange(p.First, 1<<31-1).Draw(t, "last")
+	return p
+}
+
+func drawTexts(t *rapid.T, what string) []string {
+	return slices.Clip(append([]string(nil), rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawText(t, what) }), 0, 3).Draw(t, what)...))
+}
+
+func drawEndings(t *rapid.T) pool.Endings {
+	number := func(what string) int { return int(drawInt(t, what)) }
+	return pool.Endings{
+		Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Owner: drawText(t, "owner"), Name: drawText(t, "name"), To: drawText(t, "to"),
+		Notification: number("notification"), Submitted: drawInt(t, "submitted"),
+		Succeeded: number("succeeded"), Failed: number("failed"), Signalled: number("signalled"), Removed: number("removed"),
+		Troubles: drawTexts(t, "troubles"), Shown: drawTexts(t, "shown"), Held: number("held"), FirstHeld: drawText(t, "first held"),
+		Wall: drawReal(t, "wall"), CPU: drawReal(t, "CPU"), First: drawInt(t, "first"), Last: drawInt(t, "last"),
+		Unknown: rapid.Bool().Draw(t, "unknown"), Seen: drawText(t, "seen"), From: number("from"), Gone: number("gone"),
+		Told: rapid.SampledFrom([][]pool.Tell{nil, {"held"}, {"held", "end"}}).Draw(t, "told"), Tries: number("tries"), Retry: drawInt(t, "retry"),
+	}
+}
+
+func drawSuccessors(t *rapid.T) pool.Successors {
+	q := pool.Successors{
+		Submitter: drawText(t, "submitter"), More: int(drawInt(t, "more")), Takes: rapid.Bool().Draw(t, "takes"), Limit: drawText(t, "limit"),
+		Asks: rapid.Bool().Draw(t, "asks"), QOS: drawText(t, "QOS"), PE: drawReal(t, "PE"),
+	}
+	ordered := rapid.Bool().Draw(t, "one queue")
+	for range rapid.IntRange(1, 3).Draw(t, "stretches") {
+		q.Jobs = append(q.Jobs, drawProcs(t))
+		if ordered {
+			q.Places = append(q.Places, int(drawInt(t, "place")))
+		}
+	}
+	return q
+}
+
+func drawEntitled(t *rapid.T) pool.Entitled {
+	e := pool.Entitled{Submitter: drawText(t, "submitter"), Weight: drawReal(t, "weight")}
+	for range rapid.IntRange(0, 2).Draw(t, "jobs") {
+		e.Jobs = append(e.Jobs, drawJob(t))
+	}
+	return e
+}
+
+func drawCourse(t *rapid.T) pool.Course {
+	return pool.Course{Telling: drawTexts(t, "telling"), OneQueue: rapid.Bool().Draw(t, "one queue"), More: int(drawInt(t, "more"))}
+}
+
 // sameBits reports whether two things are equal to the bit: a number that is none
 // is equal to itself, and 0 is not what is -0.
 func sameBits(a, b any) bool {
@@ -172,6 +231,13 @@ func TestRowsLaw(t *testing.T) {
 		}
 		if got := read(record{Kind: 'K', Row: c}).Row; !sameBits(got, c) {
 			t.Fatalf("a claim is read as %+v, want %+v", got, c)
+		}
+		for kind, row := range map[byte]any{
+			'R': drawReservation(t), 'X': drawEndings(t), 'Q': drawSuccessors(t), 'P': drawEntitled(t), 'J': drawCourse(t),
+		} {
+			if got := read(record{Kind: kind, Row: row}).Row; !sameBits(got, row) {
+				t.Fatalf("a row %c is read as %+v, want %+v", kind, got, row)
+			}
 		}
 		m := mark{drawText(t, "mark"), drawText(t, "text") + "x"}
 		if got := read(record{Kind: 'M', Row: m}).Row; got != m {
@@ -243,6 +309,28 @@ func TestBadPieces(t *testing.T) {
 	}
 }
 
+// TestBadRows holds that rows that say what cannot be are damaged.
+func TestBadRows(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`R [ Slot = "s"; Submitter = "a@x" ]`:                     "Job: missing or no string",
+		`R [ Job = "1"; Slot = "s"; Submitter = "a@x" ]`:          `Job: "1": not a job id`,
+		`X [ Cluster = 1; Troubles = "x" ]`:                       "Troubles: not a list of texts",
+		`X [ Cluster = 1; Held = "2" ]`:                           "Held: no integer",
+		`Q [ Submitter = "a@x" ]`:                                 "0 successors at 0 places",
+		`Q [ Jobs = "1.0-x"; Submitter = "a@x" ]`:                 `Jobs: "1.0-x"`,
+		`Q [ Jobs = "1.0 1.2"; Submitter = "a@x"; Places = "1" ]`: "2 successors at 1 places",
+		`Q [ Jobs = "1.0"; Submitter = "a@x"; Places = "one" ]`:   "Places: strconv",
+		`P [ Submitter = "a@x"; Weight = 1.5; Jobs = "1" ]`:       `Jobs: "1": not a job id`,
+		`J [ Queues = "two" ]`:                                    "Queues: two: want one or several",
+		`J [ Queues = "one"; Telling = "x" ]`:                     "Telling: not a list of texts",
+	} {
+		if r, err := parseRecord([]byte(line), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("parseRecord(%s) = %+v, %v, want …%s…", line, r.Row, err, want)
+		}
+	}
+}
+
 func TestParseSubmitterRow(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -286,10 +374,15 @@ func TestRowIsItsAd(t *testing.T) {
 		isAd(t, claimKind, c)
 		isAd(t, submitterKind, drawRecord(t))
 		isAd(t, tallyKind, drawTally(t))
+		isAd(t, Endings, drawEndings(t))
+		isAd(t, Reservations, drawReservation(t))
+		isAd(t, Succession, drawSuccessors(t))
+		isAd(t, Entitlement, drawEntitled(t))
+		isAd(t, Course, drawCourse(t))
 	})
 }
 
-func isAd[K comparable, V any](t *rapid.T, k *kind[K, V], v V) {
+func isAd[K comparable, V any](t *rapid.T, k *Kind[K, V], v V) {
 	want := classad.New()
 	k.write(want, v)
 	text := k.appendRow(nil, v)

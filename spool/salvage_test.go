@@ -56,9 +56,7 @@ func holdings(t testing.TB, dir string) (list []string) {
 		for _, y := range v.Tallies() {
 			list = append(list, "tally "+string(tallyKind.appendRow(nil, y)))
 		}
-		for _, l := range leasesOf(v) {
-			list = append(list, fmt.Sprintf("lease %+v", l))
-		}
+		list = append(list, rowsOf(v)...)
 		for _, m := range marksOf(v) {
 			list = append(list, fmt.Sprintf("mark %q", m))
 		}
@@ -268,7 +266,7 @@ func excused(name, good, line, told string) bool {
 		return strings.Contains(told, fmt.Sprintf("slot %q is lost: ", slot))
 	case strings.HasPrefix(name, "factories/"):
 		return kind == "factory" && strings.Contains(told, "the factory of cluster "+strings.TrimPrefix(name, "factories/")+" is lost: ")
-	case strings.HasPrefix(name, strings.NewReplacer("tally", "tallie", "factory", "factorie").Replace(kind)+"s."): // a table
+	case strings.HasPrefix(name, strings.NewReplacer("tally", "tallie", "factory", "factorie").Replace(kind)+"s."), strings.HasPrefix(name, kind+"."): // a table
 		return strings.Contains(told, "which nothing proves")
 	}
 	return false

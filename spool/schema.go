@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -14,9 +15,9 @@ import (
 	"fairspool/spool/internal/rowtext"
 )
 
-// kind is a row of the schema: a kind of rows, which are a small table, lines of the journal and ads
+// Kind is a row of the schema: a kind of rows, which are a small table, lines of the journal and ads
 // of a dump. A row is written whole, and what it has is told by its ad alone.
-type kind[K comparable, V any] struct {
+type Kind[K comparable, V any] struct {
 	letter, gone byte   // of a row in the journal, and of the key of one that is gone
 	table        string // begins the names of the files with the table
 	title        string // MyType in a dump; empty: the rows are counted anew from the others
@@ -39,22 +40,20 @@ type kind[K comparable, V any] struct {
 // The lead of a kind is what a row begins with before each attribute of its key, so that a row that
 // nobody asks for need not be parsed. One that has them elsewhere is right all the same.
 var (
-	claimKind = &kind[pool.JobID, pool.Claim]{
+	claimKind = &Kind[pool.JobID, pool.Claim]{
 		letter: 'K', gone: 'k', table: "claims", title: "Claim", lead: []string{" [ Job = "},
 		key: func(c pool.Claim) pool.JobID { return c.Job }, order: pool.JobID.Compare,
-		texts:    func(id pool.JobID) []string { return []string{id.String()} },
-		parseKey: func(texts []string) (pool.JobID, error) { return pool.ParseJobID(texts[0]) },
-		write:    writeClaim, read: claimOf, changed: func(c *pool.Claim) *uint64 { return &c.Seq },
+		texts: textOfJob, parseKey: jobOfText, write: writeClaim, read: claimOf, changed: func(c *pool.Claim) *uint64 { return &c.Seq },
 	}
-	submitterKind = named(kind[string, accountant.Record]{
+	submitterKind = named(Kind[string, accountant.Record]{
 		letter: 'U', gone: 'u', table: "submitters", title: "Submitter", lead: []string{" [ Name = "},
 		key: func(r accountant.Record) string { return r.Name }, write: writeSubmitter, read: submitterOf,
 	})
-	backoffKind = named(kind[string, pool.Backoff]{
+	backoffKind = named(Kind[string, pool.Backoff]{
 		letter: 'B', gone: 'b', table: "backoffs", title: "Backoff", lead: []string{" [ Slot = "},
 		key: func(b pool.Backoff) string { return b.Slot }, write: writeBackoff, read: backoffOf,
 	})
-	tallyKind = &kind[accountant.Key, accountant.Tally]{
+	tallyKind = &Kind[accountant.Key, accountant.Tally]{
 		letter: 'W', gone: 'w', table: "tallies", title: "Tally", lead: []string{" [ Kind = ", "; Name = "},
 		key: func(y accountant.Tally) accountant.Key { return y.Key }, order: accountant.Key.Compare,
 		texts: func(k accountant.Key) []string { return []string{k.Kind, k.Name} },
@@ -63,25 +62,58 @@ var (
 		},
 		write: writeTally, read: tallyOf,
 	}
-	markKind = named(kind[string, mark]{
+	markKind = named(Kind[string, mark]{
 		letter: 'M', gone: 'm', table: "marks", title: "Mark", lead: []string{" [ Name = "},
 		key: func(m mark) string { return m.Name }, write: writeMark, read: markOf,
 	})
-	factoryKind = &kind[int, factory]{
+	factoryKind = &Kind[int, factory]{
 		letter: 'F', gone: 'f', table: "factories", title: "Factory", lead: []string{" [ Cluster = "},
 		key: func(f factory) int { return f.Cluster }, order: cmp.Compare[int],
-		texts:    func(cluster int) []string { return []string{strconv.Itoa(cluster)} },
-		parseKey: func(texts []string) (int, error) { return strconv.Atoi(texts[0]) },
-		write:    writeFactory, read: factoryOf,
+		texts: textOfInt, parseKey: intOfText, write: writeFactory, read: factoryOf,
 	}
-	ownerKind = named(kind[string, Owner]{
+	ownerKind = named(Kind[string, Owner]{
 		letter: 'O', gone: 'o', table: "owners", lead: []string{" [ Name = "},
 		key: func(o Owner) string { return o.Name }, write: writeOwner, read: ownerOf,
 	})
 )
 
+// The kinds that are read and written whole, by Get, All, Put, Drop and Set.
+var (
+	// Endings are how the jobs of watched clusters end.
+	Endings = &Kind[int, pool.Endings]{
+		letter: 'X', gone: 'x', table: "endings", title: "Endings", lead: []string{" [ Cluster = "},
+		key: func(e pool.Endings) int { return e.Cluster }, order: cmp.Compare[int],
+		texts: textOfInt, parseKey: intOfText, write: writeEndings, read: endingsOf,
+	}
+	// Reservations are the partitionable slots that the last cycle keeps for wide jobs.
+	Reservations = &Kind[pool.JobID, pool.Reservation]{
+		letter: 'R', gone: 'r', table: "reservations", title: "Reservation", lead: []string{" [ Job = "},
+		key: func(r pool.Reservation) pool.JobID { return r.Job }, order: pool.JobID.Compare,
+		texts: textOfJob, parseKey: jobOfText, write: writeReservation, read: reservationOf,
+	}
+	// Succession is what claims may go on with when their jobs end before the next cycle, by the first job.
+	Succession = &Kind[pool.JobID, pool.Successors]{
+		letter: 'Q', gone: 'q', table: "succession", title: "Successors", lead: []string{" [ Jobs = "},
+		key: firstSuccessor, order: pool.JobID.Compare,
+		texts: textOfJob, parseKey: func(texts []string) (pool.JobID, error) { return firstOf(texts[0]) }, write: writeSuccessors, read: successorsOf,
+	}
+	// Entitlement is what submitters may have while some wait.
+	Entitlement = named(Kind[string, pool.Entitled]{
+		letter: 'P', gone: 'p', table: "entitlement", title: "Entitled", lead: []string{" [ Submitter = "},
+		key: func(e pool.Entitled) string { return e.Submitter }, write: writeEntitled, read: entitledOf,
+	})
+	// Course is at most one row: what holds of all the succession.
+	Course = named(Kind[string, pool.Course]{
+		letter: 'J', gone: 'j', table: "course", title: "Course", lead: []string{" [ Queues = "},
+		key: queuesOf, write: writeCourse, read: courseOf,
+	})
+)
+
 // schema are the kinds of rows, in the order in which a dump has them.
-var schema = []rowKind{claimKind, submitterKind, backoffKind, tallyKind, markKind, factoryKind, ownerKind}
+var schema = []rowKind{
+	claimKind, submitterKind, backoffKind, tallyKind, markKind, factoryKind, ownerKind,
+	Endings, Reservations, Succession, Entitlement, Course,
+}
 
 func init() { // what is done there reads the schema
 	claimKind.added, claimKind.rescue = (*creation).countClaim, (*salvage).claims
@@ -89,8 +121,13 @@ func init() { // what is done there reads the schema
 	factoryKind.added, factoryKind.behind, factoryKind.rescue = (*creation).beginDigest, (*dumping).digest, (*salvage).factories
 }
 
+func textOfInt(n int) []string                     { return []string{strconv.Itoa(n)} }
+func intOfText(texts []string) (int, error)        { return strconv.Atoi(texts[0]) }
+func textOfJob(id pool.JobID) []string             { return []string{id.String()} }
+func jobOfText(texts []string) (pool.JobID, error) { return pool.ParseJobID(texts[0]) }
+
 // named completes a kind whose key is one text.
-func named[V any](k kind[string, V]) *kind[string, V] {
+func named[V any](k Kind[string, V]) *Kind[string, V] {
 	k.order = strings.Compare
 	k.texts = func(name string) []string { return []string{name} }
 	k.parseKey = func(texts []string) (string, error) { return texts[0], nil }
@@ -143,10 +180,10 @@ func tableNames() (list []string) {
 	return list
 }
 
-func (k *kind[K, V]) letters() (row, gone byte)    { return k.letter, k.gone }
-func (k *kind[K, V]) names() (table, title string) { return k.table, k.title }
+func (k *Kind[K, V]) letters() (row, gone byte)    { return k.letter, k.gone }
+func (k *Kind[K, V]) names() (table, title string) { return k.table, k.title }
 
-func (k *kind[K, V]) append(b []byte, r record) []byte {
+func (k *Kind[K, V]) append(b []byte, r record) []byte {
 	if r.Kind == k.gone {
 		for i, text := range k.texts(r.Key.(K)) {
 			if i > 0 {
@@ -164,11 +201,11 @@ func (k *kind[K, V]) append(b []byte, r record) []byte {
 }
 
 // appendRow writes a row behind its letter.
-func (k *kind[K, V]) appendRow(b []byte, v V) []byte {
+func (k *Kind[K, V]) appendRow(b []byte, v V) []byte {
 	return rowtext.Append(b, func(to rowtext.Attributes) { k.write(to, v) })
 }
 
-func (k *kind[K, V]) parseRecord(r *record, text string) (err error) {
+func (k *Kind[K, V]) parseRecord(r *record, text string) (err error) {
 	if r.Kind == k.gone {
 		texts, err := quoted(text)
 		if err != nil || len(texts) != len(k.lead) {
@@ -186,7 +223,7 @@ func (k *kind[K, V]) parseRecord(r *record, text string) (err error) {
 }
 
 // parse reads a row's line, which transaction seq changed last where the row does not say which.
-func (k *kind[K, V]) parse(line []byte, seq uint64) (v V, err error) {
+func (k *Kind[K, V]) parse(line []byte, seq uint64) (v V, err error) {
 	if len(line) < 2 || line[0] != k.letter || line[1] != ' ' {
 		return v, fmt.Errorf("%.80q: not a row of this table", line)
 	}
@@ -198,12 +235,12 @@ func (k *kind[K, V]) parse(line []byte, seq uint64) (v V, err error) {
 }
 
 // parseText reads a row behind its letter.
-func (k *kind[K, V]) parseText(text string) (v V, err error) {
+func (k *Kind[K, V]) parseText(text string) (v V, err error) {
 	return rowtext.Read(text, k.read)
 }
 
 // keyIn returns the key of a row's line.
-func (k *kind[K, V]) keyIn(line []byte) (K, error) {
+func (k *Kind[K, V]) keyIn(line []byte) (K, error) {
 	var room [2]string
 	texts, rest, ok := room[:0], line[min(1, len(line)):], true
 	for _, lead := range k.lead {
@@ -223,10 +260,10 @@ func (k *kind[K, V]) keyIn(line []byte) (K, error) {
 	return k.key(v), err
 }
 
-func (k *kind[K, V]) newTable(load func() (chunk, error)) rows { return newTable(k, load) }
+func (k *Kind[K, V]) newTable(load func() (chunk, error)) rows { return newTable(k, load) }
 
 // tableIn returns the table of a kind.
-func tableIn[K comparable, V any](s *state, k *kind[K, V]) *table[K, V] {
+func tableIn[K comparable, V any](s *state, k *Kind[K, V]) *table[K, V] {
 	for _, t := range s.tables {
 		if t, ok := t.(*table[K, V]); ok && t.kind == k {
 			return t
@@ -295,7 +332,7 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 
 // file returns the text of a table's file: the rows' lines in the order of their keys, and the
 // checksum.
-func (k *kind[K, V]) file(rows map[K]V) (b []byte) {
+func (k *Kind[K, V]) file(rows map[K]V) (b []byte) {
 	for _, key := range slices.SortedFunc(maps.Keys(rows), k.order) {
 		b = append(k.appendRow(append(b, k.letter, ' '), rows[key]), '\n')
 	}
@@ -366,4 +403,37 @@ func (t *table[K, V]) salvage(v *salvage) error {
 		}
 	}
 	return nil
+}
+
+// Get returns the row of a key, false if there is none.
+func (k *Kind[K, V]) Get(v *View, key K) (V, bool) {
+	row, ok, err := tableIn(v.state(), k).get(key)
+	must(err)
+	return row, ok
+}
+
+// All returns the rows in the order of their keys.
+func (k *Kind[K, V]) All(v *View) []V { return sorted(tableIn(v.state(), k), k.order) }
+
+// Put adds a row or changes it as a whole.
+func (k *Kind[K, V]) Put(tx *Tx, v V) { tx.put(record{Kind: k.letter, Row: v}) }
+
+// Drop removes the row of a key.
+func (k *Kind[K, V]) Drop(tx *Tx, key K) { tx.put(record{Kind: k.gone, Key: key}) }
+
+// Set makes the rows those of a list. Only those that differ from what is there cost anything.
+func (k *Kind[K, V]) Set(tx *Tx, list []V) {
+	old, err := tableIn(tx.state(), k).all()
+	must(err)
+	old = maps.Clone(old)
+	for _, v := range list {
+		before, ok := old[k.key(v)]
+		if !ok || !bytes.Equal(k.appendRow(nil, before), k.appendRow(nil, v)) {
+			k.Put(tx, v)
+		}
+		delete(old, k.key(v))
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(old), k.order) {
+		k.Drop(tx, key)
+	}
 }

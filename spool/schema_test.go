@@ -1,9 +1,15 @@
 package spool
 
 import (
+	"bytes"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
+	"fairspool/lib/pool"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -16,7 +22,7 @@ type lease struct {
 	Until time.Time
 }
 
-var leaseKind = named(kind[string, lease]{
+var leaseKind = named(Kind[string, lease]{
 	letter: 'Z', gone: 'z', table: "leases", title: "Lease", lead: []string{" [ Name = "},
 	key: func(l lease) string { return l.Name },
 	write: func(to rowtext.Attributes, l lease) {
@@ -32,11 +38,70 @@ var leaseKind = named(kind[string, lease]{
 
 func init() { schema = append(schema, leaseKind) }
 
-// putLeases puts one lease and drops another.
-func putLeases(tx *Tx, put, drop string) {
-	tx.Op("lease", put)
-	tx.put(record{Kind: 'Z', Row: lease{put, 7, noon}})
-	tx.put(record{Kind: 'z', Key: drop})
+// putRows puts a row of each kind that is read and written whole, and drops some others.
+func putRows(tx *Tx) {
+	tx.Op("rows", "second \"lease\"")
+	leaseKind.Put(tx, lease{"second \"lease\"", 7, noon})
+	leaseKind.Drop(tx, "first")
+	Endings.Put(tx, pool.Endings{Cluster: 1, Owner: "alice", Troubles: []string{"1.2 ended with exit code 1", "1.3 \"held\""}, Wall: 0.5, From: -1, Unknown: true})
+	Endings.Drop(tx, 9)
+	Reservations.Set(tx, []pool.Reservation{{Slot: "slot1@host", Job: pool.JobID{Cluster: 1, Proc: 3}, Submitter: "alice@x", Since: 7}})
+	Succession.Set(tx, []pool.Successors{{Submitter: "alice@x", Jobs: []pool.Procs{{Cluster: 1, First: 2, Last: 5}}, Places: []int{1}, Takes: true}})
+	Entitlement.Set(tx, []pool.Entitled{{Submitter: "alice@x", Weight: 2.5}, {Submitter: "bob@x", Jobs: []pool.JobID{{Cluster: 1, Proc: 1}}}})
+	Course.Set(tx, []pool.Course{{Telling: []string{"rank", "requirements"}, OneQueue: true, More: 3}})
 }
 
-func leasesOf(v *View) []lease { return sorted(tableIn(v.state(), leaseKind), strings.Compare) }
+// rowsOf returns the rows of these kinds, a line each.
+func rowsOf(v *View) []string {
+	return slices.Concat(linesOf(v, leaseKind), linesOf(v, Endings), linesOf(v, Reservations), linesOf(v, Succession), linesOf(v, Entitlement), linesOf(v, Course))
+}
+
+func linesOf[K comparable, V any](v *View, k *Kind[K, V]) (list []string) {
+	for _, row := range k.All(v) {
+		list = append(list, k.table+" "+string(k.appendRow(nil, row)))
+	}
+	return list
+}
+
+// TestSetWritesWhatDiffers holds that Set leaves the rows of a list, and writes no others than those that differ.
+func TestSetWritesWhatDiffers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) lease {
+			return lease{Name: rapid.StringMatching(`[a-d]`).Draw(t, "name"), Slots: rapid.IntRange(0, 1).Draw(t, "slots")}
+		}), 0, 4, func(l lease) string { return l.Name }).Draw(t, "list")
+		if err := attempt(dir, disk{}, func(tx *Tx) error {
+			before := map[string]lease{}
+			for _, l := range leaseKind.All(&tx.View) {
+				before[l.Name] = l
+			}
+			differ := len(before)
+			for _, l := range list {
+				if b, ok := before[l.Name]; !ok {
+					differ++
+				} else if b == l {
+					differ--
+				}
+			}
+			tx.Op("set")
+			leaseKind.Set(tx, list)
+			if lines := bytes.Count(tx.body, newline); lines != differ {
+				t.Fatalf("Set of %v over %v wrote %d lines, want %d:\n%s", list, before, lines, differ, tx.body)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := attempt(dir, disk{}, func(tx *Tx) error {
+			got := leaseKind.All(&tx.View)
+			slices.SortFunc(list, func(a, b lease) int { return strings.Compare(a.Name, b.Name) })
+			if !slices.Equal(got, list) {
+				t.Fatalf("after Set of %v there are %v", list, got)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -246,7 +246,7 @@ func (s *state) len() (int, error) {
 // read when somebody asks for the table, and a row is parsed when somebody
 // asks for the row.
 type table[K comparable, V any] struct {
-	kind  *kind[K, V]
+	kind  *Kind[K, V]
 	load  func() (chunk, error) // the generation's file; nil once it is read, or if there is none
 	under *table[K, V]          // in the place of a file, the table that this one is a fork of
 
@@ -255,7 +255,7 @@ type table[K comparable, V any] struct {
 	changed bool // since the generation
 }
 
-func newTable[K comparable, V any](k *kind[K, V], load func() (chunk, error)) *table[K, V] {
+func newTable[K comparable, V any](k *Kind[K, V], load func() (chunk, error)) *table[K, V] {
 	return &table[K, V]{kind: k, load: load, texts: map[K]chunk{}, rows: map[K]V{}}
 }
 

@@ -265,12 +265,12 @@ func (n *successor) enter(tx *spool.Tx) error {
 		return nil
 	}
 	now := n.call.Later().Now
-	claim, found, err := operation.Successor(&tx.View, n.ended, n.ad, n.spool.Domain(), now, n.params)
-	if err != nil || !found {
-		n.complain(err)
+	claim, found := operation.Successor(&tx.View, n.ended, n.ad, n.spool.Domain(), now, n.params)
+	if !found {
 		return nil
 	}
 	next := n.tenure.supervisor(attempt{claim.Job, claim.Attempt})
+	var err error
 	if next.lock, err = lockClaim(n.spool.ClaimLock(claim.LockName())); err != nil {
 		n.complain(err)
 		return nil

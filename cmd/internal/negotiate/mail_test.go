@@ -15,6 +15,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/operation"
 	"fairspool/internal/testenv"
+	"fairspool/lib/pool"
 )
 
 func TestAddresses(t *testing.T) {
@@ -171,7 +172,7 @@ func TestSendKillsAll(t *testing.T) {
 func TestSubjects(t *testing.T) {
 	for _, c := range []struct {
 		e     operation.Endings
-		about operation.Tell
+		about pool.Tell
 	}{
 		{operation.Endings{Succeeded: 40}, operation.TellEnd},
 		{operation.Endings{Succeeded: 1}, operation.TellEnd},
@@ -197,7 +198,7 @@ func TestNoInjection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := operation.Endings{Cluster: 12, Failed: 1, Held: 1, Owner: text.Draw(t, "owner"), Name: text.Draw(t, "name"), To: text.Draw(t, "to"),
 			Troubles: []string{text.Draw(t, "trouble")}, FirstHeld: text.Draw(t, "held")}
-		m := write(operation.Owed{Endings: e, About: rapid.SampledFrom([]operation.Tell{operation.TellHeld, operation.TellStart, operation.TellEnd}).Draw(t, "about")})
+		m := write(operation.Owed{Endings: e, About: rapid.SampledFrom([]pool.Tell{operation.TellHeld, operation.TellStart, operation.TellEnd}).Draw(t, "about")})
 		if strings.ContainsAny(m.subject, "\r\n\x00") {
 			t.Errorf("the subject is %q", m.subject)
 		}

@@ -200,7 +200,7 @@ func TestWhatIfWithdrawsReservedSlot(t *testing.T) {
 	}
 	update(t, s, func(tx *spool.Tx) error {
 		tx.AddCluster(ad(t, `[Owner = "bob"; JobStatus = 1; RequestCpus = 4; Requirements = true]`), []spool.NewRun{{Count: 1}})
-		tx.PutMark("reservations", fmt.Sprintf("\"slot3@node\" 2.0 \"bob@pool\" %d\n", now-100_000))
+		spool.Reservations.Put(tx, pool.Reservation{Slot: "slot3@node", Job: pool.JobID{Cluster: 2}, Submitter: "bob@pool", Since: now - 100_000})
 		return nil
 	})
 	got := reportOf(t, "WhatIf", "-what-if", "slots withdraw slot3@node")

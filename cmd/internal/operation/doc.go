@@ -30,7 +30,7 @@
 // require, and Follow takes them. Endings count how the jobs of watched clusters end, for jobs that
 // wait for them and for mail.
 //
-// Match also keeps the reservations of partitionable slots, as a mark, for the next
+// Match also keeps the reservations of partitionable slots for the next
 // cycle's Snapshot, and in the jobs the facts of a policy with one queue: since when
 // their queue time counts, and how often they were passed over. SourcesOf returns the slots and usage
 // that such a policy reckons by.

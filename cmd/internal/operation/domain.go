@@ -41,7 +41,7 @@ func (d Renaming) Text(text string) string {
 	return name.ReplaceAllString(text, "@"+strings.ReplaceAll(d.To, "$", "$$")+"${1}")
 }
 
-// Do renames the submitters of records, jobs, claims, slots and marks. It is for
+// Do renames the submitters of records, jobs, claims, slots, reservations and the succession. It is for
 // Spool.RenameDomain. It fails where a submitter of the new domain is there already, since
 // their accounts would become one.
 func (d Renaming) Do(tx *spool.Tx) error {
@@ -71,9 +71,18 @@ func (d Renaming) Do(tx *spool.Tx) error {
 			d.slot(tx, s)
 		}
 	}
-	for _, mark := range []string{successionMark, reservationsMark} {
-		putMark(tx, mark, d.Text(tx.Mark(mark)))
+	u, reservations := successionOf(&tx.View), spool.Reservations.All(&tx.View)
+	for i := range u.Queues {
+		u.Queues[i].Submitter = d.Name(u.Queues[i].Submitter)
 	}
+	for i := range u.Entitled {
+		u.Entitled[i].Submitter = d.Name(u.Entitled[i].Submitter)
+	}
+	for i := range reservations {
+		reservations[i].Submitter = d.Name(reservations[i].Submitter)
+	}
+	putSuccession(tx, u)
+	spool.Reservations.Set(tx, reservations)
 	return nil
 }
 

@@ -1,11 +1,8 @@
 package operation
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"strings"
 
 	"fairspool/lib/classad"
@@ -14,102 +11,31 @@ import (
 	"fairspool/spool"
 )
 
-// Endings is how the jobs of a watched cluster have ended. A cluster is watched if its owner
-// asks for mail, or if other jobs wait for its end. The spool keeps Endings as a mark from Watch on as
-// long as mail or a job needs it, also after the cluster's last job has left.
-type Endings struct {
-	Cluster int `json:"-"`
-	// Owner and Name are the cluster's, To is NotifyUser, Notification the JobNotification that
-	// asks for the most among the jobs seen.
-	Owner, Name  string
-	To           string `json:",omitempty"`
-	Notification int    `json:",omitempty"`
-	Submitted    int64  // QDate
-
-	// The numbers of jobs that ended with success, with another exit code, by a signal, and of
-	// jobs that were removed.
-	Succeeded, Failed, Signalled, Removed int
-	// Troubles are the first few failures, such as "12.3 ended with exit code 1".
-	Troubles []string `json:",omitempty"`
-	// Shown are the EmailAttributes of the last job that ended, with its name in front.
-	Shown []string `json:",omitempty"`
-	// Held counts the holds that no user asked for, and FirstHeld is the first of these jobs with
-	// its reason.
-	Held      int    `json:",omitempty"`
-	FirstHeld string `json:",omitempty"`
-	// Wall and CPU are the seconds that all ended jobs used. First is the first start and Last the
-	// last end, in Unix seconds.
-	Wall, CPU   float64
-	First, Last int64 `json:",omitempty"`
-
-	// Unknown: the jobs that had left the queue before Watch are not counted yet. Seen are the
-	// procs that were in the queue then, as "0-3,7"; procs from From on were made later, -1: none.
-	Unknown bool   `json:",omitempty"`
-	Seen    string `json:",omitempty"`
-	From    int    `json:",omitempty"`
-	// Gone is the number of jobs that had left the queue and are not in the history.
-	Gone int `json:",omitempty"`
-
-	// Told are the subjects on which no mail is to be sent any more: TellHeld, TellStart, TellEnd.
-	Told []Tell `json:",omitempty"`
-	// Tries counts the failed tries to send the next message, and Retry is the time of the next try,
-	// in Unix seconds.
-	Tries int   `json:",omitempty"`
-	Retry int64 `json:",omitempty"`
-}
+// Endings are pool.Endings with what is asked of them. The spool keeps them from Watch on as long as
+// mail or a job needs them, also after the cluster's last job has left.
+type Endings pool.Endings
 
 // mostTroubles bounds Endings.Troubles.
 const mostTroubles = 10
 
-// endingsMark begins the names of the marks.
-const endingsMark = "endings "
-
-func endingsName(cluster int) string { return endingsMark + strconv.Itoa(cluster) }
-
 // EndingsOf returns how the jobs of a cluster have ended, false if it is not
 // watched.
-func EndingsOf(v *spool.View, cluster int) (e Endings, ok bool) {
-	text := v.Mark(endingsName(cluster))
-	// A mark that does not parse counts as absent: only mail and dependencies depend on it.
-	if text == "" || json.Unmarshal([]byte(text), &e) != nil {
-		return Endings{}, false
-	}
-	e.Cluster = cluster
-	return e, true
-}
-
-// AllEndings returns those of all watched clusters, by ascending cluster.
-func AllEndings(v *spool.View) (all []Endings) {
-	for _, name := range v.Marks(endingsMark) {
-		n, err := strconv.Atoi(strings.TrimPrefix(name, endingsMark))
-		if err != nil {
-			continue
-		}
-		if e, ok := EndingsOf(v, n); ok {
-			all = append(all, e)
-		}
-	}
-	slices.SortFunc(all, func(a, b Endings) int { return a.Cluster - b.Cluster })
-	return all
+func EndingsOf(v *spool.View, cluster int) (Endings, bool) {
+	e, ok := spool.Endings.Get(v, cluster)
+	return Endings(e), ok
 }
 
 // PutEndings keeps what is known of a cluster.
-func PutEndings(tx *spool.Tx, e Endings) {
-	b, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // all numbers in it are finite
-	}
-	tx.PutMark(endingsName(e.Cluster), string(b))
-}
+func PutEndings(tx *spool.Tx, e Endings) { spool.Endings.Put(tx, pool.Endings(e)) }
 
 // DropEndings ends the watch of a cluster.
-func DropEndings(tx *spool.Tx, cluster int) { tx.PutMark(endingsName(cluster), "") }
+func DropEndings(tx *spool.Tx, cluster int) { spool.Endings.Drop(tx, cluster) }
 
 // Watch begins to count how the jobs of a cluster end, unless the cluster is watched. Jobs may have
 // left the queue already: Remember adds these from the history. For a cluster that has ended no
 // mail is sent.
 func Watch(tx *spool.Tx, cluster int) {
-	if tx.Mark(endingsName(cluster)) == "" {
+	if _, watched := EndingsOf(&tx.View, cluster); !watched {
 		PutEndings(tx, newEndings(&tx.View, cluster))
 	}
 }
@@ -123,7 +49,7 @@ func newEndings(v *spool.View, cluster int) Endings {
 		e.describe(c)
 	}
 	if Ended(v, cluster) {
-		e.Told = []Tell{TellHeld, TellStart, TellEnd}
+		e.Told = []pool.Tell{TellHeld, TellStart, TellEnd}
 	}
 	return e
 }

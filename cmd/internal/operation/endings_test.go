@@ -73,8 +73,8 @@ func TestEndingsCount(t *testing.T) {
 	})
 	b.update(func(tx *spool.Tx) error { tx.Op("drop"); DropEndings(tx, 1); return nil })
 	b.view(func(v *spool.View) {
-		if all := AllEndings(v); len(all) > 0 {
-			t.Errorf("AllEndings after the drop = %v", all)
+		if all := spool.Endings.All(v); len(all) > 0 {
+			t.Errorf("endings after the drop = %v", all)
 		}
 	})
 }

@@ -415,20 +415,17 @@ func KeepPutOff(tx *spool.Tx, policy []PutOff, match []negotiator.PutOff) {
 	putMark(tx, putOffMark, string(b))
 }
 
-// Tell is the subject of a message.
-type Tell string
-
 // The subjects of messages to owners of clusters, by JobNotification.
 const (
-	TellHeld  Tell = "held"  // jobs are held that did not ask for it: always, error
-	TellStart Tell = "start" // the first job was started: start
-	TellEnd   Tell = "end"   // all jobs have ended: always, complete; error if one did not succeed
+	TellHeld  pool.Tell = "held"  // jobs are held that did not ask for it: always, error
+	TellStart pool.Tell = "start" // the first job was started: start
+	TellEnd   pool.Tell = "end"   // all jobs have ended: always, complete; error if one did not succeed
 )
 
 // Owed is a message that is still to be sent.
 type Owed struct {
 	Endings
-	About Tell
+	About pool.Tell
 }
 
 // mostTries is how often a message is tried before it is given up: again in the next
@@ -437,7 +434,8 @@ const mostTries = 10
 
 // MailOwed returns the messages to send at the time now, by cluster, at most one for a cluster.
 func MailOwed(v *spool.View, now time.Time) (list []Owed) {
-	for _, e := range AllEndings(v) {
+	for _, row := range spool.Endings.All(v) {
+		e := Endings(row)
 		if e.Retry > now.Unix() {
 			continue
 		}
@@ -449,13 +447,13 @@ func MailOwed(v *spool.View, now time.Time) (list []Owed) {
 }
 
 // owes returns the subject of the owner's next message, empty for none.
-func (e Endings) owes(v *spool.View) Tell {
+func (e Endings) owes(v *spool.View) pool.Tell {
 	if e.Notification == NotifyNever || e.Unknown {
 		return ""
 	}
 	ended := Ended(v, e.Cluster)
 	for _, x := range [...]struct {
-		about Tell
+		about pool.Tell
 		due   bool
 	}{
 		{TellHeld, e.Held > 0 && !ended},
@@ -470,7 +468,7 @@ func (e Endings) owes(v *spool.View) Tell {
 }
 
 // wants reports whether the owner asks for a message that has not been sent.
-func (e Endings) wants(about Tell) bool {
+func (e Endings) wants(about pool.Tell) bool {
 	if slices.Contains(e.Told, about) {
 		return false
 	}
@@ -518,7 +516,7 @@ func Told(tx *spool.Tx, m Owed) {
 	}
 }
 
-func (e *Endings) told(about Tell) {
+func (e *Endings) told(about pool.Tell) {
 	e.Told = append(e.Told, about)
 	e.Tries, e.Retry = 0, 0
 }

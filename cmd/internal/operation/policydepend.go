@@ -101,7 +101,8 @@ func (j *judge) watched() (unknown, unneeded []int) {
 		late = max(late, f.Cluster)
 	}
 	known := map[int]bool{}
-	for _, e := range AllEndings(j.v) {
+	for _, row := range spool.Endings.All(j.v) {
+		e := Endings(row)
 		known[e.Cluster] = true
 		switch {
 		case !j.waiters[e.Cluster] && !e.mayTell(j.v) && e.Cluster >= late:

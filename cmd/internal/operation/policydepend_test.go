@@ -212,7 +212,7 @@ func TestMailOwed(t *testing.T) {
 		name         string
 		of           Endings
 		left         bool
-		want         Tell
+		want         pool.Tell
 		stillWatched bool
 	}{
 		{"never", Endings{Succeeded: 4}, true, "", false},
@@ -224,13 +224,13 @@ func TestMailOwed(t *testing.T) {
 		{"error, later perhaps", Endings{Notification: NotifyError, Succeeded: 3}, false, "", true},
 		{"held", Endings{Notification: NotifyError, Held: 1}, false, TellHeld, true},
 		{"held, complete", Endings{Notification: NotifyComplete, Held: 1}, false, "", true},
-		{"held, told", Endings{Notification: NotifyAlways, Held: 2, Told: []Tell{TellHeld}}, false, "", true},
+		{"held, told", Endings{Notification: NotifyAlways, Held: 2, Told: []pool.Tell{TellHeld}}, false, "", true},
 		{"held, then ended", Endings{Notification: NotifyAlways, Held: 2, Removed: 4}, true, TellEnd, true},
-		{"told", Endings{Notification: NotifyAlways, Succeeded: 4, Told: []Tell{TellEnd}}, true, "", false},
+		{"told", Endings{Notification: NotifyAlways, Succeeded: 4, Told: []pool.Tell{TellEnd}}, true, "", false},
 		{"not known yet", Endings{Notification: NotifyAlways, Succeeded: 4, Unknown: true}, true, "", true},
 		{"start", Endings{Notification: NotifyStart, First: 1}, false, TellStart, true},
 		{"start, none yet", Endings{Notification: NotifyStart}, false, "", true},
-		{"start, told", Endings{Notification: NotifyStart, First: 1, Told: []Tell{TellStart}}, false, "", true},
+		{"start, told", Endings{Notification: NotifyStart, First: 1, Told: []pool.Tell{TellStart}}, false, "", true},
 		{"later", Endings{Notification: NotifyAlways, Succeeded: 4, Retry: noon.Unix() + 1}, true, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestMailOwed(t *testing.T) {
 			})
 			var list []Owed
 			b.view(func(v *spool.View) { list = MailOwed(v, noon) })
-			got := Tell("")
+			got := pool.Tell("")
 			if len(list) > 0 {
 				got = list[0].About
 			}

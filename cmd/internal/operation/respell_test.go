@@ -27,7 +27,7 @@ func TestRespell(t *testing.T) {
 		}
 		tx.PutClaim(pool.Claim{Job: first, Attempt: 1, Slot: "slot1@here", Submitter: "physics.alice@example.org", Weight: accountant.One,
 			State: pool.RunningClaim, MatchedAt: noon})
-		putReservations(tx, []pool.Reservation{{Slot: "slot1@here", Job: first, Submitter: "physics.alice@example.org", Since: noon.Unix()}})
+		spool.Reservations.Set(tx, []pool.Reservation{{Slot: "slot1@here", Job: first, Submitter: "physics.alice@example.org", Since: noon.Unix()}})
 		return nil
 	})
 	p := params

@@ -22,7 +22,7 @@ import (
 // its plan later.
 type Snapshot struct {
 	Pool  negotiator.Pool
-	Bad   []error          // what could not be used: hand-written slot ads, by file and line, and reservations
+	Bad   []error          // what could not be used: hand-written slot ads, by file and line
 	seq   uint64           // the transaction that it was taken after
 	slots map[string]known // by name
 
@@ -56,10 +56,7 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 	for _, slot := range slots {
 		s.slots[slot.Name] = known{slot.Ad, slot.Machine(c), slot.Source != ""}
 	}
-	reservations, err := Reservations(v)
-	if err != nil {
-		s.Bad = append(s.Bad, err)
-	}
+	reservations := spool.Reservations.All(v)
 	for i, r := range reservations {
 		reservations[i].Submitter = groups.Spelled(r.Submitter) // as the jobs' are
 	}

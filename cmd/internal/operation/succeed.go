@@ -1,8 +1,6 @@
 package operation
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,29 +12,24 @@ import (
 	"fairspool/spool"
 )
 
-// successionMark is the mark under which the spool keeps the successors of jobs that end before the
-// next cycle.
-const successionMark = "succession"
-
-// putSuccession keeps a plan's succession, unless it is the one that is kept.
+// putSuccession keeps a plan's succession.
 func putSuccession(tx *spool.Tx, u negotiator.Succession) {
-	text := ""
+	spool.Succession.Set(tx, u.Queues)
+	spool.Entitlement.Set(tx, u.Entitled)
+	var course []pool.Course
 	if len(u.Queues) > 0 {
-		b, _ := json.Marshal(u) // all numbers in it are finite
-		text = string(b)
+		course = []pool.Course{u.Course}
 	}
-	putMark(tx, successionMark, text)
+	spool.Course.Set(tx, course)
 }
 
-func successionOf(v *spool.View) (u negotiator.Succession, err error) {
-	text := v.Mark(successionMark)
-	if text == "" {
-		return u, nil
+// successionOf returns the succession that is kept, with the queues and the submitters in any order.
+func successionOf(v *spool.View) (u negotiator.Succession) {
+	u.Queues, u.Entitled = spool.Succession.All(v), spool.Entitlement.All(v)
+	if course := spool.Course.All(v); len(course) > 0 {
+		u.Course = course[0]
 	}
-	if err := json.Unmarshal([]byte(text), &u); err != nil {
-		return u, fmt.Errorf("mark %s: %w", successionMark, err)
-	}
-	return u, nil
+	return u
 }
 
 // Successor returns the claim of the job that takes over a slot when a Running claim has ended,
@@ -46,20 +39,20 @@ func successionOf(v *spool.View) (u negotiator.Succession, err error) {
 // take, while this one has its share; under a policy with one queue, if a job that the slot would take
 // goes before it there. ok is also false if the expressions take too many steps: the next cycle
 // decides then. The claim has no time of match and is not charged yet; see Succeed.
-func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool, err error) {
-	u, err := successionOf(v)
-	if err != nil || ended.State != pool.RunningClaim || len(u.Queues) == 0 {
-		return next, false, err
+func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool) {
+	u := successionOf(v)
+	if ended.State != pool.RunningClaim || len(u.Queues) == 0 {
+		return next, false
 	}
 	eval := locked(now)
 	eval.Budget = classad.NewBudget(mostLocked)
 	s := succeeding{View: v, eval: eval, ended: ended, ad: ad, domain: domain, params: p}
 	if s.slot = SlotOf(v, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
-		return next, false, nil
+		return next, false
 	}
 	if u.OneQueue {
 		next, ok = s.inOrder(u)
-		return next, ok && !eval.Budget.Spent(), nil
+		return next, ok && !eval.Budget.Spent()
 	}
 	for _, q := range u.Queues {
 		if q.Submitter != ended.Submitter {
@@ -67,10 +60,10 @@ func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, n
 		}
 		if id, ad, ok := s.first(q.Jobs, u.Telling); ok {
 			next = s.claim(id, ad)
-			return next, !eval.Budget.Spent(), nil
+			return next, !eval.Budget.Spent()
 		}
 	}
-	return next, false, nil
+	return next, false
 }
 
 // succeeding is the look for a successor.
@@ -91,8 +84,7 @@ func (s *succeeding) taken() bool {
 
 // reserved reports whether the slot is reserved for a wider job.
 func (s *succeeding) reserved() bool {
-	kept, _ := Reservations(s.View)
-	for _, r := range kept {
+	for _, r := range spool.Reservations.All(s.View) {
 		if r.Slot == s.ended.SlotAd() {
 			return true
 		}
@@ -110,7 +102,7 @@ func (s *succeeding) yields(u negotiator.Succession) bool {
 	if !known || without <= negligible-half {
 		return false
 	}
-	for _, w := range u.Waiting {
+	for _, w := range u.Entitled {
 		if w.Submitter == s.ended.Submitter || without < 0 && w.Weight-s.inUse(w.Submitter) <= half+negligible {
 			continue
 		}
@@ -129,8 +121,8 @@ const negligible = 1e-6
 // beyondShare returns the slot weight by which the submitter exceeds its share without the slot; known is
 // false if the submitter has all that it wants.
 func (s *succeeding) beyondShare(u negotiator.Succession) (weight float64, known bool) {
-	for _, e := range u.Shares {
-		if e.Submitter == s.ended.Submitter {
+	for _, e := range u.Entitled {
+		if e.Submitter == s.ended.Submitter && len(e.Jobs) == 0 {
 			return s.inUse(e.Submitter) - e.Weight, true
 		}
 	}
@@ -237,7 +229,7 @@ func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p acco
 // submitter's next job of the same autocluster, unless a job that the slot would take goes before it
 // in the queue. ok is false if that is unknown, as the queue was too long to be kept whole.
 func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool) {
-	var mine *negotiator.Successors
+	var mine *pool.Successors
 	var job pool.JobID
 	var ad *classad.Ad
 	place := 0
@@ -274,7 +266,7 @@ func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool)
 
 // goesFirst reports whether a job of q would take the slot before the successor's job, which has this
 // place. The jobs of q are alike: one answers for all.
-func (s *succeeding) goesFirst(q, mine *negotiator.Successors, place int) bool {
+func (s *succeeding) goesFirst(q, mine *pool.Successors, place int) bool {
 	if !q.Takes && (q.Limit == "" || q.Limit != mine.Limit) {
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
 // instance is a slot as Grid Engine shows a queue on a host. Amounts are cores.
@@ -120,8 +121,7 @@ func (d display) advertised(q queue) (list []*instance) {
 // keep counts what is kept of partitionable slots for wide jobs.
 func keep(q queue, list []*instance) {
 	kept := map[string]float64{}
-	reservations, _ := operation.Reservations(q.view) // negotiate tells of bad ones
-	for _, r := range reservations {
+	for _, r := range spool.Reservations.All(q.view) {
 		if ad, ok := q.view.Job(r.Job); ok {
 			n, _ := ad.EvalNumber(q.context(), pool.AttrRequestCpus)
 			kept[r.Slot] += n

@@ -120,10 +120,18 @@ func TestSuccession(t *testing.T) {
 		if got := fmt.Sprint(queues); got != test.queues {
 			t.Errorf("%s: queues %s, want %s", test.name, got, test.queues)
 		}
-		if got := fmt.Sprint(u.Shares); got != test.shares {
+		shares, waiting := []string{}, []string{}
+		for _, e := range u.Entitled {
+			if len(e.Jobs) == 0 {
+				shares = append(shares, fmt.Sprintf("{%s %v}", e.Submitter, e.Weight))
+			} else {
+				waiting = append(waiting, fmt.Sprintf("{%s %v %v}", e.Submitter, e.Jobs, e.Weight))
+			}
+		}
+		if got := fmt.Sprint(shares); got != test.shares {
 			t.Errorf("%s: shares %s, want %s", test.name, got, test.shares)
 		}
-		if got := fmt.Sprint(u.Waiting); got != test.waiting {
+		if got := fmt.Sprint(waiting); got != test.waiting {
 			t.Errorf("%s: waiting %s, want %s", test.name, got, test.waiting)
 		}
 		if len(u.Queues) > 0 && !slices.Contains(u.Telling, "requirements") {
@@ -231,8 +239,8 @@ func TestSuccessionInOneQueue(t *testing.T) {
 		if got := successorsOf(u); !u.OneQueue || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v %q, want %q", test.name, u.OneQueue, got, test.want)
 		}
-		if len(u.Shares)+len(u.Waiting) > 0 {
-			t.Errorf("%s: shares %v, waiting %v, want none", test.name, u.Shares, u.Waiting)
+		if len(u.Entitled) > 0 {
+			t.Errorf("%s: entitled are %v, want none", test.name, u.Entitled)
 		}
 	}
 }

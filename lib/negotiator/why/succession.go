@@ -37,7 +37,7 @@ func succession(c *deal.Outcome) (u negotiator.Succession) {
 	for _, s := range holders {
 		for _, q := range s.Queues {
 			if jobs := stretches(q, min(left, max(mostSuccessors/len(holders), 1))); len(jobs) > 0 {
-				u.Queues = append(u.Queues, negotiator.Successors{Submitter: s.Name, Jobs: jobs})
+				u.Queues = append(u.Queues, pool.Successors{Submitter: s.Name, Jobs: jobs})
 				left -= len(jobs)
 			}
 		}
@@ -96,16 +96,17 @@ func waiters(c *deal.Outcome, u *negotiator.Succession) {
 		return least, wants - least
 	})
 	for i, s := range c.Submitters {
-		if len(heads[i]) > 0 && len(u.Waiting) < mostWaiting && s.Usage.Float() < targets[i]-deal.Slack {
-			u.Waiting = append(u.Waiting, negotiator.Waiting{Submitter: s.Name, Jobs: heads[i], Weight: negotiator.Micro(targets[i])})
+		if len(heads[i]) > 0 && len(u.Entitled) < mostWaiting && s.Usage.Float() < targets[i]-deal.Slack {
+			u.Entitled = append(u.Entitled, pool.Entitled{Submitter: s.Name, Weight: negotiator.Micro(targets[i]), Jobs: heads[i]})
 		}
 	}
+	waiting := len(u.Entitled)
 	for i, s := range c.Submitters {
-		if len(u.Waiting) > 0 && s.Usage.Float() > targets[i]+deal.Slack {
-			u.Shares = append(u.Shares, negotiator.Entitled{Submitter: s.Name, Weight: negotiator.Micro(targets[i])})
+		if waiting > 0 && s.Usage.Float() > targets[i]+deal.Slack {
+			u.Entitled = append(u.Entitled, pool.Entitled{Submitter: s.Name, Weight: negotiator.Micro(targets[i])})
 		}
 	}
-	slices.SortFunc(u.Shares, func(a, b negotiator.Entitled) int { return cmp.Compare(a.Submitter, b.Submitter) })
+	slices.SortFunc(u.Entitled[waiting:], func(a, b pool.Entitled) int { return cmp.Compare(a.Submitter, b.Submitter) })
 }
 
 // lightestClaim returns the weight of the lightest slot that a claim has, 0 without claims:
@@ -239,7 +240,7 @@ func (h *successors) addTo(u *negotiator.Succession, most int) (n int) {
 		}
 		if at == len(u.Queues) {
 			asks := h.Limits != nil && !h.Limits.Lasting(h.Kind)
-			u.Queues = append(u.Queues, negotiator.Successors{Submitter: h.who.Name, QOS: place.QOS, PE: place.PE, Takes: h.takes, Limit: h.limit, Asks: asks})
+			u.Queues = append(u.Queues, pool.Successors{Submitter: h.who.Name, QOS: place.QOS, PE: place.PE, Takes: h.takes, Limit: h.limit, Asks: asks})
 			ends = append(ends, 0)
 		}
 		q := &u.Queues[at]

@@ -74,6 +74,21 @@ func SetText(to Attributes, name, text string) {
 	}
 }
 
+// SetFlag sets 1 for true.
+func SetFlag(to Attributes, name string, set bool) {
+	if set {
+		to.SetInt(name, 1)
+	}
+}
+
+// SetList sets a list of words, if there are any, with a blank between two.
+func SetList[T any](to Attributes, name string, list []T) {
+	if len(list) > 0 {
+		text := fmt.Sprint(list)
+		to.SetString(name, text[1:len(text)-1])
+	}
+}
+
 // Row is a row to be read, as an ad or as its plain attributes.
 type Row struct {
 	ad    *classad.Ad
@@ -156,6 +171,33 @@ func (r *Row) Time(name string) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(r.Int(name)).UTC()
+}
+
+// Flag reports whether a number is there that is not 0.
+func (r *Row) Flag(name string) bool { return r.Int(name) != 0 }
+
+// List reads a list of words, which may be missing.
+func List[T any](r *Row, name string, parse func(word string) (T, error)) (list []T) {
+	for word := range strings.FieldsSeq(r.Optional(name)) {
+		v, err := parse(word)
+		r.fail(name, err)
+		list = append(list, v)
+	}
+	return list
+}
+
+// Parsed reads what a text says, which must be there.
+func Parsed[T any](r *Row, name string, parse func(text string) (T, error)) T {
+	v, err := parse(r.Text(name))
+	r.fail(name, err)
+	return v
+}
+
+// fail notes what is wrong with the value of an attribute.
+func (r *Row) fail(name string, err error) {
+	if err != nil && r.Err == nil {
+		r.Err = fmt.Errorf("%s: %w", name, err)
+	}
 }
 
 // plain is one attribute of a row as the spool writes almost all of them: a
