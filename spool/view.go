@@ -191,8 +191,11 @@ func (v *View) Backoffs() []pool.Backoff {
 func sorted[K comparable, V any](t *table[K, V], order func(a, b K) int) []V {
 	all, err := t.all()
 	must(err)
+	if t.keys == nil {
+		t.keys = slices.SortedFunc(maps.Keys(all), order)
+	}
 	rows := make([]V, 0, len(all))
-	for _, k := range slices.SortedFunc(maps.Keys(all), order) {
+	for _, k := range t.keys {
 		rows = append(rows, all[k])
 	}
 	return rows

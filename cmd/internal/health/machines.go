@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -91,9 +90,12 @@ func (l *look) noStarter(silent []string, of map[string]int, late map[string]*un
 // notTaken reports matches on machines that have not been reported.
 func (l *look) notTaken(silent []string, late map[string]*untaken) {
 	f := Finding{Code: MatchNotTaken, Severity: Critical, Stops: true}
-	all := untaken{}
+	all, reported := untaken{}, map[string]bool{}
+	for _, m := range silent {
+		reported[strings.ToLower(m)] = true
+	}
 	for m, u := range late {
-		if !caseless.Contains(silent, m) {
+		if !reported[strings.ToLower(m)] {
 			f.Machines = append(f.Machines, m)
 			all.add(*u)
 		}
