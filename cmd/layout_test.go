@@ -76,7 +76,7 @@ var inner = map[string][]string{
 	"door":             nil,
 	"edit":             {"cmdline", "operation"},
 	"health":           {"cmdline", "joblog", "onchange", "operation"},
-	"joblog":           {"cmdline"},
+	"joblog":           {"cmdline", "operation"},
 	"machine":          {"cmdline", "operation", "platform"},
 	"negotiate":        {"cmdline", "door", "health", "joblog", "machine", "onchange", "operation", "prio", "qdel", "qhold", "qrls", "slots", "steer", "submit", "trouble", "userprio"},
 	"onchange":         nil,

@@ -111,7 +111,7 @@ func try(s *Spool, fn func(*Tx) error) error {
 	}
 	s.inUse = true
 	defer func() { s.inUse = false }()
-	tx := &Tx{View: View{spool: s, loaded: s.state, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, expressions: classad.NewInterner()}
+	tx := &Tx{View: View{spool: s, loaded: s.state, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, Forked: true, expressions: classad.NewInterner()}
 	tx.first = tx.next
 	err := tx.run(fn)
 	switch {

@@ -23,6 +23,8 @@ import (
 // does not depend on how much is there.
 type Tx struct {
 	View
+	Forked  bool // it is one of a fork: nothing of it is ever committed
+	With    any  // what the function given to Update keeps with it; nil at first
 	op      string
 	args    []string
 	body    []byte
@@ -248,12 +250,10 @@ func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
 
 var errNested = errors.New("the spool is in use by the caller: a View or an Update inside another")
 
-// Update runs fn and commits what it changed as one transaction, after which
-// it survives a power cut; fn's error, or a change that could not be made,
-// leaves the spool as it was. Writers wait for one another, at most LockWait
-// long, after which the error is ErrLocked. A transaction that changes nothing
-// writes nothing. The Tx is fn's until it returns; inside fn the Spool itself
-// is not to be used.
+// Update runs fn and commits what it changed as one transaction, after which it survives a power cut;
+// fn's error, or a change that could not be made, leaves the spool as it was. Writers wait for one
+// another, at most LockWait long, after which the error is ErrLocked. A transaction that changes nothing
+// writes nothing. The Tx is fn's until it returns; inside fn the Spool itself is not to be used.
 func (s *Spool) Update(fn func(*Tx) error) error {
 	return s.update(fn, nil)
 }

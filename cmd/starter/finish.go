@@ -28,24 +28,23 @@ type end struct {
 	now accountant.Reading // when that is recorded
 }
 
-// finish commits how an attempt ended, and then writes what became of the job to
-// the job's event log. Next, if not nil, takes the slot in the same transaction. Complain reports
-// events that cannot be written, which leave the end as it is. Claim is the file of the claim, on
-// which this process has the record lock.
-func finish(sp *spool.Spool, a attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
+// finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
+// if not nil, takes the slot in the same transaction. Complain reports events that cannot be written,
+// which leave the end as it is. Claim is the file of the claim, on which this process has the record lock.
+func finish(sp *spool.Spool, known *operation.Answers, a attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
 	var told epilogue
 	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }
-	err := operation.Account(sp, e.now, func(tx *spool.Tx) error {
+	err := known.Account(sp, e.now, func(tx *spool.Tx) error {
 		told = epilogueOf(tx, a.Job, e)
 		next.look(tx, a)
 		if err := operation.Finish(tx, a.Job, a.Number, e.at, e.how, p); err != nil {
 			return err
 		}
 		if ad, ok := tx.Job(a.Job); ok {
-			told.stays(ad)
+			told.stays(tx, ad)
 		}
-		if err := next.enter(tx); err != nil {
+		if err := next.enter(tx); err != nil || tx.Forked { // nothing outside of a fork may change
 			return err
 		}
 		if err := joblog.Keep(claim, told.log, told.events(a.Job)...); err != nil {
@@ -93,7 +92,7 @@ func epilogueOf(tx *spool.Tx, id pool.JobID, e end) epilogue {
 		return l
 	}
 	claim, _ := tx.Claim(id)
-	l.log, l.was, l.told = joblog.Of(ad), statusOf(ad), claim.State == pool.Vacating
+	l.log, l.was, l.told = joblog.Of(tx, ad), statusOf(ad), claim.State == pool.Vacating
 	if l.log.Path == "" {
 		return l
 	}
@@ -127,9 +126,8 @@ func (l *epilogue) terminated(ad *classad.Ad) userlog.Terminated {
 
 // stays tells the log instead of a job that is still in the queue after its attempt has
 // ended: held, idle, or only because of LeaveJobInQueue, when nothing is different.
-func (l *epilogue) stays(ad *classad.Ad) {
-	c := &classad.Context{Now: l.at}
-	l.log = joblog.Of(ad) // it may show attributes that are others now
+func (l *epilogue) stays(tx *spool.Tx, ad *classad.Ad) {
+	l.log = joblog.Of(tx, ad) // it may show attributes that are others now
 	switch status := statusOf(ad); {
 	case l.log.Path == "" || status == pool.Removed || status == pool.Completed:
 		return
@@ -138,7 +136,7 @@ func (l *epilogue) stays(ad *classad.Ad) {
 	case status == pool.Held:
 		l.bodies = append(l.left(vacated(ad)), joblog.Held(ad))
 	case l.how.Lost == "":
-		l.bodies = []userlog.Body{l.requeued(c, ad)}
+		l.bodies = []userlog.Body{l.requeued(tx, ad)}
 	default:
 		l.bodies = l.left(vacated(ad))
 	}
@@ -155,10 +153,10 @@ func vacated(ad *classad.Ad) operation.Reason {
 }
 
 // requeued is the event of a job that has ended by itself, and runs once more.
-func (l *epilogue) requeued(c *classad.Context, ad *classad.Ad) userlog.Evicted {
+func (l *epilogue) requeued(tx *spool.Tx, ad *classad.Ad) userlog.Evicted {
 	exit := &userlog.Exit{ReturnValue: l.how.Code, Signal: l.how.Signal, Core: l.how.Core}
 	v := userlog.Evicted{Run: l.usage(), Bytes: l.bytes(), Requeued: exit}
-	if verdict := jobpolicy.OnExit(c, ad); verdict.Action == jobpolicy.Again {
+	if verdict := operation.OnExit(tx, ad, l.at); verdict.Action == jobpolicy.Again {
 		v.Reason = verdict.Reason
 	}
 	return v

@@ -301,22 +301,22 @@ func number(x float64) string {
 }
 
 // executing returns the event of a job that is executed in a claim's slot.
-func executing(ad, slot *classad.Ad, claim pool.Claim, scratch string) userlog.Executing {
+func executing(tx *spool.Tx, ad, slot *classad.Ad, claim pool.Claim, scratch string) userlog.Executing {
 	x := userlog.Executing{Host: claim.Machine, Slot: claim.Slot}
-	c := &classad.Context{}
 	names := append([]string{"Cpus", "Disk", "Memory"}, divisible(slot)...)
-	wanted, _ := ad.EvalString(c, attrULogExecuteEventAttrs)
+	wanted, _ := ad.EvalString(&classad.Context{}, attrULogExecuteEventAttrs)
 	names = append(names, strings.FieldsFunc(wanted, func(r rune) bool { return r == ',' || r == ' ' })...)
 	if scratch != "" {
 		x.Ad = []string{"CondorScratchDir = " + classad.String(scratch).String()}
 	}
 	seen := map[string]bool{}
-	for _, name := range names {
-		if slot == nil || seen[strings.ToLower(name)] || !slot.Has(name) {
-			continue
-		}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		before := seen[strings.ToLower(name)]
 		seen[strings.ToLower(name)] = true
-		x.Ad = append(x.Ad, name+" = "+slot.Eval(c, name, ad).String())
+		return slot == nil || before || !slot.Has(name)
+	})
+	for i, v := range operation.Values(tx, slot, ad, names...) {
+		x.Ad = append(x.Ad, names[i]+" = "+v.String())
 	}
 	slices.Sort(x.Ad)
 	return x

@@ -219,7 +219,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
-	err = finish(sp, attempt{claim.Job, claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
+	err = finish(sp, new(operation.Answers), attempt{claim.Job, claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
 	if err != nil {
 		lock.leave() // the end may be recorded in spite of the error, and the log lack it
 		if !errors.Is(err, operation.ErrGone) {

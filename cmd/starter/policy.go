@@ -29,14 +29,13 @@ type jobPolicy struct {
 }
 
 // begin takes the policy from the ad of a job that has just been started.
-func (p *jobPolicy) begin(ad *classad.Ad, now time.Time) {
-	p.began, p.known = time.Now(), classad.New()
+func (p *jobPolicy) begin(ad *classad.Ad, limits []jobpolicy.Limit) {
+	p.began, p.known, p.limits = time.Now(), classad.New(), limits
 	for _, name := range p.followed() {
 		if e, ok := ad.Lookup(name); ok {
 			p.known.Set(name, e)
 		}
 	}
-	p.limits = jobpolicy.Limits(&classad.Context{Now: now}, ad)
 	p.plan(ad)
 }
 

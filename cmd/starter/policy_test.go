@@ -134,7 +134,7 @@ func TestAlarm(t *testing.T) {
 	for expr, want := range map[string]bool{"false": false, "RemoteWallClockTime > 5": true} {
 		for _, every := range []time.Duration{0, time.Minute} {
 			p := jobPolicy{every: every}
-			p.begin(adOf(t, "PeriodicHold", expr), matchedAt)
+			p.begin(adOf(t, "PeriodicHold", expr), nil)
 			if got := p.alarm(0) != nil; got != (want && every > 0) {
 				t.Errorf("PeriodicHold = %s, looked at every %v: an alarm is set: %v, want %v", expr, every, got, want && every > 0)
 			}

@@ -121,12 +121,12 @@ func (s *supervisor) enter(tx *spool.Tx, now time.Time) (t task, err error) {
 	claim, _ := tx.Claim(s.Job)
 	var found []launch.Found
 	if ad, ok := tx.Job(s.Job); ok {
-		t = task{log: joblog.Of(ad)}
+		t = task{log: joblog.Of(tx, ad)}
 		if t.log.Path != "" {
-			t.executing = executing(ad, operation.SlotOf(&tx.View, claim), claim, s.scratch())
+			t.executing = executing(tx, ad, operation.SlotOf(&tx.View, claim), claim, s.scratch())
 		}
 		t.job, found, t.wrong = s.read(tx, ad, claim)
-		t.at, t.missed = jobpolicy.Deferral(&classad.Context{Now: now}, ad)
+		t.at, t.missed = operation.Deferral(tx, ad, now)
 		t.standard = isStandard(ad)
 		t.checkpoints = func(e launch.Ended) bool { return launch.CheckpointExit(ad, e) }
 	}
@@ -137,8 +137,8 @@ func (s *supervisor) enter(tx *spool.Tx, now time.Time) (t task, err error) {
 		tx.Set(s.Job, f.Name, f.Expr)
 	}
 	ad, _ := tx.Job(s.Job)
-	s.policy.begin(ad, now)
-	if s.family == nil {
+	s.policy.begin(ad, operation.Limits(tx, ad, now))
+	if s.family == nil && !tx.Forked {
 		s.limits = limitsOf(s.config, ad, operation.SlotOf(&tx.View, claim), s.folder)
 		s.family = s.limits.open(familyOf(s.config, s.spool, claim, ad), s.scratch())
 	}
@@ -150,7 +150,7 @@ func (s *supervisor) enter(tx *spool.Tx, now time.Time) (t task, err error) {
 // ad is to say of that: what was taken from the slot's ad, and the processors.
 func (s *supervisor) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
 	slot := operation.SlotOf(&tx.View, claim)
-	expanded, found, err := launch.Expand(ad, slot)
+	expanded, found, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return operation.Value(tx, e, ad, slot) })
 	if err != nil {
 		return launch.Job{}, nil, err
 	}
@@ -224,7 +224,7 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 		e := end{how, last.Now, now}
 		s.spool.At(e.at)
 		after := s.successor(how, wait == firstRetry)
-		err := finish(s.spool, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, after)
+		err := finish(s.spool, &s.answers, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, after)
 		if err == nil || errors.Is(err, operation.ErrGone) {
 			if next, t = after.taken(); next != nil && after.waited {
 				s.complain(s.note())

@@ -36,7 +36,8 @@ type tenure struct {
 	folder string         // of the scratch directories
 	// retirement is MAXJOBRETIREMENTTIME.
 	retirement *classad.Expr
-	since      time.Time // process time
+	answers    operation.Answers // of the ends of its attempts
+	since      time.Time         // process time
 	// accounts are those of owners, kept because looking one up may take a question to another
 	// machine.
 	accounts map[string]launch.Account
@@ -265,17 +266,19 @@ func (n *successor) enter(tx *spool.Tx) error {
 		return nil
 	}
 	now := n.call.Later().Now
-	claim, found := operation.Successor(&tx.View, n.ended, n.ad, n.spool.Domain(), now, n.params)
+	claim, found := operation.Successor(tx, n.ended, n.ad, n.spool.Domain(), now, n.params)
 	if !found {
 		return nil
 	}
 	next := n.tenure.supervisor(attempt{claim.Job, claim.Attempt})
 	var err error
-	if next.lock, err = lockClaim(n.spool.ClaimLock(claim.LockName())); err != nil {
-		n.complain(err)
-		return nil
+	if !tx.Forked {
+		if next.lock, err = lockClaim(n.spool.ClaimLock(claim.LockName())); err != nil {
+			n.complain(err)
+			return nil
+		}
+		n.next, n.waited = next, operation.Awaited(&tx.View, n.ended.Job.Cluster)
 	}
-	n.next, n.waited = next, operation.Awaited(&tx.View, n.ended.Job.Cluster)
 	operation.Succeed(tx, claim, n.tickets, now, n.params)
 	if n.task, err = next.enter(tx, now); err == nil {
 		tx.Op("finish, start", n.ended.Job.String(), claim.Job.String())

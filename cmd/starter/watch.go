@@ -260,7 +260,7 @@ func (u *updates) commit(s *supervisor, p operation.Progress, tell telling, even
 			return err
 		}
 		ad, _ := tx.Job(s.Job)
-		log, size = joblog.Of(ad), sizeOf(ad)
+		log, size = joblog.Of(tx, ad), sizeOf(ad)
 		return nil
 	})
 	s.spool.Close() // a machine may have many supervisors: none keeps the queue in memory

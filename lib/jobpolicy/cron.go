@@ -23,6 +23,14 @@ var fields = [5]Field{
 	{"CronMinute", 0, 59}, {"CronHour", 0, 23}, {"CronDayOfMonth", 1, 31}, {"CronMonth", 1, 12}, {"CronDayOfWeek", 0, 7},
 }
 
+// CronAttributes returns the names of all attributes that Next evaluates.
+func CronAttributes() (names []string) {
+	for _, f := range fields {
+		names = append(names, f.Attr)
+	}
+	return names
+}
+
 const (
 	minutes = iota
 	hours

@@ -246,13 +246,24 @@ var (
 func PeriodicAttributes() []string {
 	names := []string{attrTimer, AttrDeferralTime, AttrDeferralWindow}
 	for _, r := range [...]rule{vacate, hold, release, remove} {
-		name := r.attr.String()
-		names = append(names, name, name+"Reason", name+"SubCode")
+		names = append(names, r.reads()...)
 	}
-	for _, f := range fields {
-		names = append(names, f.Attr)
+	return append(names, CronAttributes()...)
+}
+
+// ExitAttributes returns the names of all attributes that OnExit evaluates.
+func ExitAttributes() []string {
+	names := []string{attrTimer, onExitRemove.String()}
+	for _, r := range [...]rule{hold, remove, onExitHold} {
+		names = append(names, r.reads()...)
 	}
 	return names
+}
+
+// reads returns the names of the attributes that the rule and its verdict depend on.
+func (r rule) reads() []string {
+	name := r.attr.String()
+	return []string{name, name + "Reason", name + "SubCode"}
 }
 
 // attrTimer is the time from which a job is removed, in Unix seconds.
@@ -375,7 +386,11 @@ var limits = []struct {
 
 // AttemptAttributes returns the names of all attributes that Limits and Periodic depend on.
 func AttemptAttributes() []string {
-	names := PeriodicAttributes()
+	return append(PeriodicAttributes(), LimitAttributes()...)
+}
+
+// LimitAttributes returns the names of all attributes that Limits evaluates.
+func LimitAttributes() (names []string) {
 	for _, x := range limits {
 		names = append(names, x.attr)
 	}

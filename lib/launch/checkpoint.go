@@ -41,7 +41,7 @@ func CheckpointExit(ad *classad.Ad, e Ended) bool {
 
 // checkpointSignal returns the signal that an attribute names; ok is false if it names none.
 func checkpointSignal(ad *classad.Ad, name string) (number int, ok bool) {
-	v := ad.Eval(&classad.Context{}, name, nil)
+	v := ad.Eval(setting, name, nil)
 	text, ok := v.Text()
 	if n, isInt := v.Int(); isInt {
 		text, ok = strconv.FormatInt(n, 10), true
@@ -55,7 +55,7 @@ func checkpointSignal(ad *classad.Ad, name string) (number int, ok bool) {
 func writesCheckpoints(ad *classad.Ad) bool {
 	for _, prefix := range []string{"", "Success"} {
 		for _, name := range []string{pool.AttrCheckpointExitCode, pool.AttrCheckpointExitBySignal} {
-			if v := ad.Eval(&classad.Context{}, prefix+name, nil); v.Kind() != classad.KindUndefined {
+			if v := ad.Eval(setting, prefix+name, nil); v.Kind() != classad.KindUndefined {
 				return true
 			}
 		}
@@ -67,7 +67,7 @@ func writesCheckpoints(ad *classad.Ad) bool {
 // names, all of it if that is missing, nothing if that is empty.
 func (t *Transfer) checkpoints(ad *classad.Ad) error {
 	t.resumes = t.When == OnExitOrEvict || writesCheckpoints(ad)
-	if v := ad.Eval(&classad.Context{}, pool.AttrTransferCheckpoint, nil); v.Kind() == classad.KindUndefined {
+	if v := ad.Eval(setting, pool.AttrTransferCheckpoint, nil); v.Kind() == classad.KindUndefined {
 		t.state = []parcel{{name: ".", from: t.Scratch, contents: true}}
 		return nil
 	}

@@ -75,7 +75,7 @@ func TestEnvironment(t *testing.T) {
 func TestExpandLeavesScratch(t *testing.T) {
 	ad := jobAd(t, "Cmd", `"/bin/true"`, "Iwd", `"/"`, "Environment", `"A=$$(CondorScratchDir) B=$$(Name)"`, "Arguments", `"-d $$(CondorScratchDir)/x '$$(CondorScratchDir) y'"`)
 	slot := slotWith(t, "Name", `"slot1"`)
-	expanded, _, err := Expand(ad, slot)
+	expanded, _, err := Expand(ad, slot, valueIn(ad, slot))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestExpandLeavesScratch(t *testing.T) {
 		t.Errorf("with quotes in the reference arguments = %q, environment = %q, want the text", job.Args, job.Env)
 	}
 	ad.SetString("Out", "$$(CondorScratchDir)/out")
-	if _, _, err := Expand(ad, slot); err == nil || err.Error() != "Out: cannot expand $$(CondorScratchDir): the slot has no such attribute" {
+	if _, _, err := Expand(ad, slot, valueIn(ad, slot)); err == nil || err.Error() != "Out: cannot expand $$(CondorScratchDir): the slot has no such attribute" {
 		t.Errorf("Expand of an output in the scratch directory = %v, want an error", err)
 	}
 }

@@ -31,14 +31,16 @@ const (
 // names the attribute with a reference that says nothing about this slot, or with
 // one more than an ad may have.
 //
+// Value evaluates the expression of a reference, with ad as MY and the slot's as TARGET.
+//
 // Names and rules are those of HTCondor, manual of condor_submit, "Substitution
 // from a machine ClassAd".
-func Expand(ad, slot *classad.Ad) (*classad.Ad, []Found, error) {
+func Expand(ad, slot *classad.Ad, value func(e *classad.Expr) classad.Value) (*classad.Ad, []Found, error) {
 	if slot == nil {
 		slot = classad.New()
 	}
 	out := ad
-	x := expansion{ad: ad, slot: slot, told: map[string]bool{}}
+	x := expansion{slot: slot, eval: value, told: map[string]bool{}}
 	for _, name := range ad.Names() {
 		if len(name) >= len(matchPrefix) && strings.EqualFold(name[:len(matchPrefix)], matchPrefix) {
 			continue // of an earlier start
@@ -94,19 +96,19 @@ func olderSpelling(text string) string {
 
 // Bounds on what one ad may refer to: somebody else's commands wait meanwhile.
 const (
-	mostWork        = 10_000  // references
-	expressionWork  = 99      // for so many more of them an expression counts
-	expressionSteps = 100_000 // of the evaluation of one
-	mostPutIn       = 4 << 20 // bytes
+	mostWork       = 10_000  // references
+	expressionWork = 99      // for so many more of them an expression counts
+	mostPutIn      = 4 << 20 // bytes
 )
 
 // expansion is that of the texts of one ad.
 type expansion struct {
-	ad, slot *classad.Ad
-	found    []Found
-	told     map[string]bool // names of the slot's attributes in found, in lower case
-	work     int
-	putIn    int
+	slot  *classad.Ad
+	eval  func(e *classad.Expr) classad.Value
+	found []Found
+	told  map[string]bool // names of the slot's attributes in found, in lower case
+	work  int
+	putIn int
 
 	out  strings.Builder // of the text under way
 	any  bool            // there was a reference in it
@@ -245,7 +247,7 @@ func (x *expansion) expression(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot expand $$([%s]): it is no expression", text)
 	}
-	s, ok := e.Eval(&classad.Context{MaxSteps: expressionSteps}, x.ad, x.slot).Text()
+	s, ok := x.eval(e).Text()
 	if !ok {
 		return "", fmt.Errorf("cannot expand $$([%s]): it has no value with this slot", text)
 	}

@@ -18,6 +18,11 @@ func slotAd(t *testing.T) *classad.Ad {
 	return ad
 }
 
+// valueIn returns what evaluates expressions of an ad in a slot.
+func valueIn(ad, slot *classad.Ad) func(*classad.Expr) classad.Value {
+	return func(e *classad.Expr) classad.Value { return e.Eval(&classad.Context{MaxSteps: 100_000}, ad, slot) }
+}
+
 func TestExpand(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a $$(Memory) b", "a 1024 b"},
@@ -35,7 +40,7 @@ func TestExpand(t *testing.T) {
 	} {
 		ad := jobAd(t, "Want", "4")
 		ad.SetString("X", c.text)
-		got, _, err := Expand(ad, slotAd(t))
+		got, _, err := Expand(ad, slotAd(t), valueIn(ad, slotAd(t)))
 		if err != nil {
 			t.Errorf("Expand(%s): %v, want %s", c.text, err, c.want)
 			continue
@@ -57,20 +62,20 @@ func TestExpandRefuses(t *testing.T) {
 	} {
 		ad := jobAd(t)
 		ad.SetString("X", c.text)
-		if _, _, err := Expand(ad, slotAd(t)); err == nil || err.Error() != c.want {
+		if _, _, err := Expand(ad, slotAd(t), valueIn(ad, slotAd(t))); err == nil || err.Error() != c.want {
 			t.Errorf("Expand(%s) = %v, want %s", c.text, err, c.want)
 		}
 	}
 	ad := jobAd(t)
 	ad.SetString("X", "$$(Memory)")
-	if _, _, err := Expand(ad, nil); err == nil {
+	if _, _, err := Expand(ad, nil, valueIn(ad, nil)); err == nil {
 		t.Error("Expand without a slot = nil, want an error")
 	}
 }
 
 func TestExpandTellsWhatItFound(t *testing.T) {
 	ad := jobAd(t, "Cmd", `"run.$$OPSYS.$$ARCH"`, "Args", `"-m $$(Memory) $$(Extra:none)"`, "MATCH_EXP_Args", `"$$(Nothing)"`, "Iwd", `"/tmp"`)
-	got, found, err := Expand(ad, slotAd(t))
+	got, found, err := Expand(ad, slotAd(t), valueIn(ad, slotAd(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +91,7 @@ func TestExpandTellsWhatItFound(t *testing.T) {
 		t.Errorf("Cmd = %s, want it expanded", s)
 	}
 	plain := jobAd(t, "Cmd", `"run"`)
-	if same, found, err := Expand(plain, slotAd(t)); same != plain || found != nil || err != nil {
+	if same, found, err := Expand(plain, slotAd(t), nil); same != plain || found != nil || err != nil {
 		t.Errorf("Expand of an ad without references = %v, %v, want the ad", found, err)
 	}
 }
@@ -103,18 +108,18 @@ func TestExpandIsBounded(t *testing.T) {
 	} {
 		ad := jobAd(t)
 		ad.SetString("X", c.text)
-		if _, _, err := Expand(ad, slot); err == nil || err.Error() != c.want {
+		if _, _, err := Expand(ad, slot, valueIn(ad, slot)); err == nil || err.Error() != c.want {
 			t.Errorf("Expand(%.20q...) = %v, want %s", c.text, err, c.want)
 		}
 	}
 	ad := jobAd(t)
 	ad.SetString("X", strings.Repeat("$$(Memory) $$(memory) ", 5000))
 	ad.SetString("Y", "$$([1])")
-	if _, _, err := Expand(ad, slot); err == nil || !strings.HasPrefix(err.Error(), "Y: ") {
+	if _, _, err := Expand(ad, slot, valueIn(ad, slot)); err == nil || !strings.HasPrefix(err.Error(), "Y: ") {
 		t.Errorf("Expand of two attributes with 10000 references and one more = %v, want an error of the second", err)
 	}
 	ad.Delete("Y")
-	if _, found, err := Expand(ad, slot); err != nil || len(found) != 2 {
+	if _, found, err := Expand(ad, slot, valueIn(ad, slot)); err != nil || len(found) != 2 {
 		t.Errorf("Expand of 10000 references to one attribute found %d, %v, want 2", len(found), err)
 	}
 }
@@ -127,7 +132,7 @@ func FuzzExpand(f *testing.F) {
 		ad := classad.New()
 		ad.SetString("X", text)
 		given, _ := ad.EvalString(&classad.Context{}, "X")
-		got, found, err := Expand(ad, slotAd(t))
+		got, found, err := Expand(ad, slotAd(t), valueIn(ad, slotAd(t)))
 		if err != nil {
 			if strings.TrimSpace(err.Error()) == "" {
 				t.Errorf("Expand(%q) fails and does not say why", text)

@@ -106,7 +106,7 @@ const attrNice = "Nice"
 
 // coreSize returns the largest core file that a job wants, -1 when it does not say.
 func coreSize(ad *classad.Ad) (int64, error) {
-	v := ad.Eval(&classad.Context{}, pool.AttrCoreSize, nil)
+	v := ad.Eval(setting, pool.AttrCoreSize, nil)
 	if v.Kind() == classad.KindUndefined {
 		return -1, nil
 	}
@@ -162,10 +162,14 @@ func (j Job) path(name string) string {
 	return filepath.Join(j.Dir, name)
 }
 
+// setting bounds what an attribute may take that is read when a job begins, while others wait for the spool, as
+// EvalInt and its like do.
+var setting = &classad.Context{MaxSteps: 5_000}
+
 // text returns a string attribute; otherwise stands for one that is missing,
 // undefined or empty.
 func text(ad *classad.Ad, name, otherwise string) (string, error) {
-	v := ad.Eval(&classad.Context{}, name, nil)
+	v := ad.Eval(setting, name, nil)
 	if v.Kind() == classad.KindUndefined {
 		return otherwise, nil
 	}

@@ -95,7 +95,7 @@ func (j Job) transfer(ad *classad.Ad, p Place) (*Transfer, error) {
 		return nil, nil
 	}
 	t := &Transfer{Iwd: j.Dir, Scratch: p.Scratch, Kept: p.Kept, streams: []string{j.Out, j.Err}, account: j.Account, notes: j.notes}
-	v := ad.Eval(&classad.Context{}, pool.AttrTransferOutput, nil)
+	v := ad.Eval(setting, pool.AttrTransferOutput, nil)
 	t.listed = v.Kind() != classad.KindUndefined
 	preserve, _ := ad.EvalBool(&classad.Context{}, pool.AttrPreserveRelativePaths)
 	if err := t.policy(ad); err != nil {

@@ -83,7 +83,7 @@ func KillSignal(ad *classad.Ad, why Leaving, handles func(syscall.Signal) bool) 
 
 // signalOf returns the signal that an attribute names.
 func signalOf(ad *classad.Ad, name string) (syscall.Signal, bool) {
-	v := ad.Eval(&classad.Context{}, name, nil)
+	v := ad.Eval(setting, name, nil)
 	text, ok := v.Text()
 	if n, isInt := v.Int(); isInt {
 		text, ok = strconv.FormatInt(n, 10), true

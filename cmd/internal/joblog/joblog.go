@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
@@ -37,14 +38,15 @@ type Log struct {
 	Shown string
 }
 
-// Of returns the log that a job's ad names, if any.
-func Of(ad *classad.Ad) Log {
-	path := Path(ad)
+// Of returns the log that a job's ad names, if any. Tx is the transaction that asks, see operation.Account; nil
+// where no lock is held.
+func Of(tx *spool.Tx, ad *classad.Ad) Log {
+	path := Path(tx, ad)
 	if path == "" {
 		return Log{}
 	}
 	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
-	return Log{path, owner, shown(ad)}
+	return Log{path, owner, shown(tx, ad)}
 }
 
 // Append appends events to the log, as userlog.Append does, with the rights of
@@ -72,9 +74,9 @@ type Events struct {
 	spool *spool.Spool // nil for events of jobs that are new, or stay as they are
 }
 
-// Add notes an event of a job for the log that its ad names, if any.
-func (v *Events) Add(id pool.JobID, ad *classad.Ad, body userlog.Body) {
-	v.add(Of(ad), id, body)
+// Add notes an event of a job for the log that its ad names, if any. Tx is that of Of.
+func (v *Events) Add(tx *spool.Tx, id pool.JobID, ad *classad.Ad, body userlog.Body) {
+	v.add(Of(tx, ad), id, body)
 }
 
 // reserve makes room for so many events of a log that has none yet.
@@ -106,7 +108,7 @@ func (v *Events) add(log Log, id pool.JobID, body userlog.Body) {
 // Submitted notes that the procs of a cluster were submitted, on a host, and of
 // those that were submitted on hold that, too.
 func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
-	common, held := Of(c.Ad), heldBody(c.Ad)
+	common, held := Of(nil, c.Ad), heldBody(c.Ad)
 	proc, informs := c.First, c.Ad.Has(attrInformation)
 	if len(c.Runs) > 0 && !c.Runs[0].Has(pool.AttrUserLog, pool.AttrIwd) { // nor the others, nearly always
 		v.reserve(common, c.Jobs())
@@ -116,7 +118,7 @@ func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
 		log, held := common, held
 		if informs || r.Has(pool.AttrUserLog, pool.AttrIwd, pool.AttrJobStatus, pool.AttrHoldReason, attrInformation) {
 			ad := r.Ad().Chain(c.Ad)
-			log, held = Of(ad), heldBody(ad)
+			log, held = Of(nil, ad), heldBody(ad)
 		}
 		for range r.Count {
 			v.add(log, pool.JobID{Cluster: cluster, Proc: proc}, body)
@@ -145,14 +147,17 @@ func Held(ad *classad.Ad) userlog.Held {
 	return userlog.Held{Reason: why, Code: int(code), Subcode: int(subcode)}
 }
 
-// Path returns the path of a job's log, empty without one.
-func Path(ad *classad.Ad) string {
-	c := &classad.Context{}
-	path, _ := ad.EvalString(c, pool.AttrUserLog)
+// Path returns the path of a job's log, empty without one. Tx is that of Of.
+func Path(tx *spool.Tx, ad *classad.Ad) string {
+	if !ad.Has(pool.AttrUserLog) {
+		return ""
+	}
+	values := operation.Values(tx, ad, nil, pool.AttrUserLog, pool.AttrIwd)
+	path, _ := values[0].Text()
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
-	iwd, _ := ad.EvalString(c, pool.AttrIwd)
+	iwd, _ := values[1].Text()
 	return filepath.Join(iwd, path)
 }
 
@@ -231,18 +236,16 @@ func (v *Events) before(p pendingFile) bool {
 const attrInformation = "JobAdInformationAttrs"
 
 // shown returns those attributes of a job's ad, as they are now, that there are.
-func shown(ad *classad.Ad) string {
+func shown(tx *spool.Tx, ad *classad.Ad) string {
 	if !ad.Has(attrInformation) {
 		return ""
 	}
-	c := &classad.Context{}
-	names, _ := ad.EvalString(c, attrInformation)
-	var lines []string
-	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if ad.Has(name) {
-			value := ad.Eval(c, name, nil).String()
-			lines = append(lines, name+" = "+userlog.OneLine(value))
-		}
+	text, _ := operation.Values(tx, ad, nil, attrInformation)[0].Text()
+	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	names = slices.DeleteFunc(names, func(name string) bool { return !ad.Has(name) })
+	lines := make([]string, len(names))
+	for i, v := range operation.Values(tx, ad, nil, names...) {
+		lines[i] = names[i] + " = " + userlog.OneLine(v.String())
 	}
 	return strings.Join(lines, "\n")
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,11 +18,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
+	"fairspool/spool"
 )
 
 func TestWrite(t *testing.T) {
@@ -35,10 +38,10 @@ func TestWrite(t *testing.T) {
 		return a
 	}
 	var v Events
-	v.Add(pool.JobID{Cluster: 1}, ad("a.log"), userlog.Released{})
-	v.Add(pool.JobID{Cluster: 2}, ad(""), userlog.Released{})
-	v.Add(pool.JobID{Cluster: 3}, ad(filepath.Join(dir, "a.log")), userlog.Aborted{Reason: "why"})
-	v.Add(pool.JobID{Cluster: 4}, ad("no/such/folder.log"), userlog.Released{})
+	v.Add(nil, pool.JobID{Cluster: 1}, ad("a.log"), userlog.Released{})
+	v.Add(nil, pool.JobID{Cluster: 2}, ad(""), userlog.Released{})
+	v.Add(nil, pool.JobID{Cluster: 3}, ad(filepath.Join(dir, "a.log")), userlog.Aborted{Reason: "why"})
+	v.Add(nil, pool.JobID{Cluster: 4}, ad("no/such/folder.log"), userlog.Released{})
 	var bad bytes.Buffer
 	c := &cmdline.Call{Name: "toy", Stderr: &bad, Now: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
 	v.Write(c)
@@ -60,7 +63,7 @@ func logs(dir string, n int) (v Events) {
 		ad := classad.New()
 		ad.SetString(pool.AttrIwd, dir)
 		ad.SetString(pool.AttrUserLog, fmt.Sprintf("%d.log", proc))
-		v.Add(pool.JobID{Cluster: 1, Proc: proc}, ad, userlog.Released{})
+		v.Add(nil, pool.JobID{Cluster: 1, Proc: proc}, ad, userlog.Released{})
 	}
 	return v
 }
@@ -113,7 +116,7 @@ func TestInformation(t *testing.T) {
 	ad.SetInt("NumJobStarts", 2)
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	id := pool.JobID{Cluster: 3, Proc: 1}
-	if err := Of(ad).Append("", userlog.Event{Job: id, At: at, Body: userlog.Released{}}, userlog.Event{Job: id, At: at, Body: userlog.Aborted{}}); err != nil {
+	if err := Of(nil, ad).Append("", userlog.Event{Job: id, At: at, Body: userlog.Released{}}, userlog.Event{Job: id, At: at, Body: userlog.Aborted{}}); err != nil {
 		t.Fatal(err)
 	}
 	about := func(number string) string {
@@ -181,7 +184,7 @@ func TestRights(t *testing.T) {
 		ad.SetString(pool.AttrIwd, dir)
 		ad.SetString(pool.AttrUserLog, path)
 		ad.SetString(pool.AttrOwner, owner)
-		return Of(ad)
+		return Of(nil, ad)
 	}
 	event := userlog.Event{At: time.Unix(0, 0).UTC(), Body: userlog.Released{}}
 	if err := logOf("roots/log", "nobody").Append("", event); !errors.Is(err, fs.ErrPermission) {
@@ -199,5 +202,29 @@ func TestRights(t *testing.T) {
 	}
 	if err := logOf("roots/log", "root").Append("", event); err != nil {
 		t.Errorf("Append for root = %v, want none", err)
+	}
+}
+
+// What a log shows of a job is evaluated while the spool is not locked.
+func TestShownOutsideLock(t *testing.T) {
+	s, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{Program: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ad, err := classad.ParseAd(`[ UserLog = strcat("/tmp/", Foo); Foo = "log"; Bar = Foo; JobAdInformationAttrs = "Bar" ]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forked []bool
+	var log Log
+	if err := operation.Update(s, func(tx *spool.Tx) error {
+		log = Of(tx, ad)
+		forked = append(forked, tx.Forked)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := (Log{"/tmp/log", "", `Bar = "log"`}); log != want || !slices.Equal(forked, []bool{true, false}) {
+		t.Errorf("the log is %v, found in runs that were forks' %v, want %v, in a fork first", log, forked, want)
 	}
 }

@@ -224,7 +224,7 @@ func (p *pendingPool) removed() (v Events) {
 	for proc, name := range []string{"log0", "log1"} {
 		ad := classad.New()
 		ad.SetString(pool.AttrUserLog, p.log(name).Path)
-		v.Add(pool.JobID{Cluster: 2, Proc: proc}, ad, userlog.Aborted{Reason: "why"})
+		v.Add(nil, pool.JobID{Cluster: 2, Proc: proc}, ad, userlog.Aborted{Reason: "why"})
 	}
 	return v
 }
@@ -287,7 +287,7 @@ func TestKeepNoEnd(t *testing.T) {
 	ad := classad.New()
 	ad.SetString(pool.AttrUserLog, p.log("log").Path)
 	var v Events
-	v.Add(pool.JobID{Cluster: 2}, ad, userlog.Held{})
+	v.Add(nil, pool.JobID{Cluster: 2}, ad, userlog.Held{})
 	if err := v.Keep(p.Spool, at); err != nil || len(pendingFiles(p.Spool, nil)) > 0 {
 		t.Errorf("Keep = %v, %d files, want none", err, len(pendingFiles(p.Spool, nil)))
 	}
@@ -301,7 +301,7 @@ func TestWriteBehindPending(t *testing.T) {
 	ad := classad.New()
 	ad.SetString(pool.AttrUserLog, p.log("log").Path)
 	var v Events
-	v.Add(pool.JobID{Cluster: 1}, ad, userlog.Aborted{})
+	v.Add(nil, pool.JobID{Cluster: 1}, ad, userlog.Aborted{})
 	if err := v.Keep(p.Spool, at); err != nil {
 		t.Fatal(err)
 	}

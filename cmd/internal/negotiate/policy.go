@@ -88,9 +88,12 @@ func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending
 		did, log = Policy{}, joblog.Events{}
 		for _, f := range done {
 			did.add(f.Due)
-			note(&log, f)
+			note(tx, &log, f)
 		}
 		tx.Op("job policy", did.words()...)
+		if tx.Forked {
+			return nil
+		}
 		if err := log.Keep(s, c.Now); err != nil {
 			c.Warn("job log: %v", err)
 		}
@@ -154,7 +157,7 @@ func numbers(list []int) (words []string) {
 
 // note notes what jobs' logs are told. Of a job that runs, its supervisor tells
 // the end, and of one that has ended that was told.
-func note(log *joblog.Events, f operation.Followed) {
+func note(tx *spool.Tx, log *joblog.Events, f operation.Followed) {
 	var body userlog.Body
 	ended, _ := f.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
 	switch {
@@ -167,11 +170,11 @@ func note(log *joblog.Events, f operation.Followed) {
 	default:
 		return
 	}
-	if joblog.Path(f.Ad) == "" {
+	if joblog.Path(tx, f.Ad) == "" {
 		return
 	}
 	for id := range f.Jobs() {
-		log.Add(id, f.Ad, body)
+		log.Add(tx, id, f.Ad, body)
 	}
 }
 

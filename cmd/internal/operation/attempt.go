@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -36,6 +38,12 @@ func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, p ac
 	tx.DropBackoff(c.SlotAd())
 	job{tx, id, ad}.begun(c, at)
 	return nil
+}
+
+// Limits returns the limits of an attempt of the job that begins now.
+func Limits(tx *spool.Tx, ad *classad.Ad, now time.Time) []jobpolicy.Limit {
+	return ask(tx, question{what: "limits", now: now, ads: [2]*classad.Ad{ad}, names: [2][]string{jobpolicy.LimitAttributes()}},
+		func(c *classad.Context, ads [2]*classad.Ad) []jobpolicy.Limit { return jobpolicy.Limits(c, ads[0]) })
 }
 
 // begun notes that an attempt of the job has begun.
@@ -214,39 +222,26 @@ func (j job) machineAttrs(slot *classad.Ad) {
 	if j.ad.Has(attrMachineAttrsKept) {
 		kept = int(min(max(j.int(attrMachineAttrsKept), 0), mostAttemptsKept))
 	}
-	for _, name := range names[:min(len(names), mostMachineAttrs)] {
-		if len(name) > mostAttributeName || !pool.ResourceName(name) {
-			continue
-		}
-		for k := kept - 1; k >= 0; k-- {
-			j.machineAttr(slot, name, k)
-		}
-	}
-}
-
-// machineAttr sets an attribute of the slot of k attempts ago.
-func (j job) machineAttr(slot *classad.Ad, name string, k int) {
-	if k == 0 {
-		j.set(machineAttr+name+"0", slot.Eval(&classad.Context{MaxSteps: lockedSteps}, name, j.ad))
+	names = slices.DeleteFunc(names[:min(len(names), mostMachineAttrs)], func(name string) bool {
+		return len(name) > mostAttributeName || !pool.ResourceName(name)
+	})
+	if kept == 0 {
 		return
 	}
-	if e, ok := j.ad.Lookup(machineAttr + name + strconv.Itoa(k-1)); ok {
-		j.tx.Set(j.id, machineAttr+name+strconv.Itoa(k), e)
+	for i, v := range Values(j.tx, slot, j.ad, names...) {
+		j.machineAttr(names[i], kept, v)
 	}
 }
 
-// lockedSteps is how far an expression of a job may go that has to be evaluated in a
-// transaction, as it looks at what the transaction itself has done: at most a tenth of a
-// millisecond. One that goes further is an error.
-const lockedSteps = 5_000
-
-// locked returns the context for such expressions.
-func locked(now time.Time) *classad.Context {
-	return &classad.Context{Now: now, MaxSteps: lockedSteps}
+// machineAttr sets an attribute of the slot, and those of the kept attempts before.
+func (j job) machineAttr(name string, kept int, v classad.Value) {
+	for k := kept - 1; k > 0; k-- {
+		if before, ok := j.ad.Lookup(machineAttr + name + strconv.Itoa(k-1)); ok {
+			j.tx.Set(j.id, machineAttr+name+strconv.Itoa(k), before)
+		}
+	}
+	j.set(machineAttr+name+"0", v)
 }
-
-// mostLocked is how far all expressions together may go in the look for a successor.
-const mostLocked = 100 * lockedSteps
 
 // Progress is what an attempt has used since it was executed.
 type Progress struct {

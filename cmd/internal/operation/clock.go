@@ -37,21 +37,28 @@ const tolerance = time.Second
 // Account runs fn in a transaction of the spool, as Update does, for events at the time at.
 // It fails where Refuse does. A spool that keeps a clock keeps that of at from then on if the
 // machine was booted since, or notes that it has times of the user's own.
+//
+// Operations on jobs with expressions may stop fn before its end, and have it run once more from its
+// beginning: in a transaction of a fork (spool.Tx.Forked), and then in one of the spool again; see Answers. So
+// all that fn leaves outside of the transaction has to be right if only its last run counts.
 func Account(s *spool.Spool, at accountant.Reading, fn func(*spool.Tx) error) error {
-	return s.Update(func(tx *spool.Tx) error {
-		if err := Refuse(&tx.View, at); err != nil {
-			return err
-		}
-		switch kept, ok := keptClock(&tx.View); {
-		case ok && !at.Clock.Known():
-			tx.Op("note clock")
-			tx.PutMark(accountant.ClockMark, ownTimes)
-		case ok && kept.Boot != at.Clock.Boot:
-			tx.Op("note clock")
-			tx.PutMark(accountant.ClockMark, at.Clock.String())
-		}
-		return fn(tx)
-	})
+	return new(Answers).Account(s, at, fn)
+}
+
+// accounted begins a transaction for events at the time at, as Account says.
+func accounted(tx *spool.Tx, at accountant.Reading) error {
+	if err := Refuse(&tx.View, at); err != nil {
+		return err
+	}
+	switch kept, ok := keptClock(&tx.View); {
+	case ok && !at.Clock.Known():
+		tx.Op("note clock")
+		tx.PutMark(accountant.ClockMark, ownTimes)
+	case ok && kept.Boot != at.Clock.Boot:
+		tx.Op("note clock")
+		tx.PutMark(accountant.ClockMark, at.Clock.String())
+	}
+	return nil
 }
 
 // keptClock returns the clock that the spool's times are by, and false if it keeps none.

@@ -126,7 +126,7 @@ func (e *Endings) trouble(of pool.Procs, how string) {
 }
 
 // ended counts a job that has ended by itself.
-func (e *Endings) ended(of pool.Procs, ad *classad.Ad) {
+func (e *Endings) ended(tx *spool.Tx, of pool.Procs, ad *classad.Ad) {
 	c := &classad.Context{}
 	bySignal, _ := ad.EvalBool(c, pool.AttrExitBySignal)
 	switch {
@@ -139,7 +139,7 @@ func (e *Endings) ended(of pool.Procs, ad *classad.Ad) {
 		e.Failed++
 		e.trouble(of, jobpolicy.How(c, ad))
 	}
-	e.used(of, ad)
+	e.used(tx, of, ad)
 }
 
 // What a message may show of a job's attributes.
@@ -148,26 +148,26 @@ const (
 	mostOfEach = 200 // bytes
 )
 
-// show notes the attributes of a job that its owner wants to see.
-func (e *Endings) show(of pool.Procs, ad *classad.Ad) {
-	c := &classad.Context{MaxSteps: lockedSteps}
-	text, _ := ad.EvalString(c, "EmailAttributes")
+// show notes the attributes of a job that its owner wants to see. Tx may be nil, where no lock is held.
+func (e *Endings) show(tx *spool.Tx, of pool.Procs, ad *classad.Ad) {
+	text, _ := ad.EvalString(&classad.Context{}, "EmailAttributes")
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) == 0 || e.Notification == NotifyNever {
 		return
 	}
+	names = names[:min(len(names), mostShown)]
 	e.Shown = []string{of.String()}
-	for _, name := range names[:min(len(names), mostShown)] {
-		line := name + " = " + ad.Eval(c, name, nil).String()
+	for i, v := range Values(tx, ad, nil, names...) {
+		line := names[i] + " = " + v.String()
 		e.Shown = append(e.Shown, strings.ToValidUTF8(line[:min(len(line), mostOfEach)], ""))
 	}
 }
 
 // removed counts jobs that were removed.
-func (e *Endings) removed(of pool.Procs, ad *classad.Ad, why string) {
+func (e *Endings) removed(tx *spool.Tx, of pool.Procs, ad *classad.Ad, why string) {
 	e.Removed += of.Count()
 	e.trouble(of, "removed: "+why)
-	e.used(of, ad)
+	e.used(tx, of, ad)
 }
 
 // neverMade counts jobs that were removed before they were made.
@@ -177,8 +177,8 @@ func (e *Endings) neverMade(of pool.Procs, why string) {
 }
 
 // used adds usage, start and end of jobs that are alike.
-func (e *Endings) used(of pool.Procs, ad *classad.Ad) {
-	e.show(pool.Procs{Cluster: of.Cluster, First: of.Last, Last: of.Last}, ad)
+func (e *Endings) used(tx *spool.Tx, of pool.Procs, ad *classad.Ad) {
+	e.show(tx, pool.Procs{Cluster: of.Cluster, First: of.Last, Last: of.Last}, ad)
 	c := &classad.Context{}
 	number := func(name string) float64 { x, _ := ad.EvalNumber(c, name); return x }
 	n := float64(of.Count())
@@ -216,12 +216,12 @@ func count(tx *spool.Tx, s pool.Procs, ad *classad.Ad, change func(*Endings)) {
 
 // countEnded counts a job that has ended by itself, with its ad as it is then.
 func countEnded(tx *spool.Tx, s pool.Procs, ad *classad.Ad) {
-	count(tx, s, ad, func(e *Endings) { e.ended(s, ad) })
+	count(tx, s, ad, func(e *Endings) { e.ended(tx, s, ad) })
 }
 
 // countRemoved counts jobs that were removed.
 func countRemoved(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
-	count(tx, s, ad, func(e *Endings) { e.removed(s, ad, why) })
+	count(tx, s, ad, func(e *Endings) { e.removed(tx, s, ad, why) })
 }
 
 // countHeld counts jobs that were held and did not ask for it.

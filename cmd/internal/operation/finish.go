@@ -128,7 +128,7 @@ func (j job) settle(how Ending, at time.Time) {
 	if x.status() == pool.Held {
 		x.endHold()
 	}
-	v := jobpolicy.OnExit(locked(at), x.ad)
+	v := OnExit(j.tx, x.ad, at)
 	switch {
 	case how.OutputFailed != "":
 		j.holdUnlessMore(how.reason(how.OutputFailed), at)
@@ -143,6 +143,13 @@ func (j job) settle(how Ending, at time.Time) {
 		countEnded(j.tx, pool.Only(j.id), x.ad)
 		leave(j.tx, pool.Only(j.id), at)
 	}
+}
+
+// OnExit returns the verdict of the expressions of a job that has ended by itself at the time at, with
+// its ad as it is then.
+func OnExit(tx *spool.Tx, ad *classad.Ad, at time.Time) jobpolicy.Verdict {
+	return ask(tx, question{what: "exit", now: at, ads: [2]*classad.Ad{ad}, names: [2][]string{jobpolicy.ExitAttributes()}},
+		func(c *classad.Context, ads [2]*classad.Ad) jobpolicy.Verdict { return jobpolicy.OnExit(c, ads[0]) })
 }
 
 // steered returns the present job for the operations on several jobs.
@@ -275,10 +282,26 @@ func (j job) transform(why Reason, at time.Time) (more bool, err error) {
 	if !ad.Has(attrTransformOnEvict) {
 		return false, nil
 	}
-	c := locked(at)
+	what := fmt.Sprint("transform ", why.Code, why.Subcode)
+	t := ask(j.tx, question{what: what, now: at, ads: [2]*classad.Ad{ad}, whole: true},
+		func(c *classad.Context, ads [2]*classad.Ad) transformed { return transformOf(c, ads[0], why) })
+	for _, a := range t.set {
+		j.tx.Set(j.id, a.Name, a.Value)
+	}
+	return t.more, t.err
+}
+
+// transformed is what a job's transform comes to.
+type transformed struct {
+	set  []jobad.Assignment
+	more bool // it asks for more of something than before
+	err  error
+}
+
+func transformOf(c *classad.Context, ad *classad.Ad, why Reason) (t transformed) {
 	set, _, err := jobad.Evicted(c, ad, why.Code, why.Subcode)
 	if err != nil {
-		return false, err
+		return transformed{err: err}
 	}
 	after := classad.New().Chain(ad)
 	for _, a := range set {
@@ -291,14 +314,12 @@ func (j job) transform(why Reason, at time.Time) (more bool, err error) {
 		was, had := ad.EvalNumber(c, a.Name)
 		is, has := after.EvalNumber(c, a.Name)
 		if had && why.Code == jobad.OutOfResources && (!has || is < was) {
-			return false, fmt.Errorf("%s: %s would be less than the %v of before", attrTransformOnEvict, a.Name, was)
+			return transformed{err: fmt.Errorf("%s: %s would be less than the %v of before", attrTransformOnEvict, a.Name, was)}
 		}
-		more = more || has && (!had || is > was)
+		t.more = t.more || has && (!had || is > was)
 	}
-	for _, a := range set {
-		j.tx.Set(j.id, a.Name, a.Value)
-	}
-	return more, nil
+	t.set = set
+	return t
 }
 
 // HTCondor's VacateReasonCodes of reasons to leave a slot. For a job that was held it is
@@ -343,31 +364,50 @@ func (how Ending) vacateReason(c pool.Claim) Reason {
 // leave takes jobs that have ended or were removed out of the queue at the
 // time at, unless LeaveJobInQueue keeps them. It returns how many left.
 func leave(tx *spool.Tx, s pool.Procs, at time.Time) (left int) {
-	ad, ok := tx.Job(s.FirstJob())
+	c, ok := tx.Cluster(s.Cluster)
 	if !ok {
 		return 0
 	}
-	if !mayStay(ad) {
-		tx.LeaveRange(s, at)
-		return s.Count()
-	}
-	c := locked(at)
-	for id := range s.Jobs() {
-		if ad, ok := tx.Job(id); ok && !jobpolicy.Stays(c, ad) {
-			tx.Leave(id, at)
-			left++
+	var list []pool.Procs
+	for _, run := range c.Runs {
+		if of, ok := run.Intersect(s); ok {
+			list = append(list, leaving(tx, run, of, at)...)
 		}
+	}
+	for _, p := range list {
+		tx.LeaveRange(p, at)
+		left += p.Count()
 	}
 	return left
 }
 
-// mayStay reports whether LeaveJobInQueue may be true for a job.
-func mayStay(ad *classad.Ad) bool {
-	e, ok := ad.Lookup(pool.AttrLeaveJobInQueue)
+// leaving returns the procs of a run that LeaveJobInQueue does not keep.
+func leaving(tx *spool.Tx, run spool.Run, of pool.Procs, at time.Time) (left []pool.Procs) {
+	e, ok := run.Ad.Lookup(pool.AttrLeaveJobInQueue)
 	if !ok {
-		return false
+		return []pool.Procs{of}
 	}
-	v, constant := e.Constant()
-	yes, isBool := v.Bool()
-	return !constant || isBool && yes
+	q := question{what: "leave", now: at, ads: [2]*classad.Ad{run.Proc(of.First)}, names: [2][]string{{pool.AttrLeaveJobInQueue}}}
+	if !run.TellsApart(e) {
+		if ask(tx, q, func(c *classad.Context, ads [2]*classad.Ad) bool { return jobpolicy.Stays(c, ads[0]) }) {
+			return nil
+		}
+		return []pool.Procs{of}
+	}
+	q.what, q.whole = fmt.Sprint("leave ", of), true
+	stays := ask(tx, q, func(c *classad.Context, _ [2]*classad.Ad) (stays []bool) {
+		for id := range of.Jobs() {
+			stays = append(stays, jobpolicy.Stays(c, run.Proc(id.Proc)))
+		}
+		return stays
+	})
+	for id := range of.Jobs() {
+		if i := id.Proc - of.First; i < len(stays) && stays[i] {
+			continue
+		}
+		if k := len(left) - 1; k < 0 || !left[k].Extend(pool.Only(id)) {
+			left = append(left, pool.Only(id))
+		}
+	}
+	return left
 }

@@ -63,7 +63,7 @@ func newBench(t *testing.T) bench {
 
 func (b bench) update(fn func(*spool.Tx) error) {
 	b.t.Helper()
-	if err := b.s.Update(fn); err != nil {
+	if err := Account(b.s, accountant.Reading{}, fn); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -245,9 +245,9 @@ func (r *Recollection) add(ad *classad.Ad) {
 	of := pool.Only(pool.JobID{Cluster: r.of.Cluster, Proc: proc})
 	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Removed {
 		why, _ := ad.EvalString(c, pool.AttrRemoveReason)
-		r.past.removed(of, ad, why)
+		r.past.removed(nil, of, ad, why)
 	} else {
-		r.past.ended(of, ad)
+		r.past.ended(nil, of, ad)
 	}
 	troubles = append(r.past.Troubles, troubles...) // this one came before
 	r.past.Troubles = troubles[:min(len(troubles), mostTroubles)]

@@ -287,11 +287,21 @@ func Vacate(tx *spool.Tx, id pool.JobID, why Reason, now time.Time, p accountant
 // nextTime sets when a job is to be executed next that has times in the manner
 // of cron(8). One whose times cannot be read is held.
 func (x steered) nextTime(now time.Time) {
-	at, err := jobpolicy.Next(locked(now), x.ad)
+	next := ask(x.tx, question{what: "next time", now: now, ads: [2]*classad.Ad{x.ad}, names: [2][]string{jobpolicy.CronAttributes()}},
+		func(c *classad.Context, ads [2]*classad.Ad) (t cronTime) {
+			t.at, t.err = jobpolicy.Next(c, ads[0])
+			return t
+		})
 	switch {
-	case err != nil:
-		x.hold(Reason{Text: err.Error(), Code: jobpolicy.CronSettings}, now)
-	case !at.IsZero():
-		x.set(jobpolicy.AttrDeferralTime, classad.Int(at.Unix()))
+	case next.err != nil:
+		x.hold(Reason{Text: next.err.Error(), Code: jobpolicy.CronSettings}, now)
+	case !next.at.IsZero():
+		x.set(jobpolicy.AttrDeferralTime, classad.Int(next.at.Unix()))
 	}
+}
+
+// cronTime is what jobpolicy.Next returns.
+type cronTime struct {
+	at  time.Time
+	err error
 }

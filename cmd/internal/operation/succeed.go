@@ -37,22 +37,20 @@ func successionOf(v *spool.View) (u negotiator.Succession) {
 // the last cycle, that is still idle, that its policy lets run, and that matches the slot as it is. ok is
 // false if there is none, or if another submitter is below its share and has a job that the slot would
 // take, while this one has its share; under a policy with one queue, if a job that the slot would take
-// goes before it there. ok is also false if the expressions take too many steps: the next cycle
-// decides then. The claim has no time of match and is not charged yet; see Succeed.
-func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool) {
-	u := successionOf(v)
+// goes before it there. ok is also false if the expressions take too many steps, or too many jobs do
+// not want the slot: the next cycle decides then. The claim has no time of match and is not charged yet; see Succeed.
+func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool) {
+	u := successionOf(&tx.View)
 	if ended.State != pool.RunningClaim || len(u.Queues) == 0 {
 		return next, false
 	}
-	eval := locked(now)
-	eval.Budget = classad.NewBudget(mostLocked)
-	s := succeeding{View: v, eval: eval, ended: ended, ad: ad, domain: domain, params: p}
-	if s.slot = SlotOf(v, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
+	s := succeeding{tx: tx, View: &tx.View, eval: &classad.Context{}, now: now, ended: ended, ad: ad, domain: domain, params: p}
+	if s.slot = SlotOf(s.View, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
 		return next, false
 	}
 	if u.OneQueue {
 		next, ok = s.inOrder(u)
-		return next, ok && !eval.Budget.Spent()
+		return next, ok && !s.short
 	}
 	for _, q := range u.Queues {
 		if q.Submitter != ended.Submitter {
@@ -60,7 +58,7 @@ func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, n
 		}
 		if id, ad, ok := s.first(q.Jobs, u.Telling); ok {
 			next = s.claim(id, ad)
-			return next, !eval.Budget.Spent()
+			return next, !s.short
 		}
 	}
 	return next, false
@@ -69,7 +67,11 @@ func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, n
 // succeeding is the look for a successor.
 type succeeding struct {
 	*spool.View
-	eval   *classad.Context
+	tx     *spool.Tx
+	eval   *classad.Context // for attributes that are no expressions
+	now    time.Time
+	asked  int  // how many jobs of the queue were asked about
+	short  bool // there were too many, or an expression took too many steps
 	ended  pool.Claim
 	ad     *classad.Ad // of the job that ends
 	slot   *classad.Ad // a part of a partitionable slot is the dynamic slot
@@ -107,7 +109,7 @@ func (s *succeeding) yields(u negotiator.Succession) bool {
 			continue
 		}
 		for _, id := range w.Jobs {
-			if ad, ok := s.idle(id); ok && classad.Match(s.eval, s.slot, ad) {
+			if ad, ok := s.idle(id); ok && s.matches(ad) {
 				return true
 			}
 		}
@@ -160,11 +162,18 @@ func (s *succeeding) first(jobs []pool.Procs, telling []string) (id pool.JobID, 
 				if s.suits(ad) {
 					return id, ad, true
 				}
+				if s.asked++; s.asked >= mostAsked {
+					s.short = true
+					return id, nil, false
+				}
 			}
 		}
 	}
 	return id, nil, false
 }
+
+// mostAsked is how many jobs of the queue are asked whether they may start in the slot.
+const mostAsked = 1000
 
 // sameIn reports whether two ads say the same under all these names.
 func sameIn(names []string, a, b *classad.Ad) bool {
@@ -180,9 +189,57 @@ func sameIn(names []string, a, b *classad.Ad) bool {
 
 // suits reports whether a job may start in the slot at once.
 func (s *succeeding) suits(ad *classad.Ad) bool {
-	at, _ := jobpolicy.Deferral(s.eval, ad)
-	return at.IsZero() && jobpolicy.Periodic(s.eval, ad).Action == jobpolicy.Stay &&
-		Submitter(ad, s.domain, s.params.Groups) == s.ended.Submitter && classad.Match(s.eval, s.slot, ad)
+	at, _ := Deferral(s.tx, ad, s.now)
+	return at.IsZero() && s.stays(ad) &&
+		Submitter(ad, s.domain, s.params.Groups) == s.ended.Submitter && s.matches(ad)
+}
+
+// stays reports whether the policy of a job lets it run.
+func (s *succeeding) stays(ad *classad.Ad) bool {
+	if jobpolicy.Never(ad) {
+		return true
+	}
+	names := append(jobpolicy.PeriodicAttributes(), pool.AttrJobStatus, pool.AttrHoldReasonCode)
+	q := question{what: "periodic", now: s.now, ads: [2]*classad.Ad{ad}, names: [2][]string{names}}
+	return s.yes(q, func(c *classad.Context, ads [2]*classad.Ad) bool {
+		return jobpolicy.Periodic(c, ads[0]).Action == jobpolicy.Stay
+	})
+}
+
+// matches reports whether a job matches the slot.
+func (s *succeeding) matches(ad *classad.Ad) bool {
+	names := []string{pool.AttrRequirements}
+	q := question{what: "match", now: s.now, ads: [2]*classad.Ad{ad, s.slot}, names: [2][]string{names, names}}
+	return s.yes(q, func(c *classad.Context, ads [2]*classad.Ad) bool { return classad.Match(c, ads[1], ads[0]) })
+}
+
+// yes asks a question, and notes whether there were too few steps for it.
+func (s *succeeding) yes(q question, is func(c *classad.Context, ads [2]*classad.Ad) bool) bool {
+	answer := ask(s.tx, q, func(c *classad.Context, ads [2]*classad.Ad) verdict {
+		yes := is(c, ads)
+		return verdict{yes, !c.Budget.Spent()}
+	})
+	s.short = s.short || !answer.sure
+	return answer.yes
+}
+
+// verdict is the answer to a question that is yes or no. It is not sure if there were too few steps.
+type verdict struct{ yes, sure bool }
+
+// Deferral returns what the package jobpolicy says of when a job is to be executed.
+func Deferral(tx *spool.Tx, ad *classad.Ad, now time.Time) (at time.Time, missed jobpolicy.Verdict) {
+	q := question{what: "deferral", now: now, ads: [2]*classad.Ad{ad}, names: [2][]string{{jobpolicy.AttrDeferralTime, jobpolicy.AttrDeferralWindow}}}
+	d := ask(tx, q, func(c *classad.Context, ads [2]*classad.Ad) (d deferral) {
+		d.at, d.missed = jobpolicy.Deferral(c, ads[0])
+		return d
+	})
+	return d.at, d.missed
+}
+
+// deferral is what jobpolicy.Deferral returns.
+type deferral struct {
+	at     time.Time
+	missed jobpolicy.Verdict
 }
 
 // idle returns the ad of a job that waits for a slot.
@@ -207,9 +264,13 @@ func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
 		Job: id, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: s.ended.Piece, Machine: s.ended.Machine,
 		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad, s.params), Limits: s.ended.Limits,
 	}
-	if e, ok := s.slot.Lookup(pool.AttrRank); ok {
-		next.Rank, _ = classad.Rank(s.eval, e, s.slot, ad)
-	}
+	q := question{what: "rank", now: s.now, ads: [2]*classad.Ad{s.slot, ad}, names: [2][]string{{pool.AttrRank}}}
+	next.Rank = ask(s.tx, q, func(c *classad.Context, ads [2]*classad.Ad) (rank float64) {
+		if e, ok := ads[0].Lookup(pool.AttrRank); ok {
+			rank, _ = classad.Rank(c, e, ads[0], ads[1])
+		}
+		return rank
+	})
 	return next
 }
 
@@ -275,7 +336,7 @@ func (s *succeeding) goesFirst(q, mine *pool.Successors, place int) bool {
 			return false
 		}
 		if ad, ok := s.anyIdle(stretch); ok {
-			return classad.Match(s.eval, s.slot, ad)
+			return s.matches(ad)
 		}
 	}
 	return q.More > 0 && q.More < place

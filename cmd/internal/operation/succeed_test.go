@@ -59,22 +59,27 @@ func (b bench) submit(owner string, count int, text string) (cluster int) {
 // for none.
 func (b bench) succeeds(id pool.JobID, at time.Time) (next pool.JobID) {
 	b.t.Helper()
-	b.update(func(tx *spool.Tx) error {
-		ended, _ := tx.Claim(id)
-		ad, _ := tx.Job(id)
-		tickets := TicketsOf(ad)
-		if err := Finish(tx, id, ended.Attempt, at, Ending{Wall: time.Minute}, params); err != nil {
-			return err
-		}
-		claim, ok := Successor(&tx.View, ended, ad, b.s.Domain(), at, params)
-		if !ok {
-			return nil
-		}
-		Succeed(tx, claim, tickets, at, params)
-		next = claim.Job
-		return Begin(tx, next, claim.Attempt, at, os.Getpid(), params)
+	b.update(func(tx *spool.Tx) (err error) {
+		next, err = b.goesOn(tx, id, at)
+		return err
 	})
 	return next
+}
+
+// goesOn does so in a transaction.
+func (b bench) goesOn(tx *spool.Tx, id pool.JobID, at time.Time) (next pool.JobID, err error) {
+	ended, _ := tx.Claim(id)
+	ad, _ := tx.Job(id)
+	tickets := TicketsOf(ad)
+	if err := Finish(tx, id, ended.Attempt, at, Ending{Wall: time.Minute}, params); err != nil {
+		return next, err
+	}
+	claim, ok := Successor(tx, ended, ad, b.s.Domain(), at, params)
+	if !ok {
+		return next, nil
+	}
+	Succeed(tx, claim, tickets, at, params)
+	return claim.Job, Begin(tx, claim.Job, claim.Attempt, at, os.Getpid(), params)
 }
 
 // TestSuccessor tells which job a slot goes on with when 1.0 ends, after something has

@@ -242,7 +242,7 @@ func (list changes) alike(tx *spool.Tx, procs selection.Procs, log *joblog.Event
 	if err := operation.ChargeEdit(tx, r.cfg, procs.Cluster, added(ad, list, made)); err != nil {
 		return []string{list.couldNot(nameOf(procs)) + err.Error()}
 	}
-	list.log(procs, ad, made, log) // with what was before
+	list.log(tx, procs, ad, made, log) // with what was before
 	for i, ch := range list {
 		tx.SetRange(procs.Procs, ch.attr, made[i])
 		ch.watch(tx, procs)
@@ -275,7 +275,7 @@ func nameOf(s selection.Procs) string {
 }
 
 // log notes an event for each job and change.
-func (list changes) log(procs selection.Procs, ad *classad.Ad, made []*classad.Expr, log *joblog.Events) {
+func (list changes) log(tx *spool.Tx, procs selection.Procs, ad *classad.Ad, made []*classad.Expr, log *joblog.Events) {
 	if !ad.Has(pool.AttrUserLog) {
 		return
 	}
@@ -289,7 +289,7 @@ func (list changes) log(procs selection.Procs, ad *classad.Ad, made []*classad.E
 	}
 	for id := range procs.Jobs() {
 		for _, e := range events {
-			log.Add(id, procs.Run.Proc(id.Proc), e)
+			log.Add(tx, id, procs.Run.Proc(id.Proc), e)
 		}
 	}
 }

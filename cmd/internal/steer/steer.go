@@ -72,10 +72,7 @@ func (k Kind) Run(c *cmdline.Call) error {
 			if err != nil {
 				return err
 			}
-			a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, of: map[string]*outcome{}}
-			if jobs.Doubt != "" {
-				c.Warn("warning: -constraint: %s", jobs.Doubt)
-			}
+			a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, doubt: jobs.Doubt, of: map[string]*outcome{}}
 			for _, procs := range jobs.Procs {
 				if err := a.do(tx, procs); err != nil {
 					return err
@@ -84,7 +81,7 @@ func (k Kind) Run(c *cmdline.Call) error {
 			for _, l := range jobs.Late {
 				a.late(tx, l)
 			}
-			if c.Trial != nil {
+			if tx.Forked {
 				return nil
 			}
 			if err := a.log.Keep(s, c.Now); err != nil {
@@ -96,6 +93,9 @@ func (k Kind) Run(c *cmdline.Call) error {
 	if err != nil {
 		a.log.Release()
 		return err
+	}
+	if a.doubt != "" {
+		c.Warn("warning: -constraint: %s", a.doubt)
 	}
 	a.log.Write(c)
 	c.Changed()
@@ -122,6 +122,7 @@ type answer struct {
 	lines   selection.Lines
 	after   []string // of jobs that are still to come
 	refused []selection.Refusal
+	doubt   string // what is likely to be wrong with the constraint
 	of      map[string]*outcome
 	log     joblog.Events
 }
@@ -181,7 +182,7 @@ func (a *answer) do(tx *spool.Tx, procs selection.Procs) error {
 			continue
 		}
 		for id := range d.Jobs() {
-			a.log.Add(id, procs.Run.Proc(id.Proc), body)
+			a.log.Add(tx, id, procs.Run.Proc(id.Proc), body)
 		}
 	}
 	return nil

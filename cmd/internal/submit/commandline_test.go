@@ -31,7 +31,7 @@ func started(t *rapid.T, ad *classad.Ad, proc int) launch.Job {
 	kept.SetInt(pool.AttrProcID, int64(proc))
 	slot := classad.New()
 	slot.SetString("Name", "slot1@node1")
-	expanded, _, err := launch.Expand(kept, slot)
+	expanded, _, err := launch.Expand(kept, slot, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func (s *submission) logSubmitted(k cluster) {
 	for _, h := range s.held {
 		ad := k.adOf(h.run)
 		for p := range h.run.Count {
-			log.Add(pool.JobID{Cluster: k.id, Proc: h.first + p}, ad, userlog.Held{Reason: h.why.Text, Code: h.why.Code, Subcode: h.why.Subcode})
+			log.Add(nil, pool.JobID{Cluster: k.id, Proc: h.first + p}, ad, userlog.Held{Reason: h.why.Text, Code: h.why.Code, Subcode: h.why.Subcode})
 		}
 	}
 	log.Write(s.Call)
