@@ -470,7 +470,7 @@ func courseOf(r *rowtext.Row) (pool.Course, error) {
 	queues := r.Text("Queues")
 	c := pool.Course{OneQueue: queues == "one", More: int(r.Int("More")), Telling: readTexts(r, "Telling")}
 	if r.Err == nil && queues != queuesOf(c) {
-		return c, fmt.Errorf("Queues: %.80s: want one or several", queues)
+		return c, fmt.Errorf("attribute Queues: %.80s: want one or several", queues)
 	}
 	return c, r.Err
 }

@@ -246,19 +246,20 @@ func TestEditWithinLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit := func(bytes int64) (err error, has int64) {
+	edit := func(bytes int64) (has int64, err error) {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("set priority")
-			err, has = ChargeEdit(tx, r.Config, cluster, bytes), tx.Owner("dave").Bytes
+			err = ChargeEdit(tx, r.Config, cluster, bytes)
+			has = tx.Owner("dave").Bytes
 			return nil
 		})
-		return err, has
+		return has, err
 	}
-	_, whole := edit(0)
-	if err, has := edit(10000); err != nil || has != whole+10000 {
+	whole, _ := edit(0)
+	if has, err := edit(10000); err != nil || has != whole+10000 {
 		t.Errorf("10000 bytes: %v, and dave has %d, want %d", err, has, whole+10000)
 	}
-	if err, has := edit(20001); err == nil || has != whole+10000 || !strings.HasPrefix(err.Error(), "MAX_SPOOL_BYTES_PER_OWNER: dave may have at most 30000 bytes") {
+	if has, err := edit(20001); err == nil || has != whole+10000 || !strings.HasPrefix(err.Error(), "MAX_SPOOL_BYTES_PER_OWNER: dave may have at most 30000 bytes") {
 		t.Errorf("20001 bytes more: %v, and dave has %d", err, has)
 	}
 	b.update(func(tx *spool.Tx) error {
