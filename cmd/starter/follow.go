@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +17,7 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -283,7 +282,7 @@ func (f *follower) supervisorEnded(pid int) error {
 // the next signal ends the watch; without, jobs go on under their supervisors, and what is
 // being started is waited for a little.
 func (f *follower) stopped() (over bool, err error) {
-	notify("STOPPING=1")
+	systemd.Notify("STOPPING=1")
 	switch {
 	case f.leaving != nil:
 		return true, f.leaving.interrupted(f)
@@ -306,8 +305,8 @@ func (f *follower) stopped() (over bool, err error) {
 
 // reload reads the configuration again. One that cannot be used changes nothing.
 func (f *follower) reload() error {
-	notify("RELOADING=1", monotonic())
-	defer notify("READY=1")
+	systemd.Notify("RELOADING=1", systemd.Monotonic())
+	defer systemd.Notify("READY=1")
 	again, err := f.reloaded()
 	if err != nil {
 		f.call.Warn("the configuration stays as it was: %v", err)
@@ -397,7 +396,7 @@ func watchOver(c *cmdline.Call, sp *spool.Spool, host string, signals <-chan os.
 		}
 		defer shut()
 	}
-	notify("READY=1")
+	systemd.Notify("READY=1")
 	return left(f.loop(signals, passEvery))
 }
 
@@ -441,7 +440,7 @@ const (
 )
 
 // stirs returns what receives when something is written to the directory of a spool, or events are
-// owed to the logs of its jobs, by inotify(7), and how often to look there all the same. Waiting for
+// owed to the logs of its jobs, by isystemd.Notify(7), and how often to look there all the same. Waiting for
 // that costs nothing.
 func stirs(dir string) (<-chan struct{}, time.Duration) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -524,35 +523,5 @@ func (f *follower) tellJobs() {
 			n++
 		}
 	}
-	notify(fmt.Sprintf("STATUS=%s on %s", plural.Count(n, "job"), f.host))
-}
-
-// notify tells systemd how the service is, as sd_notify(3) does; without systemd it
-// does nothing.
-func notify(states ...string) {
-	if notifySocket == "" {
-		return
-	}
-	c, err := net.Dial("unixgram", notifySocket)
-	if err != nil {
-		return // nobody listens
-	}
-	defer c.Close()
-	c.Write([]byte(strings.Join(states, "\n")))
-}
-
-// notifySocket is where systemd listens. Supervisors do not inherit it: they speak for
-// themselves.
-var notifySocket = takeNotifySocket()
-
-func takeNotifySocket() string {
-	defer os.Unsetenv("NOTIFY_SOCKET")
-	return os.Getenv("NOTIFY_SOCKET")
-}
-
-// monotonic is what has to be said with RELOADING=1.
-func monotonic() string {
-	var t unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
-	return fmt.Sprintf("MONOTONIC_USEC=%d", t.Nano()/1000)
+	systemd.Notify(fmt.Sprintf("STATUS=%s on %s", plural.Count(n, "job"), f.host))
 }
