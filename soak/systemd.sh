@@ -1,7 +1,8 @@
 #!/bin/sh
 # What only a machine that systemd runs can show, for root there: a supervisor lives in a
 # scope of its own and survives the service that started it, its job is in a cgroup below,
-# the kernel keeps the job's memory limit, and nothing is left of the scope afterwards.
+# the kernel keeps the job's memory limit, and nothing is left of the scope afterwards. A job whose
+# scope is stopped is idle again.
 # The commands are those in bin (make).
 set -eu
 PATH=$(cd "$(dirname "$0")/.." && pwd)/bin:$PATH
@@ -35,7 +36,12 @@ cat >fill.sh <<'SH'
 x=$(head -c 200M /dev/zero | tr '\0' a)
 sleep 1000
 SH
-chmod 755 stay.sh fill.sh
+cat >wait.sh <<'SH'
+#!/bin/sh
+echo $$ >main
+sleep 1000
+SH
+chmod 755 stay.sh fill.sh wait.sh
 slots advertise slots.ads
 
 fail() { echo "systemd.sh: $*" >&2; exit 1; }
@@ -89,6 +95,23 @@ until_true no_scope
 touch go
 negotiate -q
 starter -q -wait
+
+echo "== the stop of a scope sends jobs back to the queue"
+n=0
+while [ $n -lt 20 ]; do
+  n=$((n + 1))
+  rm -f main
+  [ $n -gt 1 ] || printf 'executable = wait.sh\nqueue\n' | submit -
+  negotiate -q
+  starter -q
+  until_true test -s main
+  scope=$(group "$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$(cat main)/status")")
+  systemctl stop "$(basename "$(dirname "$scope")")"
+  until_true no_scope
+  qstat -long | grep -q '^JobStatus = 1$' || fail "round $n: the job is not idle"
+  qstat -long | grep -q '^VacateReasonCode = 1013$' || fail "round $n: the job says another reason"
+done
+qdel -all
 
 echo "== the kernel keeps the memory limit"
 printf 'executable = fill.sh\nrequest_memory = 50\nqueue\n' | submit -

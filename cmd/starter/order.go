@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/launch"
@@ -109,6 +113,45 @@ func (s *supervisor) look(followed *spool.Watch) *leave {
 func (s *supervisor) stopped(sig os.Signal) *leave {
 	s.ends = true
 	return s.order(operation.Reason{Text: "its supervisor was sent " + signalName(sig), Code: operation.SupervisorStopped})
+}
+
+// heard is the order of a signal to the supervisor that it has not followed yet; nil: there is none.
+func (w *watching) heard() *leave {
+	select {
+	case sig := <-w.stop:
+		return w.stopped(sig)
+	default:
+		return nil
+	}
+}
+
+// stopSignals tell a supervisor to end.
+var stopSignals = []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP}
+
+// stopLag is how long a supervisor waits for a signal that ended its job and may have been sent to both.
+// Tests wait for a shorter or longer time.
+var stopLag = 5 * time.Second
+
+// withhold returns the order by which a job has left its slot whose program was ended by a signal that
+// its supervisor did not send; nil: there is none, and the job has ended by itself. Engines, systemd and
+// the shutdown of a machine send the same signal to the job and its supervisor, in any order. So it waits
+// stopLag for the supervisor's own; SIGKILL ends the supervisor in that time. It does not wait for a job
+// that exits, or dies of a fault of its own.
+func (w *watching) withhold(e launch.Ended) *leave {
+	sig := syscall.Signal(e.Signal)
+	if sig != unix.SIGKILL && !slices.Contains(stopSignals, os.Signal(sig)) {
+		return nil
+	}
+	select {
+	case sig := <-w.stop:
+		return w.stopped(sig)
+	case <-time.After(stopLag):
+	}
+	if !systemd.Stopping() {
+		return nil
+	}
+	w.ends = true
+	return &leave{why: operation.Reason{Text: "the machine shuts down", Code: operation.SupervisorStopped}}
 }
 
 // order words an order as the ads of the job and its slot ask for, if they can be read.

@@ -36,7 +36,8 @@ const users = "STARTER_TEST_USERS"
 func TestMain(m *testing.M) {
 	goneLooks, lookEvery, measureEvery = 2, 10*time.Millisecond, 50*time.Millisecond
 	if os.Getenv(isStarter) != "" {
-		joblog.Patience = patienceAsTold()
+		joblog.Patience = timeAsTold(patient, testenv.Longest)
+		stopLag = timeAsTold(lags, 0)
 		dieAsTold()
 		stopAsTold()
 		countAsTold()
@@ -73,14 +74,19 @@ func runTests(m *testing.M) (status int) {
 	return testenv.Run(m)
 }
 
-// patient names how long a starter waits for others that write a job's log.
-const patient = "STARTER_TEST_PATIENT"
+const (
+	// patient names how long a starter waits for others that write a job's log; by default for what no
+	// test waits for in vain.
+	patient = "STARTER_TEST_PATIENT"
+	// lags names how long a supervisor waits for the signal that ended its job; by default not at all.
+	lags = "STARTER_TEST_LAGS"
+)
 
-// patienceAsTold is by default what no test waits for in vain.
-func patienceAsTold() time.Duration {
-	d, err := time.ParseDuration(os.Getenv(patient))
+// timeAsTold returns a time that the environment names, or else usual.
+func timeAsTold(name string, usual time.Duration) time.Duration {
+	d, err := time.ParseDuration(os.Getenv(name))
 	if err != nil {
-		return testenv.Longest
+		return usual
 	}
 	return d
 }

@@ -314,20 +314,32 @@ func (s *supervisor) stay(t task, placed launch.Placed, order *leave) (how opera
 		return how, s.checkpoint(t.job.Transfer, &how, w.order)
 	}
 	s.over = e.At
-	told := w.told()
-	if told {
-		w.order.ends(&how)
-		how.Checkpointed = w.dumped
-	} else if v, over := s.limits.stopped(e, s.family.Usage(), s.family.OutOfMemory()); over {
-		s.complain(s.carryOut(func(*classad.Ad) jobpolicy.Verdict { return v }))
-		told, how.Lost, how.VacateCode, how.VacateSubcode = true, v.Reason, v.Code, v.Subcode
-	}
+	told := w.left(e, &how)
 	if t.job.Transfer != nil {
 		s.store(t.job.Transfer, placed, &how, told)
 		s.over = time.Now()
 	}
 	reached(stepStored)
 	return how, false
+}
+
+// left reports whether a job whose program has ended so had to leave its slot, and says in how why.
+func (w *watching) left(e launch.Ended, how *operation.Ending) bool {
+	if w.told() {
+		w.order.ends(how)
+		how.Checkpointed = w.dumped
+		return true
+	}
+	if v, over := w.limits.stopped(e, w.family.Usage(), w.family.OutOfMemory()); over {
+		w.complain(w.carryOut(func(*classad.Ad) jobpolicy.Verdict { return v }))
+		how.Lost, how.VacateCode, how.VacateSubcode = v.Reason, v.Code, v.Subcode
+		return true
+	}
+	order := w.withhold(e)
+	if order != nil {
+		order.ends(how)
+	}
+	return order != nil
 }
 
 // executes notes that the program is there from now on.

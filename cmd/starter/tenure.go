@@ -197,7 +197,7 @@ func (n *tenure) note() error {
 // inherit), a pass that has closed its pipe does no harm, processes that the job
 // leaves behind become the supervisor's children, and the job gets the usual umask.
 func (s *supervisor) prepare() {
-	signal.Notify(s.stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	signal.Notify(s.stop, stopSignals...)
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 	unix.Umask(0o022)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -69,8 +70,9 @@ type watching struct {
 	dumped bool             // its processes have ended, and have images
 }
 
-// told reports whether the job was sent a signal to leave before it ended.
-func (w *watching) told() bool { return w.kill != nil }
+// told reports whether the job was sent a signal to leave before it ended, or could have been: the
+// supervisor itself was told to end before it saw that the job had.
+func (w *watching) told() bool { return w.kill != nil || w.ends }
 
 // watch waits until the job's program has ended. It ends the program if the claim has to vacate, if a
 // signal ends the supervisor, or for an earlier order, if that is not nil.
@@ -86,6 +88,7 @@ func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 	for {
 		select {
 		case e := <-ended:
+			w.order = cmp.Or(w.heard(), w.order)
 			return w, e
 		case <-w.at.look.C:
 			w.lookAtSpool()
