@@ -30,8 +30,8 @@ func TestToEnd(t *testing.T) {
 			t.Parallel()
 			p := newPool(t)
 			id := p.match(`exit 0`)
-			n, a := &tenure{spool: p.spool}, attempt{id, 1}
-			s := &supervisor{attempt: a, tenure: n, log: n.logOf(a)}
+			n, a := &tenure{spool: p.spool}, pool.Attempt{Job: id, Number: 1}
+			s := &supervisor{Attempt: a, tenure: n, log: n.logOf(a)}
 			var err error
 			if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
 				t.Fatal(err)

@@ -15,12 +15,6 @@ import (
 	"fairspool/spool"
 )
 
-// attempt is one start of a job: what a claim's lock is named after.
-type attempt struct {
-	Job    pool.JobID
-	Number int
-}
-
 // end is how and when an attempt ended.
 type end struct {
 	how operation.Ending
@@ -31,7 +25,7 @@ type end struct {
 // finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
 // if not nil, takes the slot in the same transaction. Complain reports events that cannot be written,
 // which leave the end as it is. Claim is the file of the claim, on which this process has the record lock.
-func finish(sp *spool.Spool, known *operation.Answers, a attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
+func finish(sp *spool.Spool, known *operation.Answers, a pool.Attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
 	var told epilogue
 	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }

@@ -221,7 +221,7 @@ func TestEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := finish(p.spool, new(operation.Answers), attempt{id, 1}, lock.file, end{c.how, now.Now, now}, params, "", func(err error) { t.Error(err) }, nil); err != nil {
+			if err := finish(p.spool, new(operation.Answers), pool.Attempt{Job: id, Number: 1}, lock.file, end{c.how, now.Now, now}, params, "", func(err error) { t.Error(err) }, nil); err != nil {
 				t.Fatal(err)
 			}
 			lock.remove()

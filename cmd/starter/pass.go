@@ -219,7 +219,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
-	err = finish(sp, new(operation.Answers), attempt{claim.Job, claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
+	err = finish(sp, new(operation.Answers), pool.Attempt{Job: claim.Job, Number: claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
 	if err != nil {
 		lock.leave() // the end may be recorded in spite of the error, and the log lack it
 		if !errors.Is(err, operation.ErrGone) {
@@ -271,7 +271,7 @@ func lockFiles(sp *spool.Spool) map[string]bool {
 	names := map[string]bool{}
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), pipeName)
-		if _, err := parseAttempt(name); err == nil {
+		if _, err := pool.ParseAttempt(name); err == nil {
 			names[name] = true
 		}
 	}
@@ -313,7 +313,7 @@ func sweepCgroups(cfg *config.Config, sp *spool.Spool) {
 		if !ours {
 			return true
 		}
-		if _, err := parseAttempt(name); err != nil {
+		if _, err := pool.ParseAttempt(name); err != nil {
 			locks, err := filepath.Glob(sp.ClaimLock(name + ".*")) // of any attempt of the job
 			return err != nil || len(locks) > 0
 		}

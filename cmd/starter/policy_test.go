@@ -172,7 +172,7 @@ func TestLimitDuringCopyBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &supervisor{attempt: attempt{id, 1}, tenure: &tenure{spool: p.spool}, log: (&tenure{spool: p.spool}).logOf(attempt{id, 1})}
+	s := &supervisor{Attempt: pool.Attempt{Job: id, Number: 1}, tenure: &tenure{spool: p.spool}, log: (&tenure{spool: p.spool}).logOf(pool.Attempt{Job: id, Number: 1})}
 	if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
 		t.Fatal(err)
 	}

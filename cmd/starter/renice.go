@@ -36,7 +36,7 @@ import (
 type reprioritizer struct {
 	config.RunTime
 	spool   *spool.Spool
-	attempt attempt
+	attempt pool.Attempt
 	machine string           // as claims call it
 	folder  string           // of the scratch directories, where the deliveries are
 	now     func() time.Time // policy time
@@ -59,7 +59,7 @@ type relatives interface {
 // never fires if reprioritize_interval is 0, or this machine has no name.
 func (s *supervisor) reprioritizer(job relatives) *reprioritizer {
 	r := &reprioritizer{
-		RunTime: s.call.Config.RunTime, spool: s.spool, attempt: s.attempt, folder: s.folder,
+		RunTime: s.call.Config.RunTime, spool: s.spool, attempt: s.Attempt, folder: s.folder,
 		now: s.now, clock: sinceBoot, tell: s.complain, job: job,
 	}
 	if r.Interval <= 0 {
@@ -125,7 +125,7 @@ func (r *reprioritizer) adjust() (retry time.Duration) {
 		r.tell(fmt.Errorf("its run-time priority: %w", err))
 		return 0
 	}
-	job, ok := d.Jobs[r.attempt.name()]
+	job, ok := d.Jobs[r.attempt.String()]
 	if !ok || job.Nice == nil {
 		return 0 // the job began after the delivery, or no job has tickets
 	}
@@ -142,9 +142,6 @@ func (r *reprioritizer) adjust() (retry time.Duration) {
 	}
 	return 0
 }
-
-// name returns the name of the attempt's lock and scratch directory.
-func (a attempt) name() string { return pool.Claim{Job: a.Job, Attempt: a.Number}.LockName() }
 
 // deliveryPath returns the file of this machine's deliveries. Several machines may share the folder.
 func (r *reprioritizer) deliveryPath() string {

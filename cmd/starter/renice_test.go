@@ -119,7 +119,7 @@ func (s *stage) run(pairs ...string) {
 func (s *stage) reprioritizer(id pool.JobID, job relatives) *reprioritizer {
 	return &reprioritizer{
 		RunTime: config.RunTime{Interval: time.Minute, Worst: 20},
-		spool:   s.opened(), attempt: attempt{id, 1}, job: job, machine: "Node1", folder: s.dir + "/execute",
+		spool:   s.opened(), attempt: pool.Attempt{Job: id, Number: 1}, job: job, machine: "Node1", folder: s.dir + "/execute",
 		now: func() time.Time { return matchedAt }, clock: func() float64 { return s.clock },
 		tell: func(err error) {
 			s.mu.Lock()

@@ -103,7 +103,7 @@ func scratches(folder string) (attempts []string, kept map[string]pool.JobID) {
 	kept = map[string]pool.JobID{}
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
-		if _, err := parseAttempt(e.Name()); err == nil {
+		if _, err := pool.ParseAttempt(e.Name()); err == nil {
 			attempts = append(attempts, e.Name())
 			continue
 		}

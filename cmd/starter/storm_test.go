@@ -306,7 +306,7 @@ func (s *storm) jobOf(pid int) (id pool.JobID) {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	_, name, _ := strings.Cut(string(b), s.mark())
 	name, _, _ = strings.Cut(name, "\x00")
-	if a, err := parseAttempt(name); err == nil {
+	if a, err := pool.ParseAttempt(name); err == nil {
 		id = a.Job
 	}
 	return id

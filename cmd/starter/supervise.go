@@ -27,7 +27,7 @@ import (
 // supervisor stays with one attempt from its claim to its end.
 type supervisor struct {
 	*tenure
-	attempt
+	pool.Attempt
 	log    *trouble.Log
 	lock   *claimLock
 	policy jobPolicy // the job's own
@@ -224,7 +224,7 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 		e := end{how, last.Now, now}
 		s.spool.At(e.at)
 		after := s.successor(how, wait == firstRetry)
-		err := finish(s.spool, &s.answers, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, after)
+		err := finish(s.spool, &s.answers, s.Attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, after)
 		if err == nil || errors.Is(err, operation.ErrGone) {
 			if next, t = after.taken(); next != nil && after.waited {
 				s.complain(s.note())

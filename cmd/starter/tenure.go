@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,7 +53,7 @@ func (n *tenure) isToEnd() bool { return n.ends || len(n.stop) > 0 }
 // supervise is the life of a supervisor, which begins with the named attempt. It does nothing, without
 // an error, if the attempt is not there to be started or has another supervisor.
 func supervise(c *cmdline.Call, name string) error {
-	a, err := parseAttempt(name)
+	a, err := pool.ParseAttempt(name)
 	if err != nil {
 		return cmdline.Usagef("-supervise: %v", err)
 	}
@@ -96,14 +94,14 @@ func supervise(c *cmdline.Call, name string) error {
 }
 
 // supervisor returns the supervisor of an attempt in the tenure.
-func (n *tenure) supervisor(a attempt) *supervisor {
+func (n *tenure) supervisor(a pool.Attempt) *supervisor {
 	return &supervisor{
-		tenure: n, attempt: a, log: n.logOf(a), policy: jobPolicy{every: n.config.PeriodicInterval},
+		tenure: n, Attempt: a, log: n.logOf(a), policy: jobPolicy{every: n.config.PeriodicInterval},
 	}
 }
 
 // logOf returns the log of an attempt's supervisor: starter.log in the spool.
-func (n *tenure) logOf(a attempt) *trouble.Log {
+func (n *tenure) logOf(a pool.Attempt) *trouble.Log {
 	return &trouble.Log{
 		Path: filepath.Join(n.spool.Dir(), "starter.log"), About: fmt.Sprintf("job %v, attempt %d", a.Job, a.Number),
 	}
@@ -202,24 +200,6 @@ func (s *supervisor) prepare() {
 	unix.Umask(0o022)
 }
 
-// parseAttempt reads CLUSTER.PROC.ATTEMPT, the name of a claim's lock.
-func parseAttempt(name string) (attempt, error) {
-	wrong := fmt.Errorf("%q: want CLUSTER.PROC.ATTEMPT", name)
-	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 {
-		return attempt{}, wrong
-	}
-	id, err := pool.ParseJobID(name[:dot])
-	if err != nil {
-		return attempt{}, wrong
-	}
-	n, err := strconv.ParseUint(name[dot+1:], 10, 31)
-	if err != nil || n < 1 {
-		return attempt{}, wrong
-	}
-	return attempt{id, int(n)}, nil
-}
-
 // successor is the attempt that takes over a slot in the transaction that ends the attempt before: of
 // the submitter's next job of the same autocluster, if there is one. A nil successor takes nothing.
 type successor struct {
@@ -245,7 +225,7 @@ func (s *supervisor) successor(how operation.Ending, wanted bool) *successor {
 }
 
 // look takes note of the claim before it ends.
-func (n *successor) look(tx *spool.Tx, a attempt) {
+func (n *successor) look(tx *spool.Tx, a pool.Attempt) {
 	if n == nil {
 		return
 	}
@@ -270,7 +250,7 @@ func (n *successor) enter(tx *spool.Tx) error {
 	if !found {
 		return nil
 	}
-	next := n.tenure.supervisor(attempt{claim.Job, claim.Attempt})
+	next := n.tenure.supervisor(pool.Attempt{Job: claim.Job, Number: claim.Attempt})
 	var err error
 	if !tx.Forked {
 		if next.lock, err = lockClaim(n.spool.ClaimLock(claim.LockName())); err != nil {

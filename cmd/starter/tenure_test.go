@@ -160,7 +160,7 @@ func (p *testPool) noCgroups() {
 func TestIsToEnd(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
-	s := &supervisor{tenure: &tenure{spool: p.spool, call: &cmdline.Call{}, stop: make(chan os.Signal, 1)}, log: (&tenure{spool: p.spool}).logOf(attempt{})}
+	s := &supervisor{tenure: &tenure{spool: p.spool, call: &cmdline.Call{}, stop: make(chan os.Signal, 1)}, log: (&tenure{spool: p.spool}).logOf(pool.Attempt{})}
 	if s.isToEnd() {
 		t.Error("isToEnd() = true, want false of one that nobody has told to")
 	}

@@ -79,7 +79,7 @@ func TestRemovedDuringCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &supervisor{
-		attempt: attempt{id, 1}, log: (&tenure{spool: p.spool}).logOf(attempt{id, 1}), lock: lock,
+		Attempt: pool.Attempt{Job: id, Number: 1}, log: (&tenure{spool: p.spool}).logOf(pool.Attempt{Job: id, Number: 1}), lock: lock,
 		tenure: &tenure{
 			call: &cmdline.Call{}, spool: p.spool, stop: make(chan os.Signal, 1), vacate: time.Minute,
 			told: true, // nobody listens

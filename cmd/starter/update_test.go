@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -76,7 +77,7 @@ func TestUpdateFails(t *testing.T) {
 		call: &cmdline.Call{Now: matchedAt}, config: &config.Config{UpdateInterval: time.Hour, InitialUpdateInterval: time.Hour},
 		spool: p.spool, params: params,
 	}
-	s := n.supervisor(attempt{id, 1})
+	s := n.supervisor(pool.Attempt{Job: id, Number: 1})
 	u := newUpdates(s.config)
 	defer u.end()
 	u.send(s, operation.Progress{Wall: time.Minute})

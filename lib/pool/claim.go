@@ -166,7 +166,7 @@ func (c Claim) Kept(now time.Time) Claim {
 // LockName returns the name of the file whose lock the claim's supervisor
 // holds as long as it lives: one a job and attempt, never used twice.
 func (c Claim) LockName() string {
-	return c.Job.String() + "." + strconv.Itoa(c.Attempt)
+	return Attempt{c.Job, c.Attempt}.String()
 }
 
 // Backoff leaves a slot alone whose matches were not taken up: no match

@@ -51,7 +51,7 @@ func greedy(t *testing.T, commands string) bench {
 func (b bench) takesTooMuch(at time.Time, subcode int, peakKB int64) pool.Status {
 	b.t.Helper()
 	n := b.start(at)
-	why := Reason{"too much", jobad.OutOfResources, subcode}
+	why := Reason{Text: "too much", Code: jobad.OutOfResources, Subcode: subcode}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("policy")
 		_, err := Hold(tx, pool.Procs{Cluster: 1, First: 0, Last: 0}, why, at, params)
@@ -114,7 +114,7 @@ func TestAsksForMoreTells(t *testing.T) {
 	b := greedy(t, "request_memory = 100\nretry_request_memory = 200")
 	b.watch(Watch)
 	n := b.start(noon)
-	why := Reason{"too much", jobad.OutOfResources, jobad.OutOfMemory}
+	why := Reason{Text: "too much", Code: jobad.OutOfResources, Subcode: jobad.OutOfMemory}
 	var done []Done
 	b.update(func(tx *spool.Tx) (err error) {
 		tx.Op("policy")

@@ -82,7 +82,7 @@ func (j job) ended(c pool.Claim, how Ending, at time.Time) {
 	if j.int("LastSuspensionTime") != 0 {
 		j.set("LastSuspensionTime", classad.Int(0))
 	}
-	if how.neverRan() {
+	if how.NeverRan() {
 		j.set(pool.AttrNumJobStarts, classad.Int(max(j.int(pool.AttrNumJobStarts)-1, 0)))
 	}
 	j.used(c, how, at)
@@ -244,26 +244,11 @@ func (j job) machineAttr(name string, kept int, v classad.Value) {
 }
 
 // Progress is what an attempt has used since it was executed.
-type Progress struct {
-	Wall, UserCPU, SysCPU time.Duration
-	RSSKB                 int64 // resident set of all its processes, as it is now
-	PeakKB                int64 // the largest that it was
-	DiskKB                int64 // of its scratch directory
-	IOBytes               int64 // read and written
-}
-
-// After returns the progress of an attempt of which q was known already: nothing of
-// that is taken back, though a process that has ended may have taken along what it used.
-func (p Progress) After(q Progress) Progress {
-	return Progress{
-		Wall: max(p.Wall, q.Wall), UserCPU: max(p.UserCPU, q.UserCPU), SysCPU: max(p.SysCPU, q.SysCPU),
-		RSSKB: p.RSSKB, PeakKB: max(p.PeakKB, p.RSSKB, q.PeakKB), DiskKB: max(p.DiskKB, q.DiskKB), IOBytes: max(p.IOBytes, q.IOBytes),
-	}
-}
+type Progress = pool.Progress
 
 // measured returns what was used as the accounts take it. Of memory only the peak
 // counts: as if that had been held all the time, which is never less than what was.
-func (p Progress) measured() accountant.Used {
+func measured(p Progress) accountant.Used {
 	return accountant.Used{
 		CPU:    p.UserCPU + p.SysCPU,
 		Memory: float64(p.PeakKB) / (1 << 20) * p.Wall.Seconds(),
@@ -272,8 +257,8 @@ func (p Progress) measured() accountant.Used {
 }
 
 // chargeFor tells the accounts of a claim what was used beyond what they know.
-func (p Progress) chargeFor(tx *spool.Tx, c pool.Claim, known Progress, at time.Time, params accountant.Params) {
-	now, then := p.After(known).measured(), known.measured()
+func chargeFor(tx *spool.Tx, c pool.Claim, p, known Progress, at time.Time, params accountant.Params) {
+	now, then := measured(p.After(known)), measured(known)
 	used := accountant.Used{CPU: now.CPU - then.CPU, Memory: max(now.Memory-then.Memory, 0), IO: max(now.IO-then.IO, 0)}
 	if used != (accountant.Used{}) {
 		chargeOf(c).Report(tx, used, at, params)
@@ -290,7 +275,7 @@ func Report(tx *spool.Tx, id pool.JobID, attempt int, p, before Progress, at tim
 	if err != nil {
 		return err
 	}
-	p.chargeFor(tx, c, before, at, params)
+	chargeFor(tx, c, p, before, at, params)
 	t := j.totals()
 	j.put(t, t.ran(p, before, c))
 	j.progress(p.After(before), c, at.Add(-p.Wall))
@@ -305,7 +290,7 @@ func Checkpointed(tx *spool.Tx, id pool.JobID, attempt int, p, before Progress, 
 	if err != nil {
 		return err
 	}
-	p.chargeFor(tx, c, before, at, params)
+	chargeFor(tx, c, p, before, at, params)
 	t := j.totals()
 	j.put(t, t.ran(p, before, c).commit(c))
 	j.progress(p.After(before), c, at.Add(-p.Wall))

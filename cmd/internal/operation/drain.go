@@ -64,7 +64,7 @@ func (d Drained) why() Reason {
 	if d.Reason != "" {
 		text += ": " + d.Reason
 	}
-	return Reason{text, MachineDrained, d.Haste.subcode()}
+	return Reason{Text: text, Code: MachineDrained, Subcode: d.Haste.subcode()}
 }
 
 // drainedMark begins the names of the marks under which the spool keeps who is drained;

@@ -19,72 +19,7 @@ import (
 const holdFailedToStart = 6
 
 // Ending is how an attempt ended.
-type Ending struct {
-	// Lost is why the attempt does not count and the job is idle again: its supervisor died, or
-	// made it give the slot back. Empty otherwise. The reason of the claim
-	// (pool.Claim.VacateReason), if it has one, goes before this in the job's ad.
-	Lost string
-	// VacateCode is the VacateReasonCode of Lost, such as SupervisorStopped, and VacateSubcode
-	// its VacateReasonSubCode; 0: it follows from the other fields. A job that has taken more than it
-	// may is held with these codes.
-	VacateCode, VacateSubcode int
-	// Died: the supervisor died. Usage is what was reported last, and wall time the time that the
-	// attempt had its slot.
-	Died bool
-	// Checkpointed: the job that was Lost left a checkpoint, so that the attempt's usage counts.
-	Checkpointed bool
-	// Recorded is when the end is recorded; zero: as it happens.
-	Recorded time.Time
-	// NotStarted: the job was not executed, and the attempt does not count as a start.
-	// StartFailed implies it.
-	NotStarted bool
-	// Executed is when the program was started; zero: as long ago as Wall says.
-	Executed time.Time
-	// StartFailed is why the job could not be executed, and is held. Empty otherwise.
-	StartFailed string
-	// OutputFailed is why the output of a job that ended by itself could not be
-	// copied to its destination, and the job is held. Empty otherwise.
-	OutputFailed string
-	// HoldCode and HoldSubcode are the HoldReasonCode and HoldReasonSubCode of a
-	// job that is held; a HoldCode of 0 means that it could not be started.
-	HoldCode, HoldSubcode int
-	// Signal is the signal that ended the job, 0 when it exited with Code.
-	Code, Signal int
-	// Core is the path of the core file that it left, empty for none.
-	Core string
-	// The usage of the whole attempt.
-	Wall, UserCPU, SysCPU     time.Duration
-	MaxRSSKB, DiskKB, IOBytes int64
-	// Sent and Received are the bytes of its output and input that were copied.
-	Sent, Received int64
-	// Reported is the usage that Report and Checkpointed recorded last.
-	Reported Progress
-}
-
-// neverRan reports whether the job's program was never executed.
-func (how Ending) neverRan() bool { return how.NotStarted || how.StartFailed != "" }
-
-// Total returns what the attempt used in all.
-func (how Ending) Total() Progress {
-	p := Progress{
-		Wall: how.Wall, UserCPU: how.UserCPU, SysCPU: how.SysCPU,
-		PeakKB: how.MaxRSSKB, DiskKB: how.DiskKB, IOBytes: how.IOBytes,
-	}
-	return p.After(how.Reported)
-}
-
-// Unreported returns the part of Total that the job's totals do not have yet.
-func (how Ending) Unreported() Progress {
-	p, known := how.Total(), how.Reported
-	p.Wall, p.UserCPU, p.SysCPU, p.IOBytes = p.Wall-known.Wall, p.UserCPU-known.UserCPU, p.SysCPU-known.SysCPU, p.IOBytes-known.IOBytes
-	return p
-}
-
-// counts reports whether the attempt's usage counts as committed: the job ended by
-// itself, or left a checkpoint.
-func (how Ending) counts() bool {
-	return how.Checkpointed || how.Lost == "" && how.StartFailed == ""
-}
+type Ending = pool.Ending
 
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
 // itself is completed, or as OnExitHold and OnExitRemove say; a job that was removed meanwhile is
@@ -101,7 +36,7 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 		return err
 	}
 	release(tx, c, at, p)
-	how.Total().chargeFor(tx, c, how.Reported, at, p)
+	chargeFor(tx, c, how.Total(), how.Reported, at, p)
 	tx.DropClaim(id)
 	handOver(tx, c, latest(at, how.Recorded))
 	j.ended(c, how, at)
@@ -109,11 +44,11 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 	case j.status() == pool.Removed:
 		leave(tx, pool.Only(id), at)
 	case j.status() == pool.Held && (how.Lost != "" || how.StartFailed != ""):
-		j.staysHeld(how.vacateReason(c), at)
+		j.staysHeld(vacateReason(how, c), at)
 	case how.StartFailed != "":
-		j.steered().hold(how.reason(how.StartFailed), at)
+		j.steered().hold(heldFor(how, how.StartFailed), at)
 	case how.Lost != "":
-		j.goesOn(how.vacateReason(c), at)
+		j.goesOn(vacateReason(how, c), at)
 	default:
 		j.exited(how)
 		j.settle(how, at)
@@ -131,9 +66,9 @@ func (j job) settle(how Ending, at time.Time) {
 	v := OnExit(j.tx, x.ad, at)
 	switch {
 	case how.OutputFailed != "":
-		j.holdUnlessMore(how.reason(how.OutputFailed), at)
+		j.holdUnlessMore(heldFor(how, how.OutputFailed), at)
 	case v.Action == jobpolicy.Hold:
-		x.hold(Reason{v.Reason, v.Code, v.Subcode}, at)
+		x.hold(Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, at)
 	case v.Action == jobpolicy.Again:
 		j.setStatus(pool.Idle, at)
 		x.nextTime(at)
@@ -158,9 +93,9 @@ func (j job) steered() steered {
 	return steered{tx: j.tx, Procs: pool.Only(j.id), ad: ad}
 }
 
-// reason is why a job is held after its attempt.
-func (how Ending) reason(text string) Reason {
-	return Reason{text, cmp.Or(how.HoldCode, holdFailedToStart), how.HoldSubcode}
+// heldFor returns why a job is held after its attempt.
+func heldFor(how Ending, text string) Reason {
+	return Reason{Text: text, Code: cmp.Or(how.HoldCode, holdFailedToStart), Subcode: how.HoldSubcode}
 }
 
 // used adds an attempt's usage to the job's totals, which are of ended attempts from then on.
@@ -172,14 +107,14 @@ func (j job) used(c pool.Claim, how Ending, at time.Time) {
 	}
 	t := j.totals()
 	now := t.ran(p, known, c)
-	if how.counts() && j.status() != pool.Removed {
+	if how.Counts() && j.status() != pool.Removed {
 		now = now.commit(c)
 	} else {
 		now = now.waste()
 	}
 	j.put(t, now)
 	j.copied(how)
-	if how.neverRan() {
+	if how.NeverRan() {
 		return
 	}
 	took := max(p.Wall.Seconds(), j.real(pool.AttrWallClockCkpt))
@@ -241,16 +176,16 @@ func (x steered) mayAskForMore(why Reason) bool {
 // staysHeld notes that a held job has left its slot for the reason why.
 func (j job) staysHeld(why Reason, at time.Time) {
 	_, err := j.transform(why, at)
-	j.left(why.and(err), at)
+	j.left(joined(why, err), at)
 }
 
 // goesOn makes a job that has left its slot for the reason why idle. A job that had taken
 // more than it may is held unless it asks for more from now on.
 func (j job) goesOn(why Reason, at time.Time) {
 	again, err := j.transform(why, at)
-	j.left(why.and(err), at)
+	j.left(joined(why, err), at)
 	if why.Code == jobad.OutOfResources && !again {
-		j.steered().hold(why.and(err), at)
+		j.steered().hold(joined(why, err), at)
 		return
 	}
 	j.setStatus(pool.Idle, at)
@@ -266,8 +201,8 @@ func (j job) holdUnlessMore(why Reason, at time.Time) {
 	j.goesOn(why, at)
 }
 
-// and returns the reason with an error behind it, if there is one.
-func (why Reason) and(err error) Reason {
+// joined returns a reason with an error behind it, if there is one.
+func joined(why Reason, err error) Reason {
 	if err != nil {
 		why.Text += "; " + err.Error()
 	}
@@ -331,7 +266,7 @@ const (
 	NeverStarted          = 1003
 	VacatedByUser         = 1004
 	VacatedByAdmin        = 1010
-	SupervisorStopped     = 1013 // it was told to end (StartdShutdown)
+	SupervisorStopped     = pool.SupervisorStopped
 	MachineDrained        = 1014
 	PreemptedByRank       = 1018
 	PreemptedByPriority   = 1019
@@ -346,14 +281,14 @@ func (j job) left(why Reason, at time.Time) {
 }
 
 // vacateReason returns why the job had to leave its slot: the claim's reason, else the Ending's.
-func (how Ending) vacateReason(c pool.Claim) Reason {
-	why := Reason{c.VacateReason, c.VacateCode, c.VacateSubcode}
+func vacateReason(how Ending, c pool.Claim) Reason {
+	why := Reason{Text: c.VacateReason, Code: c.VacateCode, Subcode: c.VacateSubcode}
 	if why.Text == "" {
 		why = Reason{Text: cmp.Or(how.Lost, how.StartFailed), Code: how.VacateCode, Subcode: how.VacateSubcode}
 	}
 	switch {
 	case why.Code != 0:
-	case how.neverRan():
+	case how.NeverRan():
 		why.Code = NeverStarted
 	default:
 		why.Code = SupervisorFailed

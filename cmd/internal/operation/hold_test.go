@@ -14,7 +14,7 @@ import (
 	"fairspool/spool"
 )
 
-var byAlice = Reason{"by alice", HeldByUser, 0}
+var byAlice = Reason{Text: "by alice", Code: HeldByUser, Subcode: 0}
 
 // shown tells what became of jobs.
 func shown(all []Done) string {

@@ -225,9 +225,9 @@ func (j *judge) judge(s pool.Procs, ad *classad.Ad, status pool.Status) {
 	what := measures[v.Action]
 	switch {
 	case what == VacateThem:
-		j.only(s, Due{s, what, Reason{v.Reason, v.Code, v.Subcode}}, isRunning)
+		j.only(s, Due{s, what, Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}}, isRunning)
 	case what != 0:
-		j.add(Due{s, what, Reason{v.Reason, v.Code, v.Subcode}})
+		j.add(Due{s, what, Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}})
 	case status == pool.Completed:
 		j.ended(s, ad)
 	case status == pool.Idle && jobpolicy.Waits(ad):

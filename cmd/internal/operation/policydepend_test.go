@@ -102,7 +102,7 @@ func releasedAllTheSame(t *testing.T, again bool) {
 		tx.Op("release")
 		_, err := Release(tx, pool.Only(id), "by alice", noon)
 		if again && err == nil {
-			_, err = Hold(tx, pool.Only(id), Reason{"by alice", HeldByUser, 0}, noon, params)
+			_, err = Hold(tx, pool.Only(id), Reason{Text: "by alice", Code: HeldByUser, Subcode: 0}, noon, params)
 		}
 		if again && err == nil {
 			_, err = Release(tx, pool.Only(id), "by alice", noon)

@@ -179,12 +179,8 @@ func (x steered) move(before, after pool.Status, now time.Time) {
 	x.set(pool.AttrEnteredStatus, classad.Int(now.Unix()))
 }
 
-// Reason is why a job is held: Code and Subcode are its HoldReasonCode and
-// HoldReasonSubCode.
-type Reason struct {
-	Text          string
-	Code, Subcode int
-}
+// Reason is why a job is held or has to leave its slot.
+type Reason = pool.Reason
 
 // HTCondor's HoldReasonCodes of what people do by hand.
 const (
@@ -212,7 +208,7 @@ func Hold(tx *spool.Tx, s pool.Procs, why Reason, now time.Time, p accountant.Pa
 			return LeavesForMore
 		}
 		x.hold(why, now)
-		if !x.leaveSlot(Reason{"held: " + why.Text, why.Code, why.Subcode}, now, p) {
+		if !x.leaveSlot(Reason{Text: "held: " + why.Text, Code: why.Code, Subcode: why.Subcode}, now, p) {
 			return HeldRunning
 		}
 		return HeldNow
