@@ -1,61 +1,13 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"fairspool/lib/classad"
-	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 )
-
-// What goes on to its end is ended by a limit of the job's policy, and not by expressions
-// that are to be looked at meanwhile.
-func TestToEnd(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name  string
-		limit string // AllowedJobDuration
-		ends  bool
-	}{
-		{"no limit", "undefined", false},
-		{"a limit that is not over", "3600", false},
-		{"a limit that is over", "60", true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p := newPool(t)
-			id := p.match(`exit 0`)
-			n, a := &tenure{spool: p.spool}, pool.Attempt{Job: id, Number: 1}
-			s := &supervisor{Attempt: a, tenure: n, log: n.logOf(a)}
-			var err error
-			if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
-				t.Fatal(err)
-			}
-			defer s.lock.remove()
-			s.policy.began = time.Now().Add(-10 * time.Minute)
-			s.policy.next = time.Now().Add(-time.Second) // expressions have been due for a while
-			s.policy.limits = jobpolicy.Limits(&classad.Context{}, adOf(t, "AllowedJobDuration", c.limit))
-			at := s.watchSpool()
-			defer at.end()
-			over, gone, err := s.toEnd(at, func(ctx context.Context) error {
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(lookEvery):
-					return nil
-				}
-			})
-			if gone || (err != nil) != c.ends || (over.Action == jobpolicy.Hold) != c.ends {
-				t.Errorf("toEnd = %v, %v, %v, want it ended: %v", over, gone, err, c.ends)
-			}
-		})
-	}
-}
 
 // Images are made of a job that is a whole tree, be it with members that wait to be reaped.
 func TestWithin(t *testing.T) {

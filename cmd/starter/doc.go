@@ -5,32 +5,24 @@
 //
 // A pass (pass.go) first looks after the attempts whose supervisor is gone
 // (there, too), then starts a supervisor for each claim that is Matched
-// (spawn.go). A supervisor (supervise.go) locks the claim's file (claimlock.go),
-// commits Matched to Running, waits until the job's event log has the ends of
-// earlier attempts, executes the job, and stays with it (watch.go) until it has
-// ended, nothing that it started is left (lib/family) and that is committed, and in
-// the event log (finish.go; package joblog says how that survives a
-// kill). For a job that transfers files it copies the inputs before and the output
-// after that, and only then commits the end (transfer.go). A job with a time of its
-// own is not executed before that (policy.go). When a job has ended by itself the
-// slot may go on with the next one of its submitter, under the same supervisor:
-// that one's claim is made, locked and begun in the transaction that ends the first
-// (tenure.go).
+// (spawn.go). A supervisor (tenure.go) locks the claim's file (claimlock.go). What it does then is
+// package supervise; here are its partners:
 //
-// A job is made to end when its claim says so, which is Vacating then: it is held,
-// removed, preempted or drained (order.go). What the job's own ad limits or wants the
-// supervisor itself commits, in the same way, and then follows its claim like any other
-// (policy.go). A job that ends with its checkpoint code goes on in its slot, and
-// one of the standard universe is dumped, where the machine can do that (checkpoint.go).
-//
-// While the job runs its supervisor tells the spool what it has used (watch.go), and sets
-// its nice value as the tickets of all jobs on the machine have it (renice.go). What a job
-// asks for is a limit where the configuration says so (limits.go): a job that
-// takes more is held. It may be bound to processors of its own (limits.go, too).
+//   - The desk in the spool (spooldesk.go) commits Matched to Running, waits until the job's event log
+//     has the ends of earlier attempts, copies files, and commits the end and writes it to the event log
+//     (finish.go; package joblog says how that survives a kill). When a job has ended by itself the slot
+//     may go on with the next one of its submitter: that one's claim is made, locked and begun in the
+//     transaction that ends the first. A claim that is Vacating says that its job has to leave, because it
+//     is held, removed, preempted or drained, or because its own policy or a limit wants that.
+//   - The machine for an attempt (local.go) makes and ends the job's processes (lib/launch, lib/family), dumps
+//     those of the standard universe, where it can do that, and keeps their limits (limits.go): what a job
+//     asks for is one where the configuration says so, and a job that takes more is held. A job may be
+//     bound to processors of its own (limits.go, too), and its nice value is set as the tickets of all jobs
+//     on the machine have it (renice.go).
 //
 // A supervisor that leaves its slot without a successor starts a cycle, and while it stays it sees
 // to it, with all others, that there is one each NEGOTIATOR_INTERVAL and that no change is left
-// behind (tenure.go, package onchange).
+// behind (spooldesk.go, package onchange).
 //
 // With -watch a starter stays, and starts what is matched as soon as the journal says so
 // (follow.go); its passes, and the starting, are those of cron. With -drain it marks the

@@ -26,15 +26,6 @@ import (
 	"fairspool/spool"
 )
 
-// HTCondor's HoldReasonCode of a job that took more than it asked for, and the
-// HoldReasonSubCodes that its policies have for memory and disk (its manual,
-// HOLD_SUBCODE_MEMORY_EXCEEDED, and its starter).
-const (
-	outOfResources = 34
-	tooMuchMemory  = 102
-	tooMuchDisk    = 104
-)
-
 // limits are the enforced bounds of what an attempt may use.
 type limits struct {
 	memoryMB int64    // 0: any
@@ -113,21 +104,19 @@ func (l *limits) open(o family.Options, scratch string) *family.Family {
 	return f
 }
 
-// record sets in the job's ad what enforces its limits.
-func (l *limits) record(tx *spool.Tx, id pool.JobID) {
+// found returns the attributes that say what enforces the limits; nil expressions: nothing does.
+func (l *limits) found() (list []launch.Found) {
 	for _, x := range []struct{ attr, by string }{
 		{pool.AttrMemoryLimitedBy, l.memoryBy},
 		{pool.AttrDiskLimitedBy, l.diskBy()},
 	} {
-		ad, _ := tx.Job(id)
-		switch before, _ := ad.EvalString(&classad.Context{}, x.attr); {
-		case x.by == before:
-		case x.by == "":
-			tx.Set(id, x.attr, nil)
-		default:
-			tx.Set(id, x.attr, classad.Literal(classad.String(x.by)))
+		f := launch.Found{Name: x.attr}
+		if x.by != "" {
+			f.Expr = classad.Literal(classad.String(x.by))
 		}
+		list = append(list, f)
 	}
+	return list
 }
 
 // diskBy returns what enforces the disk limit that the job asked for. A limit for each file (setrlimit(2))
@@ -170,20 +159,20 @@ func (l *limits) stopped(e launch.Ended, u family.Usage, outOfMemory bool) (v jo
 		return l.memoryExceeded(max(u.PeakKB, l.memoryMB<<10)), true
 	case e.Signal == int(unix.SIGXFSZ) && l.strict:
 		reason := fmt.Sprintf("disk usage exceeded request_disk: a file was to be larger than %d KB", l.mayUseKB)
-		return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: outOfResources, Subcode: tooMuchDisk}, true
+		return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: launch.HoldResources, Subcode: launch.TooMuchDisk}, true
 	}
 	return v, false
 }
 
 func (l *limits) memoryExceeded(kb int64) jobpolicy.Verdict {
-	return exceeded("memory", "request_memory", (kb+1023)/1024, l.memoryMB, "MB", tooMuchMemory)
+	return exceeded("memory", "request_memory", (kb+1023)/1024, l.memoryMB, "MB", launch.TooMuchMemory)
 }
 
 func (l *limits) diskExceeded(kb int64) jobpolicy.Verdict {
 	if l.strict {
-		return exceeded("disk", "request_disk", kb, l.mayUseKB, "KB", tooMuchDisk)
+		return exceeded("disk", "request_disk", kb, l.mayUseKB, "KB", launch.TooMuchDisk)
 	}
-	v := exceeded("disk", "MAX_SCRATCH_SIZE", kb, l.mayUseKB, "KB", tooMuchDisk)
+	v := exceeded("disk", "MAX_SCRATCH_SIZE", kb, l.mayUseKB, "KB", launch.TooMuchDisk)
 	v.Reason += "; request_disk asks for more"
 	return v
 }
@@ -191,7 +180,7 @@ func (l *limits) diskExceeded(kb int64) jobpolicy.Verdict {
 // exceeded holds a job that has used more than it asked for.
 func exceeded(what, command string, used, limit int64, unit string, subcode int) jobpolicy.Verdict {
 	reason := fmt.Sprintf("%s usage exceeded %s: used %d %s of %d", what, command, used, unit, limit)
-	return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: outOfResources, Subcode: subcode}
+	return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: launch.HoldResources, Subcode: subcode}
 }
 
 // short reports whether the machine runs short of memory: less than a tenth of it is available

@@ -80,7 +80,7 @@ func run(c *cmdline.Call) error {
 		return cmdline.Usagef("%s: takes no arguments; see starter -help", c.Args[0])
 	}
 	if c.Has("supervise") {
-		return supervise(c, c.Value("supervise"))
+		return supervisor(c, c.Value("supervise"))
 	}
 	if err := fit(c); err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"fairspool/lib/family"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
 	"fairspool/spool"
 )
 
@@ -203,12 +204,12 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		return
 	}
-	reached(stepAlone)
+	reached(supervise.Alone)
 	// First: it may have filled the disk, and recording the end needs room.
 	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
 		c.Warn("job %s: %v", id, err)
 	}
-	reached(stepTidied)
+	reached(supervise.Tidied)
 	how := operation.Ending{Lost: supervisorDied, Died: true}
 	signed := lock.signed()
 	if booted := c.Reading().Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
@@ -278,14 +279,19 @@ func lockFiles(sp *spool.Spool) map[string]bool {
 	return names
 }
 
-// familyOf returns the options of an attempt's family. All attempts of a job of the standard universe
-// have one name: a later attempt may restore the processes with the environment that they had.
+// familyOf returns the options of an attempt's family.
 func familyOf(cfg *config.Config, sp *spool.Spool, claim pool.Claim, ad *classad.Ad) family.Options {
-	name := claim.LockName()
-	if ad != nil && isStandard(ad) {
-		name = claim.Job.String()
-	}
+	name := familyName(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, ad)
 	return family.Options{Name: familyPrefix(sp) + name, Base: cfg.BaseCgroup}
+}
+
+// familyName returns the end of the name of an attempt's family. All attempts of a job of the standard
+// universe have one name: a later attempt may restore the processes with the environment that they had.
+func familyName(a pool.Attempt, ad *classad.Ad) string {
+	if ad != nil && isStandard(ad) {
+		return a.Job.String()
+	}
+	return a.String()
 }
 
 func isStandard(ad *classad.Ad) bool {

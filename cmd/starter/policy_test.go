@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +9,6 @@ import (
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
-	"fairspool/lib/jobpolicy"
-	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -88,108 +83,6 @@ func TestPolicySetLater(t *testing.T) {
 				t.Errorf("the job: %s, want %s", got, c.want)
 			}
 		})
-	}
-}
-
-// Nothing is looked at that need not be, and expressions only if somebody wants that.
-func TestAlarm(t *testing.T) {
-	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
-	limits := func(pairs ...string) []jobpolicy.Limit {
-		return jobpolicy.Limits(&classad.Context{}, adOf(t, pairs...))
-	}
-	for _, c := range []struct {
-		name string
-		p    jobPolicy
-		set  bool // there is an alarm
-		code int  // of the limit that is over
-	}{
-		{"nothing is asked", jobPolicy{began: ago(time.Hour)}, false, 0},
-		{"an expression", jobPolicy{began: ago(time.Hour), next: time.Now().Add(time.Hour)}, true, 0},
-		{"a limit ahead", jobPolicy{began: ago(time.Minute), limits: limits("AllowedJobDuration", "3600")}, true, 0},
-		{"a limit that is over", jobPolicy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}, true, 46},
-		{"not executed yet", jobPolicy{began: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, false, 0},
-		{"executed for too long", jobPolicy{began: ago(time.Hour), executed: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, true, 47},
-		{"executed not for too long", jobPolicy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60")}, true, 0},
-		{"both", jobPolicy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60", "AllowedJobDuration", "100")}, true, 46},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := c.p.alarm(0) != nil; got != c.set {
-				t.Errorf("an alarm is set: %v, want %v", got, c.set)
-			}
-			if got := c.p.over(); got.Code != c.code {
-				t.Errorf("over = %+v, want code %d", got, c.code)
-			}
-		})
-	}
-	p := jobPolicy{every: time.Minute, began: ago(time.Hour), executed: ago(time.Hour), next: time.Now(), limits: limits("AllowedExecuteDuration", "60")}
-	p.ended()
-	if p.alarm(0) != nil || p.over().Action != jobpolicy.Stay {
-		t.Errorf("when the program has ended, over = %v, want nothing that concerns it", p.over())
-	}
-	p = jobPolicy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}
-	p.ended()
-	if p.alarm(0) == nil || p.over().Code != jobpolicy.JobDuration {
-		t.Errorf("when the program has ended, over = %v, want the limit of the job's duration", p.over())
-	}
-	for expr, want := range map[string]bool{"false": false, "RemoteWallClockTime > 5": true} {
-		for _, every := range []time.Duration{0, time.Minute} {
-			p := jobPolicy{every: every}
-			p.begin(adOf(t, "PeriodicHold", expr), nil)
-			if got := p.alarm(0) != nil; got != (want && every > 0) {
-				t.Errorf("PeriodicHold = %s, looked at every %v: an alarm is set: %v, want %v", expr, every, got, want && every > 0)
-			}
-		}
-	}
-}
-
-// Output that is still being copied when the job's time is over is kept, and the job
-// held.
-func TestLimitDuringCopyBack(t *testing.T) {
-	t.Parallel()
-	p := newPool(t)
-	id := p.match(`exit 0`, "ClusterId", "1", "ProcId", "0", "TransferOutput", `"big"`)
-	var job launch.Job
-	folder := filepath.Join(p.dir, "execute")
-	err := p.spool.View(func(v *spool.View) (err error) {
-		ad, _ := v.Job(id)
-		place := launch.Place{Slot: "slot1@node1", Scratch: filepath.Join(folder, "1.0.1"), Kept: keptPath(folder, id)}
-		job, err = launch.FromAd(ad, place, launch.CurrentAccount())
-		return err
-	})
-	if err == nil {
-		err = makeFolder(folder)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	placed, err := job.Transfer.Place(context.Background())
-	if err == nil {
-		big := filepath.Join(job.Dir, "big") // more than is copied at a time
-		if err = os.WriteFile(big, nil, 0o644); err == nil {
-			err = os.Truncate(big, 256<<20)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &supervisor{Attempt: pool.Attempt{Job: id, Number: 1}, tenure: &tenure{spool: p.spool}, log: (&tenure{spool: p.spool}).logOf(pool.Attempt{Job: id, Number: 1})}
-	if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
-		t.Fatal(err)
-	}
-	defer s.lock.remove()
-	s.policy.began = time.Now().Add(-time.Hour)
-	s.policy.limits = jobpolicy.Limits(&classad.Context{}, adOf(t, "AllowedJobDuration", "60"))
-	how := operation.Ending{}
-	s.copyBack(job.Transfer, placed, &how)
-	want := "The job exceeded allowed job duration of 1:00; what it left is in " + keptPath(folder, id) + " until the job leaves the queue"
-	if how.OutputFailed != want || how.HoldCode != jobpolicy.JobDuration {
-		t.Errorf("copyBack: %q, code %d, want %q, code %d", how.OutputFailed, how.HoldCode, want, jobpolicy.JobDuration)
-	}
-	if info, err := os.Stat(filepath.Join(keptPath(folder, id), "big")); err != nil || info.Size() != 256<<20 {
-		t.Errorf("what was kept: %v, want the whole output", err)
-	}
-	if _, err := os.Stat(filepath.Join(p.dir, "big")); err == nil {
-		t.Error("the output is in its place, want it kept only")
 	}
 }
 
@@ -341,22 +234,22 @@ func TestPolicyWhileRetiring(t *testing.T) {
 	}
 }
 
-func TestSpentOver(t *testing.T) {
+func TestWithUsed(t *testing.T) {
 	t.Parallel()
-	u := spent{wall: 10 * time.Second, user: 2 * time.Second, sys: time.Second / 2, rssKB: 1025}
+	u := pool.Progress{Wall: 10 * time.Second, UserCPU: 2 * time.Second, SysCPU: time.Second / 2, PeakKB: 1025}
 	names := []string{"RemoteWallClockTime", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "MemoryUsage", "Owner"}
 	for _, c := range []struct {
 		name  string
-		used  spent
+		used  pool.Progress
 		pairs []string
 		want  string
 	}{
 		{"the first attempt", u, []string{"Owner", `"a"`}, `10.0 2.0 0.5 1025 2 "a"`},
 		{"a later one", u, []string{"RemoteWallClockTime", "5.0", "RemoteUserCpu", "1", "ResidentSetSize", "7"}, "15.0 3.0 0.5 1025 2 undefined"},
 		{"its own memory usage", u, []string{"MemoryUsage", "ResidentSetSize * 2"}, "10.0 2.0 0.5 1025 2050 undefined"},
-		{"nothing measured yet", spent{}, []string{"ResidentSetSize", "7"}, "0.0 0.0 0.0 7 undefined undefined"},
+		{"nothing measured yet", pool.Progress{}, []string{"ResidentSetSize", "7"}, "0.0 0.0 0.0 7 undefined undefined"},
 	} {
-		got := attributes(c.used.over(adOf(t, c.pairs...)), names)
+		got := attributes(withUsed(adOf(t, c.pairs...), c.used, pool.Progress{}), names)
 		for _, name := range names {
 			got = strings.Replace(got, name+"=", "", 1)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/internal/testenv"
@@ -23,6 +24,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
 	"fairspool/spool"
 )
 
@@ -298,6 +300,18 @@ func (p *testPool) reason(id pool.JobID, name string) string {
 	return text
 }
 
+// desk returns the desk of a job's first attempt, with the lock of its claim.
+func (p *testPool) desk(id pool.JobID) *spoolDesk {
+	p.Helper()
+	a := pool.Attempt{Job: id, Number: 1}
+	d := (&desks{call: &cmdline.Call{Now: matchedAt}, config: &config.Config{}, spool: p.spool, params: params}).desk(a)
+	var err error
+	if d.lock, err = lockClaim(p.spool.ClaimLock(a.String())); err != nil {
+		p.Fatal(err)
+	}
+	return d
+}
+
 func (p *testPool) claims() (claims []pool.Claim) {
 	p.Helper()
 	err := p.spool.View(func(v *spool.View) error { claims = v.Claims(); return nil })
@@ -407,3 +421,19 @@ func (p *testPool) drain() {
 		return len(p.queue()) == 0
 	})
 }
+
+// The steps of a supervisor.
+const (
+	stepPlacing      = supervise.Placing
+	stepPlaced       = supervise.Placed
+	stepExecuted     = supervise.Executed
+	stepLogged       = supervise.Logged
+	stepTold         = supervise.Told
+	stepKilled       = supervise.Killed
+	stepEnded        = supervise.Ended
+	stepAlone        = supervise.Alone
+	stepStored       = supervise.Stored
+	stepCheckpointed = supervise.Checkpointed
+	stepResuming     = supervise.Resuming
+	stepTidied       = supervise.Tidied
+)

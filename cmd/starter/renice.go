@@ -22,6 +22,7 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
 	"fairspool/spool"
 )
 
@@ -55,19 +56,19 @@ type relatives interface {
 	FD() (fd int, ok bool)
 }
 
-// reprioritizer returns the reprioritizer of the supervisor's job. It
+// reprioritizer returns the reprioritizer of an attempt's job, the chore of its supervisor. It
 // never fires if reprioritize_interval is 0, or this machine has no name.
-func (s *supervisor) reprioritizer(job relatives) *reprioritizer {
+func (n *desks) reprioritizer(t supervise.Task, tell func(error)) supervise.Chore {
 	r := &reprioritizer{
-		RunTime: s.call.Config.RunTime, spool: s.spool, attempt: s.Attempt, folder: s.folder,
-		now: s.now, clock: sinceBoot, tell: s.complain, job: job,
+		RunTime: n.config.RunTime, spool: n.spool, attempt: t.Attempt, folder: n.folder,
+		now: func() time.Time { return n.call.Later().Now }, clock: sinceBoot, tell: tell, job: t.On.(*local).family,
 	}
 	if r.Interval <= 0 {
 		return r
 	}
 	var err error
-	if r.machine, err = s.call.Hostname(); err != nil {
-		s.complain(err)
+	if r.machine, err = n.call.Hostname(); err != nil {
+		tell(err)
 		return r
 	}
 	r.plan()
@@ -81,8 +82,8 @@ func sinceBoot() float64 {
 	return float64(t.Sec) + float64(t.Nsec)/1e9
 }
 
-// next fires when apply is to be called; nil: never.
-func (r *reprioritizer) next() <-chan time.Time { return r.due }
+// Next fires when Apply is to be called; nil: never.
+func (r *reprioritizer) Next() <-chan time.Time { return r.due }
 
 // plan sets the alarm to a moment after the next multiple of the interval.
 func (r *reprioritizer) plan() {
@@ -104,9 +105,9 @@ const (
 	kernelRetry   = 300 * time.Millisecond
 )
 
-// apply gives the job's processes their nice value. It does not wait for other supervisors, but lets
-// next fire again.
-func (r *reprioritizer) apply() {
+// Apply gives the job's processes their nice value. It does not wait for other supervisors, but lets
+// Next fire again.
+func (r *reprioritizer) Apply() {
 	if wait := r.adjust(); wait > 0 {
 		r.due = time.After(wait)
 	} else {
@@ -114,7 +115,7 @@ func (r *reprioritizer) apply() {
 	}
 }
 
-// adjust does what apply says, and returns when to try again; 0: it is done for this
+// adjust does what Apply says, and returns when to try again; 0: it is done for this
 // interval.
 func (r *reprioritizer) adjust() (retry time.Duration) {
 	d, err := r.delivered()

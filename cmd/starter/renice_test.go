@@ -307,7 +307,7 @@ func TestReprioritizeBusy(t *testing.T) {
 	if got := r.adjust(); got != deliveryRetry {
 		t.Errorf("adjust = %v while another has the lock, want %v", got, deliveryRetry)
 	}
-	if r.apply(); r.next() == nil {
+	if r.Apply(); r.Next() == nil {
 		t.Error("it does not try again")
 	}
 }
@@ -346,7 +346,7 @@ func TestReprioritizeTrouble(t *testing.T) {
 // By default nothing is ever due; else it is at the multiples of the interval.
 func TestReprioritizeNext(t *testing.T) {
 	t.Parallel()
-	if r := (&reprioritizer{}); r.next() != nil {
+	if r := (&reprioritizer{}); r.Next() != nil {
 		t.Error("with the interval 0 something becomes due")
 	}
 	s := newStage(t)
@@ -357,14 +357,14 @@ func TestReprioritizeNext(t *testing.T) {
 	for range 3 {
 		began := r.begun()
 		select {
-		case <-r.next():
+		case <-r.Next():
 		case <-time.After(testenv.Longest):
 			t.Fatal("nothing becomes due in an interval of 20 ms")
 		}
 		if now := r.begun(); now <= began {
 			t.Errorf("due in the interval that begins at %v, want one after %v", now, began)
 		}
-		r.apply()
+		r.Apply()
 	}
 	s.clock, r.clock, r.Interval = 1000.25, func() float64 { return s.clock }, time.Minute
 	if got := r.begun(); got != 960 {

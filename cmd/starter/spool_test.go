@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"fairspool/lib/pool"
 )
 
 // The end of a job is recorded even when the spool was locked at that time.
@@ -103,12 +105,8 @@ func TestSpoolIsGone(t *testing.T) {
 func TestGone(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
-	s := &supervisor{tenure: &tenure{spool: p.spool}}
-	var err error
-	if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
-		t.Fatal(err)
-	}
-	defer s.lock.remove()
+	d := p.desk(pool.JobID{Cluster: 1})
+	defer d.Close()
 	dir, elsewhere := p.spool.Dir(), p.dir+"/elsewhere"
 	for i, c := range []struct {
 		from, to string // a folder that is renamed before the looks
@@ -124,7 +122,7 @@ func TestGone(t *testing.T) {
 		{filepath.Join(dir, "VERSION"), elsewhere, goneLooks, nil},
 		{"", "", 1, errSpoolGone},
 		{elsewhere, filepath.Join(dir, "VERSION"), 1, nil},
-		{s.lock.path, elsewhere, 1, errLockGone},
+		{d.lock.path, elsewhere, 1, errLockGone},
 	} {
 		if c.from != "" {
 			if err := os.Rename(c.from, c.to); err != nil {
@@ -132,8 +130,8 @@ func TestGone(t *testing.T) {
 			}
 		}
 		for look := range c.looks {
-			if got := s.gone(); got != c.want {
-				t.Fatalf("row %d, look %d: gone() = %v, want %v", i, look, got, c.want)
+			if got := d.lost(); got != c.want {
+				t.Fatalf("row %d, look %d: lost() = %v, want %v", i, look, got, c.want)
 			}
 		}
 	}

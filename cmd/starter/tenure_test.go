@@ -16,7 +16,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -153,25 +152,6 @@ func (p *testPool) noCgroups() {
 		}
 		return nil
 	})
-}
-
-// What the tenure knows of a signal to the supervisor it knows also when the job of that
-// moment, which had ended by itself, did not have to be told.
-func TestIsToEnd(t *testing.T) {
-	t.Parallel()
-	p := newPool(t)
-	s := &supervisor{tenure: &tenure{spool: p.spool, call: &cmdline.Call{}, stop: make(chan os.Signal, 1)}, log: (&tenure{spool: p.spool}).logOf(pool.Attempt{})}
-	if s.isToEnd() {
-		t.Error("isToEnd() = true, want false of one that nobody has told to")
-	}
-	s.stop <- syscall.SIGTERM
-	if !s.isToEnd() {
-		t.Error("isToEnd() = false, want true of one that was sent SIGTERM")
-	}
-	s.stopped(<-s.stop)
-	if !s.isToEnd() {
-		t.Error("isToEnd() = false, want true of one that has told its job")
-	}
 }
 
 // A supervisor that is told to end when its job has ended does not go on with another.

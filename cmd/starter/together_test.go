@@ -15,6 +15,7 @@ import (
 
 	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
 )
 
 // lagging has the supervisors of a starter wait so long for their own signal when their jobs have died
@@ -111,7 +112,7 @@ func TestSoakStoppedTogether(t *testing.T) {
 func TestStoppedAfterItsJob(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGKILL} {
-		t.Run(signalName(sig), func(t *testing.T) {
+		t.Run(supervise.SignalName(sig), func(t *testing.T) {
 			t.Parallel()
 			p := newPool(t)
 			id := p.match(stays)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,11 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
-	"fairspool/spool"
 )
 
 // Whatever is killed while jobs transfer files, every output is there as a whole in
@@ -66,35 +62,4 @@ func (p *testPool) complete(jobs, size int) (there int) {
 		}
 	}
 	return there
-}
-
-// A job that is removed while its inputs are copied does not start.
-func TestRemovedDuringCopy(t *testing.T) {
-	t.Parallel()
-	p := newPool(t)
-	id := p.match(`exit 0`)
-	p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, os.Getpid(), params) })
-	lock, err := lockClaim(p.spool.ClaimLock("1.0.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &supervisor{
-		Attempt: pool.Attempt{Job: id, Number: 1}, log: (&tenure{spool: p.spool}).logOf(pool.Attempt{Job: id, Number: 1}), lock: lock,
-		tenure: &tenure{
-			call: &cmdline.Call{}, spool: p.spool, stop: make(chan os.Signal, 1), vacate: time.Minute,
-			told: true, // nobody listens
-		},
-	}
-	p.remove(id)
-	result := make(chan error, 1)
-	order, err := s.attend(result, func() { result <- context.Canceled })
-	if order == nil || err != context.Canceled {
-		t.Errorf("attend = %v, %v, want the order to leave", order, err)
-	}
-	// The claim would be ended by this process, which end would kill.
-	p.update(func(tx *spool.Tx) error {
-		return operation.Finish(tx, id, 1, matchedAt, operation.Ending{Lost: "removed"}, params)
-	})
-	lock.remove()
-	p.noClaims()
 }

@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -58,35 +56,22 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-func TestNoUpdates(t *testing.T) {
-	t.Parallel()
-	u := newUpdates(&config.Config{InitialUpdateInterval: time.Nanosecond})
-	if u.next() != nil {
-		t.Error("next with STARTER_UPDATE_INTERVAL 0 fires some time, want never")
-	}
-	u.end()
-}
-
 // An update that cannot be committed is complained of, and the next one tells what it
 // would have told.
 func TestUpdateFails(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	id := p.match(`exit 0`)
-	n := &tenure{
-		call: &cmdline.Call{Now: matchedAt}, config: &config.Config{UpdateInterval: time.Hour, InitialUpdateInterval: time.Hour},
-		spool: p.spool, params: params,
-	}
-	s := n.supervisor(pool.Attempt{Job: id, Number: 1})
-	u := newUpdates(s.config)
-	defer u.end()
-	u.send(s, operation.Progress{Wall: time.Minute})
-	if u.reported != (operation.Progress{}) {
-		t.Errorf("reported = %+v of a claim that is not running, want nothing", u.reported)
+	d := p.desk(id)
+	defer d.Close()
+	if err := d.Report(pool.Progress{Wall: time.Minute}); err == nil || d.reported != (pool.Progress{}) {
+		t.Errorf("Report = %v, reported = %+v of a claim that is not running, want an error and nothing", err, d.reported)
 	}
 	p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, 1<<30, params) })
-	u.send(s, operation.Progress{Wall: 2 * time.Minute, PeakKB: 10, RSSKB: 5})
-	if err := u.checkpointed(s, operation.Progress{Wall: 3 * time.Minute, PeakKB: 10}, 77); err != nil {
+	if err := d.Report(pool.Progress{Wall: 2 * time.Minute, PeakKB: 10, RSSKB: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Checkpointed(pool.Progress{Wall: 3 * time.Minute, PeakKB: 10}, 77); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := p.queued(id, "RemoteWallClockTime", "CommittedTime", "NumCkpts"), "RemoteWallClockTime=180.0 CommittedTime=180.0 NumCkpts=1"; got != want {

@@ -3,8 +3,8 @@
 // A Job is what has to be run, as plain values: Expand puts in what a job's ad
 // leaves to the ad of its slot, FromAd reads the result, and nothing that comes
 // later looks at an ad again. Start runs the job on this machine; the Process it
-// returns can be signalled, killed and waited for, and ends as an Ended. Other
-// ways to run a job need only bring a Start and such a Process of their own.
+// returns can be signalled, killed and waited for, and ends as an Ended. A Launcher is
+// what a supervisor wants of a machine, this one or another, and a Running what it gets.
 //
 // # What a job finds
 //

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,6 +34,10 @@ func ParseAttempt(name string) (Attempt, error) {
 	}
 	return Attempt{id, int(n)}, nil
 }
+
+// ErrGone says that a claim is no longer what its supervisor was started for:
+// the job was removed, or the match was given up.
+var ErrGone = errors.New("the claim is gone")
 
 // Reason is why a job is held or has to leave its slot: Code and Subcode are its HoldReasonCode
 // and HoldReasonSubCode, or VacateReasonCode and VacateReasonSubCode.

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,7 +19,7 @@ import (
 
 // ErrGone says that a claim is no longer what its supervisor was started for:
 // the job was removed, or the match was given up.
-var ErrGone = errors.New("the claim is gone")
+var ErrGone = pool.ErrGone
 
 // Begin turns an attempt's claim from Matched to Running, at the time at,
 // under the supervisor with process id pid. It is committed before the job is

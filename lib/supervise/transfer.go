@@ -1,18 +1,15 @@
-package main
+package supervise
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
-	"fairspool/spool"
 )
 
 // patience is how long a pass waits for inputs to be copied before it is told that
@@ -21,13 +18,13 @@ const patience = 5 * time.Second
 
 // place makes the scratch directory of a job, and copies its inputs there if it wants that.
 // Done is false when the job cannot be started; how is the end of the attempt then.
-func (s *supervisor) place(job launch.Job) (placed launch.Placed, how operation.Ending, done bool) {
-	if err := makeFolder(s.folder); err != nil {
-		return placed, operation.Ending{Lost: brief(fmt.Errorf("EXECUTE: %w", err))}, false
+func (s *supervisor) place() (placed launch.Placed, how pool.Ending, done bool) {
+	if err := s.On.MakeRoom(); err != nil {
+		return placed, pool.Ending{Lost: brief(fmt.Errorf("EXECUTE: %w", err))}, false
 	}
-	reached(stepPlacing)
+	s.Reached(Placing)
 	order, err := s.during(func(ctx context.Context) (err error) {
-		placed, err = job.Place(ctx)
+		placed, err = s.desk.Inputs(ctx, s.Run)
 		return err
 	})
 	switch {
@@ -41,9 +38,9 @@ func (s *supervisor) place(job launch.Job) (placed launch.Placed, how operation.
 
 // leaves returns the end of an attempt whose job was ordered to leave before it was
 // started.
-func (s *supervisor) leaves(order *leave) operation.Ending {
+func (s *supervisor) leaves(order *leave) pool.Ending {
 	s.ordered = true
-	how := operation.Ending{}
+	how := pool.Ending{}
 	order.ends(&how)
 	how.Lost = cmp.Or(how.Lost, "it was removed")
 	return how
@@ -59,11 +56,10 @@ func (s *supervisor) during(do func(context.Context) error) (order *leave, err e
 	return s.attend(result, cancel)
 }
 
-// attend waits for the result of what goes on before the job's start, leaves signs of
-// life, and tells the pass that the job is under way when it takes long. When the job has
+// attend waits for the result of what goes on before the job's start, and tells the pass that the job is under way when it takes long. When the job has
 // to leave meanwhile it cancels that and returns the order.
 func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, err error) {
-	at := s.watchSpool()
+	at := s.looks()
 	defer at.end()
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -74,19 +70,17 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 			return order, err
 		case <-late.C:
 			s.answer()
-		case <-at.sign.C:
-			s.lock.sign(s.call.Later())
-		case <-at.forget.C:
-			s.spool.Close()
 		case <-at.look.C:
-			if order == nil {
-				now = s.look(at.followed)
+			if w := s.heed(); order == nil && w.Leaves {
+				now = s.order(w.Why)
+			} else if order == nil && s.changed {
+				now = s.judge(&at)
 			}
 		case <-at.due:
 			if order == nil {
 				now = s.judge(&at)
 			}
-		case sig := <-s.stop:
+		case sig := <-s.Stop:
 			now = s.stopped(sig)
 		}
 		if now != nil {
@@ -97,29 +91,30 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 }
 
 // failedToStart returns the end of an attempt whose job could not be started.
-func failedToStart(err error) operation.Ending {
+func failedToStart(err error) pool.Ending {
 	var refused *launch.StartError
 	switch {
 	case !errors.As(err, &refused):
-		return operation.Ending{StartFailed: brief(err)}
+		return pool.Ending{StartFailed: brief(err)}
 	case refused.Passing:
-		return operation.Ending{Lost: brief(err)}
+		return pool.Ending{Lost: brief(err)}
 	}
-	return operation.Ending{StartFailed: brief(err), HoldCode: refused.Code, HoldSubcode: refused.Subcode}
+	return pool.Ending{StartFailed: brief(err), HoldCode: refused.Code, HoldSubcode: refused.Subcode}
 }
 
 // store takes care of what a job that has ended left in its scratch directory: it
 // is copied to where it belongs if the job ended by itself, or kept for the next
 // attempt. When that fails it is said in how.
-func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operation.Ending, told bool) {
+func (s *supervisor) store(placed launch.Placed, how *pool.Ending, told bool) {
+	t := s.Run.Transfer
 	switch {
 	case !told:
 		if t.Wanted(launch.Ended{Code: how.Code, Signal: how.Signal}) {
-			s.copyBack(t, placed, how)
+			s.copyBack(placed, how)
 		}
-	case how.VacateCode == outOfResources && how.VacateSubcode == tooMuchDisk:
+	case how.VacateCode == launch.HoldResources && how.VacateSubcode == launch.TooMuchDisk:
 		// The disk is to have room again, and the next attempt would begin with too much.
-	case how.Lost != "" && t.When == launch.OnExitOrEvict && !s.lock.gone() && !spool.Gone(s.spool.Dir()):
+	case how.Lost != "" && t.When == launch.OnExitOrEvict && s.desk.Lost() == None:
 		s.complain(t.Keep())
 	}
 }
@@ -128,24 +123,24 @@ func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operat
 // unless the job was removed, when nobody wants its output. What the job's policy
 // limits with its transfers is over when the limit is, as if the output could not be
 // copied; its other expressions are asked when all of that has ended.
-func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *operation.Ending) {
+func (s *supervisor) copyBack(placed launch.Placed, how *pool.Ending) {
 	s.policy.ended()
-	at := s.watchSpool()
+	at := s.looks()
 	defer at.end()
-	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return t.Store(ctx, placed) }); {
+	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return s.desk.Outputs(ctx, s.Run, placed) }); {
 	case err == nil || gone:
 	case over.Action != jobpolicy.Stay:
-		s.outputFailed(t, how, errors.New(over.Reason))
+		s.outputFailed(how, errors.New(over.Reason))
 		how.HoldCode, how.HoldSubcode = over.Code, over.Subcode
 	default:
-		s.outputFailed(t, how, err)
+		s.outputFailed(how, err)
 	}
 }
 
 // toEnd does something that goes on until its end also when the job has to leave, but not
 // when it is removed, and is gone then, nor when a limit of its policy is over. Its
 // expressions have to wait.
-func (s *supervisor) toEnd(at spoolWatch, do func(context.Context) error) (over jobpolicy.Verdict, gone bool, err error) {
+func (s *supervisor) toEnd(at looks, do func(context.Context) error) (over jobpolicy.Verdict, gone bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan error, 1)
@@ -155,12 +150,8 @@ func (s *supervisor) toEnd(at spoolWatch, do func(context.Context) error) (over 
 		select {
 		case err := <-result:
 			return over, gone, err
-		case <-at.sign.C:
-			s.lock.sign(s.call.Later())
-		case <-at.forget.C:
-			s.spool.Close()
 		case <-at.look.C:
-			if s.removed(at.followed) {
+			if s.removed() {
 				gone = true
 				cancel()
 			}
@@ -173,61 +164,28 @@ func (s *supervisor) toEnd(at spoolWatch, do func(context.Context) error) (over 
 
 // removed reports whether the job was removed, or its claim taken away. When nothing
 // has changed it costs next to nothing.
-func (s *supervisor) removed(followed *spool.Watch) (yes bool) {
-	if s.gone() != nil {
-		return true
+func (s *supervisor) removed() bool {
+	w := s.desk.Heed()
+	s.changed = s.changed || w.Changed // for a program that goes on after its checkpoint
+	if w.Gone || !w.Leaves {
+		return w.Gone
 	}
-	if s.missing > 0 {
-		return false
-	}
-	claim, ok, err := followed.Claim()
-	if err != nil {
-		s.complain(err)
-		return false
-	}
-	if !ok || claim.Attempt != s.Number {
-		return true
-	}
-	if claim.State != pool.Vacating {
-		return false
-	}
-	s.complain(s.spool.View(func(v *spool.View) error {
-		ad, there := v.Job(s.Job)
-		yes = !there || isRemoved(ad)
-		return nil
-	}))
-	return yes
+	t, err := s.desk.Terms(w.Why)
+	s.complain(err)
+	return err == nil && (t.Ad == nil || t.Leaving == launch.Removed)
 }
 
 // outputFailed says that output could not be copied, and keeps all of it for whoever
 // looks after the job.
-func (s *supervisor) outputFailed(t *launch.Transfer, how *operation.Ending, err error) {
+func (s *supervisor) outputFailed(how *pool.Ending, err error) {
 	how.OutputFailed = brief(err)
 	var refused *launch.StartError
 	if errors.As(err, &refused) {
 		how.HoldCode, how.HoldSubcode = refused.Code, refused.Subcode
 	}
-	if err := t.Keep(); err != nil {
+	if err := s.Run.Transfer.Keep(); err != nil {
 		s.complain(err)
 		return
 	}
-	how.OutputFailed += "; what it left is in " + t.Kept + " until the job leaves the queue"
-}
-
-// forgetKept removes what was kept of a job that has left the queue.
-func (s *supervisor) forgetKept(t task) {
-	if t.job.Scratch == "" || s.lock.gone() || spool.Gone(s.spool.Dir()) {
-		return
-	}
-	s.complain(s.spool.View(func(v *spool.View) error {
-		if _, ok := v.Job(s.Job); !ok {
-			s.complain(removeKept(s.folder, s.Job))
-		}
-		return nil
-	}))
-}
-
-// scratch returns the path of the attempt's scratch directory.
-func (s *supervisor) scratch() string {
-	return filepath.Join(s.folder, pool.Claim{Job: s.Job, Attempt: s.Number}.LockName())
+	how.OutputFailed += "; what it left is in " + s.Run.Transfer.Kept + " until the job leaves the queue"
 }

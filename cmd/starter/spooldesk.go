@@ -1,0 +1,721 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/trouble"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// desks is what the desks of one supervisor have in common: the spool, on the same machine.
+type desks struct {
+	call   *cmdline.Call
+	config *config.Config
+	spool  *spool.Spool
+	params accountant.Params
+	// retirement is MAXJOBRETIREMENTTIME.
+	retirement *classad.Expr
+	since      time.Time                 // when the supervisor began, in process time
+	folder     string                    // of the scratch directories
+	answers    operation.Answers         // of the ends of its attempts
+	accounts   map[string]launch.Account // of owners: looking one up may take a question to another machine
+	cycles     *onchange.Watch           // starts a cycle now and then, and for changes that have none; nil: none are started
+	missing    int                       // looks in a row that found the spool gone
+}
+
+// spoolDesk is the desk of an attempt in a spool.
+type spoolDesk struct {
+	*desks
+	pool.Attempt
+	log  *trouble.Log
+	lock *claimLock
+	on   *local // nil before the beginning
+
+	joblog    joblog.Log
+	executing userlog.Executing // what the log is told when the program is executed
+	known     *classad.Ad       // what the job's ad says of its policy when the attempt begins
+	followed  *spool.Watch      // nil: not yet
+	reported  pool.Progress
+	sizeKB    int64     // as it was logged last
+	signed    time.Time // of the last sign of life
+	forgot    time.Time // when the queue was last forgotten
+	gone      bool      // Finish found that the claim is
+}
+
+// desk returns the desk of an attempt.
+func (n *desks) desk(a pool.Attempt) *spoolDesk {
+	now := time.Now()
+	return &spoolDesk{desks: n, Attempt: a, log: n.logOf(a), signed: now, forgot: now}
+}
+
+// logOf returns the log of an attempt's supervisor: starter.log in the spool.
+func (n *desks) logOf(a pool.Attempt) *trouble.Log {
+	return &trouble.Log{
+		Path: filepath.Join(n.spool.Dir(), "starter.log"), About: fmt.Sprintf("job %v, attempt %d", a.Job, a.Number),
+	}
+}
+
+func (d *spoolDesk) Tell(err error) { d.log.Add(err) }
+
+func (d *spoolDesk) complain(err error) {
+	if err != nil {
+		d.log.Add(err)
+	}
+}
+
+// tell writes a line to the log.
+func (d *spoolDesk) tell(format string, args ...any) { d.log.Add(fmt.Errorf(format, args...)) }
+
+// Begin is for the attempt whose lock the desk has.
+func (d *spoolDesk) Begin() (t supervise.Task, err error) {
+	d.ask()
+	at := d.call.Later()
+	err = operation.Account(d.spool, at, func(tx *spool.Tx) error {
+		t, err = d.enter(tx, at.Now)
+		return err
+	})
+	if err != nil {
+		d.lock.remove()
+		return t, err
+	}
+	reached(stepBegun)
+	return t, nil
+}
+
+// here returns the machine for the attempt: this one.
+func (d *spoolDesk) here() *local {
+	l := &local{Attempt: d.Attempt, config: d.config, folder: d.folder, prefix: familyPrefix(d.spool), complain: d.complain}
+	if d.lock != nil { // there is none in a fork
+		l.pipe = d.lock.pipe
+	}
+	return l
+}
+
+// ask looks up the owner of the job before the spool is locked for the job. Begin reports errors.
+func (d *spoolDesk) ask() {
+	var owner string
+	err := d.spool.View(func(v *spool.View) error {
+		if ad, ok := v.Job(d.Job); ok {
+			owner, _ = ad.EvalString(&classad.Context{}, pool.AttrOwner)
+		}
+		return nil
+	})
+	if err == nil && owner != "" {
+		d.accountOf(owner)
+	}
+}
+
+// accountOf returns the account of an owner's jobs.
+func (n *desks) accountOf(owner string) (launch.Account, error) {
+	if a, known := n.accounts[owner]; known {
+		return a, nil
+	}
+	a, err := launch.AccountOf(owner, n.config.NobodySlotUser)
+	if err == nil {
+		n.accounts[owner] = a
+	}
+	return a, err
+}
+
+// enter makes the attempt run, in a transaction.
+func (d *spoolDesk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err error) {
+	claim, _ := tx.Claim(d.Job)
+	slot := operation.SlotOf(&tx.View, claim)
+	if d.on == nil { // the transaction may be tried again
+		d.on = d.here()
+	}
+	t = supervise.Task{Attempt: d.Attempt, On: d.on}
+	var found []launch.Found
+	if ad, ok := tx.Job(d.Job); ok {
+		if d.joblog = joblog.Of(tx, ad); d.joblog.Path != "" {
+			d.executing = executing(tx, ad, slot, claim, d.on.scratch())
+		}
+		t.Run, found, t.Wrong = d.read(tx, ad, claim)
+		t.At, t.Missed = operation.Deferral(tx, ad, now)
+	}
+	if err := operation.Begin(tx, d.Job, d.Number, now, os.Getpid(), d.params); err != nil {
+		return t, err
+	}
+	for _, f := range found {
+		tx.Set(d.Job, f.Name, f.Expr)
+	}
+	t.Ad, _ = tx.Job(d.Job)
+	t.Limits = operation.Limits(tx, t.Ad, now)
+	d.know(t.Ad)
+	if tx.Forked { // nothing outside of a fork may change
+		return t, nil
+	}
+	for _, f := range d.on.prepare(t.Ad, slot) {
+		noteLimit(tx, d.Job, f)
+	}
+	return t, nil
+}
+
+// noteLimit sets an attribute of the job's ad to what is found, or unsets it for nil.
+func noteLimit(tx *spool.Tx, id pool.JobID, f launch.Found) {
+	ad, _ := tx.Job(id)
+	before, _ := ad.EvalString(&classad.Context{}, f.Name)
+	by := ""
+	if f.Expr != nil {
+		v, _ := f.Expr.Constant()
+		by, _ = v.Text()
+	}
+	if by != before {
+		tx.Set(id, f.Name, f.Expr)
+	}
+}
+
+// read returns what the ad of the job asks to be run in the claim's slot, and what its
+// ad is to say of that: what was taken from the slot's ad, and the processors.
+func (d *spoolDesk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
+	slot := operation.SlotOf(&tx.View, claim)
+	expanded, found, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return operation.Value(tx, e, ad, slot) })
+	if err != nil {
+		return launch.Job{}, nil, err
+	}
+	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	account, err := d.accountOf(owner)
+	if err != nil {
+		return launch.Job{}, nil, err
+	}
+	place := launch.Place{Slot: claim.Slot, SlotAd: slot, Scratch: d.on.scratch(), Kept: keptPath(d.folder, d.Job)}
+	if d.config.AssignCPUAffinity {
+		place.CPUs = processorsFor(&tx.View, claim, slot)
+		found = append(found, bound(place.CPUs)...)
+	}
+	job, err := launch.FromAd(expanded, place, account)
+	return job, found, err
+}
+
+// know keeps what the ad says of the job's policy, whose changes Heed tells.
+func (d *spoolDesk) know(ad *classad.Ad) {
+	d.known = classad.New()
+	for _, name := range policyAttributes() {
+		if e, ok := ad.Lookup(name); ok {
+			d.known.Set(name, e)
+		}
+	}
+}
+
+// policyAttributes are the names of the attributes that matter while an attempt goes on.
+func policyAttributes() []string { return append(jobpolicy.AttemptAttributes(), pool.AttrJobStatus) }
+
+func (d *spoolDesk) Await() {
+	if d.joblog.Path != "" && d.Number > 1 {
+		joblog.Await(d.spool, d.config.NobodySlotUser, d.tell, d.Job, d.Number)
+	}
+}
+
+// Inputs copies from the place where the files are, which is on this machine.
+func (d *spoolDesk) Inputs(ctx context.Context, job launch.Job) (launch.Placed, error) {
+	return job.Place(ctx)
+}
+
+func (d *spoolDesk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed) error {
+	return job.Transfer.Store(ctx, placed)
+}
+
+func (d *spoolDesk) Executing() {
+	d.logEvents(userlog.Event{Job: d.Job, At: d.call.Later().Now.Local(), Body: d.executing})
+}
+
+func (d *spoolDesk) logEvents(events ...userlog.Event) {
+	logEvents(d.spool, d.joblog, d.config.NobodySlotUser, d.log.Add, events...)
+}
+
+const (
+	// signEvery is how often a supervisor leaves a sign of life. At most this time of an attempt
+	// that ends with the machine is not charged.
+	signEvery = 30 * time.Second
+	// forgetAfter is how long a supervisor keeps in memory what it has read of the queue, as a
+	// machine may have many supervisors for hours. It is not zero: for short jobs, the supervisor would
+	// read the whole queue again for each.
+	forgetAfter = 10 * time.Second
+)
+
+// Heed follows the journal.
+func (d *spoolDesk) Heed() (w supervise.Word) {
+	now := time.Now()
+	if now.Sub(d.signed) >= signEvery {
+		d.signed = now
+		d.lock.sign(d.call.Later()) // an error matters only after a reboot
+	}
+	if now.Sub(d.forgot) >= forgetAfter {
+		d.forgot = now
+		d.spool.Close()
+	}
+	if err := d.lost(); err != nil {
+		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: err.Error()}}
+	}
+	if d.missing > 0 {
+		return w
+	}
+	d.complain(d.seeToCycles())
+	claim, ok, err := d.claim()
+	switch {
+	case err != nil:
+		d.complain(err)
+	case !ok || claim.Attempt != d.Number:
+		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: "its claim is gone"}}
+	case claim.State == pool.Vacating:
+		w = supervise.Word{Leaves: true, Why: pool.Reason{Text: claim.VacateReason, Code: claim.VacateCode, Subcode: claim.VacateSubcode}}
+		w.Fast = operation.HasteOf(w.Why) == operation.Fast
+	}
+	w.Changed = d.followed.Changed()
+	return w
+}
+
+// claim returns the claim as the journal has it.
+func (d *spoolDesk) claim() (claim pool.Claim, ok bool, err error) {
+	if d.followed == nil {
+		d.followed, err = d.spool.Watch(d.Job, d.known, policyAttributes()...)
+		d.complain(err) // the first look tries again
+	}
+	return d.followed.Claim()
+}
+
+var (
+	// errLockGone says that the claim's file was removed or replaced: another
+	// attempt of the job may begin at any time.
+	errLockGone = errors.New("the lock of its claim is gone")
+	// errSpoolGone says that the spool was removed or renamed: nothing that the job does
+	// can be recorded.
+	errSpoolGone = errors.New("the spool is gone")
+)
+
+// goneLooks is how many looks in a row have to find the spool gone before that counts, so that
+// a folder that is renamed and put back ends no job. It counts looks, as time also passes while
+// a file system does not answer or the machine is suspended. Tests have fewer.
+var goneLooks = 10
+
+func (d *spoolDesk) Lost() supervise.Loss {
+	switch {
+	case d.lock.gone():
+		return supervise.OfClaim
+	case spool.Gone(d.spool.Dir()):
+		return supervise.OfQueue
+	}
+	return supervise.None
+}
+
+// lost returns why the attempt is no longer the supervisor's: errLockGone or errSpoolGone; nil while it
+// is, or its spool was not gone for long enough to count (missing). It is one look.
+func (d *spoolDesk) lost() error {
+	switch loss := d.Lost(); {
+	case loss == supervise.OfClaim:
+		return errLockGone
+	case loss == supervise.None:
+		d.missing = 0
+	case d.missing == goneLooks:
+		return errSpoolGone
+	default:
+		d.missing++
+	}
+	return nil
+}
+
+// awaitSpool waits for a spool that is gone to come back, until that counts, and returns what
+// lost does.
+func (d *spoolDesk) awaitSpool() error {
+	for {
+		if err := d.lost(); err != nil || d.missing == 0 {
+			return err
+		}
+		time.Sleep(lookEvery)
+	}
+}
+
+// seeToCycles starts a driver if the pool needs one and has none. The driver is no child of this
+// process, whose children count as the job's.
+func (n *desks) seeToCycles() error {
+	if n.cycles == nil {
+		return nil
+	}
+	driver, err := n.cycles.Look()
+	if driver != nil {
+		driver.Process.Release() // it is our parent's child
+	}
+	return err
+}
+
+// note notes that the queue was changed. Another process, or the next look, starts the driver.
+func (n *desks) note() error {
+	if n.cycles == nil {
+		return nil
+	}
+	return n.cycles.Note()
+}
+
+func (d *spoolDesk) Terms(why pool.Reason) (t supervise.Terms, err error) {
+	t.Fast = operation.HasteOf(why) == operation.Fast
+	err = d.spool.View(func(v *spool.View) error {
+		ad, ok := v.Job(d.Job)
+		if !ok {
+			return nil
+		}
+		t.Ad, t.Leaving = ad, leaving(ad, why.Code)
+		if claim, ok := v.Claim(d.Job); ok && t.Leaving.Retires() && operation.HasteOf(why) < operation.Quick {
+			if slot := operation.SlotOf(v, claim); slot != nil {
+				t.Retirement = launch.Retirement(&classad.Context{Now: d.call.Later().Now}, d.retirement, slot, ad)
+			}
+		}
+		return nil
+	})
+	d.spool.Close()
+	return t, err
+}
+
+// leaving returns why a job has to leave, as its state tells and the code of its claim.
+func leaving(ad *classad.Ad, code int) launch.Leaving {
+	switch statusOf(ad) {
+	case pool.Removed:
+		return launch.Removed
+	case pool.Held:
+		return launch.Held
+	}
+	switch code {
+	case operation.MachineDrained:
+		return launch.Drained
+	case operation.PreemptedByRank, operation.PreemptedByPriority:
+		return launch.Preempted
+	}
+	return launch.Vacated
+}
+
+// statusOf returns the state that a job's ad says.
+func statusOf(ad *classad.Ad) pool.Status {
+	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	return pool.Status(status)
+}
+
+// mostJudged is how often a job is judged that is changed all the time.
+const mostJudged = 10
+
+// Judge asks about the job as its ad is now, and commits what is to be done: the claim is Vacating then. One
+// that is that already, and let run on, may still be held or removed. No expression is evaluated in the
+// transaction: a job that was changed meanwhile is judged again. A look at the queue that leads
+// to nothing is forgotten, as a machine may have many supervisors.
+func (d *spoolDesk) Judge(found jobpolicy.Verdict, used supervise.Spent) (r *supervise.Rules, err error) {
+	ask := func(*classad.Ad) jobpolicy.Verdict { return found }
+	if found.Action == jobpolicy.Stay {
+		ask = func(ad *classad.Ad) (v jobpolicy.Verdict) {
+			r, v = judged(ad, d.call.Later().Now, used, d.reported, d.config.PeriodicInterval > 0)
+			return v
+		}
+	}
+	for range mostJudged {
+		if err = d.judgeOnce(ask); !errors.Is(err, errJobChanged) {
+			break
+		}
+	}
+	if spool.IsFull(err) {
+		err = supervise.NoRoom{Err: err}
+	}
+	return r, err
+}
+
+func (d *spoolDesk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
+	now := d.call.Later()
+	var v jobpolicy.Verdict
+	var seq uint64
+	err := d.spool.View(func(view *spool.View) error {
+		seq = view.Seq()
+		if ad, ok := view.Job(d.Job); ok {
+			v = ask(ad)
+		}
+		return nil
+	})
+	d.spool.Close()
+	if err != nil || v.Action == jobpolicy.Stay {
+		return err
+	}
+	d.spool.At(now.Now)
+	return operation.Account(d.spool, now, func(tx *spool.Tx) error {
+		claim, ok := tx.Claim(d.Job)
+		ad, there := tx.Job(d.Job)
+		if !ok || !there || claim.Attempt != d.Number || statusOf(ad) != pool.Running {
+			return nil // somebody else was first: claim and ad say what they want
+		}
+		if r, _ := tx.Run(d.Job); r.Seq > seq {
+			return errJobChanged
+		}
+		return d.enact(tx, v, now.Now)
+	})
+}
+
+// errJobChanged says that the job's ad is not the one any more that was judged.
+var errJobChanged = errors.New("the job was changed while its policy was looked at")
+
+// enact does with the job what a verdict says.
+func (d *spoolDesk) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err error) {
+	tx.Op("policy", v.Action.String(), d.Job.String())
+	tx.UseReserve()
+	switch v.Action {
+	case jobpolicy.Hold:
+		_, err = operation.Hold(tx, pool.Only(d.Job), pool.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, now, d.params)
+	case jobpolicy.Remove:
+		_, err = operation.Remove(tx, d.Job, v.Reason, now, d.params)
+	case jobpolicy.Vacate:
+		operation.Vacate(tx, d.Job, pool.Reason{Text: v.Reason, Code: operation.VacatedByJobPolicy}, now, d.params)
+	}
+	return err
+}
+
+// judged returns the rules of a job by its ad, and what these want after an attempt that has used so much,
+// of which the ad has what was reported. Its expressions are asked if looks says so.
+func judged(ad *classad.Ad, now time.Time, used supervise.Spent, reported pool.Progress, looks bool) (*supervise.Rules, jobpolicy.Verdict) {
+	c := &classad.Context{Now: now, Budget: classad.NewBudget(supervise.LookSteps)}
+	r := &supervise.Rules{Limits: jobpolicy.Limits(c, ad), Asks: !jobpolicy.Never(ad)}
+	v := used.Overdue(r.Limits)
+	if v.Action == jobpolicy.Stay && r.Asks && looks {
+		v = jobpolicy.Periodic(c, withUsed(ad, used.Progress, reported))
+		if r.Endless = c.Budget.Spent(); r.Endless {
+			return r, jobpolicy.Verdict{} // what it says is for want of steps
+		}
+	}
+	return r, v
+}
+
+// withUsed returns the ad of a job as it reads with what the attempt has used so far, beyond what was reported:
+// RemoteWallClockTime, RemoteUserCpu and RemoteSysCpu are those of all attempts.
+func withUsed(ad *classad.Ad, used, reported pool.Progress) *classad.Ad {
+	c := &classad.Context{}
+	now := classad.New().Chain(ad)
+	for _, x := range []struct {
+		name string
+		more time.Duration
+	}{
+		{pool.AttrWallClock, used.Wall - reported.Wall},
+		{pool.AttrUserCPU, used.UserCPU - reported.UserCPU},
+		{pool.AttrSysCPU, used.SysCPU - reported.SysCPU},
+	} {
+		before, _ := ad.EvalNumber(c, x.name)
+		now.SetReal(x.name, before+x.more.Seconds())
+	}
+	if used.PeakKB > 0 {
+		now.SetInt(pool.AttrResidentSetSize, used.PeakKB)
+		if !ad.Has(pool.AttrMemoryUsage) {
+			now.SetInt(pool.AttrMemoryUsage, (used.PeakKB+1023)/1024)
+		}
+	}
+	return now
+}
+
+func (d *spoolDesk) Report(p pool.Progress) error { return d.report(p, operation.Report, nil) }
+
+func (d *spoolDesk) Checkpointed(p pool.Progress, bytes int64) error {
+	usage := userlog.Usage{User: p.UserCPU, System: p.SysCPU}
+	return d.report(p, operation.Checkpointed, userlog.Checkpointed{Run: usage, Sent: bytes})
+}
+
+// telling is Report or Checkpointed of package operation.
+type telling func(tx *spool.Tx, id pool.JobID, attempt int, p, before pool.Progress, at time.Time, params accountant.Params) error
+
+// report records the attempt's usage in a transaction, and then writes the event to its log, unless that is
+// nil, and another one if the job has grown. After an error the next report includes the usage.
+func (d *spoolDesk) report(p pool.Progress, tell telling, event userlog.Body) error {
+	now := d.call.Later()
+	d.spool.At(now.Now)
+	size := userlog.ImageSize{}
+	err := operation.Account(d.spool, now, func(tx *spool.Tx) error {
+		if err := tell(tx, d.Job, d.Number, p, d.reported, now.Now, d.params); err != nil {
+			return err
+		}
+		ad, _ := tx.Job(d.Job)
+		d.joblog, size = joblog.Of(tx, ad), sizeOf(ad)
+		return nil
+	})
+	d.spool.Close() // a machine may have many supervisors: none keeps the queue in memory
+	if err != nil {
+		return err
+	}
+	d.reported = p.After(d.reported)
+	var events []userlog.Event
+	add := func(body userlog.Body) {
+		events = append(events, userlog.Event{Job: d.Job, At: now.Now.Local(), Body: body})
+	}
+	if event != nil {
+		add(event)
+	}
+	if d.reported.PeakKB > d.sizeKB {
+		d.sizeKB = d.reported.PeakKB
+		add(size)
+	}
+	d.logEvents(events...)
+	return nil
+}
+
+// sizeOf returns the event of a job that has grown, with the size in its ad.
+func sizeOf(ad *classad.Ad) userlog.ImageSize {
+	number := func(name string) int64 { n, _ := ad.EvalInt(&classad.Context{}, name); return n }
+	return userlog.ImageSize{
+		ImageKB: number(pool.AttrImageSize), MemoryMB: number(pool.AttrMemoryUsage),
+		ResidentKB: number(pool.AttrResidentSetSize), ProportionalKB: -1,
+	}
+}
+
+// Waits between two tries to commit the end of a job.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+// Finish tries for as long as it takes, however long the spool is locked or the disk full: nobody else
+// knows what it has to say. Only a spool that is not there any more is given up, and a claim whose
+// lock is gone, which is for others to end.
+func (d *spoolDesk) Finish(how pool.Ending, at time.Time, last func() bool) (next supervise.Desk, t supervise.Task, err error) {
+	how.Reported = d.reported
+	ended := d.call.Later().Now
+	if !at.IsZero() {
+		ended = ended.Add(-time.Since(at))
+	}
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		if err := d.awaitSpool(); err != nil {
+			return nil, t, err
+		}
+		e := end{how, ended, d.call.Later()}
+		d.spool.At(e.at)
+		after := d.successor(how, wait == firstRetry, last)
+		err := finish(d.spool, &d.answers, d.Attempt, d.lock.file, e, d.params, d.config.NobodySlotUser, d.log.Add, after)
+		if d.gone = errors.Is(err, operation.ErrGone); err == nil || d.gone {
+			next, t = after.taken()
+			if next != nil && after.waited {
+				d.complain(d.note())
+			}
+			return next, t, err
+		}
+		after.release()
+		d.tell("its end (%s) is not recorded yet: %w", describe(how), err)
+		time.Sleep(wait)
+	}
+}
+
+// Close frees the lock of the claim. The file stays if the claim was gone: the end may be recorded in spite
+// of that.
+func (d *spoolDesk) Close() {
+	if d.gone {
+		d.lock.leave()
+	} else {
+		d.lock.remove()
+	}
+	reached(stepUnlocked)
+}
+
+// describe says in a few words how an attempt ended.
+func describe(how pool.Ending) string {
+	switch {
+	case how.Lost != "":
+		return how.Lost
+	case how.StartFailed != "":
+		return how.StartFailed
+	case how.OutputFailed != "":
+		return how.OutputFailed
+	case how.Signal != 0:
+		return "by " + supervise.SignalName(syscall.Signal(how.Signal))
+	}
+	return fmt.Sprintf("exit code %d", how.Code)
+}
+
+// successor is the attempt that takes over a slot in the transaction that ends the attempt before: of
+// the submitter's next job of the same autocluster, if there is one. A nil successor takes nothing.
+type successor struct {
+	*spoolDesk             // of the attempt that ends
+	last       func() bool // the supervisor is to end
+	ended      pool.Claim  // the zero Claim: there is no slot to take over
+	ad         *classad.Ad // of its job
+	tickets    int64       // of its job; negative: none
+
+	waited bool       // other jobs wait for the end of the cluster, or mail may be due
+	next   *spoolDesk // nil: none; has the lock of its claim
+	task   supervise.Task
+}
+
+// successor returns the successor of an attempt that ended so, nil if there may be none. Only a job
+// that ended by itself has one, and only until CLAIM_WORKLIFE is over or the supervisor is to end.
+func (d *spoolDesk) successor(how pool.Ending, wanted bool, last func() bool) *successor {
+	over := time.Since(d.since) >= d.config.ClaimWorklife
+	if !wanted || over || how.Lost != "" || how.StartFailed != "" || how.OutputFailed != "" || how.NotStarted {
+		return nil
+	}
+	return &successor{spoolDesk: d, last: last}
+}
+
+// look takes note of the claim before it ends.
+func (n *successor) look(tx *spool.Tx, a pool.Attempt) {
+	if n == nil {
+		return
+	}
+	n.release() // of a transaction that was not committed
+	n.ended = pool.Claim{}
+	if claim, ok := tx.Claim(a.Job); ok && claim.Attempt == a.Number {
+		n.ended = claim
+		n.ad, _ = tx.Job(a.Job)
+		n.tickets = operation.TicketsOf(n.ad)
+	}
+}
+
+// enter makes the next job's attempt run in the slot when the attempt before has ended. The charge begins
+// now, and not before the wait for the spool's lock. The lock of the claim is taken before the
+// transaction is committed. Without a successor, enter changes nothing.
+func (n *successor) enter(tx *spool.Tx) error {
+	if n == nil || n.ad == nil || n.last() {
+		return nil
+	}
+	now := n.call.Later().Now
+	claim, found := operation.Successor(tx, n.ended, n.ad, n.spool.Domain(), now, n.params)
+	if !found {
+		return nil
+	}
+	next := n.desk(pool.Attempt{Job: claim.Job, Number: claim.Attempt})
+	var err error
+	if !tx.Forked {
+		if next.lock, err = lockClaim(n.spool.ClaimLock(claim.LockName())); err != nil {
+			n.complain(err)
+			return nil
+		}
+		n.next, n.waited = next, operation.Awaited(&tx.View, n.ended.Job.Cluster)
+	}
+	operation.Succeed(tx, claim, n.tickets, now, n.params)
+	if n.task, err = next.enter(tx, now); err == nil {
+		tx.Op("finish, start", n.ended.Job.String(), claim.Job.String())
+	}
+	return err
+}
+
+// taken returns the attempt that has begun, once that is committed.
+func (n *successor) taken() (supervise.Desk, supervise.Task) {
+	if n == nil || n.next == nil {
+		return nil, supervise.Task{}
+	}
+	return n.next, n.task
+}
+
+// release lets go of an attempt whose beginning was not committed.
+func (n *successor) release() {
+	if n == nil || n.next == nil {
+		return
+	}
+	if n.next.on != nil {
+		n.complain(n.next.on.Close())
+	}
+	n.next.lock.remove()
+	n.next = nil
+}

@@ -1,0 +1,59 @@
+package supervise
+
+import (
+	"errors"
+
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+)
+
+// checkpoint takes care of a job whose program has ended by its checkpoint code. Of one
+// that has to leave, by an order that it may not even know of, it makes an attempt that
+// counts; goesOn says that the program is to run again, in the same slot and directory:
+// what it has reached is safe.
+func (s *supervisor) checkpoint(how *pool.Ending, order *leave) (goesOn bool) {
+	at := s.looks()
+	defer at.end()
+	if order == nil {
+		order = s.look()
+	}
+	if order != nil && (order.reason == launch.Removed || s.desk.Lost() != None) {
+		order.ends(how) // nobody goes on from it
+		return false
+	}
+	over, gone, err := s.keepCheckpoint(at)
+	if order == nil {
+		order = s.look()
+	}
+	switch {
+	case order != nil:
+		if !gone {
+			s.complain(err)
+		}
+		order.ends(how)
+		how.Checkpointed = err == nil
+		return false
+	case err != nil:
+		s.outputFailed(how, err)
+		if over.Action != jobpolicy.Stay {
+			how.HoldCode, how.HoldSubcode = over.Code, over.Subcode
+		}
+		return false
+	}
+	s.Reached(Checkpointed)
+	_, sent := s.Run.Transfer.Copied()
+	err = s.desk.Checkpointed(s.progress(), sent)
+	s.complain(err)
+	s.Reached(Resuming)
+	return !errors.Is(err, pool.ErrGone)
+}
+
+// keepCheckpoint copies the job's checkpoint to where its next attempt finds it. A job that
+// works on its files in their places has it there.
+func (s *supervisor) keepCheckpoint(at looks) (over jobpolicy.Verdict, gone bool, err error) {
+	if s.Run.Transfer == nil {
+		return over, false, nil
+	}
+	return s.toEnd(at, s.Run.Transfer.Checkpoint)
+}
