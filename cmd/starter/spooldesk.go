@@ -379,7 +379,6 @@ func (d *spoolDesk) Terms(why pool.Reason) (t supervise.Terms, err error) {
 		}
 		return nil
 	})
-	d.spool.Close()
 	return t, err
 }
 
