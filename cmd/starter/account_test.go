@@ -13,6 +13,7 @@ import (
 
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/joblog"
+	"fairspool/internal/testenv"
 	"fairspool/lib/asuser"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
@@ -201,13 +202,11 @@ func TestWhomRootServes(t *testing.T) {
 func copyOf(t *testing.T, dir, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err == nil {
-		path = filepath.Join(dir, "starter")
-		err = errors.Join(os.WriteFile(path, text, 0o755), os.Chmod(path, 0o755))
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	path = filepath.Join(dir, "starter")
+	testenv.WriteProgram(t, path, text)
 	return path
 }
 

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -222,4 +223,16 @@ func Soak(t testing.TB) (length time.Duration, seed uint64) {
 		t.Fatalf("FAIRSPOOL_SEED: %v", err)
 	}
 	return length, seed
+}
+
+// WriteProgram writes a program that everybody may execute. No process is started meanwhile: it would have
+// the file open for writing, and nobody could execute it until that is over.
+func WriteProgram(t testing.TB, path string, text []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := errors.Join(os.WriteFile(path, text, 0o755), os.Chmod(path, 0o755))
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

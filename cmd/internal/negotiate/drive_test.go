@@ -70,12 +70,10 @@ func programs(t *testing.T) string {
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	text, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, text, 0o755)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	testenv.WriteProgram(t, to, text)
 }
 
 // newDrivenPool makes a pool of two slots of this machine, with a configuration. Its files are to

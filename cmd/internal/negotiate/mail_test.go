@@ -84,9 +84,7 @@ func TestMailProgram(t *testing.T) {
 func program(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteProgram(t, path, []byte("#!/bin/sh\n"+text))
 	return path
 }
 
