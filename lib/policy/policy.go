@@ -1,9 +1,15 @@
+// Package policy answers: what does a way to say who goes first have to tell the pool?
+//
+// A Policy orders jobs by shares, as HTCondor does, or puts all submitters' jobs into one queue, as
+// Maui and Grid Engine do. Each is a package below this one, and is registered by one line in
+// fairspool/lib/policy/registry.
 package policy
 
 import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
@@ -49,3 +55,37 @@ type Beside struct {
 	Running bool // those that have a claim
 	Held    bool // those that are held or wait for others
 }
+
+// Option is an option of prio that sets an attribute of jobs. All policies' options are there under
+// every policy: what a policy does not look at is kept for another.
+type Option struct {
+	Name, Arg, Help string
+	// Set returns what a value of the option sets.
+	Set func(e Edit) (Setting, error)
+}
+
+// Edit is what an option of prio is asked to do.
+type Edit struct {
+	Value  string
+	Now    time.Time
+	Admin  bool           // whether an administrator asks
+	Policy Policy         // in force
+	Config *config.Config // that chose it
+}
+
+// Setting is a new value of an attribute.
+type Setting struct {
+	Attr string
+	Expr *classad.Expr
+	// Priority says that it is what users call the priority.
+	Priority bool
+	// Doubt is what may be meant otherwise; empty for nothing.
+	Doubt string
+}
+
+// ValueError is why an option cannot have a value: the command line is wrong.
+type ValueError struct{ Why error }
+
+func (e *ValueError) Error() string { return e.Why.Error() }
+
+func (e *ValueError) Unwrap() error { return e.Why }

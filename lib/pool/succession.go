@@ -39,3 +39,49 @@ type Course struct {
 	OneQueue bool
 	More     int
 }
+
+// Endings is how the jobs of a watched cluster have ended. A cluster is watched if its owner
+// asks for mail, or if other jobs wait for its end.
+type Endings struct {
+	Cluster int
+	// Owner and Name are the cluster's, To is NotifyUser, Notification the JobNotification that
+	// asks for the most among the jobs seen.
+	Owner, Name  string
+	To           string
+	Notification int
+	Submitted    int64 // QDate
+
+	// The numbers of jobs that ended with success, with another exit code, by a signal, and of
+	// jobs that were removed.
+	Succeeded, Failed, Signalled, Removed int
+	// Troubles are the first few failures, such as "12.3 ended with exit code 1".
+	Troubles []string
+	// Shown are the EmailAttributes of the last job that ended, with its name in front.
+	Shown []string
+	// Held counts the holds that no user asked for, and FirstHeld is the first of these jobs with
+	// its reason.
+	Held      int
+	FirstHeld string
+	// Wall and CPU are the seconds that all ended jobs used. First is the first start and Last the
+	// last end, in Unix seconds.
+	Wall, CPU   float64
+	First, Last int64
+
+	// Unknown: the jobs that had left the queue before the watch began are not counted yet. Seen are the
+	// procs that were in the queue then, as "0-3,7"; procs from From on were made later, -1: none.
+	Unknown bool
+	Seen    string
+	From    int
+	// Gone is the number of jobs that had left the queue and are not in the history.
+	Gone int
+
+	// Told are the subjects on which no mail is to be sent any more.
+	Told []Tell
+	// Tries counts the failed tries to send the next message, and Retry is the time of the next try,
+	// in Unix seconds.
+	Tries int
+	Retry int64
+}
+
+// Tell is the subject of a message to the owner of a cluster.
+type Tell string
