@@ -13,9 +13,9 @@ import (
 type Launcher interface {
 	// Start executes the job's program, from its beginning. A failure that is the job's is a *StartError.
 	Start(job Job) (Running, error)
-	// Attach returns what has the job go on from the checkpoint of all its processes that an earlier
-	// attempt has left; nil: there is none. After an error the job has to begin anew, but if ctx was
-	// cancelled the checkpoint stays for the next attempt.
+	// Attach returns the function that restores the job from the checkpoint of all its processes, which an
+	// earlier attempt left; nil without such a checkpoint. After an error the job has to begin anew. If ctx
+	// was cancelled, the checkpoint stays for the next attempt.
 	Attach(job Job) func(ctx context.Context) (Running, error)
 }
 

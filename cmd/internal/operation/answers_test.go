@@ -188,22 +188,30 @@ func TestMailOutsideLock(t *testing.T) {
 	}
 }
 
+// finishAsked ends the job's attempt, with change called at each evaluation, and returns how many there were.
+func (b bench) finishAsked(id pool.JobID, change func(other bench, times int)) (times int) {
+	b.t.Helper()
+	s, err := spool.Open(b.dir, spool.Options{Program: "test"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	evaluations(b.t, func() {
+		times++
+		change(bench{b.t, b.dir, s}, times)
+	})
+	b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon, Ending{}, params) })
+	return times
+}
+
 // A job that is changed between the evaluation and the transaction is asked again.
 func TestChangedMeanwhile(t *testing.T) {
 	b := newBench(t)
 	id := b.running("Foo = 0; OnExitHold = Foo == 7; ")
-	other, err := spool.Open(b.dir, spool.Options{Program: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	times := 0
-	evaluations(t, func() {
-		times++
+	times := b.finishAsked(id, func(other bench, times int) {
 		if times == 1 {
-			bench{t, b.dir, other}.setOf(id, "Foo", "7")
+			other.setOf(id, "Foo", "7")
 		}
 	})
-	b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon, Ending{}, params) })
 	if got := b.textOf(id, "JobStatus"); got != "5" || times != 2 {
 		t.Errorf("the job has status %s after %d evaluations, want it held after 2", got, times)
 	}
@@ -213,16 +221,7 @@ func TestChangedMeanwhile(t *testing.T) {
 func TestChangedAllTheTime(t *testing.T) {
 	b := newBench(t)
 	id := b.running("Foo = 0; OnExitHold = Foo < 1000; ")
-	other, err := spool.Open(b.dir, spool.Options{Program: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	times := 0
-	evaluations(t, func() {
-		times++
-		bench{t, b.dir, other}.setOf(id, "Foo", fmt.Sprint(times))
-	})
-	b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon, Ending{}, params) })
+	times := b.finishAsked(id, func(other bench, times int) { other.setOf(id, "Foo", fmt.Sprint(times)) })
 	if got := b.textOf(id, "JobStatus"); got != "gone" || times != mostRounds-1 {
 		t.Errorf("the job has status %s after %d evaluations, want it gone after %d", got, times, mostRounds-1)
 	}

@@ -1,6 +1,6 @@
 // Package systemd is what systemd does for starter on a machine that it runs: it gives supervisors
-// scopes of their own, says whether the machine shuts down, and is told how the service is. Elsewhere
-// nothing of this happens.
+// scopes of their own, says whether the machine shuts down, and hears how the service does. On other
+// machines nothing of this happens.
 package systemd
 
 import (
