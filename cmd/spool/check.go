@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/spool"
 )
@@ -53,7 +53,7 @@ func beyond(c *cmdline.Call) error {
 		return err
 	}
 	return s.View(func(v *spool.View) error {
-		if words := operation.Beyond(v, c.Now); words != "" {
+		if words := lifecycle.Beyond(v, c.Now); words != "" {
 			c.Warn("%s", words)
 		}
 		return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
+	"fairspool/lib/lifecycle"
 	"fairspool/spool"
 )
 
@@ -162,7 +162,7 @@ const machines = "--"
 func line(l spool.Logged) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7d  %s  %-8s  %-9s  %s", l.Seq, l.Machine.Local().Format(shownTime), word(l.User), word(l.Program), done(l))
-	if d, ok := operation.RenamingOf(l.Transaction); ok {
+	if d, ok := lifecycle.RenamingOf(l.Transaction); ok {
 		b.WriteString(": submitters end in @" + d.To + " from here on")
 	} else if l.What != "" {
 		b.WriteString(": " + l.What)

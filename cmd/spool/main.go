@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/spool"
 )
@@ -114,7 +114,7 @@ func renameDomain(c *cmdline.Call, args []string) error {
 	if len(args) != 2 {
 		return cmdline.Usagef("rename-domain: want the domain that the spool has, and the new one: rename-domain vm example.org")
 	}
-	d := operation.Renaming{From: args[0], To: args[1]}
+	d := lifecycle.Renaming{From: args[0], To: args[1]}
 	if d.To == "" || d.From == d.To || strings.ContainsAny(d.To, " \t\r\n@\"\\") {
 		return cmdline.Usagef("rename-domain: %q: want another domain, without blanks, quotes and @", d.To)
 	}
@@ -165,7 +165,7 @@ func renameDomain(c *cmdline.Call, args []string) error {
 
 // renameReport renames submitters in the last cycle's report, by which qstat tells why jobs
 // wait. One that does not read stays as it is.
-func renameReport(s *spool.Spool, d operation.Renaming) error {
+func renameReport(s *spool.Spool, d lifecycle.Renaming) error {
 	b, err := s.Report()
 	var damage *spool.DamageError
 	if b == nil || errors.Is(err, spool.ErrOutdated) || errors.As(err, &damage) {

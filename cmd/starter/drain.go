@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -56,8 +56,8 @@ func left(err error) error {
 // cancelDrain lets jobs come to this machine again.
 func cancelDrain(c *cmdline.Call, sp *spool.Spool, host string) error {
 	was := false
-	err := operation.Account(sp, c.Reading(), func(tx *spool.Tx) error {
-		was = operation.Reopen(tx, host)
+	err := lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+		was = lifecycle.Reopen(tx, host)
 		return nil
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ type reopened struct {
 // closed tells that a machine is drained, and how jobs come to it again; empty if it is not.
 func closed(sp *spool.Spool, host string) (words string, err error) {
 	err = sp.View(func(v *spool.View) error {
-		d, drained := operation.DrainOf(v, host)
+		d, drained := lifecycle.DrainOf(v, host)
 		if !drained {
 			return nil
 		}
@@ -148,11 +148,11 @@ func (f *follower) drain(stopped bool) error {
 	if err != nil {
 		return err
 	}
-	d := operation.Drained{Machine: f.host, By: who.Name, At: c.Now, Haste: haste, Reason: c.Value("reason"), Stopped: stopped}
-	var l operation.Leavers
-	err = operation.Account(f.spool, c.Reading(), func(tx *spool.Tx) error {
+	d := lifecycle.Drained{Machine: f.host, By: who.Name, At: c.Now, Haste: haste, Reason: c.Value("reason"), Stopped: stopped}
+	var l lifecycle.Leavers
+	err = lifecycle.Account(f.spool, c.Reading(), func(tx *spool.Tx) error {
 		d = over(tx, d, c)
-		l = operation.Drain(tx, d, c.Now, c.Config.Params)
+		l = lifecycle.Drain(tx, d, c.Now, c.Config.Params)
 		return nil
 	})
 	f.spool.Close()
@@ -174,8 +174,8 @@ func (f *follower) drain(stopped bool) error {
 
 // over returns how a machine is drained when that is asked for once more: what is not
 // said anew stays, and the stop of a watch does not make another's drain its own.
-func over(tx *spool.Tx, d operation.Drained, c *cmdline.Call) operation.Drained {
-	was, drained := operation.DrainOf(&tx.View, d.Machine)
+func over(tx *spool.Tx, d lifecycle.Drained, c *cmdline.Call) lifecycle.Drained {
+	was, drained := lifecycle.DrainOf(&tx.View, d.Machine)
 	if !drained || was.Stopped {
 		return d
 	}
@@ -190,15 +190,15 @@ func over(tx *spool.Tx, d operation.Drained, c *cmdline.Call) operation.Drained 
 }
 
 // hasteOf reads the options.
-func hasteOf(c *cmdline.Call) (operation.Haste, error) {
+func hasteOf(c *cmdline.Call) (lifecycle.Haste, error) {
 	h, err := c.One("graceful", "quick", "fast")
 	switch {
 	case h == "quick":
-		return operation.Quick, err
+		return lifecycle.Quick, err
 	case h == "fast":
-		return operation.Fast, err
+		return lifecycle.Fast, err
 	}
-	return operation.Graceful, err
+	return lifecycle.Graceful, err
 }
 
 func jobsOf(claims []pool.Claim) []string {

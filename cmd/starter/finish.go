@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/joblog"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/lib/userlog"
@@ -20,7 +20,7 @@ import (
 
 // end is how and when an attempt ended.
 type end struct {
-	how operation.Ending
+	how lifecycle.Ending
 	at  time.Time
 	now accountant.Reading // when that is recorded
 }
@@ -28,14 +28,14 @@ type end struct {
 // finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
 // if not nil, takes the slot in the same transaction. Complain reports events that cannot be written,
 // which leave the end as it is. Claim is the file of the claim, on which this process has the record lock.
-func finish(sp *spool.Spool, known *operation.Answers, a pool.Attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
+func finish(sp *spool.Spool, known *lifecycle.Answers, a pool.Attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
 	var told epilogue
 	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }
 	err := known.Account(sp, e.now, func(tx *spool.Tx) error {
 		told = epilogueOf(tx, a.Job, e)
 		next.look(tx, a)
-		if err := operation.Finish(tx, a.Job, a.Number, e.at, e.how, p); err != nil {
+		if err := lifecycle.Finish(tx, a.Job, a.Number, e.at, e.how, p); err != nil {
 			return err
 		}
 		if ad, ok := tx.Job(a.Job); ok {
@@ -95,11 +95,11 @@ func epilogueOf(tx *spool.Tx, id pool.JobID, e end) epilogue {
 	}
 	if l.was == pool.Removed {
 		why, _ := ad.EvalString(&classad.Context{}, pool.AttrRemoveReason)
-		l.bodies = append(l.left(operation.Reason{Text: why}), userlog.Aborted{Reason: why})
+		l.bodies = append(l.left(lifecycle.Reason{Text: why}), userlog.Aborted{Reason: why})
 		return l
 	}
 	l.bodies = []userlog.Body{l.terminated(ad)}
-	l.table = userlog.ResourceTable(resourcesOf(ad, operation.SlotOf(&tx.View, claim), e.how))
+	l.table = userlog.ResourceTable(resourcesOf(ad, lifecycle.SlotOf(&tx.View, claim), e.how))
 	return l
 }
 
@@ -141,19 +141,19 @@ func (l *epilogue) stays(tx *spool.Tx, ad *classad.Ad) {
 }
 
 // vacated returns why the ad says that the job had to leave its slot.
-func vacated(ad *classad.Ad) operation.Reason {
+func vacated(ad *classad.Ad) lifecycle.Reason {
 	c := &classad.Context{}
 	text, _ := ad.EvalString(c, pool.AttrVacateReason)
 	code, _ := ad.EvalInt(c, pool.AttrVacateReasonCode)
 	subcode, _ := ad.EvalInt(c, pool.AttrVacateReasonSub)
-	return operation.Reason{Text: text, Code: int(code), Subcode: int(subcode)}
+	return lifecycle.Reason{Text: text, Code: int(code), Subcode: int(subcode)}
 }
 
 // requeued is the event of a job that has ended by itself, and runs once more.
 func (l *epilogue) requeued(tx *spool.Tx, ad *classad.Ad) userlog.Evicted {
 	exit := &userlog.Exit{ReturnValue: l.how.Code, Signal: l.how.Signal, Core: l.how.Core}
 	v := userlog.Evicted{Run: l.usage(), Bytes: l.bytes(), Requeued: exit}
-	if verdict := operation.OnExit(tx, ad, l.at); verdict.Action == jobpolicy.Again {
+	if verdict := lifecycle.OnExit(tx, ad, l.at); verdict.Action == jobpolicy.Again {
 		v.Reason = verdict.Reason
 	}
 	return v
@@ -161,7 +161,7 @@ func (l *epilogue) requeued(tx *spool.Tx, ad *classad.Ad) userlog.Evicted {
 
 // left is the event of a job that left its slot before it had ended: none of one that
 // was told to before it was executed.
-func (l *epilogue) left(why operation.Reason) []userlog.Body {
+func (l *epilogue) left(why lifecycle.Reason) []userlog.Body {
 	how := l.how
 	switch notStarted := how.NotStarted || how.StartFailed != ""; {
 	case how.Died:
@@ -236,7 +236,7 @@ func (d *spoolDesk) Finish(how pool.Ending, at time.Time, last func() bool) (nex
 		d.spool.At(e.at)
 		after := d.successor(how, wait == firstRetry, last)
 		err := finish(d.spool, &d.answers, d.Attempt, d.lock.file, e, d.params, d.config.NobodySlotUser, d.log.Add, after)
-		if d.gone = errors.Is(err, operation.ErrGone); err == nil || d.gone {
+		if d.gone = errors.Is(err, lifecycle.ErrGone); err == nil || d.gone {
 			next, t = after.taken()
 			if next != nil && after.waited {
 				d.complain(d.note())
@@ -309,7 +309,7 @@ func (n *successor) look(tx *spool.Tx, a pool.Attempt) {
 	if claim, ok := tx.Claim(a.Job); ok && claim.Attempt == a.Number {
 		n.ended = claim
 		n.ad, _ = tx.Job(a.Job)
-		n.tickets = operation.TicketsOf(n.ad)
+		n.tickets = lifecycle.TicketsOf(n.ad)
 	}
 }
 
@@ -321,7 +321,7 @@ func (n *successor) enter(tx *spool.Tx) error {
 		return nil
 	}
 	now := n.call.Later().Now
-	claim, found := operation.Successor(tx, n.ended, n.ad, n.spool.Domain(), now, n.params)
+	claim, found := lifecycle.Successor(tx, n.ended, n.ad, n.spool.Domain(), now, n.params)
 	if !found {
 		return nil
 	}
@@ -332,9 +332,9 @@ func (n *successor) enter(tx *spool.Tx) error {
 			n.complain(err)
 			return nil
 		}
-		n.next, n.waited = next, operation.Awaited(&tx.View, n.ended.Job.Cluster)
+		n.next, n.waited = next, lifecycle.Awaited(&tx.View, n.ended.Job.Cluster)
 	}
-	operation.Succeed(tx, claim, n.tickets, now, n.params)
+	lifecycle.Succeed(tx, claim, n.tickets, now, n.params)
 	if n.task, err = next.enter(tx, now); err == nil {
 		tx.Op("finish, start", n.ended.Job.String(), claim.Job.String())
 	}

@@ -16,9 +16,9 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -416,14 +416,14 @@ func here(c *cmdline.Call) (*spool.Spool, string, error) {
 // reopenStopped opens a machine that the stop of another watch has drained. One that
 // somebody has drained stays so.
 func reopenStopped(c *cmdline.Call, sp *spool.Spool, host string) error {
-	stopped := func(v *spool.View) bool { d, _ := operation.DrainOf(v, host); return d.Stopped }
+	stopped := func(v *spool.View) bool { d, _ := lifecycle.DrainOf(v, host); return d.Stopped }
 	is := false
 	if err := sp.View(func(v *spool.View) error { is = stopped(v); return nil }); err != nil || !is {
 		return err
 	}
-	return operation.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+	return lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
 		if stopped(&tx.View) {
-			operation.Reopen(tx, host)
+			lifecycle.Reopen(tx, host)
 		}
 		return nil
 	})

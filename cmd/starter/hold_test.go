@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -16,7 +16,7 @@ func (p *testPool) hold(id pool.JobID) {
 	p.Helper()
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("hold", id.String())
-		_, err := operation.Hold(tx, pool.Only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, matchedAt.Add(time.Minute), params)
+		_, err := lifecycle.Hold(tx, pool.Only(id), lifecycle.Reason{Text: "held by alice", Code: lifecycle.HeldByUser}, matchedAt.Add(time.Minute), params)
 		return err
 	})
 }
@@ -25,7 +25,7 @@ func (p *testPool) release(id pool.JobID) {
 	p.Helper()
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("release", id.String())
-		_, err := operation.Release(tx, pool.Only(id), "released by alice", matchedAt.Add(time.Minute))
+		_, err := lifecycle.Release(tx, pool.Only(id), "released by alice", matchedAt.Add(time.Minute))
 		return err
 	})
 }
@@ -119,7 +119,7 @@ func TestHeldWhileItLeaves(t *testing.T) {
 	p.pid("main")
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("vacate")
-		operation.Vacate(tx, id, operation.Reason{Text: "preempted"}, matchedAt.Add(time.Minute), params)
+		lifecycle.Vacate(tx, id, lifecycle.Reason{Text: "preempted"}, matchedAt.Add(time.Minute), params)
 		return nil
 	})
 	p.until("the job is told", func() bool { return p.read("told") != "" })
@@ -174,35 +174,35 @@ func TestEvents(t *testing.T) {
 		name   string
 		pairs  []string
 		before func(p *testPool, id pool.JobID)
-		how    operation.Ending
+		how    lifecycle.Ending
 		state  string // in the queue, or gone
 		logged []string
 	}{
-		{"ended", nil, nil, operation.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3"}},
-		{"ended before it was told of its hold", nil, hold, operation.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3", "-012 ("}},
-		{"ended and stays", []string{"LeaveJobInQueue", "true"}, nil, operation.Ending{Code: 3}, "JobStatus=4", []string{"005 (001", "-004 ("}},
-		{"removed and stays", []string{"LeaveJobInQueue", "true"}, remove, operation.Ending{}, "JobStatus=3", []string{"009 (001", "\tremoved by alice\n", "004 (", "-005 ("}},
-		{"once more", []string{"OnExitRemove", "ExitCode == 0"}, nil, operation.Ending{Code: 3}, "JobStatus=1",
+		{"ended", nil, nil, lifecycle.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3"}},
+		{"ended before it was told of its hold", nil, hold, lifecycle.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3", "-012 ("}},
+		{"ended and stays", []string{"LeaveJobInQueue", "true"}, nil, lifecycle.Ending{Code: 3}, "JobStatus=4", []string{"005 (001", "-004 ("}},
+		{"removed and stays", []string{"LeaveJobInQueue", "true"}, remove, lifecycle.Ending{}, "JobStatus=3", []string{"009 (001", "\tremoved by alice\n", "004 (", "-005 ("}},
+		{"once more", []string{"OnExitRemove", "ExitCode == 0"}, nil, lifecycle.Ending{Code: 3}, "JobStatus=1",
 			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(1) Normal termination (return value 3)\n\tThe job attribute OnExitRemove expression 'ExitCode == 0' evaluated to FALSE\n...\n", "-005 ("}},
-		{"once more after a signal", []string{"OnExitRemove", "ExitCode =?= 0"}, nil, operation.Ending{Signal: 11}, "JobStatus=1",
+		{"once more after a signal", []string{"OnExitRemove", "ExitCode =?= 0"}, nil, lifecycle.Ending{Signal: 11}, "JobStatus=1",
 			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(0) Abnormal termination (signal 11)\n"}},
-		{"held on exit", []string{"OnExitHold", "ExitCode == 3", "OnExitHoldReason", `"three"`, "OnExitHoldSubCode", "7"}, nil, operation.Ending{Code: 3}, "JobStatus=5",
+		{"held on exit", []string{"OnExitHold", "ExitCode == 3", "OnExitHoldReason", `"three"`, "OnExitHoldSubCode", "7"}, nil, lifecycle.Ending{Code: 3}, "JobStatus=5",
 			[]string{"012 (001", "\tthree\n\tCode 3 Subcode 7\n", "-005 ("}},
-		{"held and lost", nil, hold, operation.Ending{Lost: supervisorDied, Died: true}, "JobStatus=5",
+		{"held and lost", nil, hold, lifecycle.Ending{Lost: supervisorDied, Died: true}, "JobStatus=5",
 			[]string{"007 (001", "\tits supervisor died\n", "012 (001", "\theld by alice\n\tCode 1 Subcode 0\n", "-004 ("}},
-		{"removed and lost", nil, remove, operation.Ending{Lost: supervisorDied, Died: true}, "gone", []string{"007 (001", "009 (001", "-004 ("}},
-		{"lost", nil, nil, operation.Ending{Lost: supervisorDied, Died: true}, "JobStatus=1", []string{"007 (001", "\tits supervisor died\n", "-004 ("}},
-		{"given back", nil, nil, operation.Ending{Lost: "its supervisor was sent SIGTERM", VacateCode: operation.SupervisorStopped}, "JobStatus=1",
+		{"removed and lost", nil, remove, lifecycle.Ending{Lost: supervisorDied, Died: true}, "gone", []string{"007 (001", "009 (001", "-004 ("}},
+		{"lost", nil, nil, lifecycle.Ending{Lost: supervisorDied, Died: true}, "JobStatus=1", []string{"007 (001", "\tits supervisor died\n", "-004 ("}},
+		{"given back", nil, nil, lifecycle.Ending{Lost: "its supervisor was sent SIGTERM", VacateCode: lifecycle.SupervisorStopped}, "JobStatus=1",
 			[]string{"004 (001", " Job was evicted. Code 1013 Subcode 0\n", "\t(0) CPU times\n", "\tReason: its supervisor was sent SIGTERM\n"}},
-		{"given back with a checkpoint", nil, nil, operation.Ending{Lost: "drained", VacateCode: operation.MachineDrained, Checkpointed: true}, "JobStatus=1",
+		{"given back with a checkpoint", nil, nil, lifecycle.Ending{Lost: "drained", VacateCode: lifecycle.MachineDrained, Checkpointed: true}, "JobStatus=1",
 			[]string{"004 (001", " Job was evicted. Code 1014 Subcode 0\n", "\t(1) Job was checkpointed.\n"}},
-		{"not executed for now", nil, nil, operation.Ending{Lost: "text file busy", NotStarted: true}, "JobStatus=1", []string{"007 (001", "\ttext file busy\n", "-004 ("}},
-		{"not executed", nil, nil, operation.Ending{StartFailed: "no such program"}, "JobStatus=5", []string{"012 (001", "\tno such program\n", "-004 (", "-007 ("}},
-		{"held before it was executed", nil, hold, operation.Ending{Lost: "held", NotStarted: true}, "JobStatus=5", []string{"012 (001", "-004 (", "-007 ("}},
-		{"with a core file", nil, nil, operation.Ending{Signal: 11, Core: "/x/core.12.0"}, "gone", []string{"005 (001", "(signal 11)\n\t(1) Corefile in: /x/core.12.0\n"}},
-		{"with files", nil, nil, operation.Ending{Sent: 7, Received: 5}, "gone", []string{"\t7  -  Run Bytes Sent", "\t5  -  Run Bytes Received", "\t7  -  Total Bytes Sent"}},
+		{"not executed for now", nil, nil, lifecycle.Ending{Lost: "text file busy", NotStarted: true}, "JobStatus=1", []string{"007 (001", "\ttext file busy\n", "-004 ("}},
+		{"not executed", nil, nil, lifecycle.Ending{StartFailed: "no such program"}, "JobStatus=5", []string{"012 (001", "\tno such program\n", "-004 (", "-007 ("}},
+		{"held before it was executed", nil, hold, lifecycle.Ending{Lost: "held", NotStarted: true}, "JobStatus=5", []string{"012 (001", "-004 (", "-007 ("}},
+		{"with a core file", nil, nil, lifecycle.Ending{Signal: 11, Core: "/x/core.12.0"}, "gone", []string{"005 (001", "(signal 11)\n\t(1) Corefile in: /x/core.12.0\n"}},
+		{"with files", nil, nil, lifecycle.Ending{Sent: 7, Received: 5}, "gone", []string{"\t7  -  Run Bytes Sent", "\t5  -  Run Bytes Received", "\t7  -  Total Bytes Sent"}},
 		{"what it used", []string{"RequestMemory", "100"}, nil,
-			operation.Ending{Wall: 100 * time.Second, UserCPU: 90 * time.Second, MaxRSSKB: 2000, DiskKB: 12, Reported: operation.Progress{Wall: 60 * time.Second, UserCPU: 60 * time.Second}},
+			lifecycle.Ending{Wall: 100 * time.Second, UserCPU: 90 * time.Second, MaxRSSKB: 2000, DiskKB: 12, Reported: lifecycle.Progress{Wall: 60 * time.Second, UserCPU: 60 * time.Second}},
 			"gone", []string{
 				"\t\tUsr 0 00:01:30, Sys 0 00:00:00  -  Run Remote Usage\n", "\t\tUsr 0 00:00:30, Sys 0 00:00:00  -  Total Remote Usage\n", // the ad has not what was reported here
 				"Partitionable Resources :", "Cpus                 :      0.9 ", "Disk (KB)            :       12 ", "Memory (MB)          :        2      100 ",
@@ -212,7 +212,7 @@ func TestEvents(t *testing.T) {
 			t.Parallel()
 			p := newPool(t)
 			id := p.match(`exit 0`, c.pairs...)
-			p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, 1<<30, params) })
+			p.update(func(tx *spool.Tx) error { return lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, params) })
 			if c.before != nil {
 				c.before(p, id)
 			}
@@ -221,7 +221,7 @@ func TestEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := finish(p.spool, new(operation.Answers), pool.Attempt{Job: id, Number: 1}, lock.file, end{c.how, now.Now, now}, params, "", func(err error) { t.Error(err) }, nil); err != nil {
+			if err := finish(p.spool, new(lifecycle.Answers), pool.Attempt{Job: id, Number: 1}, lock.file, end{c.how, now.Now, now}, params, "", func(err error) { t.Error(err) }, nil); err != nil {
 				t.Fatal(err)
 			}
 			lock.remove()

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -105,7 +105,7 @@ func (p *testPool) holdIfThere(id pool.JobID) (held bool) {
 			return nil
 		}
 		tx.Op("hold", id.String())
-		_, err := operation.Hold(tx, pool.Only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, matchedAt, params)
+		_, err := lifecycle.Hold(tx, pool.Only(id), lifecycle.Reason{Text: "held by alice", Code: lifecycle.HeldByUser}, matchedAt, params)
 		return err
 	})
 	return held

@@ -14,13 +14,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/family"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -227,7 +227,7 @@ func (l *limits) finalDiskKB() int64 {
 // resourcesOf returns usage, request and allotment of each resource of a job: cores, disk,
 // memory, and other divisible resources of the slot that the job asked for. An unknown slot, nil, has
 // none.
-func resourcesOf(ad, slot *classad.Ad, how operation.Ending) []userlog.Resource {
+func resourcesOf(ad, slot *classad.Ad, how lifecycle.Ending) []userlog.Resource {
 	p := how.Total()
 	rows := []userlog.Resource{
 		resource("Cpus", "Cpus", ad, slot), resource("Disk", "Disk (KB)", ad, slot), resource("Memory", "Memory (MB)", ad, slot),
@@ -304,7 +304,7 @@ func executing(tx *spool.Tx, ad, slot *classad.Ad, claim pool.Claim, scratch str
 		seen[strings.ToLower(name)] = true
 		return slot == nil || before || !slot.Has(name)
 	})
-	for i, v := range operation.Values(tx, slot, ad, names...) {
+	for i, v := range lifecycle.Values(tx, slot, ad, names...) {
 		x.Ad = append(x.Ad, names[i]+" = "+v.String())
 	}
 	slices.Sort(x.Ad)

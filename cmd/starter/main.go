@@ -17,8 +17,8 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/asuser"
+	"fairspool/lib/lifecycle"
 	"fairspool/spool"
 )
 
@@ -90,7 +90,7 @@ func run(c *cmdline.Call) error {
 		err = noteRoot(sp)
 	}
 	if err == nil {
-		err = sp.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) })
+		err = sp.View(func(v *spool.View) error { return lifecycle.Refuse(v, c.Reading()) })
 	}
 	if err != nil {
 		return err

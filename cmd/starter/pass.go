@@ -12,11 +12,11 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/family"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
@@ -117,13 +117,13 @@ func (r *report) promised(c *cmdline.Call, sp *spool.Spool, claims []pool.Claim)
 
 // arrive turns promises of slots into matches if the slots' ads no longer say that they are held.
 func arrive(c *cmdline.Call, sp *spool.Spool) (arrived bool, err error) {
-	err = sp.View(func(v *spool.View) error { arrived = len(operation.Arriving(v)) > 0; return nil })
+	err = sp.View(func(v *spool.View) error { arrived = len(lifecycle.Arriving(v)) > 0; return nil })
 	if err != nil || !arrived {
 		return false, err
 	}
-	return true, operation.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+	return true, lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
 		tx.Op("slots came free")
-		operation.Arrive(tx, c.Now)
+		lifecycle.Arrive(tx, c.Now)
 		return nil
 	})
 }
@@ -210,7 +210,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		c.Warn("job %s: %v", id, err)
 	}
 	reached(supervise.Tidied)
-	how := operation.Ending{Lost: supervisorDied, Died: true}
+	how := lifecycle.Ending{Lost: supervisorDied, Died: true}
 	signed := lock.signed()
 	if booted := c.Reading().Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
 		// A file system may have lost the latest signs, too.
@@ -220,10 +220,10 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
-	err = finish(sp, new(operation.Answers), pool.Attempt{Job: claim.Job, Number: claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
+	err = finish(sp, new(lifecycle.Answers), pool.Attempt{Job: claim.Job, Number: claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
 	if err != nil {
 		lock.leave() // the end may be recorded in spite of the error, and the log lack it
-		if !errors.Is(err, operation.ErrGone) {
+		if !errors.Is(err, lifecycle.ErrGone) {
 			c.Warn("job %s: %v", id, err)
 			r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		}

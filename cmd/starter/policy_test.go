@@ -7,8 +7,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -216,7 +216,7 @@ func TestPolicyWhileRetiring(t *testing.T) {
 			p.running(id)
 			p.pid("main")
 			p.update(func(tx *spool.Tx) error {
-				operation.Drain(tx, operation.Drained{Machine: "node1", By: "root", At: matchedAt}, matchedAt, params)
+				lifecycle.Drain(tx, lifecycle.Drained{Machine: "node1", By: "root", At: matchedAt}, matchedAt, params)
 				return nil
 			})
 			if c.later != "" {

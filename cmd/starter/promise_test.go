@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -44,9 +44,9 @@ func (p *testPool) preempt(n int, holder pool.JobID, script string) (id pool.Job
 		id.Cluster = tx.AddCluster(ad, []spool.NewRun{{Count: 1}})
 		return nil
 	})
-	var seen operation.Snapshot
+	var seen lifecycle.Snapshot
 	err := p.spool.View(func(v *spool.View) error {
-		seen = operation.TakeSnapshot(v, "example.org", nil, policy.Beside{})
+		seen = lifecycle.TakeSnapshot(v, "example.org", nil, policy.Beside{})
 		return nil
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *testPool) preempt(n int, holder pool.JobID, script string) (id pool.Job
 		Job: id, Submitter: "bob@example.org", Slot: fmt.Sprintf("slot%d@node1", n), Weight: accountant.One, Reason: negotiator.RankPreemption, Preempts: preempted,
 	}}}
 	p.update(func(tx *spool.Tx) error {
-		if made := operation.Match(tx, plan, seen, matchedAt.Add(time.Minute), params); len(made) != 1 {
+		if made := lifecycle.Match(tx, plan, seen, matchedAt.Add(time.Minute), params); len(made) != 1 {
 			p.Fatalf("%d matches, want the one that preempts", len(made))
 		}
 		return nil

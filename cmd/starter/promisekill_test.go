@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -75,10 +75,10 @@ func (p *testPool) submit(ad *classad.Ad) (id pool.JobID) {
 // so; how often it did that is the answer.
 func (p *testPool) deal(slots int, preempt func() bool) (preempted int) {
 	p.Helper()
-	var seen operation.Snapshot
+	var seen lifecycle.Snapshot
 	plan := &negotiator.Plan{Submitters: []negotiator.Share{{Name: submitter}}}
 	err := p.spool.View(func(v *spool.View) error {
-		seen = operation.TakeSnapshot(v, "example.org", nil, policy.Beside{})
+		seen = lifecycle.TakeSnapshot(v, "example.org", nil, policy.Beside{})
 		claims := v.Claims()
 		if wrong := pool.Contradictions(claims); wrong != nil {
 			p.Errorf("Contradictions(%+v) = %+v, want none", claims, wrong)
@@ -111,7 +111,7 @@ func (p *testPool) deal(slots int, preempt func() bool) (preempted int) {
 	}
 	p.update(func(tx *spool.Tx) error {
 		preempted = 0
-		for _, m := range operation.Match(tx, plan, seen, matchedAt, params) {
+		for _, m := range lifecycle.Match(tx, plan, seen, matchedAt, params) {
 			if m.Preempts != nil {
 				preempted++
 			}

@@ -11,13 +11,13 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/lib/userlog"
@@ -34,7 +34,7 @@ type desks struct {
 	retirement *classad.Expr
 	since      time.Time                 // when the supervisor began, in process time
 	folder     string                    // of the scratch directories
-	answers    operation.Answers         // of the ends of its attempts
+	answers    lifecycle.Answers         // of the ends of its attempts
 	accounts   map[string]launch.Account // of owners: looking one up may take a question to another machine
 	cycles     *onchange.Watch           // starts a cycle now and then, and for changes that have none; nil: none are started
 	missing    int                       // looks in a row that found the spool gone
@@ -87,7 +87,7 @@ func (d *spoolDesk) tell(format string, args ...any) { d.log.Add(fmt.Errorf(form
 func (d *spoolDesk) Begin() (t supervise.Task, err error) {
 	d.ask()
 	at := d.call.Later()
-	err = operation.Account(d.spool, at, func(tx *spool.Tx) error {
+	err = lifecycle.Account(d.spool, at, func(tx *spool.Tx) error {
 		t, err = d.enter(tx, at.Now)
 		return err
 	})
@@ -137,7 +137,7 @@ func (n *desks) accountOf(owner string) (launch.Account, error) {
 // enter makes the attempt run, in a transaction.
 func (d *spoolDesk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err error) {
 	claim, _ := tx.Claim(d.Job)
-	slot := operation.SlotOf(&tx.View, claim)
+	slot := lifecycle.SlotOf(&tx.View, claim)
 	if d.on == nil { // the transaction may be tried again
 		d.on = d.here()
 	}
@@ -148,16 +148,16 @@ func (d *spoolDesk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err er
 			d.executing = executing(tx, ad, slot, claim, d.on.scratch())
 		}
 		t.Run, found, t.Wrong = d.read(tx, ad, claim)
-		t.At, t.Missed = operation.Deferral(tx, ad, now)
+		t.At, t.Missed = lifecycle.Deferral(tx, ad, now)
 	}
-	if err := operation.Begin(tx, d.Job, d.Number, now, os.Getpid(), d.params); err != nil {
+	if err := lifecycle.Begin(tx, d.Job, d.Number, now, os.Getpid(), d.params); err != nil {
 		return t, err
 	}
 	for _, f := range found {
 		tx.Set(d.Job, f.Name, f.Expr)
 	}
 	t.Ad, _ = tx.Job(d.Job)
-	t.Limits = operation.Limits(tx, t.Ad, now)
+	t.Limits = lifecycle.Limits(tx, t.Ad, now)
 	d.know(t.Ad)
 	if tx.Forked { // nothing outside of a fork may change
 		return t, nil
@@ -185,8 +185,8 @@ func noteLimit(tx *spool.Tx, id pool.JobID, f launch.Found) {
 // read returns what the ad of the job asks to be run in the claim's slot, and what its
 // ad is to say of that: what was taken from the slot's ad, and the processors.
 func (d *spoolDesk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
-	slot := operation.SlotOf(&tx.View, claim)
-	expanded, found, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return operation.Value(tx, e, ad, slot) })
+	slot := lifecycle.SlotOf(&tx.View, claim)
+	expanded, found, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, slot) })
 	if err != nil {
 		return launch.Job{}, nil, err
 	}
@@ -275,7 +275,7 @@ func (d *spoolDesk) Heed() (w supervise.Word) {
 		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: "its claim is gone"}}
 	case claim.State == pool.Vacating:
 		w = supervise.Word{Leaves: true, Why: pool.Reason{Text: claim.VacateReason, Code: claim.VacateCode, Subcode: claim.VacateSubcode}}
-		w.Fast = operation.HasteOf(w.Why) == operation.Fast
+		w.Fast = lifecycle.HasteOf(w.Why) == lifecycle.Fast
 	}
 	w.Changed = d.followed.Changed()
 	return w
@@ -363,15 +363,15 @@ func (n *desks) note() error {
 }
 
 func (d *spoolDesk) Terms(why pool.Reason) (t supervise.Terms, err error) {
-	t.Fast = operation.HasteOf(why) == operation.Fast
+	t.Fast = lifecycle.HasteOf(why) == lifecycle.Fast
 	err = d.spool.View(func(v *spool.View) error {
 		ad, ok := v.Job(d.Job)
 		if !ok {
 			return nil
 		}
 		t.Ad, t.Leaving = ad, leaving(ad, why.Code)
-		if claim, ok := v.Claim(d.Job); ok && t.Leaving.Retires() && operation.HasteOf(why) < operation.Quick {
-			if slot := operation.SlotOf(v, claim); slot != nil {
+		if claim, ok := v.Claim(d.Job); ok && t.Leaving.Retires() && lifecycle.HasteOf(why) < lifecycle.Quick {
+			if slot := lifecycle.SlotOf(v, claim); slot != nil {
 				t.Retirement = launch.Retirement(&classad.Context{Now: d.call.Later().Now}, d.retirement, slot, ad)
 			}
 		}
@@ -389,9 +389,9 @@ func leaving(ad *classad.Ad, code int) launch.Leaving {
 		return launch.Held
 	}
 	switch code {
-	case operation.MachineDrained:
+	case lifecycle.MachineDrained:
 		return launch.Drained
-	case operation.PreemptedByRank, operation.PreemptedByPriority:
+	case lifecycle.PreemptedByRank, lifecycle.PreemptedByPriority:
 		return launch.Preempted
 	}
 	return launch.Vacated
@@ -445,7 +445,7 @@ func (d *spoolDesk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error 
 		return err
 	}
 	d.spool.At(now.Now)
-	return operation.Account(d.spool, now, func(tx *spool.Tx) error {
+	return lifecycle.Account(d.spool, now, func(tx *spool.Tx) error {
 		claim, ok := tx.Claim(d.Job)
 		ad, there := tx.Job(d.Job)
 		if !ok || !there || claim.Attempt != d.Number || statusOf(ad) != pool.Running {
@@ -467,11 +467,11 @@ func (d *spoolDesk) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err
 	tx.UseReserve()
 	switch v.Action {
 	case jobpolicy.Hold:
-		_, err = operation.Hold(tx, pool.Only(d.Job), pool.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, now, d.params)
+		_, err = lifecycle.Hold(tx, pool.Only(d.Job), pool.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, now, d.params)
 	case jobpolicy.Remove:
-		_, err = operation.Remove(tx, d.Job, v.Reason, now, d.params)
+		_, err = lifecycle.Remove(tx, d.Job, v.Reason, now, d.params)
 	case jobpolicy.Vacate:
-		operation.Vacate(tx, d.Job, pool.Reason{Text: v.Reason, Code: operation.VacatedByJobPolicy}, now, d.params)
+		lifecycle.Vacate(tx, d.Job, pool.Reason{Text: v.Reason, Code: lifecycle.VacatedByJobPolicy}, now, d.params)
 	}
 	return err
 }
@@ -516,14 +516,14 @@ func withUsed(ad *classad.Ad, used, reported pool.Progress) *classad.Ad {
 	return now
 }
 
-func (d *spoolDesk) Report(p pool.Progress) error { return d.report(p, operation.Report, nil) }
+func (d *spoolDesk) Report(p pool.Progress) error { return d.report(p, lifecycle.Report, nil) }
 
 func (d *spoolDesk) Checkpointed(p pool.Progress, bytes int64) error {
 	usage := userlog.Usage{User: p.UserCPU, System: p.SysCPU}
-	return d.report(p, operation.Checkpointed, userlog.Checkpointed{Run: usage, Sent: bytes})
+	return d.report(p, lifecycle.Checkpointed, userlog.Checkpointed{Run: usage, Sent: bytes})
 }
 
-// telling is Report or Checkpointed of package operation.
+// telling is Report or Checkpointed of package lifecycle.
 type telling func(tx *spool.Tx, id pool.JobID, attempt int, p, before pool.Progress, at time.Time, params accountant.Params) error
 
 // report records the attempt's usage in a transaction, and then writes the event to its log, unless that is
@@ -532,7 +532,7 @@ func (d *spoolDesk) report(p pool.Progress, tell telling, event userlog.Body) er
 	now := d.call.Later()
 	d.spool.At(now.Now)
 	size := userlog.ImageSize{}
-	err := operation.Account(d.spool, now, func(tx *spool.Tx) error {
+	err := lifecycle.Account(d.spool, now, func(tx *spool.Tx) error {
 		if err := tell(tx, d.Job, d.Number, p, d.reported, now.Now, d.params); err != nil {
 			return err
 		}

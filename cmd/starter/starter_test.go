@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/operation"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -172,11 +172,11 @@ func TestReboot(t *testing.T) {
 	idle, removed := p.match(`exit 0`), p.match(`exit 0`)
 	p.update(func(tx *spool.Tx) error {
 		for _, id := range []pool.JobID{idle, removed} {
-			if err := operation.Begin(tx, id, 1, matchedAt, 1<<30, params); err != nil {
+			if err := lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, params); err != nil {
 				return err
 			}
 		}
-		_, err := operation.Remove(tx, removed, "by alice", matchedAt, params)
+		_, err := lifecycle.Remove(tx, removed, "by alice", matchedAt, params)
 		return err
 	})
 	p.starter(0, 0)
@@ -210,7 +210,7 @@ func (p *testPool) remove(id pool.JobID) {
 	p.Helper()
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("remove", id.String())
-		_, err := operation.Remove(tx, id, "removed by alice", matchedAt.Add(time.Minute), params)
+		_, err := lifecycle.Remove(tx, id, "removed by alice", matchedAt.Add(time.Minute), params)
 		return err
 	})
 }

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -189,7 +189,7 @@ func (s *storm) holdNow(id pool.JobID) {
 			return nil
 		}
 		tx.Op("hold", id.String())
-		_, err := operation.Hold(tx, pool.Only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, now, params)
+		_, err := lifecycle.Hold(tx, pool.Only(id), lifecycle.Reason{Text: "held by alice", Code: lifecycle.HeldByUser}, now, params)
 		return err
 	})
 }
@@ -208,7 +208,7 @@ func (s *storm) releaseNow(id pool.JobID) {
 			s.Errorf("job %v, %s: %s, want it held by alice alone", id, s.kinds[id.Cluster-1], why)
 		}
 		tx.Op("release", id.String())
-		_, err := operation.Release(tx, pool.Only(id), "released by alice", now)
+		_, err := lifecycle.Release(tx, pool.Only(id), "released by alice", now)
 		return err
 	})
 }

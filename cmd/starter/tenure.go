@@ -11,9 +11,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/launch"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/spool"
@@ -46,7 +46,7 @@ func supervisor(c *cmdline.Call, name string) error {
 	}
 	reached(stepLocked)
 	err = supervise.Serve(d, n.settings(d, stop))
-	if errors.Is(err, operation.ErrGone) {
+	if errors.Is(err, lifecycle.ErrGone) {
 		return nil
 	}
 	return err

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -67,7 +67,7 @@ func TestUpdateFails(t *testing.T) {
 	if err := d.Report(pool.Progress{Wall: time.Minute}); err == nil || d.reported != (pool.Progress{}) {
 		t.Errorf("Report = %v, reported = %+v of a claim that is not running, want an error and nothing", err, d.reported)
 	}
-	p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, 1<<30, params) })
+	p.update(func(tx *spool.Tx) error { return lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, params) })
 	if err := d.Report(pool.Progress{Wall: 2 * time.Minute, PeakKB: 10, RSSKB: 5}); err != nil {
 		t.Fatal(err)
 	}

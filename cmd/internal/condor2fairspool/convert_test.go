@@ -12,9 +12,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/policy/registry"
 )
 
@@ -237,7 +237,7 @@ func checkConverted(t *testing.T, source condorconfig.Source, done converted) (l
 	if err != nil {
 		t.Errorf("%s: %v", source.Name, err)
 	}
-	if _, err := operation.CycleConfig(&cfg); err != nil {
+	if _, err := lifecycle.CycleConfig(&cfg); err != nil {
 		t.Errorf("%s: the expressions: %v", source.Name, err)
 	}
 	again, err := convertConfig([]condorconfig.Source{source}, noInclude)

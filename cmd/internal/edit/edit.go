@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/spool"
 )
@@ -234,7 +234,7 @@ func (ch Change) find(in *spool.View, domain string, groups *accountant.Groups) 
 		return nil, Unknown(ch.name, in.Submitters())
 	}
 	all := in.Submitters()
-	for _, name := range slices.Sorted(maps.Keys(operation.IdleJobs(in, domain, groups))) {
+	for _, name := range slices.Sorted(maps.Keys(lifecycle.IdleJobs(in, domain, groups))) {
 		if name == ch.name {
 			return []accountant.Entry{{Record: r}}, nil
 		}

@@ -19,9 +19,9 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -160,11 +160,11 @@ func (l *look) add(f Finding) { l.found = append(l.found, f) }
 
 // clock reports events that are still to come, and a machine's clock that was set.
 func (l *look) clock() error {
-	if words := operation.Beyond(l.view, l.At.Now); words != "" {
+	if words := lifecycle.Beyond(l.view, l.At.Now); words != "" {
 		l.add(Finding{Code: ClockAhead, Severity: Warning, What: words,
 			Remedy: "set the machine's clock right, or wait until then"})
 	}
-	if words := operation.ClockSet(l.At, l.Clock); words != "" {
+	if words := lifecycle.ClockSet(l.At, l.Clock); words != "" {
 		l.add(Finding{Code: ClockSet, Severity: Warning, What: words,
 			Remedy: "the pool follows the clock after the next boot, or in the first cycle in which no job has a slot; let NTP keep the clock"})
 	}
@@ -371,7 +371,7 @@ func diskOf(dir string) (Disk, error) {
 
 // timeOf returns when the cycle of a report was.
 func timeOf(report []byte) (time.Time, error) {
-	head, err := operation.HeadOf(report)
+	head, err := lifecycle.HeadOf(report)
 	switch {
 	case err != nil:
 		return time.Time{}, fmt.Errorf("cycle.json: %w", err)

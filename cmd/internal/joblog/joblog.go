@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -38,7 +38,7 @@ type Log struct {
 	Shown string
 }
 
-// Of returns the log that a job's ad names, if any. Tx is the transaction that asks, see operation.Account; nil
+// Of returns the log that a job's ad names, if any. Tx is the transaction that asks, see lifecycle.Account; nil
 // where no lock is held.
 func Of(tx *spool.Tx, ad *classad.Ad) Log {
 	path := Path(tx, ad)
@@ -152,7 +152,7 @@ func Path(tx *spool.Tx, ad *classad.Ad) string {
 	if !ad.Has(pool.AttrUserLog) {
 		return ""
 	}
-	values := operation.Values(tx, ad, nil, pool.AttrUserLog, pool.AttrIwd)
+	values := lifecycle.Values(tx, ad, nil, pool.AttrUserLog, pool.AttrIwd)
 	path, _ := values[0].Text()
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -240,11 +240,11 @@ func shown(tx *spool.Tx, ad *classad.Ad) string {
 	if !ad.Has(attrInformation) {
 		return ""
 	}
-	text, _ := operation.Values(tx, ad, nil, attrInformation)[0].Text()
+	text, _ := lifecycle.Values(tx, ad, nil, attrInformation)[0].Text()
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	names = slices.DeleteFunc(names, func(name string) bool { return !ad.Has(name) })
 	lines := make([]string, len(names))
-	for i, v := range operation.Values(tx, ad, nil, names...) {
+	for i, v := range lifecycle.Values(tx, ad, nil, names...) {
 		lines[i] = names[i] + " = " + userlog.OneLine(v.String())
 	}
 	return strings.Join(lines, "\n")

@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
@@ -217,7 +217,7 @@ func TestShownOutsideLock(t *testing.T) {
 	}
 	var forked []bool
 	var log Log
-	if err := operation.Update(s, func(tx *spool.Tx) error {
+	if err := lifecycle.Update(s, func(tx *spool.Tx) error {
 		log = Of(tx, ad)
 		forked = append(forked, tx.Forked)
 		return nil

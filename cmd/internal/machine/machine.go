@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/platform"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -205,7 +205,7 @@ func Serve(c *cmdline.Call, s *spool.Spool) error {
 	}
 	var given, unnoted bool
 	if err := s.View(func(v *spool.View) error {
-		given, unnoted = operation.EverGiven(v), operation.FilesUnnoted(v)
+		given, unnoted = lifecycle.EverGiven(v), lifecycle.FilesUnnoted(v)
 		return nil
 	}); err != nil || given && !unnoted {
 		return err
@@ -215,9 +215,9 @@ func Serve(c *cmdline.Call, s *spool.Spool) error {
 		return err
 	}
 	err = s.Update(func(tx *spool.Tx) error {
-		if given = operation.EverGiven(&tx.View); given {
+		if given = lifecycle.EverGiven(&tx.View); given {
 			tx.Op("note slots")
-			operation.NoteGiven(tx)
+			lifecycle.NoteGiven(tx)
 			return nil
 		}
 		ad, err := m.Whole(c)
@@ -236,7 +236,7 @@ func Serve(c *cmdline.Call, s *spool.Spool) error {
 
 // ForeseeServing says on standard error what Serve would do, and changes nothing.
 func ForeseeServing(c *cmdline.Call, s *spool.Spool, v *spool.View) error {
-	if !serves(c, s) || operation.EverGiven(v) {
+	if !serves(c, s) || lifecycle.EverGiven(v) {
 		return nil
 	}
 	m, err := This(c)

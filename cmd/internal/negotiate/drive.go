@@ -13,10 +13,10 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/steer"
 	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/asuser"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -130,15 +130,15 @@ func pass(pool onchange.Pool, log *trouble.Log) error {
 func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err error) {
 	some := false
 	if err := s.View(func(v *spool.View) error {
-		list, _ := operation.Wanting(v, c.Config)
+		list, _ := lifecycle.Wanting(v, c.Config)
 		some = len(list) > 0
 		return nil
 	}); err != nil || !some {
 		return nil, err
 	}
-	var made []operation.Made
+	var made []lifecycle.Made
 	if err := s.Update(func(tx *spool.Tx) error {
-		made = operation.Materialize(tx, c.Config, s.Domain(), c.Now, c.Warn)
+		made = lifecycle.Materialize(tx, c.Config, s.Domain(), c.Now, c.Warn)
 		var clusters []string
 		for _, m := range made {
 			clusters = append(clusters, strconv.Itoa(m.ID))
@@ -170,7 +170,7 @@ func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err err
 // notYetMade tells whoever only looks how many jobs a cycle would make first. They are
 // no part of what is computed, since nothing is written.
 func notYetMade(c *cmdline.Call, v *spool.View) {
-	list, room := operation.Wanting(v, c.Config)
+	list, room := lifecycle.Wanting(v, c.Config)
 	if len(list) == 0 || c.Has("q") {
 		return
 	}

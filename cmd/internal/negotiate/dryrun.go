@@ -10,9 +10,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/machine"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -77,7 +77,7 @@ func look(c *cmdline.Call) error {
 }
 
 // answer makes the changes, computes the cycles, and tells of them.
-func (q inquiry) answer(v *spool.View, seen operation.Snapshot) error {
+func (q inquiry) answer(v *spool.View, seen lifecycle.Snapshot) error {
 	if len(q.changes) == 0 {
 		d, err := q.cycle(q.Call, v, seen)
 		if err != nil {
@@ -105,8 +105,8 @@ func (q inquiry) answer(v *spool.View, seen operation.Snapshot) error {
 }
 
 // cycle computes a cycle on a snapshot of a view, under the call's configuration.
-func (q inquiry) cycle(c *cmdline.Call, v *spool.View, seen operation.Snapshot) (dry, error) {
-	cfg, err := operation.CycleConfig(c.Config)
+func (q inquiry) cycle(c *cmdline.Call, v *spool.View, seen lifecycle.Snapshot) (dry, error) {
+	cfg, err := lifecycle.CycleConfig(c.Config)
 	if err != nil {
 		return dry{}, err
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -257,7 +257,7 @@ func (e *Explanation) states(x *explained, d dry) []pool.Procs {
 			case pool.Held:
 				why, _ = run.Ad.EvalString(&classad.Context{Now: d.Now}, pool.AttrHoldReason)
 			case pool.Idle:
-				why = operation.WaitsFor(d.view, cluster.ID, run.Ad)
+				why = lifecycle.WaitsFor(d.view, cluster.ID, run.Ad)
 			}
 			if len(jobs) == 0 || pool.Status(status) == pool.Idle && why == "" {
 				continue

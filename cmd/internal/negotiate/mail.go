@@ -15,8 +15,8 @@ import (
 	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/clean"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/spool"
 )
@@ -33,10 +33,10 @@ const mailMark = "mail trouble"
 // that it was sent. The cycle is done, whatever comes of it. Only one process may
 // do this at a time, and none with a lock of the spool.
 func mail(c *cmdline.Call, s *spool.Spool) {
-	var list []operation.Owed
+	var list []lifecycle.Owed
 	said := ""
 	err := s.View(func(v *spool.View) error {
-		list, said = operation.MailOwed(v, c.Now), v.Mark(mailMark)
+		list, said = lifecycle.MailOwed(v, c.Now), v.Mark(mailMark)
 		return nil
 	})
 	if len(list) > 0 {
@@ -69,7 +69,7 @@ const (
 
 // post sends a message, and notes that, or that it could not be sent. The error
 // says that the latter could not be noted.
-func (p *poster) post(m operation.Owed) error {
+func (p *poster) post(m lifecycle.Owed) error {
 	to, err := addresses(m.To, m.Owner, p.Config.EmailDomain)
 	if err == nil {
 		var program mailProgram
@@ -82,9 +82,9 @@ func (p *poster) post(m operation.Owed) error {
 		tx.Op("mail", strconv.Itoa(m.Cluster), string(m.About))
 		complaint := ""
 		if err == nil {
-			operation.Told(tx, m)
+			lifecycle.Told(tx, m)
 		} else {
-			last = operation.NotTold(tx, m, p.Now)
+			last = lifecycle.NotTold(tx, m, p.Now)
 			complaint = err.Error()
 		}
 		if tx.Mark(mailMark) != complaint {
@@ -101,7 +101,7 @@ func (p *poster) post(m operation.Owed) error {
 }
 
 // complain says why a message could not be sent, unless that was said just before.
-func (p *poster) complain(m operation.Owed, err error, last bool) {
+func (p *poster) complain(m lifecycle.Owed, err error, last bool) {
 	why := err.Error() + again
 	if last {
 		why = err.Error() + dropped
@@ -254,7 +254,7 @@ func (m message) full(to []string) string {
 const mostName = 60
 
 // write words a message.
-func write(m operation.Owed) message {
+func write(m lifecycle.Owed) message {
 	name := ""
 	if m.Name != "" {
 		name = " (" + shortened(clean.Blanked(m.Name)) + ")"
@@ -264,13 +264,13 @@ func write(m operation.Owed) message {
 	b.line("Cluster", fmt.Sprintf("%d%s", m.Cluster, name))
 	b.line("Owner", m.Owner)
 	switch m.About {
-	case operation.TellHeld:
+	case lifecycle.TellHeld:
 		subject += fmt.Sprintf("%d %s held", m.Held, plural.Pick(m.Held, "job was", "jobs were"))
 		b.line("Jobs held", fmt.Sprint(m.Held))
 		b.sum(m.Endings)
 		b.list("The first of them", []string{m.FirstHeld})
 		b.end(fmt.Sprintf("Why: qstat -j %d. Once that is put right, qrls %d lets them run.", m.Cluster, m.Cluster))
-	case operation.TellStart:
+	case lifecycle.TellStart:
 		subject += "the first job was started"
 		b.sum(m.Endings)
 		b.end(fmt.Sprintf("More: qstat %d.", m.Cluster))
@@ -287,7 +287,7 @@ func write(m operation.Owed) message {
 }
 
 // how says how the jobs of a cluster ended.
-func how(e operation.Endings) string {
+func how(e lifecycle.Endings) string {
 	all := e.Jobs()
 	switch {
 	case e.Succeeded == all && all == 1:
@@ -313,7 +313,7 @@ type text struct{ strings.Builder }
 func (b *text) line(head, value string) { fmt.Fprintf(b, "%-12s %s\n", head, clean.Blanked(value)) }
 
 // sum sums up how jobs have ended.
-func (b *text) sum(e operation.Endings) {
+func (b *text) sum(e lifecycle.Endings) {
 	if e.Jobs() > 0 {
 		b.line("Ended", fmt.Sprintf("%d: %d with success, %d with another exit code, %d by a signal, %d removed",
 			e.Jobs(), e.Succeeded, e.Failed, e.Signalled, e.Removed))

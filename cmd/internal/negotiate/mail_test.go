@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/cmd/internal/operation"
 	"fairspool/internal/testenv"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 )
 
@@ -169,23 +169,23 @@ func TestSendKillsAll(t *testing.T) {
 
 func TestSubjects(t *testing.T) {
 	for _, c := range []struct {
-		e     operation.Endings
+		e     lifecycle.Endings
 		about pool.Tell
 	}{
-		{operation.Endings{Succeeded: 40}, operation.TellEnd},
-		{operation.Endings{Succeeded: 1}, operation.TellEnd},
-		{operation.Endings{Failed: 1}, operation.TellEnd},
-		{operation.Endings{Succeeded: 37, Failed: 2, Signalled: 1}, operation.TellEnd},
-		{operation.Endings{Removed: 2}, operation.TellEnd},
-		{operation.Endings{Succeeded: 1, Signalled: 1, Removed: 1}, operation.TellEnd},
-		{operation.Endings{Held: 1}, operation.TellHeld},
-		{operation.Endings{Held: 2}, operation.TellHeld},
-		{operation.Endings{First: 1}, operation.TellStart},
+		{lifecycle.Endings{Succeeded: 40}, lifecycle.TellEnd},
+		{lifecycle.Endings{Succeeded: 1}, lifecycle.TellEnd},
+		{lifecycle.Endings{Failed: 1}, lifecycle.TellEnd},
+		{lifecycle.Endings{Succeeded: 37, Failed: 2, Signalled: 1}, lifecycle.TellEnd},
+		{lifecycle.Endings{Removed: 2}, lifecycle.TellEnd},
+		{lifecycle.Endings{Succeeded: 1, Signalled: 1, Removed: 1}, lifecycle.TellEnd},
+		{lifecycle.Endings{Held: 1}, lifecycle.TellHeld},
+		{lifecycle.Endings{Held: 2}, lifecycle.TellHeld},
+		{lifecycle.Endings{First: 1}, lifecycle.TellStart},
 	} {
 		call := fmt.Sprintf("negotiate (mail: %d succeeded, %d failed, %d by a signal, %d removed, %d held, %d first)",
 			c.e.Succeeded, c.e.Failed, c.e.Signalled, c.e.Removed, c.e.Held, c.e.First)
 		c.e.Cluster, c.e.Name = 12, "name"
-		cmdtest.Printed(t, call, 0, write(operation.Owed{Endings: c.e, About: c.about}).subject+"\n", "")
+		cmdtest.Printed(t, call, 0, write(lifecycle.Owed{Endings: c.e, About: c.about}).subject+"\n", "")
 	}
 }
 
@@ -194,9 +194,9 @@ func TestSubjects(t *testing.T) {
 func TestNoInjection(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a\nTo: mallory", "a\r\n\r\n~!sh", "\n~! sh", "\n.\n", "x\u2028~!y", "\xff\n~"}))
 	rapid.Check(t, func(t *rapid.T) {
-		e := operation.Endings{Cluster: 12, Failed: 1, Held: 1, Owner: text.Draw(t, "owner"), Name: text.Draw(t, "name"), To: text.Draw(t, "to"),
+		e := lifecycle.Endings{Cluster: 12, Failed: 1, Held: 1, Owner: text.Draw(t, "owner"), Name: text.Draw(t, "name"), To: text.Draw(t, "to"),
 			Troubles: []string{text.Draw(t, "trouble")}, FirstHeld: text.Draw(t, "held")}
-		m := write(operation.Owed{Endings: e, About: rapid.SampledFrom([]pool.Tell{operation.TellHeld, operation.TellStart, operation.TellEnd}).Draw(t, "about")})
+		m := write(lifecycle.Owed{Endings: e, About: rapid.SampledFrom([]pool.Tell{lifecycle.TellHeld, lifecycle.TellStart, lifecycle.TellEnd}).Draw(t, "about")})
 		if strings.ContainsAny(m.subject, "\r\n\x00") {
 			t.Errorf("the subject is %q", m.subject)
 		}

@@ -13,9 +13,9 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
@@ -113,7 +113,7 @@ func isConfig(change []string) bool {
 // cycle is the whole cycle: read, decide, write, tell. It waits no longer than wait for another
 // one that runs.
 func cycle(c *cmdline.Call, wait time.Duration) error {
-	cfg, err := operation.CycleConfig(c.Config)
+	cfg, err := lifecycle.CycleConfig(c.Config)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 	}
 	matched := false
 	err = s.Negotiating(wait, func() error {
-		if err := s.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) }); err != nil {
+		if err := s.View(func(v *spool.View) error { return lifecycle.Refuse(v, c.Reading()) }); err != nil {
 			return err
 		}
 		if err := machine.Serve(c, s); err != nil {
@@ -144,11 +144,11 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if err := operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
-			plan.Matches = operation.Match(tx, plan, seen, c.Now, cfg.Params)
-			operation.KeepPutOff(tx, of.putOff, plan.PutOff)
+		if err := lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
+			plan.Matches = lifecycle.Match(tx, plan, seen, c.Now, cfg.Params)
+			lifecycle.KeepPutOff(tx, of.putOff, plan.PutOff)
 			if !c.OwnTime() {
-				operation.FollowClock(tx, cmdline.MachineClock())
+				lifecycle.FollowClock(tx, cmdline.MachineClock())
 			}
 			matched = len(plan.Matches) > 0
 			return nil
@@ -203,9 +203,9 @@ func asked(c *cmdline.Call) (look bool, err error) {
 // respell follows a configuration that spells the names of groups otherwise than
 // before.
 func respell(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
-	return operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
+	return lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		tx.Op("respell groups")
-		operation.Respell(tx, c.Now, p)
+		lifecycle.Respell(tx, c.Now, p)
 		return nil
 	})
 }
@@ -216,7 +216,7 @@ func respell(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
 func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 	done, err := s.Fold(spool.JournalSize, nil)
 	if err == nil && done.Folded > 0 {
-		err = s.Update(func(tx *spool.Tx) error { operation.Prune(tx, c.Now, p); return nil })
+		err = s.Update(func(tx *spool.Tx) error { lifecycle.Prune(tx, c.Now, p); return nil })
 	}
 	if err != nil && !errors.Is(err, spool.ErrLocked) {
 		c.Warn("the cycle is done, but the journal could not be folded: %v", err)
@@ -224,7 +224,7 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 }
 
 // decide computes the cycle's plan on a snapshot of the spool.
-func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
+func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen lifecycle.Snapshot, err error) {
 	err = s.View(func(v *spool.View) error {
 		seen = see(c, v, s.Domain())
 		warnOf(c, seen)
@@ -236,12 +236,12 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending)
 }
 
 // compute computes the plan of a cycle on a snapshot of a view.
-func compute(c *cmdline.Call, v *spool.View, seen operation.Snapshot, cfg negotiator.Config) *negotiator.Plan {
+func compute(c *cmdline.Call, v *spool.View, seen lifecycle.Snapshot, cfg negotiator.Config) *negotiator.Plan {
 	cfg.Queue = registry.Of(c.Config).Queue(c.Config, policy.Sources{
 		Slots:   func() []pool.Slot { return seen.Pool.Slots },
 		Claims:  func() []pool.Claim { return seen.Pool.Claims },
 		Tallies: v.Tallies,
-		Now:     c.Now, Delivered: operation.Delivered(v),
+		Now:     c.Now, Delivered: lifecycle.Delivered(v),
 	})
 	return negotiation.Cycle(seen.Pool, cfg, c.Now)
 }
@@ -257,18 +257,18 @@ func warnOfConfig(c *cmdline.Call) {
 }
 
 // see takes a snapshot as of now.
-func see(c *cmdline.Call, v *spool.View, domain string) operation.Snapshot {
-	seen := operation.TakeSnapshot(v, domain, c.Config.Groups, registry.Of(c.Config).Beside(c.Config))
-	seen.Pool.PutOff = operation.PutOffsOf(v).Match
+func see(c *cmdline.Call, v *spool.View, domain string) lifecycle.Snapshot {
+	seen := lifecycle.TakeSnapshot(v, domain, c.Config.Groups, registry.Of(c.Config).Beside(c.Config))
+	seen.Pool.PutOff = lifecycle.PutOffsOf(v).Match
 	return seen
 }
 
 // warnOf warns of what is amiss in a snapshot.
-func warnOf(c *cmdline.Call, seen operation.Snapshot) {
+func warnOf(c *cmdline.Call, seen lifecycle.Snapshot) {
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)
 	}
-	if late := operation.Late(seen.Pool.Submitters, c.Now); late != "" {
+	if late := lifecycle.Late(seen.Pool.Submitters, c.Now); late != "" {
 		c.Warn("%s", late)
 	}
 }
@@ -283,7 +283,7 @@ func checkConfig(c *cmdline.Call) error {
 			return err
 		}
 	}
-	if err := operation.CheckConfig(c.Config); err != nil {
+	if err := lifecycle.CheckConfig(c.Config); err != nil {
 		return err
 	}
 	for _, w := range c.Config.Warnings {
@@ -312,7 +312,7 @@ func sample(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, p accountant
 			m.Demand[share.Name] = share.Demand * float64(share.Idle-share.Matched) / float64(share.Idle)
 		}
 	}
-	err := s.View(func(v *spool.View) error { m.Records, m.Past = v.Submitters(), operation.Past(v); return nil })
+	err := s.View(func(v *spool.View) error { m.Records, m.Past = v.Submitters(), lifecycle.Past(v); return nil })
 	if err == nil {
 		err = s.AddSamples(m)
 	}

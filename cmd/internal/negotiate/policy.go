@@ -9,9 +9,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -38,17 +38,17 @@ type spending struct {
 	most    int // MAX_STEPS_PER_OWNER
 	budgets *classad.Budgets
 	from    map[string]pool.JobID // with which job the look at an owner's begins
-	putOff  []operation.PutOff    // by policies
+	putOff  []lifecycle.PutOff    // by policies
 }
 
 // look returns how to look at policies: with half of what owners have in a cycle, as much as
 // is left of it.
-func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) operation.Look {
+func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) lifecycle.Look {
 	if s.most = c.Config.Cycle.Steps; s.budgets == nil || only == nil {
 		s.budgets = classad.NewBudgets((s.most + 1) / 2)
-		s.from = operation.PutOffsOf(v).Policy
+		s.from = lifecycle.PutOffsOf(v).Policy
 	}
-	return operation.Look{Budgets: s.budgets, From: s.from, Only: only}
+	return lifecycle.Look{Budgets: s.budgets, From: s.from, Only: only}
 }
 
 // policies does with the jobs what their own expressions want, and looks whether those
@@ -56,10 +56,10 @@ func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) opera
 // Where nothing is due, nothing is written. Only the jobs of some clusters count, unless
 // only is nil.
 func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending, only map[int]bool) (did Policy, err error) {
-	var found operation.Outlook
+	var found lifecycle.Outlook
 	survey := func() error {
 		return s.View(func(v *spool.View) error {
-			found = operation.Policies(v, c.Now, of.look(c, v, only))
+			found = lifecycle.Policies(v, c.Now, of.look(c, v, only))
 			return nil
 		})
 	}
@@ -79,12 +79,12 @@ func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending
 		return did, nil
 	}
 	var log joblog.Events
-	err = operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
+	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		done, err := found.Follow(tx, c.Now, p)
 		if err != nil {
 			return err
 		}
-		operation.Forget(tx, found.Unneeded)
+		lifecycle.Forget(tx, found.Unneeded)
 		did, log = Policy{}, joblog.Events{}
 		for _, f := range done {
 			did.add(f.Due)
@@ -109,9 +109,9 @@ func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending
 
 // note notes what a look put off. The first look at an owner's jobs that did tells where the
 // next cycle begins.
-func (s *spending) note(list []operation.PutOff) {
+func (s *spending) note(list []lifecycle.PutOff) {
 	for _, p := range list {
-		i := slices.IndexFunc(s.putOff, func(o operation.PutOff) bool { return o.Owner == p.Owner })
+		i := slices.IndexFunc(s.putOff, func(o lifecycle.PutOff) bool { return o.Owner == p.Owner })
 		if i < 0 {
 			s.putOff = append(s.putOff, p)
 		} else {
@@ -124,10 +124,10 @@ func (s *spending) note(list []operation.PutOff) {
 // watched only since these had left the queue. A history that cannot be read is
 // no reason not to negotiate: who waits for those clusters goes on waiting.
 func recollect(c *cmdline.Call, s *spool.Spool, clusters []int) error {
-	var past operation.Recollections
+	var past lifecycle.Recollections
 	var bad error
 	if err := s.View(func(v *spool.View) error {
-		past = operation.Recollect(v, clusters)
+		past = lifecycle.Recollect(v, clusters)
 		which := spool.Left{Clusters: map[int]bool{}, Since: past.Since()}
 		for _, n := range clusters {
 			which.Clusters[n] = true
@@ -143,7 +143,7 @@ func recollect(c *cmdline.Call, s *spool.Spool, clusters []int) error {
 	}
 	return s.Update(func(tx *spool.Tx) error {
 		tx.Op("recollect", numbers(clusters)...)
-		operation.Remember(tx, past)
+		lifecycle.Remember(tx, past)
 		return nil
 	})
 }
@@ -157,15 +157,15 @@ func numbers(list []int) (words []string) {
 
 // note notes what jobs' logs are told. Of a job that runs, its supervisor tells
 // the end, and of one that has ended that was told.
-func note(tx *spool.Tx, log *joblog.Events, f operation.Followed) {
+func note(tx *spool.Tx, log *joblog.Events, f lifecycle.Followed) {
 	var body userlog.Body
 	ended, _ := f.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
 	switch {
-	case f.Outcome == operation.HeldNow:
+	case f.Outcome == lifecycle.HeldNow:
 		body = userlog.Held{Reason: f.Why.Text, Code: f.Why.Code, Subcode: f.Why.Subcode}
-	case f.Outcome == operation.ReleasedNow:
+	case f.Outcome == lifecycle.ReleasedNow:
 		body = userlog.Released{Reason: f.Why.Text}
-	case f.Outcome == operation.RemovedNow && pool.Status(ended) != pool.Completed:
+	case f.Outcome == lifecycle.RemovedNow && pool.Status(ended) != pool.Completed:
 		body = userlog.Aborted{Reason: f.Why.Text}
 	default:
 		return
@@ -179,20 +179,20 @@ func note(tx *spool.Tx, log *joblog.Events, f operation.Followed) {
 }
 
 // add counts jobs.
-func (d *Policy) add(x operation.Due) {
+func (d *Policy) add(x lifecycle.Due) {
 	n := x.Count()
 	switch x.What {
-	case operation.HoldThem:
+	case lifecycle.HoldThem:
 		d.Held += n
-	case operation.ReleaseThem:
+	case lifecycle.ReleaseThem:
 		d.Released += n
-	case operation.RemoveThem:
+	case lifecycle.RemoveThem:
 		d.Removed += n
-	case operation.VacateThem:
+	case lifecycle.VacateThem:
 		d.Vacated += n
-	case operation.LetThemGo:
+	case lifecycle.LetThemGo:
 		d.Left += n
-	case operation.LetThemRun:
+	case lifecycle.LetThemRun:
 		d.Met += n
 	}
 }
@@ -260,8 +260,8 @@ func policyFirst(c *cmdline.Call, v *spool.View, now time.Time) {
 		return
 	}
 	var d Policy
-	for _, x := range operation.Policies(v, now, new(spending).look(c, v, nil)).Due {
-		if x.What != operation.LetThemGo {
+	for _, x := range lifecycle.Policies(v, now, new(spending).look(c, v, nil)).Due {
+		if x.What != lifecycle.LetThemGo {
 			d.add(x)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
 	"fairspool/spool"
 )
 
@@ -86,9 +86,9 @@ func TestSamplesOfAChangedPast(t *testing.T) {
 	}
 	for i, change := range []func(tx *spool.Tx){
 		func(tx *spool.Tx) { tx.PutSubmitter(raised(0)) },
-		func(tx *spool.Tx) { tx.PutSubmitter(old); operation.ChangePast(tx) },
+		func(tx *spool.Tx) { tx.PutSubmitter(old); lifecycle.ChangePast(tx) },
 		func(tx *spool.Tx) { tx.PutSubmitter(raised(2 * time.Minute)) },
-		func(tx *spool.Tx) { tx.DropSubmitter(alice); operation.ChangePast(tx) },
+		func(tx *spool.Tx) { tx.DropSubmitter(alice); lifecycle.ChangePast(tx) },
 		func(tx *spool.Tx) {},
 	} {
 		if err := s.Update(func(tx *spool.Tx) error { tx.Op("test"); change(tx); return nil }); err != nil {

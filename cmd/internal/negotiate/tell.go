@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/elapsed"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -71,7 +71,7 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) er
 
 // lastCycle returns how the last report begins, nothing if there is none. A report that
 // does not read is no reason not to negotiate; but says what becomes of it.
-func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last operation.ReportHead, err error) {
+func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last lifecycle.ReportHead, err error) {
 	b, err := s.Report()
 	var damage *spool.DamageError
 	switch {
@@ -82,11 +82,11 @@ func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last operation.Repo
 		return last, err
 	}
 	if err == nil {
-		last, err = operation.HeadOf(b)
+		last, err = lifecycle.HeadOf(b)
 	}
 	if err != nil {
 		c.Warn("%v: %s", err, but)
-		return operation.ReportHead{}, nil
+		return lifecycle.ReportHead{}, nil
 	}
 	return last, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/prio"
 	"fairspool/cmd/internal/qdel"
 	"fairspool/cmd/internal/qhold"
@@ -18,6 +17,7 @@ import (
 	"fairspool/cmd/internal/submit"
 	"fairspool/cmd/internal/userprio"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -237,7 +237,7 @@ func (w *world) make(ch change) error {
 				continue
 			}
 			// What has to leave its slot for the change has left.
-			if err := operation.Finish(tx, c.Job, c.Attempt, w.Now, operation.Ending{Lost: "what if"}, w.Config.Params); err != nil {
+			if err := lifecycle.Finish(tx, c.Job, c.Attempt, w.Now, lifecycle.Ending{Lost: "what if"}, w.Config.Params); err != nil {
 				return err
 			}
 		}
@@ -264,12 +264,12 @@ func (w *world) configure(with []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := operation.CycleConfig(&changed); err != nil {
+	if _, err := lifecycle.CycleConfig(&changed); err != nil {
 		return err
 	}
 	*w.Config = changed
 	return w.update(func(tx *spool.Tx) error {
-		operation.Respell(tx, w.Now, w.Config.Params)
+		lifecycle.Respell(tx, w.Now, w.Config.Params)
 		return nil
 	})
 }

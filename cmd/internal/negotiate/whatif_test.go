@@ -19,9 +19,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -42,7 +42,7 @@ func begun(t *testing.T) *spool.Spool {
 		t.Fatalf("negotiate = %d, %s", status, bad)
 	}
 	update(t, s, func(tx *spool.Tx) error {
-		return operation.Begin(tx, pool.JobID{Cluster: 1}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1})
+		return lifecycle.Begin(tx, pool.JobID{Cluster: 1}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1})
 	})
 	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(later))
 	return s
@@ -94,7 +94,7 @@ func made(t *testing.T, s *spool.Spool, text string) error {
 				continue
 			}
 			p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
-			if err := operation.Finish(tx, c.Job, c.Attempt, time.Unix(later, 0), operation.Ending{Lost: "a test"}, p); err != nil {
+			if err := lifecycle.Finish(tx, c.Job, c.Attempt, time.Unix(later, 0), lifecycle.Ending{Lost: "a test"}, p); err != nil {
 				return err
 			}
 		}
@@ -322,20 +322,20 @@ func TestWhatIfAddsNewOnes(t *testing.T) {
 // released and held once more.
 func leadALife(tx *spool.Tx) error {
 	p, id, at := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}, pool.JobID{Cluster: 1}, time.Unix(later, 0)
-	used := operation.Progress{Wall: time.Minute, UserCPU: time.Second, SysCPU: time.Second, PeakKB: 5, DiskKB: 7}
-	if err := operation.Checkpointed(tx, id, 1, used, operation.Progress{}, at, p); err != nil {
+	used := lifecycle.Progress{Wall: time.Minute, UserCPU: time.Second, SysCPU: time.Second, PeakKB: 5, DiskKB: 7}
+	if err := lifecycle.Checkpointed(tx, id, 1, used, lifecycle.Progress{}, at, p); err != nil {
 		return err
 	}
-	how := operation.Ending{Lost: "a test", VacateCode: operation.VacatedByUser, Wall: 2 * time.Minute, Reported: used, Sent: 1, Received: 2}
-	if err := operation.Finish(tx, id, 1, at, how, p); err != nil {
+	how := lifecycle.Ending{Lost: "a test", VacateCode: lifecycle.VacatedByUser, Wall: 2 * time.Minute, Reported: used, Sent: 1, Received: 2}
+	if err := lifecycle.Finish(tx, id, 1, at, how, p); err != nil {
 		return err
 	}
 	only := pool.Procs{Cluster: 1}
 	for range 2 {
-		if _, err := operation.Release(tx, only, "enough", at); err != nil {
+		if _, err := lifecycle.Release(tx, only, "enough", at); err != nil {
 			return err
 		}
-		if _, err := operation.Hold(tx, only, operation.Reason{Text: "a test", Code: 3, Subcode: 4}, at, p); err != nil {
+		if _, err := lifecycle.Hold(tx, only, lifecycle.Reason{Text: "a test", Code: 3, Subcode: 4}, at, p); err != nil {
 			return err
 		}
 	}

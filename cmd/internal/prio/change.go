@@ -9,11 +9,11 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
@@ -239,7 +239,7 @@ func (list changes) alike(tx *spool.Tx, procs selection.Procs, log *joblog.Event
 	if err := r.permit(list, made, procs); err != nil {
 		return []string{list.couldNot(nameOf(procs)) + list.worded(err)}
 	}
-	if err := operation.ChargeEdit(tx, r.cfg, procs.Cluster, added(ad, list, made)); err != nil {
+	if err := lifecycle.ChargeEdit(tx, r.cfg, procs.Cluster, added(ad, list, made)); err != nil {
 		return []string{list.couldNot(nameOf(procs)) + err.Error()}
 	}
 	list.log(tx, procs, ad, made, log) // with what was before

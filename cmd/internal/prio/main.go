@@ -7,8 +7,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/lifecycle"
 	"fairspool/spool"
 )
 
@@ -70,7 +70,7 @@ func run(c *cmdline.Call) error {
 	var log joblog.Events
 	var bad []string
 	err = q.Update(s, func(in func(*spool.Tx) (selection.Chosen, error)) error {
-		return operation.Update(s, func(tx *spool.Tx) error {
+		return lifecycle.Update(s, func(tx *spool.Tx) error {
 			tx.Op("set priority", append(ch.words(), q.Words()...)...)
 			jobs, err := in(tx)
 			if err != nil {

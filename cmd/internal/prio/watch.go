@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -46,14 +46,14 @@ func (ch change) waitsInVain(tx *spool.Tx, cluster int) string {
 // watch begins to watch the clusters whose end matters by a change that was made.
 func (ch change) watch(tx *spool.Tx, procs selection.Procs) {
 	if strings.EqualFold(ch.attr, pool.AttrJobNotification) || strings.EqualFold(ch.attr, pool.AttrNotifyUser) {
-		operation.Watch(tx, procs.Cluster)
+		lifecycle.Watch(tx, procs.Cluster)
 	}
 	clusters, is := ch.waitsFor()
 	if !is {
 		return
 	}
 	for _, of := range clusters {
-		operation.Watch(tx, of)
+		lifecycle.Watch(tx, of)
 	}
 	if procs.Run.Ad.Has(jobpolicy.AttrDependenciesMet) { // of the clusters before
 		tx.SetRange(procs.Procs, jobpolicy.AttrDependenciesMet, nil)

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/steer"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -43,17 +43,17 @@ func run(c *cmdline.Call) error {
 	p := c.Config.Params
 	return steer.Kind{
 		Op: "remove", Done: "removed",
-		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error) {
-			return operation.RemoveAll(tx, s, why, c.Now, p)
+		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]lifecycle.Done, error) {
+			return lifecycle.RemoveAll(tx, s, why, c.Now, p)
 		},
-		Says: map[operation.Outcome]string{
-			operation.RemovedNow: "removed",
-			operation.Marked:     "marked for removal",
-			operation.Already:    "marked for removal already",
+		Says: map[lifecycle.Outcome]string{
+			lifecycle.RemovedNow: "removed",
+			lifecycle.Marked:     "marked for removal",
+			lifecycle.Already:    "marked for removal already",
 		},
 		Event: aborted,
 		Late: func(tx *spool.Tx, f spool.Factory, why string) (string, bool) {
-			operation.RemoveLate(tx, f, why)
+			lifecycle.RemoveLate(tx, f, why)
 			return "will not be made", true
 		},
 	}.Run(c)
@@ -61,8 +61,8 @@ func run(c *cmdline.Call) error {
 
 // aborted is the event of a job that has left the queue. One that only stayed on
 // after its end has had its last event.
-func aborted(out operation.Outcome, before pool.Status, why string) userlog.Body {
-	if out != operation.RemovedNow || before == pool.Removed || before == pool.Completed {
+func aborted(out lifecycle.Outcome, before pool.Status, why string) userlog.Body {
+	if out != lifecycle.RemovedNow || before == pool.Removed || before == pool.Completed {
 		return nil
 	}
 	return userlog.Aborted{Reason: why}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/steer"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -48,20 +48,20 @@ func run(c *cmdline.Call) error {
 	p := c.Config.Params
 	return steer.Kind{
 		Op: "hold", Done: "held",
-		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error) {
-			return operation.Hold(tx, s, operation.Reason{Text: why, Code: operation.HeldByUser, Subcode: subcode}, c.Now, p)
+		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]lifecycle.Done, error) {
+			return lifecycle.Hold(tx, s, lifecycle.Reason{Text: why, Code: lifecycle.HeldByUser, Subcode: subcode}, c.Now, p)
 		},
-		Says: map[operation.Outcome]string{
-			operation.HeldNow:     "held",
-			operation.HeldRunning: "held",
-			operation.Already:     "already held",
+		Says: map[lifecycle.Outcome]string{
+			lifecycle.HeldNow:     "held",
+			lifecycle.HeldRunning: "held",
+			lifecycle.Already:     "already held",
 		},
-		Refused: map[operation.Outcome]string{operation.Over: "not held: its end is behind it, or ordered"},
-		Event: func(out operation.Outcome, _ pool.Status, why string) userlog.Body {
-			if out == operation.Already {
+		Refused: map[lifecycle.Outcome]string{lifecycle.Over: "not held: its end is behind it, or ordered"},
+		Event: func(out lifecycle.Outcome, _ pool.Status, why string) userlog.Body {
+			if out == lifecycle.Already {
 				return nil
 			}
-			return userlog.Held{Reason: why, Code: operation.HeldByUser, Subcode: subcode}
+			return userlog.Held{Reason: why, Code: lifecycle.HeldByUser, Subcode: subcode}
 		},
 		Late: steer.HoldBack,
 	}.Run(c)

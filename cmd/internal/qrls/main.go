@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/steer"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -40,12 +40,12 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 func run(c *cmdline.Call) error {
 	return steer.Kind{
 		Op: "release", Done: "released",
-		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error) {
-			return operation.Release(tx, s, why, c.Now)
+		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]lifecycle.Done, error) {
+			return lifecycle.Release(tx, s, why, c.Now)
 		},
-		Says:    map[operation.Outcome]string{operation.ReleasedNow: "released"},
-		Refused: map[operation.Outcome]string{operation.NotHeld: "not held to be released"},
-		Event: func(_ operation.Outcome, _ pool.Status, why string) userlog.Body {
+		Says:    map[lifecycle.Outcome]string{lifecycle.ReleasedNow: "released"},
+		Refused: map[lifecycle.Outcome]string{lifecycle.NotHeld: "not held to be released"},
+		Event: func(_ lifecycle.Outcome, _ pool.Status, why string) userlog.Body {
 			return userlog.Released{Reason: why}
 		},
 		Late: func(tx *spool.Tx, f spool.Factory, _ string) (string, bool) { return steer.LetGo(tx, f) },

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -128,7 +128,7 @@ func (r *reader) heldFor() string {
 		if _, by, ok := strings.Cut(why, "(by user "); ok {
 			return "by " + strings.TrimSuffix(by, ")")
 		}
-	case code == operation.HeldAtSubmit:
+	case code == lifecycle.HeldAtSubmit:
 		return "since submission"
 	case code == jobpolicy.ByPolicy && strings.HasPrefix(why, attribute):
 		name, _, _ := strings.Cut(why[len(attribute):], " ")

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -43,7 +43,7 @@ func (q queue) report() cycle {
 		negotiator.Report
 		Policy struct{ PutOff []negotiator.ReportedPutOff }
 	}
-	found, err := operation.ReadReport(q.spool, &r)
+	found, err := lifecycle.ReadReport(q.spool, &r)
 	switch {
 	case err != nil:
 		return cycle{unknown: fmt.Sprintf("the report of the last negotiation cycle does not read: %v", err)}

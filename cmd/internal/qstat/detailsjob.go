@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 )
 
@@ -210,7 +210,7 @@ func (d *sheet) clusterState(id int) string {
 		jobs += f.Jobs - f.Next
 	}
 	var words []string
-	if e, ok := operation.EndingsOf(d.view, id); ok {
+	if e, ok := lifecycle.EndingsOf(d.view, id); ok {
 		for _, x := range []struct {
 			n    int
 			what string

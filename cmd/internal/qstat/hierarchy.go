@@ -5,12 +5,12 @@ import (
 	"slices"
 	"sort"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
@@ -22,19 +22,19 @@ import (
 type hierarchy struct {
 	policy.Listing
 	display policy.Display
-	barring operation.Barring // jobs that have no place
+	barring lifecycle.Barring // jobs that have no place
 	waiting []placed          // the idle jobs, ascending
 }
 
 // hierarchyOf returns the queue, without jobs so far; nil where the policy has none.
 func hierarchyOf(q queue) (*hierarchy, error) {
 	c := q.call.Config
-	barring, err := operation.BarringOf(c)
+	barring, err := lifecycle.BarringOf(c)
 	if err != nil {
 		return nil, err
 	}
 	p := registry.Of(c)
-	list := p.Listing(c, operation.SourcesOf(q.view, q.call.Now))
+	list := p.Listing(c, lifecycle.SourcesOf(q.view, q.call.Now))
 	if list == nil {
 		return nil, nil
 	}
@@ -300,7 +300,7 @@ type besides struct {
 	groups *accountant.Groups
 	names  []*classad.Name // what the order comes from
 
-	barring operation.Barring
+	barring lifecycle.Barring
 }
 
 // waiting returns the jobs of a view that wait, and those with a claim, both ascending.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -93,7 +93,7 @@ const unknown = "-NA-"
 
 // advertised returns the slots of the pool that -q asks for, as if nobody had them.
 func (d display) advertised(q queue) (list []*instance) {
-	slots, bad := operation.Slots(q.view)
+	slots, bad := lifecycle.Slots(q.view)
 	for _, err := range bad {
 		q.call.Warn("%v", err)
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/parallel"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -35,7 +35,7 @@ type queue struct {
 
 // submitter returns who is charged for a job.
 func (q queue) submitter(ad *classad.Ad) string {
-	return operation.Submitter(ad, q.spool.Domain(), q.call.Config.Groups)
+	return lifecycle.Submitter(ad, q.spool.Domain(), q.call.Config.Groups)
 }
 
 func (q queue) context() *classad.Context { return &classad.Context{Now: q.call.Now} }

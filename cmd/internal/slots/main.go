@@ -10,8 +10,8 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -87,7 +87,7 @@ func list(c *cmdline.Call, names []string) error {
 	}
 	var ads []*classad.Ad
 	err = s.View(func(v *spool.View) error {
-		slots, bad := operation.Slots(v)
+		slots, bad := lifecycle.Slots(v)
 		for _, err := range bad {
 			c.Warn("%v", err)
 		}
@@ -246,7 +246,7 @@ func withdraw(c *cmdline.Call, names []string) error {
 			tx.DropBackoff(name)
 		}
 		if len(names) > 0 {
-			operation.NoteGiven(tx)
+			lifecycle.NoteGiven(tx)
 		}
 		count = len(names)
 		return nil

@@ -18,9 +18,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -31,15 +31,15 @@ type Kind struct {
 	Op   string // as the journal names it: "hold"
 	Done string // what it says when there was nothing to do: "held"
 	// Do does it with some procs of a cluster, for the reason why.
-	Do func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error)
+	Do func(tx *spool.Tx, s pool.Procs, why string) ([]lifecycle.Done, error)
 	// Says is what is said of each outcome. A Refused one is said on standard error,
 	// if nothing else came of the name.
-	Says    map[operation.Outcome]string
-	Refused map[operation.Outcome]string
+	Says    map[lifecycle.Outcome]string
+	Refused map[lifecycle.Outcome]string
 	// Event is what the log of a job is told that was in a state before, nil for
 	// nothing. One that is still leaving its slot is not asked about: its supervisor
 	// tells how that ends.
-	Event func(out operation.Outcome, before pool.Status, why string) userlog.Body
+	Event func(out lifecycle.Outcome, before pool.Status, why string) userlog.Body
 	// Late does it with jobs that are still to come, and says what became of them;
 	// false: nothing did, and text says why.
 	Late func(tx *spool.Tx, f spool.Factory, why string) (text string, done bool)
@@ -66,7 +66,7 @@ func (k Kind) Run(c *cmdline.Call) error {
 	}
 	var a answer
 	err = q.Update(s, func(in func(*spool.Tx) (selection.Chosen, error)) error {
-		return operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
+		return lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
 			tx.Op(k.Op, q.Words()...)
 			jobs, err := in(tx)
 			if err != nil {

@@ -19,10 +19,10 @@ import (
 	"sync"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
@@ -319,8 +319,8 @@ func (s *submission) permit(d *jobad.Jobs, c jobad.Cluster) (policy.Rights, erro
 		return policy.Rights{}, err
 	}
 	rights := policy.RightsOf(registry.Of(s.Config), s.Config, who.Name, who.Admin, s.owner, s.GroupsOf)
-	if err := operation.Permit(rights, d, c); err != nil {
+	if err := lifecycle.Permit(rights, d, c); err != nil {
 		return rights, err
 	}
-	return rights, operation.Require(s.Config, c, &classad.Context{Now: s.Now}, s.warn)
+	return rights, lifecycle.Require(s.Config, c, &classad.Context{Now: s.Now}, s.warn)
 }

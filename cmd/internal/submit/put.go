@@ -9,10 +9,10 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/machine"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/steer"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
@@ -69,7 +69,7 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		if err := s.lookForKey(tx); err != nil {
 			return err
 		}
-		if k.id, k.Cluster, err = operation.Submit(tx, d, rights); err != nil {
+		if k.id, k.Cluster, err = lifecycle.Submit(tx, d, rights); err != nil {
 			return err
 		}
 		return s.hold(tx, k, doomed)
@@ -102,7 +102,7 @@ func (s *submission) warnOfNoSlots(sp *spool.Spool) error {
 		return err
 	}
 	return sp.View(func(v *spool.View) error {
-		if !operation.EverGiven(v) {
+		if !lifecycle.EverGiven(v) {
 			s.Warn("warning: the pool has no slots, so no job starts: slots detect -partitionable makes this machine one")
 		}
 		return nil
@@ -144,7 +144,7 @@ func (s *submission) doubt(d *jobad.Jobs, k cluster, sp *spool.Spool) ([]trouble
 		doomed = append(more, doomed...)
 	}
 	if why := d.Doomed(); why != nil {
-		doomed = append([]trouble{{0, k.Jobs(), why.Error(), operation.HeldAtSubmit, 0}}, doomed...)
+		doomed = append([]trouble{{0, k.Jobs(), why.Error(), lifecycle.HeldAtSubmit, 0}}, doomed...)
 	}
 	if err != nil {
 		err = &forcible{err}
@@ -163,7 +163,7 @@ func (f *forcible) Unwrap() error { return f.error }
 type heldProcs struct {
 	first int
 	run   jobad.Run
-	why   operation.Reason
+	why   lifecycle.Reason
 }
 
 // hold holds procs of a new cluster. Of several troubles of a proc the first is the reason.
@@ -178,8 +178,8 @@ func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 			if first < t.first || first >= t.first+t.count {
 				continue
 			}
-			why := operation.Reason{Text: t.why, Code: t.code, Subcode: t.subcode}
-			if _, err := operation.Hold(tx, pool.Procs{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
+			why := lifecycle.Reason{Text: t.why, Code: t.code, Subcode: t.subcode}
+			if _, err := lifecycle.Hold(tx, pool.Procs{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
 				return err
 			}
 			s.held = append(s.held, heldProcs{first, r, why})
@@ -292,7 +292,7 @@ func (s *submission) lookForKey(tx *spool.Tx) error {
 			continue // of one that is paused nothing is to come, unless it is released
 		}
 		ad, err := nextOf(tx, f, s.Now)
-		if err != nil && !operation.ForNow(err) {
+		if err != nil && !lifecycle.ForNow(err) {
 			continue // the next cycle will pause it
 		}
 		if err != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -49,7 +49,7 @@ func (s *submission) lookAtSlots(d *jobad.Jobs, k cluster, sp *spool.Spool) (doo
 			case why != nil && !s.Has("force"):
 				return nil, why
 			case why != nil:
-				doomed = append(doomed, trouble{first, r.Count, why.Error(), operation.HeldAtSubmit, 0})
+				doomed = append(doomed, trouble{first, r.Count, why.Error(), lifecycle.HeldAtSubmit, 0})
 			}
 			plain = plain || !own
 		}

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/deal"
 	"fairspool/lib/negotiator/negotiation"
@@ -50,7 +50,7 @@ type Bounds struct {
 //
 // Accounts and claims are those of a fork of the view. The jobs of the queue, which are many, are lists.
 func Forward(c *cmdline.Call, v *spool.View, domain string, b Bounds) (starts []Start, err error) {
-	cfg, err := operation.CycleConfig(c.Config)
+	cfg, err := lifecycle.CycleConfig(c.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,10 @@ func Forward(c *cmdline.Call, v *spool.View, domain string, b Bounds) (starts []
 			})
 		}
 	}
-	do(func() { operation.Respell(p.Tx, p.now, cfg.Params) })
+	do(func() { lifecycle.Respell(p.Tx, p.now, cfg.Params) })
 	if err == nil {
 		err = fork.View(func(v *spool.View) error {
-			p.pool = operation.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true, Held: true}).Pool
+			p.pool = lifecycle.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true, Held: true}).Pool
 			return nil
 		})
 	}
@@ -280,7 +280,7 @@ func (p *play) apply(plan *negotiator.Plan) {
 			p.preempt(m.Preempts.Job)
 		}
 		n, _ := job.Ad.EvalInt(p.context, pool.AttrNumJobMatches)
-		c := operation.ClaimOf(m, job.Ad, int(n)+1, p.cycle.Params)
+		c := lifecycle.ClaimOf(m, job.Ad, int(n)+1, p.cycle.Params)
 		c.Machine = machines[c.SlotAd()]
 		charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
 		c.State, c.MatchedAt, c.StartedAt = pool.RunningClaim, charge.Begin(p, p.now, p.cycle.Params), p.now

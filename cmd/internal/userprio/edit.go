@@ -9,8 +9,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
 	"fairspool/spool"
 )
 
@@ -47,7 +47,7 @@ func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 		return err
 	}
 	var t *trail
-	err = operation.Account(s, c.Reading(), func(tx *spool.Tx) error {
+	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		t = &trail{tx: tx, now: c.Now.Truncate(time.Millisecond)}
 		return make(t)
 	})
@@ -55,7 +55,7 @@ func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 		return err
 	}
 	c.Changed()
-	if late := operation.Late(t.was, c.Now); late != "" {
+	if late := lifecycle.Late(t.was, c.Now); late != "" {
 		c.Warn("%s", late)
 	}
 	return nil
@@ -63,7 +63,7 @@ func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 
 func (t *trail) change(before, after accountant.Entry) {
 	if before.There && !after.There || after.There && after.At.Before(t.now) {
-		operation.ChangePast(t.tx)
+		lifecycle.ChangePast(t.tx)
 	}
 	switch {
 	case after.There:

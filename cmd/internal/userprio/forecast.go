@@ -12,9 +12,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/elapsed"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/spool"
 )
@@ -362,7 +362,7 @@ func sought(c *cmdline.Call, name string, records []accountant.Record) (r accoun
 		return r, 0, err
 	}
 	var idle map[string]int
-	if err := s.View(func(v *spool.View) error { idle = operation.IdleJobs(v, s.Domain(), c.Config.Groups); return nil }); err != nil {
+	if err := s.View(func(v *spool.View) error { idle = lifecycle.IdleJobs(v, s.Domain(), c.Config.Groups); return nil }); err != nil {
 		return r, 0, err
 	}
 	fresh := make([]accountant.Record, 0, len(idle))

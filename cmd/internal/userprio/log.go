@@ -10,8 +10,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/spool"
 )
@@ -39,7 +39,7 @@ func operations() map[string]bool {
 func readLog(s *spool.Spool) (list []*logged, err error) {
 	is := operations()
 	err = s.Log(func(l spool.Logged) error {
-		if d, ok := operation.RenamingOf(l.Transaction); ok {
+		if d, ok := lifecycle.RenamingOf(l.Transaction); ok {
 			for _, before := range list {
 				before.rename(d)
 			}
@@ -62,7 +62,7 @@ func readLog(s *spool.Spool) (list []*logged, err error) {
 }
 
 // rename makes the edit speak of submitters by the names that they got later.
-func (l *logged) rename(d operation.Renaming) {
+func (l *logged) rename(d lifecycle.Renaming) {
 	if len(l.words) > 0 {
 		l.words = append([]string{d.Name(l.words[0])}, l.words[1:]...)
 	}

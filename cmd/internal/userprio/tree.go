@@ -10,9 +10,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	gridengine "fairspool/lib/policy/sge"
@@ -31,7 +31,7 @@ func showTree(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	barring, err := operation.BarringOf(c.Config)
+	barring, err := lifecycle.BarringOf(c.Config)
 	if err != nil {
 		return err
 	}
@@ -59,19 +59,19 @@ func namesOn(n sge.TreeNode) []string {
 
 // treeOf returns the nodes of the share tree as the jobs of a view have it. Usage is looked up
 // though the tree may give no tickets.
-func treeOf(c *cmdline.Call, v *spool.View, domain string, barring operation.Barring) []sge.TreeNode {
-	from := operation.SourcesOf(v, c.Now)
+func treeOf(c *cmdline.Call, v *spool.View, domain string, barring lifecycle.Barring) []sge.TreeNode {
+	from := lifecycle.SourcesOf(v, c.Now)
 	w := gridengine.World(c.Config, from)
 	w.Used = sge.UsedOf(from.Tallies(), c.Config.Decay, from.Now)
 	q := sge.NewQueue(gridengine.Settings(c.Config), w)
-	seen := operation.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true})
+	seen := lifecycle.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true})
 	return q.Listing(waitingOf(&classad.Context{Now: c.Now}, seen.Pool, q.Attributes(), barring)).Ranking().Tree()
 }
 
 // waitingOf returns the jobs of a pool as the policy is asked about them: those that are idle
 // and have no claim, and those that have one. Where something that decides is an expression
 // that tells procs apart, each stands alone. Jobs that are barred are none of these.
-func waitingOf(c *classad.Context, p negotiator.Pool, attributes []string, barring operation.Barring) jobprio.Waiting {
+func waitingOf(c *classad.Context, p negotiator.Pool, attributes []string, barring lifecycle.Barring) jobprio.Waiting {
 	w := jobprio.Waiting{Running: p.Running}
 	claimed := map[int][]int{} // procs by cluster
 	for _, claim := range p.Claims {

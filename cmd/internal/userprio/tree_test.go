@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
@@ -55,7 +55,7 @@ func TestWaitingOf(t *testing.T) {
 				want = append(want, proc)
 			}
 		}
-		w := waitingOf(&classad.Context{}, p, []string{pool.AttrOwner}, operation.Barring{})
+		w := waitingOf(&classad.Context{}, p, []string{pool.AttrOwner}, lifecycle.Barring{})
 		var got []int
 		for _, r := range w.Idle {
 			if r.Submitter != "alice@pool" || r.Cluster != 1 {
@@ -79,7 +79,7 @@ func TestWaitingApart(t *testing.T) {
 		`[ProcId = 0; JobShare = ProcId * 2]`: 3,
 	} {
 		p := negotiator.Pool{Jobs: []jobprio.Run{{Procs: pool.Procs{Cluster: 1, First: 0, Last: 2}, Ad: jobAd(t, text)}}}
-		w := waitingOf(&classad.Context{}, p, []string{"JobShare"}, operation.Barring{})
+		w := waitingOf(&classad.Context{}, p, []string{"JobShare"}, lifecycle.Barring{})
 		if len(w.Idle) != runs {
 			t.Errorf("%s: %d runs, want %d", text, len(w.Idle), runs)
 		}

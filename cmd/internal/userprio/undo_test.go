@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
 	"fairspool/spool"
 )
 
@@ -128,7 +128,7 @@ func TestUndoOvertaken(t *testing.T) {
 func TestUndoChangesThePast(t *testing.T) {
 	fill(t)
 	past := func() (text string) {
-		cmdtest.View(t, func(v *spool.View) { text = operation.Past(v) })
+		cmdtest.View(t, func(v *spool.View) { text = lifecycle.Past(v) })
 		return text
 	}
 	for _, c := range []struct {

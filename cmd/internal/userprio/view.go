@@ -8,9 +8,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/spool"
 )
@@ -101,7 +101,7 @@ func showsAds(c *cmdline.Call) bool {
 // does not read is no reason not to show priorities: what it would say is not known.
 func readCycle(c *cmdline.Call, s *spool.Spool) *lastCycle {
 	last := new(lastCycle)
-	found, err := operation.ReadReport(s, last)
+	found, err := lifecycle.ReadReport(s, last)
 	if err != nil {
 		c.Warn("%v: shares, limits and quotas are not known until the next cycle", err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
@@ -149,7 +149,7 @@ func stands(c *cmdline.Call, r accountant.Record, waiting int, records []account
 
 // lastReport returns the last cycle's report, or why there is none.
 func lastReport(s *spool.Spool) (r negotiator.Report, silent string) {
-	found, err := operation.ReadReport(s, &r)
+	found, err := lifecycle.ReadReport(s, &r)
 	switch {
 	case err != nil:
 		return negotiator.Report{}, fmt.Sprintf("its report does not read: %v", err)
@@ -268,7 +268,7 @@ func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report neg
 			if err != nil {
 				continue // the report was edited by hand
 			}
-			if ad, ok := v.Job(id); ok && operation.Submitter(ad, s.Domain(), groups) == w.Name {
+			if ad, ok := v.Job(id); ok && lifecycle.Submitter(ad, s.Domain(), groups) == w.Name {
 				w.Cycle.Reasons = append(w.Cycle.Reasons, x)
 			}
 		}

@@ -1,0 +1,229 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Haste is how the jobs of a drained machine leave it, as condor_drain(1) has it.
+type Haste int
+
+// The kinds of haste: each leaves out what the one before still gives a job.
+const (
+	Graceful Haste = iota // its retirement time, and the time to vacate
+	Quick                 // the time to vacate
+	Fast                  // nothing: SIGKILL at once
+)
+
+var hastes = [...]string{Graceful: "graceful", Quick: "quick", Fast: "fast"}
+
+// String returns the name, which is that of the option.
+func (h Haste) String() string {
+	if h < Graceful || h > Fast {
+		return "Haste(" + strconv.Itoa(int(h)) + ")"
+	}
+	return hastes[h]
+}
+
+// subcode returns the number that condor_drain(1) has for the haste: the
+// VacateReasonSubCode of the jobs that leave so.
+func (h Haste) subcode() int { return 10 * int(h) }
+
+// HasteOf returns the haste with which a job leaves for this reason.
+func HasteOf(why Reason) Haste {
+	if why.Code != MachineDrained {
+		return Graceful
+	}
+	return Haste(min(max(why.Subcode/10, int(Graceful)), int(Fast)))
+}
+
+// Drained says that a machine takes no jobs, until it is opened again.
+type Drained struct {
+	Machine string
+	By      string    // the login name of who drained it
+	At      time.Time // policy time
+	Haste   Haste
+	Reason  string // in that person's words; empty for none
+	// Stopped: a watching starter did so when it was stopped, and its next start undoes
+	// it.
+	Stopped bool
+}
+
+// why returns why jobs have to leave the machine, for their ads and logs.
+func (d Drained) why() Reason {
+	text := "the machine is drained"
+	if d.Reason != "" {
+		text += ": " + d.Reason
+	}
+	return Reason{Text: text, Code: MachineDrained, Subcode: d.Haste.subcode()}
+}
+
+// drainedMark begins the names of the marks under which the spool keeps who is drained;
+// behind it stands the machine in lower case.
+const drainedMark = "drained "
+
+func machineKey(machine string) string { return strings.ToLower(machine) }
+
+// DrainOf returns how a machine is drained; false if it is not. A mark that cannot be
+// read says at least that it is.
+func DrainOf(v *spool.View, machine string) (Drained, bool) {
+	text := v.Mark(drainedMark + machineKey(machine))
+	if text == "" {
+		return Drained{}, false
+	}
+	d, _ := parseDrained(text)
+	d.Machine = machine
+	return d, true
+}
+
+// drains are the machines that are drained, by their names in lower case.
+type drains map[string]Drained
+
+func drainsOf(v *spool.View) drains {
+	all := drains{}
+	for _, name := range v.Marks(drainedMark) {
+		key := strings.TrimPrefix(name, drainedMark)
+		if d, ok := DrainOf(v, key); ok {
+			all[key] = d
+		}
+	}
+	return all
+}
+
+func (all drains) of(machine string) (Drained, bool) {
+	if len(all) == 0 {
+		return Drained{}, false
+	}
+	d, ok := all[machineKey(machine)]
+	return d, ok
+}
+
+// format writes the text of the mark:
+//
+//	graceful 1767355200 "alice" "new disks"
+//
+// The number is when, in seconds since 1970. The stop of a starter has a "stopped" before
+// that.
+func (d Drained) format() string {
+	b := []byte(d.Haste.String() + " ")
+	if d.Stopped {
+		b = append(b, "stopped "...)
+	}
+	b = fmt.Appendf(b, "%d ", d.At.Unix())
+	b = append(strconv.AppendQuote(b, d.By), ' ')
+	return string(strconv.AppendQuote(b, d.Reason))
+}
+
+// parseDrained is the inverse of format, but for the machine.
+func parseDrained(text string) (d Drained, err error) {
+	wrong := fmt.Errorf("%.80q: want haste, time, who and why", text)
+	haste, rest, ok := strings.Cut(text, " ")
+	h := slices.Index(hastes[:], haste)
+	if !ok || h < 0 {
+		return d, wrong
+	}
+	rest, stopped := strings.CutPrefix(rest, "stopped ")
+	at, rest, _ := strings.Cut(rest, " ")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	by, rest, more := leadingQuoted(rest)
+	why, _, last := leadingQuoted(rest + " ")
+	if err != nil || !more || !last {
+		return d, wrong
+	}
+	return Drained{By: by, At: time.Unix(seconds, 0).UTC(), Haste: Haste(h), Reason: why, Stopped: stopped}, nil
+}
+
+// Leavers are what a machine that is drained gets rid of, by job.
+type Leavers struct {
+	GivenUp []pool.Claim // matches and promises, of which nothing is left
+	Told    []pool.Claim // whose jobs have to leave now
+	Leaving []pool.Claim // whose jobs had to leave already
+}
+
+// Staying returns the claims that last until their jobs have left.
+func (l Leavers) Staying() []pool.Claim { return slices.Concat(l.Told, l.Leaving) }
+
+// Drain keeps jobs from a machine from now on: its matches and promises are given up and
+// their charges given back, and running jobs have to leave it, to run again elsewhere.
+// One that is drained already is drained as d says from then on, and so do those leave it
+// that are still at it.
+func Drain(tx *spool.Tx, d Drained, now time.Time, p accountant.Params) (l Leavers) {
+	tx.Op("drain", d.Machine)
+	tx.UseReserve()
+	tx.PutMark(drainedMark+machineKey(d.Machine), d.format())
+	for _, c := range tx.Claims() {
+		if machineKey(c.Machine) != machineKey(d.Machine) {
+			continue
+		}
+		switch c.State {
+		case pool.Matched, pool.Promised:
+			GiveUp(tx, c, now, p)
+			l.GivenUp = append(l.GivenUp, c)
+		case pool.RunningClaim:
+			Vacate(tx, c.Job, d.why(), now, p)
+			l.Told = append(l.Told, c)
+		case pool.Vacating:
+			hurry(tx, c, d.why())
+			l.Leaving = append(l.Leaving, c)
+		}
+	}
+	return l
+}
+
+// hurry makes a job that has to leave its slot already leave it as a drain wants: one that
+// leaves for that, or was preempted, which then may not go on for longer.
+func hurry(tx *spool.Tx, c pool.Claim, why Reason) {
+	preempted := c.VacateCode == PreemptedByRank || c.VacateCode == PreemptedByPriority
+	if c.VacateCode == MachineDrained || preempted && HasteOf(why) > Graceful {
+		c.VacateReason, c.VacateCode, c.VacateSubcode = why.Text, why.Code, why.Subcode
+		tx.PutClaim(c)
+	}
+}
+
+// Reopen lets jobs come to a drained machine again, and tells whether it was drained.
+// Those that have to leave it leave all the same.
+func Reopen(tx *spool.Tx, machine string) bool {
+	tx.Op("reopen", machine)
+	name := drainedMark + machineKey(machine)
+	if tx.Mark(name) == "" {
+		return false
+	}
+	tx.PutMark(name, "")
+	return true
+}
+
+// Slots returns all slots of the pool as View.Slots does, those of drained machines as
+// pool.OverlayDrained makes them, unless by their own words somebody else holds them.
+func Slots(v *spool.View) ([]pool.Slot, []error) {
+	slots, bad := v.Slots()
+	drainsOf(v).overlay(v, slots)
+	return slots, bad
+}
+
+// overlay makes slots those of drained machines, in their places.
+func (all drains) overlay(v *spool.View, slots []pool.Slot) {
+	if len(all) == 0 {
+		return
+	}
+	leaving := map[string]bool{}
+	for _, c := range v.Claims() {
+		leaving[machineKey(c.Machine)] = true
+	}
+	eval := &classad.Context{}
+	for i, s := range slots {
+		machine := s.Machine(eval)
+		d, drained := all.of(machine)
+		if drained && negotiator.Holder(eval, s.Ad) == "" {
+			slots[i].Ad = pool.OverlayDrained(s.Ad, d.At, d.Reason, leaving[machineKey(machine)])
+		}
+	}
+}

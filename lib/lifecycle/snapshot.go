@@ -1,0 +1,353 @@
+package lifecycle
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"sort"
+	"strconv"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Snapshot is what a negotiation cycle works on, and what it takes to apply
+// its plan later.
+type Snapshot struct {
+	Pool  negotiator.Pool
+	Bad   []error          // what could not be used: hand-written slot ads, by file and line
+	seq   uint64           // the transaction that it was taken after
+	slots map[string]known // by name
+
+	ticketed []pool.JobID // those of claims that have Tickets
+}
+
+// known is what applying a plan has to know of a slot that the cycle saw.
+type known struct {
+	ad      *classad.Ad
+	machine string // its Machine
+	hand    bool   // the ad was written by hand
+}
+
+// unchanged reports whether a slot's ad is the one that the cycle saw. Ads
+// written by hand have no versions; whoever edits them during a cycle finds
+// the change respected by the next.
+func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
+	if s.slots[name].hand {
+		return true
+	}
+	slot, ok := tx.Advertised(name)
+	return ok && slot.Seq <= s.seq
+}
+
+// TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and those beside, all
+// submitters. The cycle has to be over before the view is.
+func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside policy.Beside) Snapshot {
+	slots, bad := Slots(v)
+	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots))}
+	c := &classad.Context{}
+	for _, slot := range slots {
+		s.slots[slot.Name] = known{slot.Ad, slot.Machine(c), slot.Source != ""}
+	}
+	reservations := spool.Reservations.All(v)
+	for i, r := range reservations {
+		reservations[i].Submitter = groups.Spelled(r.Submitter) // as the jobs' are
+	}
+	s.Pool = negotiator.Pool{
+		Slots: slots, Claims: v.Claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
+	}
+	s.Pool.Jobs, s.Pool.Held = waiting(v, domain, groups, beside.Held)
+	s.ticketed = ticketed(v, s.Pool.Claims)
+	if beside.Running {
+		s.Pool.Running = claimed(v, s.Pool.Claims)
+	}
+	return s
+}
+
+// waiting returns the runs of idle procs, and, if that is wanted, of those without a claim
+// that are held or wait for others to end. Some of the idle ones may have a claim already,
+// which the cycle sees for itself.
+func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
+	c := &classad.Context{}
+	for _, cluster := range v.Clusters() {
+		for _, run := range cluster.Runs {
+			switch {
+			case isIdle(c, run.Ad):
+				idle = append(idle, part(cluster.ID, run, run.First, run.Last, domain, groups))
+			case held && isKept(c, run.Ad):
+				kept = appendUnclaimed(kept, v, cluster.ID, run, domain, groups)
+			}
+		}
+	}
+	return idle, kept
+}
+
+// part returns the procs from first to last of a run.
+func part(cluster int, run spool.Run, first, last int, domain string, groups *accountant.Groups) jobprio.Run {
+	return jobprio.Run{
+		Procs:     pool.Procs{Cluster: cluster, First: first, Last: last},
+		Submitter: Submitter(run.Ad, domain, groups),
+		Ad:        run.Proc(first),
+	}
+}
+
+// isKept reports whether the procs of a run are held or wait for others to end.
+func isKept(c *classad.Context, ad *classad.Ad) bool {
+	status, ok := ad.EvalInt(c, pool.AttrJobStatus)
+	return ok && (pool.Status(status) == pool.Held || pool.Status(status) == pool.Idle && jobpolicy.Waits(ad))
+}
+
+// appendUnclaimed appends the procs of a run that have no claim: one that is held may still
+// be leaving its slot.
+func appendUnclaimed(list []jobprio.Run, v *spool.View, cluster int, run spool.Run, domain string, groups *accountant.Groups) []jobprio.Run {
+	first := run.First
+	for proc := run.First; proc <= run.Last+1; proc++ {
+		_, claimed := v.Claim(pool.JobID{Cluster: cluster, Proc: proc})
+		if proc <= run.Last && !claimed {
+			continue
+		}
+		if first < proc {
+			list = append(list, part(cluster, run, first, proc-1, domain, groups))
+		}
+		first = proc + 1
+	}
+	return list
+}
+
+// claimed returns the jobs that have claims.
+func claimed(v *spool.View, claims []pool.Claim) []jobprio.Running {
+	list := make([]jobprio.Running, 0, len(claims))
+	for _, c := range claims {
+		ad, ok := v.Job(c.Job)
+		if !ok {
+			continue
+		}
+		list = append(list, jobprio.Running{
+			Run:     jobprio.Run{Procs: pool.Only(c.Job), Submitter: c.Submitter, Ad: ad},
+			Started: c.RunsFrom(),
+		})
+	}
+	return list
+}
+
+// Respell gives all submitters and groups the names that the configuration spells
+// otherwise now, in their records and in the claims: names of groups are the same
+// whatever their case. The record of one who has both names is the two joined. Whoever
+// calls it names the transaction.
+func Respell(tx *spool.Tx, now time.Time, p accountant.Params) {
+	for _, r := range tx.Submitters() {
+		name := p.Groups.Spelled(r.Name)
+		if name == r.Name {
+			continue
+		}
+		tx.DropSubmitter(r.Name)
+		r.Name = name
+		if other, there := tx.Submitter(name); there {
+			r = other.Joined(r, now, p)
+		}
+		tx.PutSubmitter(r)
+	}
+	for _, c := range tx.Claims() {
+		if name := p.Groups.Spelled(c.Submitter); name != c.Submitter {
+			c.Submitter = name
+			tx.PutClaim(c)
+		}
+	}
+}
+
+// Misspelt reports whether Respell would change anything.
+func (s Snapshot) Misspelt(groups *accountant.Groups) bool {
+	for _, r := range s.Pool.Submitters {
+		if groups.Spelled(r.Name) != r.Name {
+			return true
+		}
+	}
+	for _, c := range s.Pool.Claims {
+		if groups.Spelled(c.Submitter) != c.Submitter {
+			return true
+		}
+	}
+	return false
+}
+
+// queueFact is an attribute that a policy with one queue keeps in equal procs.
+type queueFact struct {
+	pool.Procs
+	name string
+	is   int64
+	// passed says that is, the BypassCount so far, grows by so many of the plan's matches as
+	// come about, the last so many of Plan.Passing.
+	passed int
+}
+
+// queueFacts returns what a plan wants kept in jobs until the next cycle: since when they are
+// considered, and how often they were passed over. Jobs that changed since the snapshot are
+// left out. It is to be called before the transaction changes any.
+func queueFacts(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot) []queueFact {
+	var facts []queueFact
+	note := func(f queueFact) {
+		if n := len(facts); n > 0 {
+			if last := &facts[n-1]; last.name == f.name && last.is == f.is && last.passed == f.passed && last.Extend(f.Procs) {
+				return
+			}
+		}
+		facts = append(facts, f)
+	}
+	for _, k := range plan.Clocks {
+		eachUnchanged(tx, k.Procs, seen, func(p pool.Procs, _ *classad.Ad) { note(queueFact{p, pool.AttrEligibleSince, k.Since, 0}) })
+	}
+	for _, k := range plan.Passed {
+		eachUnchanged(tx, k.Procs, seen, func(p pool.Procs, ad *classad.Ad) {
+			before, _ := ad.EvalInt(&classad.Context{}, pool.AttrBypassCount)
+			note(queueFact{p, pool.AttrBypassCount, max(before, 0), k.Times})
+		})
+	}
+	return facts
+}
+
+// eachUnchanged calls do for those of some procs that are as the cycle saw them, run by run.
+func eachUnchanged(tx *spool.Tx, p pool.Procs, seen Snapshot, do func(pool.Procs, *classad.Ad)) {
+	cluster, ok := tx.Cluster(p.Cluster)
+	if !ok {
+		return
+	}
+	runs := cluster.Runs
+	for _, run := range runs[sort.Search(len(runs), func(i int) bool { return runs[i].Last >= p.First }):] {
+		if run.First > p.Last {
+			return
+		}
+		if both, _ := run.Intersect(p); run.Seq <= seen.seq {
+			do(both, run.Ad)
+		}
+	}
+}
+
+// keepQueueFacts notes them in the jobs. passing are the jobs that a plan matched, in the
+// order of the queue, and made the matches that came about: a job that got nothing after all
+// has passed nobody.
+func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made []negotiator.Match) {
+	matched := make(map[pool.JobID]bool, len(made))
+	for _, m := range made {
+		matched[m.Job] = true
+	}
+	failed := make([]int, len(passing)+1) // by how many of the last it is asked about
+	for i := range passing {
+		failed[i+1] = failed[i]
+		if !matched[passing[len(passing)-1-i]] {
+			failed[i+1]++
+		}
+	}
+	for _, f := range facts {
+		is := f.is
+		if f.name == pool.AttrBypassCount {
+			more := int64(f.passed - failed[min(f.passed, len(passing))])
+			if more == 0 {
+				continue
+			}
+			is = min(is, math.MaxInt64-more) + more
+		}
+		tx.SetRange(f.Procs, f.name, classad.Literal(classad.Int(is)))
+	}
+}
+
+// SourcesOf returns those of a view, as of now.
+func SourcesOf(v *spool.View, now time.Time) policy.Sources {
+	return policy.Sources{
+		Slots:   func() []pool.Slot { slots, _ := Slots(v); return slots },
+		Claims:  v.Claims,
+		Tallies: v.Tallies,
+		Now:     now, Delivered: Delivered(v),
+	}
+}
+
+// putMark keeps a text under a name, unless it is the one that is kept: nothing is written then.
+func putMark(tx *spool.Tx, name, text string) {
+	if text != tx.Mark(name) {
+		tx.PutMark(name, text)
+	}
+}
+
+// slotsMark is kept by a spool whose pool was given slots that may be gone by now.
+const slotsMark = "slots"
+
+// EverGiven reports whether the pool has a slot or a file in slots.d, or ever had one
+// that NoteGiven noted.
+func EverGiven(v *spool.View) bool {
+	advertised, byHand := v.SlotSources()
+	return advertised || byHand || v.Mark(slotsMark) != ""
+}
+
+// NoteGiven makes EverGiven true for ever: for transactions that take slots out of the
+// pool, and for slots in files, which go without a transaction.
+func NoteGiven(tx *spool.Tx) { putMark(tx, slotsMark, "given") }
+
+// FilesUnnoted reports whether slots.d has a file and nothing notes that it had one.
+func FilesUnnoted(v *spool.View) bool {
+	_, byHand := v.SlotSources()
+	return byHand && v.Mark(slotsMark) == ""
+}
+
+// pastMark is the mark under which the spool keeps which transaction was the last
+// to change what had been.
+const pastMark = "past"
+
+// ChangePast notes that the transaction leaves a record as of a time before its
+// last event, or drops one: what is so from now on does not follow from what
+// happened since.
+func ChangePast(tx *spool.Tx) { tx.PutMark(pastMark, strconv.FormatUint(tx.Seq(), 10)) }
+
+// Past returns a text that is another one after each change of the past by ChangePast, and
+// whenever the spool keeps another clock.
+func Past(v *spool.View) string { return v.Mark(pastMark) + " " + v.Mark(accountant.ClockMark) }
+
+// ReadReport decodes the last cycle's report, a negotiator.Report or some of its members, and
+// reports whether there is one.
+func ReadReport(s *spool.Spool, to any) (found bool, err error) {
+	b, err := s.Report()
+	if err != nil || b == nil {
+		return false, err
+	}
+	return true, json.Unmarshal(b, to)
+}
+
+// ReportHead is how a cycle's report begins.
+type ReportHead struct {
+	Cycle    int
+	Time     int64
+	Warnings []string
+}
+
+// HeadOf decodes the beginning of a report, which may have megabytes. It fails for what is not
+// JSON.
+func HeadOf(report []byte) (h ReportHead, err error) {
+	if !json.Valid(report) {
+		return h, json.Unmarshal(report, &h)
+	}
+	d := json.NewDecoder(bytes.NewReader(report))
+	if begin, _ := d.Token(); begin != json.Delim('{') {
+		return h, json.Unmarshal(report, &h)
+	}
+	for d.More() && err == nil {
+		var to any = new(json.RawMessage)
+		switch key, _ := d.Token(); key {
+		case "Cycle":
+			to = &h.Cycle
+		case "Time":
+			to = &h.Time
+		case "Warnings":
+			to = &h.Warnings
+		case "Slots":
+		default:
+			return h, nil
+		}
+		err = d.Decode(to)
+	}
+	return h, err
+}

@@ -1,0 +1,363 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// putSuccession keeps a plan's succession.
+func putSuccession(tx *spool.Tx, u negotiator.Succession) {
+	spool.Succession.Set(tx, u.Queues)
+	spool.Entitlement.Set(tx, u.Entitled)
+	var course []pool.Course
+	if len(u.Queues) > 0 {
+		course = []pool.Course{u.Course}
+	}
+	spool.Course.Set(tx, course)
+}
+
+// successionOf returns the succession that is kept, with the queues and the submitters in any order.
+func successionOf(v *spool.View) (u negotiator.Succession) {
+	u.Queues, u.Entitled = spool.Succession.All(v), spool.Entitlement.All(v)
+	if course := spool.Course.All(v); len(course) > 0 {
+		u.Course = course[0]
+	}
+	return u
+}
+
+// Successor returns the claim of the job that takes over a slot when a Running claim has ended,
+// given that claim and its job's ad: the submitter's next job of the same autocluster, in the order of
+// the last cycle, that is still idle, that its policy lets run, and that matches the slot as it is. ok is
+// false if there is none, or if another submitter is below its share and has a job that the slot would
+// take, while this one has its share; under a policy with one queue, if a job that the slot would take
+// goes before it there. ok is also false if the expressions take too many steps, or too many jobs do
+// not want the slot: the next cycle decides then. The claim has no time of match and is not charged yet; see Succeed.
+func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool) {
+	u := successionOf(&tx.View)
+	if ended.State != pool.RunningClaim || len(u.Queues) == 0 {
+		return next, false
+	}
+	s := succeeding{tx: tx, View: &tx.View, eval: &classad.Context{}, now: now, ended: ended, ad: ad, domain: domain, params: p}
+	if s.slot = SlotOf(s.View, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
+		return next, false
+	}
+	if u.OneQueue {
+		next, ok = s.inOrder(u)
+		return next, ok && !s.short
+	}
+	for _, q := range u.Queues {
+		if q.Submitter != ended.Submitter {
+			continue
+		}
+		if id, ad, ok := s.first(q.Jobs, u.Telling); ok {
+			next = s.claim(id, ad)
+			return next, !s.short
+		}
+	}
+	return next, false
+}
+
+// succeeding is the look for a successor.
+type succeeding struct {
+	*spool.View
+	tx     *spool.Tx
+	eval   *classad.Context // for attributes that are no expressions
+	now    time.Time
+	asked  int  // how many jobs of the queue were asked about
+	short  bool // there were too many, or an expression took too many steps
+	ended  pool.Claim
+	ad     *classad.Ad // of the job that ends
+	slot   *classad.Ad // a part of a partitionable slot is the dynamic slot
+	domain string
+	params accountant.Params
+}
+
+// taken reports whether a promise has given the slot to another job.
+func (s *succeeding) taken() bool {
+	return slices.ContainsFunc(s.Claims(), func(c pool.Claim) bool { return c.Slot == s.ended.Slot })
+}
+
+// reserved reports whether the slot is reserved for a wider job.
+func (s *succeeding) reserved() bool {
+	for _, r := range spool.Reservations.All(s.View) {
+		if r.Slot == s.ended.SlotAd() {
+			return true
+		}
+	}
+	return false
+}
+
+// yields reports whether the slot is to go to another submitter that is below its share and has a
+// job for it: without the slot, this submitter is not below its own share. As slots are whole and
+// shares are not, this submitter may also lack less than half of the slot if the other one lacks more
+// than half. So each slot that changes hands makes the division fairer, and none comes back.
+func (s *succeeding) yields(u negotiator.Succession) bool {
+	without, known := s.beyondShare(u)
+	half := s.ended.Weight.Float() / 2
+	if !known || without <= negligible-half {
+		return false
+	}
+	for _, w := range u.Entitled {
+		if w.Submitter == s.ended.Submitter || without < 0 && w.Weight-s.inUse(w.Submitter) <= half+negligible {
+			continue
+		}
+		for _, id := range w.Jobs {
+			if ad, ok := s.idle(id); ok && s.matches(ad) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// negligible is below any weight that counts.
+const negligible = 1e-6
+
+// beyondShare returns the slot weight by which the submitter exceeds its share without the slot; known is
+// false if the submitter has all that it wants.
+func (s *succeeding) beyondShare(u negotiator.Succession) (weight float64, known bool) {
+	for _, e := range u.Entitled {
+		if e.Submitter == s.ended.Submitter && len(e.Jobs) == 0 {
+			return s.inUse(e.Submitter) - e.Weight, true
+		}
+	}
+	return 0, false
+}
+
+// inUse returns the slot weight that a submitter has.
+func (s *succeeding) inUse(name string) float64 {
+	r, _ := s.Submitter(name)
+	return r.InUse.Float()
+}
+
+// first returns the first of the jobs that can have the slot, if they are of the
+// autocluster of the job that has ended.
+func (s *succeeding) first(jobs []pool.Procs, telling []string) (id pool.JobID, ad *classad.Ad, ok bool) {
+	alike := false
+	for _, p := range jobs {
+		cluster, there := s.Cluster(p.Cluster)
+		if !there {
+			continue
+		}
+		for _, run := range cluster.Runs {
+			both, ok := run.Intersect(p)
+			if !ok || !isIdle(s.eval, run.Ad) {
+				continue
+			}
+			for id := range both.Jobs() {
+				if _, claimed := s.Claim(id); claimed {
+					continue
+				}
+				ad := run.Proc(id.Proc)
+				if alike = alike || sameIn(telling, s.ad, ad); !alike {
+					return id, nil, false
+				}
+				if s.suits(ad) {
+					return id, ad, true
+				}
+				if s.asked++; s.asked >= mostAsked {
+					s.short = true
+					return id, nil, false
+				}
+			}
+		}
+	}
+	return id, nil, false
+}
+
+// mostAsked is how many jobs of the queue are asked whether they may start in the slot.
+const mostAsked = 1000
+
+// sameIn reports whether two ads say the same under all these names.
+func sameIn(names []string, a, b *classad.Ad) bool {
+	for _, name := range names {
+		x, hasX := a.Lookup(name)
+		y, hasY := b.Lookup(name)
+		if hasX != hasY || hasX && x.String() != y.String() {
+			return false
+		}
+	}
+	return true
+}
+
+// suits reports whether a job may start in the slot at once.
+func (s *succeeding) suits(ad *classad.Ad) bool {
+	at, _ := Deferral(s.tx, ad, s.now)
+	return at.IsZero() && s.stays(ad) &&
+		Submitter(ad, s.domain, s.params.Groups) == s.ended.Submitter && s.matches(ad)
+}
+
+// stays reports whether the policy of a job lets it run.
+func (s *succeeding) stays(ad *classad.Ad) bool {
+	if jobpolicy.Never(ad) {
+		return true
+	}
+	names := append(jobpolicy.PeriodicAttributes(), pool.AttrJobStatus, pool.AttrHoldReasonCode)
+	q := question{what: "periodic", now: s.now, ads: [2]*classad.Ad{ad}, names: [2][]string{names}}
+	return s.yes(q, func(c *classad.Context, ads [2]*classad.Ad) bool {
+		return jobpolicy.Periodic(c, ads[0]).Action == jobpolicy.Stay
+	})
+}
+
+// matches reports whether a job matches the slot.
+func (s *succeeding) matches(ad *classad.Ad) bool {
+	names := []string{pool.AttrRequirements}
+	q := question{what: "match", now: s.now, ads: [2]*classad.Ad{ad, s.slot}, names: [2][]string{names, names}}
+	return s.yes(q, func(c *classad.Context, ads [2]*classad.Ad) bool { return classad.Match(c, ads[1], ads[0]) })
+}
+
+// yes asks a question, and notes whether there were too few steps for it.
+func (s *succeeding) yes(q question, is func(c *classad.Context, ads [2]*classad.Ad) bool) bool {
+	answer := ask(s.tx, q, func(c *classad.Context, ads [2]*classad.Ad) verdict {
+		yes := is(c, ads)
+		return verdict{yes, !c.Budget.Spent()}
+	})
+	s.short = s.short || !answer.sure
+	return answer.yes
+}
+
+// verdict is the answer to a question that is yes or no. It is not sure if there were too few steps.
+type verdict struct{ yes, sure bool }
+
+// Deferral returns what the package jobpolicy says of when a job is to be executed.
+func Deferral(tx *spool.Tx, ad *classad.Ad, now time.Time) (at time.Time, missed jobpolicy.Verdict) {
+	q := question{what: "deferral", now: now, ads: [2]*classad.Ad{ad}, names: [2][]string{{jobpolicy.AttrDeferralTime, jobpolicy.AttrDeferralWindow}}}
+	d := ask(tx, q, func(c *classad.Context, ads [2]*classad.Ad) (d deferral) {
+		d.at, d.missed = jobpolicy.Deferral(c, ads[0])
+		return d
+	})
+	return d.at, d.missed
+}
+
+// deferral is what jobpolicy.Deferral returns.
+type deferral struct {
+	at     time.Time
+	missed jobpolicy.Verdict
+}
+
+// idle returns the ad of a job that waits for a slot.
+func (s *succeeding) idle(id pool.JobID) (*classad.Ad, bool) {
+	ad, ok := s.Job(id)
+	if _, claimed := s.Claim(id); !ok || claimed || !isIdle(s.eval, ad) {
+		return nil, false
+	}
+	return ad, true
+}
+
+// isIdle reports whether a job, or a run of equal ones, is idle and waits for no others.
+func isIdle(c *classad.Context, ad *classad.Ad) bool {
+	status, ok := ad.EvalInt(c, pool.AttrJobStatus)
+	return ok && pool.Status(status) == pool.Idle && !jobpolicy.Waits(ad)
+}
+
+// claim returns the claim of the next job, which has the slot as the last job had it.
+func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
+	n, _ := ad.EvalInt(s.eval, pool.AttrNumJobMatches)
+	next := pool.Claim{
+		Job: id, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: s.ended.Piece, Machine: s.ended.Machine,
+		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad, s.params), Limits: s.ended.Limits,
+	}
+	q := question{what: "rank", now: s.now, ads: [2]*classad.Ad{s.slot, ad}, names: [2][]string{{pool.AttrRank}}}
+	next.Rank = ask(s.tx, q, func(c *classad.Context, ads [2]*classad.Ad) (rank float64) {
+		if e, ok := ads[0].Lookup(pool.AttrRank); ok {
+			rank, _ = classad.Rank(c, e, ads[0], ads[1])
+		}
+		return rank
+	})
+	return next
+}
+
+// Succeed matches the job of a claim that Successor returned in the same transaction with
+// its slot, and charges it from now. The job has the tickets of the job before (TicketsOf)
+// until a cycle computes its own.
+func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p accountant.Params) {
+	next.MatchedAt = chargeOf(next).Begin(tx, now, p)
+	tx.PutClaim(next)
+	countMatches(tx, []attempt{{next.Job, int64(next.Attempt)}}, now)
+	if tickets >= 0 {
+		keepTickets(tx, []negotiator.Tickets{{Job: next.Job, Tickets: float64(tickets)}})
+	}
+}
+
+// inOrder returns the claim of the successor under a policy with one queue of all jobs: the
+// submitter's next job of the same autocluster, unless a job that the slot would take goes before it
+// in the queue. ok is false if that is unknown, as the queue was too long to be kept whole.
+func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool) {
+	var mine *pool.Successors
+	var job pool.JobID
+	var ad *classad.Ad
+	place := 0
+	for i := range u.Queues {
+		q := &u.Queues[i]
+		if q.Submitter != s.ended.Submitter || q.Asks {
+			continue
+		}
+		for n, stretch := range q.Jobs {
+			if mine != nil && q.Places[n] > place {
+				break
+			}
+			if id, found, ok := s.first([]pool.Procs{stretch}, u.Telling); ok {
+				mine, job, ad, place = q, id, found, q.Places[n]
+				break
+			}
+		}
+	}
+	if mine == nil || u.More > 0 && u.More < place {
+		return next, false
+	}
+	for i := range u.Queues {
+		if q := &u.Queues[i]; q != mine && s.goesFirst(q, mine, place) {
+			return next, false
+		}
+	}
+	next = s.claim(job, ad)
+	if mine.QOS != "" {
+		next.By.QOS = mine.QOS
+	}
+	next.By.PE = mine.PE
+	return next, true
+}
+
+// goesFirst reports whether a job of q would take the slot before the successor's job, which has this
+// place. The jobs of q are alike: one answers for all.
+func (s *succeeding) goesFirst(q, mine *pool.Successors, place int) bool {
+	if !q.Takes && (q.Limit == "" || q.Limit != mine.Limit) {
+		return false
+	}
+	for n, stretch := range q.Jobs {
+		if q.Places[n] >= place {
+			return false
+		}
+		if ad, ok := s.anyIdle(stretch); ok {
+			return s.matches(ad)
+		}
+	}
+	return q.More > 0 && q.More < place
+}
+
+// anyIdle returns the ad of one of some procs that waits for a slot.
+func (s *succeeding) anyIdle(p pool.Procs) (*classad.Ad, bool) {
+	cluster, there := s.Cluster(p.Cluster)
+	if !there {
+		return nil, false
+	}
+	for _, run := range cluster.Runs {
+		both, ok := run.Intersect(p)
+		if !ok || !isIdle(s.eval, run.Ad) {
+			continue
+		}
+		for id := range both.Jobs() {
+			if _, claimed := s.Claim(id); !claimed {
+				return run.Proc(id.Proc), true
+			}
+		}
+	}
+	return nil, false
+}
