@@ -103,6 +103,14 @@ func TestDoorFiles(t *testing.T) {
 	m.expect("the jobs", m.run(alice, nil, "qstat", "-af", "Owner", "Me", "JobPrio", "Args", "Iwd"), 0,
 		"alice 1501 0 a 1 /var/spool/home\nalice 1501 0 b 1 /var/spool/home\nalice 1501 3 none 1 /var/spool/home\n", "")
 	m.expect("bob: submit", m.run(bob, nil, "submit", home+"/two.sub"), 1, "", "submit: "+home+"/two.sub: permission denied\n")
+	write(t, filepath.Join(kept, "job.sh"), "#!/bin/sh\n#SBATCH -D /var/spool/home\ntrue\n")
+	m.must(os.Chown(filepath.Join(kept, "job.sh"), alice, alice))
+	m.must(os.Chmod(filepath.Join(kept, "job.sh"), 0o700))
+	m.expect("alice: submit a script", m.run(alice, nil, "submit", "-terse", home+"/job.sh", "-batch", "-n"), 0, "2.0 - 2.0\n", "")
+	m.expect("the script's words", m.run(alice, nil, "qstat", "2", "-af", "Arguments"), 0, "$$(CondorScratchDir)/.job.script -batch -n\n", "")
+	if tried := m.run(alice, nil, "negotiate", "-what-if", "submit "+home+"/job.sh -n"); tried.status != 0 || tried.bad != "" {
+		t.Errorf("alice: try the script: %+v", tried)
+	}
 	m.expect("admin: advertise", m.run(admin, nil, "slots", "advertise", home+"/slot.ads"), 1, "", "slots: "+home+"/slot.ads: permission denied\n")
 	m.expect("root: advertise", m.run(0, nil, "slots", "advertise", home+"/slot.ads"), 0, "1 slot advertised.\n", "")
 	m.expect("alice: -export", m.run(alice, nil, "userprio", "-export", home+"/state"), 0, "The accounting state was written to "+home+"/state.\n", "")
@@ -111,6 +119,6 @@ func TestDoorFiles(t *testing.T) {
 	if got := info.Sys().(*syscall.Stat_t).Uid; got != alice || info.Size() == 0 {
 		t.Errorf("the owner of the exported state is %d, want %d", got, alice)
 	}
-	m.expect("root: -owner alice", m.run(0, nil, "submit", "-owner", "alice", home+"/two.sub"), 0, "3 jobs submitted to cluster 2.\n", "")
+	m.expect("root: -owner alice", m.run(0, nil, "submit", "-owner", "alice", home+"/two.sub"), 0, "3 jobs submitted to cluster 3.\n", "")
 	m.expect("root: -owner bob", m.run(0, nil, "submit", "-owner", "bob", home+"/two.sub"), 1, "", "submit: "+home+"/two.sub: permission denied\n")
 }

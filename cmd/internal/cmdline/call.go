@@ -54,6 +54,7 @@ type Call struct {
 	unread    bool // see Command.Unread
 	around    Surroundings
 	typedArgs []string // see Typed
+	ended     []string // arguments for which Command.Ends is true
 	atEnd     []func() // see AtEnd
 	words     []string // that may name files beside the arguments
 	inherited bool     // the connection to serve is one of DoorVariable

@@ -61,6 +61,8 @@ func Cause(err error) error {
 
 func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	typed := args
+	var ended []string
+	c.Ends = s.ends(c.Ends, &ended)
 	flags, args, behind, err := c.tokens(args)
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, std
 			app.Flags = append(app.Flags, shared(f))
 		}
 	}
-	app.Action = func(x *cli.Context) error { return s.act(c, x, behind, typed) }
+	app.Action = func(x *cli.Context) error { return s.act(c, x, behind, typed, ended) }
 	return app.Run(line)
 }
 
@@ -140,12 +142,12 @@ func shared(f Flag) cli.Flag {
 }
 
 // act is the command behind its parsed flags.
-func (s Surroundings) act(c Command, x *cli.Context, behind, typed []string) error {
+func (s Surroundings) act(c Command, x *cli.Context, behind, typed, ended []string) error {
 	call, err := newCall(s, c, x)
 	if err != nil {
 		return err
 	}
-	call.CommandLine, call.typedArgs = behind, typed
+	call.CommandLine, call.typedArgs, call.ended = behind, typed, ended
 	if !c.WithoutSpool && (c.Here == nil || !c.Here(call)) {
 		if dial, is := call.closed(); is && !(c.AsRoot && s.UID == 0) {
 			return call.handOver(c, dial)
@@ -247,6 +249,24 @@ func (c Command) tokens(line []string) (flags []occurrence, args, behind []strin
 		}
 	}
 	return flags, args, nil, nil
+}
+
+// ends returns a Command.Ends that keeps in said for which arguments it is true. In serve it is true for
+// those for which it was at the caller's end: the files are the caller's to look at.
+func (s Surroundings) ends(is func(arg string) bool, said *[]string) func(arg string) bool {
+	switch {
+	case is == nil:
+		return nil
+	case s.Session != nil:
+		return func(arg string) bool { return slices.Contains(s.Session.Request.Ends, arg) }
+	}
+	return func(arg string) bool {
+		yes := is(arg)
+		if yes {
+			*said = append(*said, arg)
+		}
+		return yes
+	}
 }
 
 // signed reports whether word is a sign followed by a digit.

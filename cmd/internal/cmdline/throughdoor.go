@@ -117,7 +117,7 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 		}
 		caller.Ready, caller.Words = ready, c.words
 	}
-	r := door.Request{Version: door.Version, Command: command.Name, Args: c.typedArgs}
+	r := door.Request{Version: door.Version, Command: command.Name, Args: c.typedArgs, Ends: c.ended}
 	for _, name := range door.Variables {
 		if v, ok := os.LookupEnv(name); ok && v != "" {
 			r.Environment = append(r.Environment, name+"="+v)

@@ -27,6 +27,7 @@ type Trial struct {
 
 // Call returns the call that the trial makes in the place of the other command's, without a spool.
 func (t Trial) Call(c *Call) (*Call, error) {
+	t.Ends = c.around.ends(t.Ends, &c.ended)
 	flags, args, behind, err := t.tokens(t.Words)
 	if err == nil {
 		err = t.once(flags)

@@ -456,6 +456,8 @@ type Request struct {
 	Version int
 	Command string   // its name
 	Args    []string // without the name
+	// Ends are the arguments behind which all words are arguments, too: batch scripts.
+	Ends []string
 	// Environment has those of Variables that the caller has, as NAME=value.
 	Environment []string
 	// Width and Height are the size of the caller's terminal in characters, 0 without a terminal.
@@ -490,7 +492,7 @@ func parseRequest(text []byte) (r Request, err error) {
 			return r, errors.New("not a request: a variable that no command heeds")
 		}
 	}
-	if len(r.Args) > maxArgs || r.Width < 0 || r.Width > maxSide || r.Height < 0 || r.Height > maxSide {
+	if len(r.Args) > maxArgs || len(r.Ends) > maxArgs || r.Width < 0 || r.Width > maxSide || r.Height < 0 || r.Height > maxSide {
 		return r, errors.New("not a request: out of bounds")
 	}
 	return r, nil
