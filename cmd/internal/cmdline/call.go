@@ -54,6 +54,7 @@ type Call struct {
 	unread    bool // see Command.Unread
 	around    Surroundings
 	typedArgs []string // see Typed
+	first     any      // see Foresee
 	ended     []string // arguments for which Command.Ends is true
 	atEnd     []func() // see AtEnd
 	words     []string // that may name files beside the arguments
@@ -395,13 +396,16 @@ func (c *Call) Caller() (Caller, error) {
 func (c *Call) ThroughDoor() bool { return c.surroundings().Session != nil }
 
 // Ask asks the caller's end of a command that runs in serve a question, which Command.Before
-// answers there, and reads the answer.
-func (c *Call) Ask(asked, answer any) error {
+// answers there, and returns what waits for the answer and reads it.
+func (c *Call) Ask(asked any) (answer func(to any) error, err error) {
 	if c.Trial != nil {
 		asked = question[any]{c.Trial.Place, asked}
 	}
-	return c.surroundings().Session.Ask(asked, answer)
+	return c.surroundings().Session.Ask(asked)
 }
+
+// Foresee has the caller's end answer a question of serve without being asked. Command.Before calls it.
+func (c *Call) Foresee(asked any) { c.first = asked }
 
 // Surroundings is what a command finds where it runs: who runs it, and where the
 // places of the whole machine are. Commands have those of Here; tests make others.

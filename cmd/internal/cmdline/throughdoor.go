@@ -115,7 +115,7 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 		if err != nil {
 			return err
 		}
-		caller.Ready, caller.Words = ready, c.words
+		caller.Ready, caller.First, caller.Words = ready, c.first, c.words
 	}
 	r := door.Request{Version: door.Version, Command: command.Name, Args: c.typedArgs, Ends: c.ended}
 	for _, name := range door.Variables {

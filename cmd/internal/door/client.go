@@ -2,6 +2,7 @@ package door
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,8 +30,10 @@ type Caller struct {
 	// Words are further ones, beside the request's arguments, by which files may be named.
 	Words []string
 	// Ready returns what answers the command's own questions; nil: the command asks none. Call runs it while
-	// it connects and serve makes ready, so also where it then cannot connect.
+	// serve makes ready, and also where it cannot connect.
 	Ready func() (Answer, error)
+	// First is a question that serve is sure to ask: it is answered without being asked. Nil: none is.
+	First any
 }
 
 // Answer answers a question that serve asks.
@@ -53,6 +57,11 @@ func Dial(path string) (*net.UnixConn, error) {
 // Call has a command run over the connection that dial makes, and returns the command's exit
 // status. An interrupt is handed on to the command.
 func (c Caller) Call(dial func() (*net.UnixConn, error), r Request) (status int, err error) {
+	if c.First != nil {
+		if r.First, err = json.Marshal(c.First); err != nil {
+			return 0, err
+		}
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return 0, err
@@ -61,19 +70,20 @@ func (c Caller) Call(dial func() (*net.UnixConn, error), r Request) (status int,
 		return 0, fmt.Errorf("%d bytes of arguments, at most %d: the door takes no more", len(text), MaxFrame)
 	}
 	l := &line{Caller: c, request: r}
-	ready := make(chan error, 1)
-	go func() { ready <- l.makeReady() }()
-	if l.conn, err = dial(); err != nil {
-		return 0, err
+	if l.conn, err = dial(); err == nil {
+		defer l.conn.Close()
+		l.in = bufio.NewReaderSize(l.conn, MaxFrame)
+		if err = l.send(appendFrame(nil, kindRequest, text)); errors.Is(err, unix.EPIPE) {
+			err = nil // serve has said why
+		}
 	}
-	defer l.conn.Close()
-	l.in = bufio.NewReaderSize(l.conn, MaxFrame)
-	if err := l.send(appendFrame(nil, kindRequest, text)); err != nil && !errors.Is(err, unix.EPIPE) {
-		return 0, err
+	if wrong := l.makeReady(); wrong != nil || err != nil {
+		return 0, cmp.Or(wrong, err)
 	}
-	l.busy(func() { err = <-ready })
-	if err != nil {
-		return 0, err
+	if c.First != nil {
+		if err := l.answer(r.First); err != nil && !errors.Is(err, unix.EPIPE) {
+			return 0, err
+		}
 	}
 	signals := make(chan os.Signal, 1)
 	later := time.AfterFunc(short, func() { l.handOn(signals) })
@@ -108,7 +118,7 @@ type line struct {
 // makeReady makes ready what answers questions.
 func (l *line) makeReady() (err error) {
 	if l.Ready != nil {
-		l.reply, err = l.Ready()
+		l.busy(func() { l.reply, err = l.Ready() })
 	}
 	return err
 }
@@ -178,23 +188,28 @@ func (l *line) sendFile(name string) error {
 
 // busy does what may take long, and tells serve meanwhile that it is at work.
 func (l *line) busy(work func()) {
-	tick := time.NewTicker(Patience / 6)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-tick.C:
-				l.send(appendFrame(nil, kindBusy, nil))
-			case <-done:
-				return
-			}
+	if l.conn == nil {
+		work()
+		return
+	}
+	var mu sync.Mutex
+	done := false
+	var tick *time.Timer
+	mu.Lock()
+	tick = time.AfterFunc(Patience/6, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !done {
+			l.send(appendFrame(nil, kindBusy, nil))
+			tick.Reset(Patience / 6)
 		}
-	}()
+	})
+	mu.Unlock()
 	work()
 	tick.Stop()
-	close(done)
-	<-ended
+	mu.Lock()
+	done = true
+	mu.Unlock()
 }
 
 func (l *line) writeFile(head string) error {

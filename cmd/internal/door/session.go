@@ -2,6 +2,7 @@ package door
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -55,6 +56,7 @@ type Session struct {
 	over    bool       // the exit status is queued
 	closed  bool
 	open    *question // nil: the caller is asked nothing
+	first   *question // that of Request.First, until it is asked
 }
 
 // question is what the caller is asked now.
@@ -62,6 +64,11 @@ type question struct {
 	answers chan frame
 	over    chan struct{} // closed when no further answer is wanted
 }
+
+// ahead is how many frames of an answer are kept until somebody waits for them.
+const ahead = 64
+
+func newQuestion() *question { return &question{make(chan frame, ahead), make(chan struct{})} }
 
 type frame struct {
 	kind    byte
@@ -101,6 +108,10 @@ func (s *Session) begin(in *bufio.Reader, within time.Duration) (err error) {
 	}
 	s.Request, err = parseRequest(text)
 	s.conn.SetReadDeadline(time.Time{})
+	if s.Request.First != nil {
+		s.first = newQuestion()
+		s.open = s.first
+	}
 	return err
 }
 
@@ -236,7 +247,32 @@ func (s *Session) queue(add func(b []byte) []byte) {
 	was := len(s.queued[last])
 	s.queued[last] = add(s.queued[last])
 	s.size += len(s.queued[last]) - was
+	if s.idle && s.sendAtOnce() {
+		return
+	}
 	s.changed.Broadcast()
+}
+
+// sendAtOnce sends the one piece that is queued without waiting for the caller, and reports whether that was
+// all: to wake write for it takes longer. What is left, and an error, are write's.
+func (s *Session) sendAtOnce() bool {
+	piece := s.queued[0]
+	n := 0
+	raw, err := s.conn.SyscallConn()
+	if err == nil {
+		err = raw.Write(func(fd uintptr) bool {
+			n, err = unix.Write(int(fd), piece)
+			return true
+		})
+	}
+	n = max(n, 0)
+	s.size -= n
+	if n < len(piece) || err != nil {
+		s.queued[0] = piece[n:]
+		return false
+	}
+	s.queued = s.queued[1:]
+	return true
 }
 
 // flush waits until the caller has taken all that was queued.
@@ -264,6 +300,9 @@ func (s *Session) End(status int) {
 	s.flush()
 	s.mu.Lock()
 	s.closed = true
+	if s.first != nil {
+		close(s.first.over)
+	}
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	s.conn.Close()
@@ -299,17 +338,35 @@ func (t stream) Terminal() (width, height int, is bool) {
 
 // asking sends frames, and calls take with what the caller answers until that reports that it has all.
 func (s *Session) asking(add func(b []byte) []byte, take func(frame) (done bool, err error)) error {
-	q := &question{make(chan frame), make(chan struct{})}
+	q, err := s.pose(add)
+	if err != nil {
+		return err
+	}
+	return s.answered(q, take)
+}
+
+// pose sends frames that ask a question.
+func (s *Session) pose(add func(b []byte) []byte) (*question, error) {
+	q := newQuestion()
 	s.mu.Lock()
+	if s.open != nil {
+		s.mu.Unlock()
+		return nil, errors.New("the caller is asked while it answers something else")
+	}
 	s.open = q
 	s.mu.Unlock()
+	s.queue(add)
+	return q, nil
+}
+
+// answered calls take with what the caller answers to a question until that reports that it has all.
+func (s *Session) answered(q *question, take func(frame) (done bool, err error)) error {
 	defer func() {
 		s.mu.Lock()
 		s.open = nil
 		s.mu.Unlock()
 		close(q.over)
 	}()
-	s.queue(add)
 	for {
 		select {
 		case f := <-q.answers:
@@ -331,9 +388,9 @@ func (s *Session) asking(add func(b []byte) []byte, take func(frame) (done bool,
 // errOutOfTurn says that the caller has answered what was not asked.
 var errOutOfTurn = errors.New("the caller's answer is of another kind than the question")
 
-// contents gathers what frames of one letter bring.
-func (s *Session) contents(kind byte, add func(b []byte) []byte) (text []byte, err error) {
-	err = s.asking(add, func(f frame) (bool, error) {
+// contents gathers what frames of one letter bring in answer to a question.
+func (s *Session) contents(kind byte, q *question) (text []byte, err error) {
+	err = s.answered(q, func(f frame) (bool, error) {
 		switch {
 		case f.kind == kindFailed:
 			return true, errors.New(strings.ToValidUTF8(string(f.payload), "?"))
@@ -350,7 +407,11 @@ func (s *Session) contents(kind byte, add func(b []byte) []byte) (text []byte, e
 
 // ReadFile returns the contents of a file that the caller's command line names; - is its standard input.
 func (s *Session) ReadFile(name string) ([]byte, error) {
-	return s.contents(kindContents, func(b []byte) []byte { return appendFrame(b, kindRead, []byte(name)) })
+	q, err := s.pose(func(b []byte) []byte { return appendFrame(b, kindRead, []byte(name)) })
+	if err != nil {
+		return nil, err
+	}
+	return s.contents(kindContents, q)
 }
 
 // WriteFile has the caller write a file that its command line names, as a whole or not at all. It
@@ -372,20 +433,36 @@ func (s *Session) WriteFile(name string, mode fs.FileMode, text []byte) (n int64
 	return n, err
 }
 
-// Ask asks the caller's command a question, and reads its answer, both as JSON.
-func (s *Session) Ask(question, answer any) error {
-	text, err := json.Marshal(question)
+// Ask asks the caller's command a question, as JSON, and returns what waits for its answer and reads that. The
+// answer to Request.First is there, or on its way.
+func (s *Session) Ask(asked any) (answer func(to any) error, err error) {
+	text, err := json.Marshal(asked)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text, err = s.contents(kindAnswer, func(b []byte) []byte { return appendFrame(b, kindAsk, text) })
-	if err != nil {
-		return err
+	s.mu.Lock()
+	q := s.first
+	if bytes.Equal(text, s.Request.First) {
+		s.first = nil
+	} else {
+		q = nil
 	}
-	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("the caller's answer: %w", err)
+	s.mu.Unlock()
+	if q == nil {
+		if q, err = s.pose(func(b []byte) []byte { return appendFrame(b, kindAsk, text) }); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	return func(to any) error {
+		text, err := s.contents(kindAnswer, q)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, to); err != nil {
+			return fmt.Errorf("the caller's answer: %w", err)
+		}
+		return nil
+	}, nil
 }
 
 // MaxFrame bounds the payload of a frame, in bytes.
@@ -456,6 +533,8 @@ type Request struct {
 	Version int
 	Command string   // its name
 	Args    []string // without the name
+	// First is a question whose answer follows the request; nil: none does.
+	First json.RawMessage `json:",omitempty"`
 	// Ends are the arguments behind which all words are arguments, too: batch scripts.
 	Ends []string
 	// Environment has those of Variables that the caller has, as NAME=value.

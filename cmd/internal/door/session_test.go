@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"os/signal"
 	"os/user"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -133,14 +135,14 @@ func TestSession(t *testing.T) {
 			t.Errorf("what may not be written: %d bytes, %v", n, err)
 		}
 		var answer string
-		if err := s.Ask(7, &answer); answer != "of 7" || err != nil {
+		if err := ask(s, 7, &answer); answer != "of 7" || err != nil {
 			t.Errorf("the answer is %q, %v", answer, err)
 		}
 		var number int
-		if err := s.Ask(7, &number); err == nil {
+		if err := ask(s, 7, &number); err == nil {
 			t.Errorf("an answer of another kind is taken for %d", number)
 		}
-		if err := s.Ask(func() {}, &answer); err == nil {
+		if err := ask(s, func() {}, &answer); err == nil {
 			t.Error("what is no JSON is asked")
 		}
 		io.WriteString(s.Stdout(), long)
@@ -152,6 +154,48 @@ func TestSession(t *testing.T) {
 	}
 	if of["c"] != long {
 		t.Errorf("c has %d bytes, want %d", len(of["c"]), len(long))
+	}
+}
+
+// ask asks a question and waits for its answer.
+func ask(s *Session, asked, to any) error {
+	answer, err := s.Ask(asked)
+	if err != nil {
+		return err
+	}
+	return answer(to)
+}
+
+// TestFirst holds that the answer to Request.First comes without being asked for, once, and that nothing else is
+// asked before it is taken.
+func TestFirst(t *testing.T) {
+	var asked []string
+	caller := Caller{First: 7, Ready: answering(func(question []byte) (any, error) {
+		asked = append(asked, string(question))
+		return "of " + string(question) + strings.Repeat("x", 2*MaxFrame), nil
+	})}
+	r := Request{Version: Version, Args: []string{"a"}}
+	got := call(t, caller, r, func(s *Session) {
+		var answer string
+		if _, err := s.Ask(8); err == nil {
+			t.Error("asked 8 before the answer to 7 was taken")
+		}
+		if _, err := s.ReadFile("a"); err == nil {
+			t.Error("read a file before the answer to 7 was taken")
+		}
+		for _, n := range []int{7, 8, 7} {
+			if err := ask(s, n, &answer); !strings.HasPrefix(answer, fmt.Sprintf("of %dx", n)) || err != nil {
+				t.Errorf("the answer to %d is %.20q, %v", n, answer, err)
+			}
+		}
+		s.End(0)
+	})
+	if want := []string{"7", "8", "7"}; got.err != nil || !slices.Equal(asked, want) {
+		t.Errorf("asked %q, %v, want %q", asked, got.err, want)
+	}
+	got = call(t, caller, r, func(s *Session) { s.End(4) })
+	if got.err != nil || got.status != 4 {
+		t.Errorf("an answer that is not taken: %+v, want status 4", got)
 	}
 }
 
@@ -172,7 +216,7 @@ func TestCallersFilesAreSafe(t *testing.T) {
 		"names no mode": func(s *Session) {
 			s.asking(func(b []byte) []byte { return appendFrame(b, kindWrite, []byte("a")) }, nil)
 		},
-		"asks what is not answered": func(s *Session) { s.Ask(1, nil) },
+		"asks what is not answered": func(s *Session) { ask(s, 1, nil) },
 	} {
 		if got := call(t, caller, r, serve); got.err == nil || errors.Is(got.err, ErrCut) || got.out+got.bad != "" {
 			t.Errorf("serve %s: %+v, want an error", name, got)
@@ -189,16 +233,16 @@ func answering(a Answer) func() (Answer, error) {
 func TestAnswerFails(t *testing.T) {
 	fault := errors.New("fault")
 	r := Request{Version: Version}
-	ask := func(s *Session) { s.Ask(1, nil) }
-	got := call(t, Caller{Ready: answering(func([]byte) (any, error) { return nil, fault })}, r, ask)
+	asks := func(s *Session) { ask(s, 1, nil) }
+	got := call(t, Caller{Ready: answering(func([]byte) (any, error) { return nil, fault })}, r, asks)
 	if got.err != fault {
 		t.Errorf("%+v, want %v", got, fault)
 	}
-	got = call(t, Caller{Ready: func() (Answer, error) { return nil, fault }}, r, ask)
+	got = call(t, Caller{Ready: func() (Answer, error) { return nil, fault }}, r, asks)
 	if got.err != fault {
 		t.Errorf("a caller that cannot make ready: %+v, want %v", got, fault)
 	}
-	got = call(t, Caller{Ready: answering(func([]byte) (any, error) { return func() {}, nil })}, r, ask)
+	got = call(t, Caller{Ready: answering(func([]byte) (any, error) { return func() {}, nil })}, r, asks)
 	if got.err == nil {
 		t.Errorf("an answer that is no JSON: %+v", got)
 	}
@@ -321,7 +365,7 @@ func TestStrangeCaller(t *testing.T) {
 func TestOutOfTurn(t *testing.T) {
 	read := func(s *Session) error { _, err := s.ReadFile("a"); return err }
 	write := func(s *Session) error { _, err := s.WriteFile("a", 0o600, nil); return err }
-	ask := func(s *Session) error { return s.Ask(1, new(int)) }
+	asks := func(s *Session) error { return ask(s, 1, new(int)) }
 	contents, answer, written := appendAll(nil, kindContents, []byte("2")), appendAll(nil, kindAnswer, []byte("2")), appendFrame(nil, kindWritten, []byte("2"))
 	for _, c := range []struct {
 		name string
@@ -337,9 +381,9 @@ func TestOutOfTurn(t *testing.T) {
 		{"a size", write, written, true, nil},
 		{"contents for a size", write, contents, false, errOutOfTurn},
 		{"a size of no number", write, appendFrame(nil, kindWritten, []byte("all")), false, nil},
-		{"an answer", ask, answer, true, nil},
-		{"contents for an answer", ask, contents, false, errOutOfTurn},
-		{"an answer of no JSON", ask, appendAll(nil, kindAnswer, []byte("{")), false, nil},
+		{"an answer", asks, answer, true, nil},
+		{"contents for an answer", asks, contents, false, errOutOfTurn},
+		{"an answer of no JSON", asks, appendAll(nil, kindAnswer, []byte("{")), false, nil},
 		{"a failure that is no text", read, appendFrame(nil, kindFailed, []byte("a\xff")), false, nil},
 	} {
 		s, theirs, _ := begun(t)

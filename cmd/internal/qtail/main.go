@@ -173,7 +173,12 @@ func serve(c *cmdline.Call) error {
 	f, err := find(c)
 	for err == nil {
 		var a more
-		if err = c.Ask(state{f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held}, &a); err != nil || !a.More {
+		var answer func(any) error
+		answer, err = c.Ask(state{f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held})
+		if err == nil {
+			err = answer(&a)
+		}
+		if err != nil || !a.More {
 			return err
 		}
 		err = f.look()

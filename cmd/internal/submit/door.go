@@ -52,6 +52,7 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	case done:
 		return nil, cmdline.ErrDone
 	}
+	c.Foresee(wanted{})
 	return func() (door.Answer, error) {
 		jobs, err := s.read()
 		if err == nil {
@@ -104,7 +105,11 @@ func (s *submission) lookFor(d *jobad.Jobs, w wanted) (list []doomed, err error)
 // the caller's end looks at the jobs' files; s.looked waits for its answer.
 func (s *submission) receive(sp *spool.Spool) (*jobad.Jobs, error) {
 	var answer offer
-	if err := s.Ask(wanted{}, &answer); err != nil {
+	offered, err := s.Ask(wanted{})
+	if err == nil {
+		err = offered(&answer)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.kept = answer.Kept
@@ -115,11 +120,12 @@ func (s *submission) receive(sp *spool.Spool) (*jobad.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []doomed
-	looked := make(chan error, 1)
-	go func() { looked <- s.Ask(wanted{n, sp.Domain()}, &list) }()
-	s.looked = sync.OnceValues(func() ([]doomed, error) {
-		err := <-looked
+	look, err := s.Ask(wanted{n, sp.Domain()})
+	if err != nil {
+		return nil, err
+	}
+	s.looked = sync.OnceValues(func() (list []doomed, err error) {
+		err = look(&list)
 		return list, err
 	})
 	o, err := s.surroundings("")
