@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,14 +22,14 @@ const DoorVariable = "FAIRSPOOL_DOOR"
 
 // closed reports whether the call's spool belongs to another account and has a door, or a connection to
 // serve was inherited: then dial is how serve is reached. Else the command opens the spool itself.
-func (c *Call) closed() (dial func() (*net.UnixConn, error), is bool) {
+func (c *Call) closed() (dial func() (io.ReadWriteCloser, error), is bool) {
 	if c.ThroughDoor() {
 		return nil, false
 	}
 	if fd, err := strconv.Atoi(os.Getenv(DoorVariable)); err == nil {
 		os.Unsetenv(DoorVariable)
 		c.inherited = true
-		return func() (*net.UnixConn, error) { return connectionOn(fd) }, true
+		return func() (io.ReadWriteCloser, error) { return connectionOn(fd) }, true
 	}
 	dir, err := c.SpoolDir()
 	if err != nil {
@@ -40,7 +39,7 @@ func (c *Call) closed() (dial func() (*net.UnixConn, error), is bool) {
 	if !ofAnother(dir, c.surroundings().UID) || !isSocket(path) {
 		return nil, false
 	}
-	return func() (*net.UnixConn, error) {
+	return func() (io.ReadWriteCloser, error) {
 		conn, err := door.Dial(path)
 		switch {
 		case errors.Is(err, unix.ECONNREFUSED):
@@ -61,18 +60,12 @@ func cause(err error) error {
 	return err
 }
 
-func connectionOn(fd int) (*net.UnixConn, error) {
-	f := os.NewFile(uintptr(fd), DoorVariable)
-	defer f.Close()
-	c, err := net.FileConn(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", DoorVariable, err)
-	}
-	conn, ok := c.(*net.UnixConn)
-	if !ok {
+func connectionOn(fd int) (io.ReadWriteCloser, error) {
+	unix.CloseOnExec(fd)
+	if family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || family != unix.AF_UNIX {
 		return nil, fmt.Errorf("%s: no Unix socket", DoorVariable)
 	}
-	return conn, nil
+	return os.NewFile(uintptr(fd), DoorVariable), nil
 }
 
 // ofAnother reports whether a folder belongs to another user than the process.
@@ -91,7 +84,7 @@ func isSocket(path string) bool {
 }
 
 // handOver has serve run the command with its arguments, and exits as it did there.
-func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) error {
+func (c *Call) handOver(command Command, dial func() (io.ReadWriteCloser, error)) error {
 	if !command.Served {
 		return fmt.Errorf("not through the door of another account's pool: run it as the account, %s", c.asAccount())
 	}

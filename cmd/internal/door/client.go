@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -45,18 +44,39 @@ var ErrCut = errors.New("the connection to serve ended before the answer: what w
 // connecting is how long a caller waits to be let in.
 const connecting = 10 * time.Second
 
-// Dial connects with the door of the spool in a directory.
-func Dial(path string) (*net.UnixConn, error) {
-	c, err := (&net.Dialer{Timeout: connecting}).Dial("unix", path)
+// Dial connects with the door of the spool in a directory. Reading and writing block a thread: a command has no
+// other one to wait for, and to be woken through the runtime's poller takes longer.
+func Dial(path string) (*os.File, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, os.NewSyscallError("socket", err)
 	}
-	return c.(*net.UnixConn), nil
+	within := func(d time.Duration) {
+		if err == nil {
+			limit := unix.NsecToTimeval(int64(d))
+			err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)
+		}
+	}
+	within(connecting)
+	if err == nil {
+		for err = unix.EINTR; err == unix.EINTR; {
+			err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+		}
+	}
+	within(0)
+	switch err {
+	case nil:
+		return os.NewFile(uintptr(fd), path), nil
+	case unix.EAGAIN:
+		err = os.ErrDeadlineExceeded
+	}
+	unix.Close(fd)
+	return nil, err
 }
 
 // Call has a command run over the connection that dial makes, and returns the command's exit
 // status. An interrupt is handed on to the command.
-func (c Caller) Call(dial func() (*net.UnixConn, error), r Request) (status int, err error) {
+func (c Caller) Call(dial func() (io.ReadWriteCloser, error), r Request) (status int, err error) {
 	if c.First != nil {
 		if r.First, err = json.Marshal(c.First); err != nil {
 			return 0, err
@@ -109,7 +129,7 @@ func (l *line) handOn(signals chan os.Signal) {
 // line is a connection at the caller's end.
 type line struct {
 	Caller
-	conn    *net.UnixConn
+	conn    io.ReadWriteCloser
 	request Request
 	in      *bufio.Reader
 	reply   Answer // nil: to nothing
@@ -123,7 +143,7 @@ func (l *line) makeReady() (err error) {
 	return err
 }
 
-// send sends whole frames. Go's connections write one call's bytes in one piece.
+// send sends whole frames.
 func (l *line) send(b []byte) error {
 	_, err := l.conn.Write(b)
 	return err

@@ -226,8 +226,8 @@ func (s *Session) send(b []byte) error {
 	return nil
 }
 
-// queue queues frames for the caller.
-func (s *Session) queue(add func(b []byte) []byte) {
+// queue queues frames for the caller, who waits for some: then they are sent at once.
+func (s *Session) queue(awaited bool, add func(b []byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.size > maxQueued && !s.givenUp() {
@@ -247,7 +247,7 @@ func (s *Session) queue(add func(b []byte) []byte) {
 	was := len(s.queued[last])
 	s.queued[last] = add(s.queued[last])
 	s.size += len(s.queued[last]) - was
-	if s.idle && s.sendAtOnce() {
+	if awaited && s.idle && s.sendAtOnce() {
 		return
 	}
 	s.changed.Broadcast()
@@ -293,7 +293,7 @@ func (s *Session) isOver() bool {
 
 // End sends the exit status, and closes the connection when the caller has taken all.
 func (s *Session) End(status int) {
-	s.queue(func(b []byte) []byte {
+	s.queue(true, func(b []byte) []byte {
 		s.over = true
 		return appendFrame(b, kindStatus, strconv.AppendInt(nil, int64(status), 10))
 	})
@@ -325,7 +325,7 @@ type stream struct {
 // Write queues text for the caller. It never fails: a caller that takes nothing is given up.
 func (t stream) Write(text []byte) (int, error) {
 	for part := range slices.Chunk(text, MaxFrame) {
-		t.session.queue(func(b []byte) []byte { return appendFrame(b, t.kind, part) })
+		t.session.queue(false, func(b []byte) []byte { return appendFrame(b, t.kind, part) })
 	}
 	return len(text), nil
 }
@@ -355,7 +355,7 @@ func (s *Session) pose(add func(b []byte) []byte) (*question, error) {
 	}
 	s.open = q
 	s.mu.Unlock()
-	s.queue(add)
+	s.queue(true, add)
 	return q, nil
 }
 

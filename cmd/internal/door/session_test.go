@@ -46,8 +46,8 @@ func pair(t *testing.T) (ours, theirs *net.UnixConn) {
 }
 
 // on returns what dials a connection that is there.
-func on(c *net.UnixConn) func() (*net.UnixConn, error) {
-	return func() (*net.UnixConn, error) { return c, nil }
+func on(c *net.UnixConn) func() (io.ReadWriteCloser, error) {
+	return func() (io.ReadWriteCloser, error) { return c, nil }
 }
 
 // files are a caller's.
@@ -276,7 +276,7 @@ func TestStrangeServe(t *testing.T) {
 
 // TestLongCommandLine holds that it is refused before the door is called.
 func TestLongCommandLine(t *testing.T) {
-	dial := func() (*net.UnixConn, error) {
+	dial := func() (io.ReadWriteCloser, error) {
 		t.Error("the door is called with a request of more than a frame")
 		return nil, io.EOF
 	}
