@@ -41,6 +41,9 @@ type Call struct {
 	// Trial is what the call only tries: nothing may come of it but changes of its spool, which is a
 	// fork. Nil: it is made for good.
 	Trial *Trial
+	// First is a question of serve that the caller's end answers without being asked, if Command.Before
+	// sets it.
+	First any
 
 	flags     map[string][]occurrence // by full name
 	number    string                  // the flag that takes a sign followed by digits
@@ -54,7 +57,6 @@ type Call struct {
 	unread    bool // see Command.Unread
 	around    Surroundings
 	typedArgs []string // see Typed
-	first     any      // see Foresee
 	ended     []string // arguments for which Command.Ends is true
 	atEnd     []func() // see AtEnd
 	words     []string // that may name files beside the arguments
@@ -403,9 +405,6 @@ func (c *Call) Ask(asked any) (answer func(to any) error, err error) {
 	}
 	return c.surroundings().Session.Ask(asked)
 }
-
-// Foresee has the caller's end answer a question of serve without being asked. Command.Before calls it.
-func (c *Call) Foresee(asked any) { c.first = asked }
 
 // Surroundings is what a command finds where it runs: who runs it, and where the
 // places of the whole machine are. Commands have those of Here; tests make others.

@@ -108,7 +108,7 @@ func (c *Call) handOver(command Command, dial func() (io.ReadWriteCloser, error)
 		if err != nil {
 			return err
 		}
-		caller.Ready, caller.First, caller.Words = ready, c.first, c.words
+		caller.Ready, caller.First, caller.Words = ready, c.First, c.words
 	}
 	r := door.Request{Version: door.Version, Command: command.Name, Args: c.typedArgs, Ends: c.ended}
 	for _, name := range door.Variables {

@@ -52,7 +52,7 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	case done:
 		return nil, cmdline.ErrDone
 	}
-	c.Foresee(wanted{})
+	c.First = wanted{}
 	return func() (door.Answer, error) {
 		jobs, err := s.read()
 		if err == nil {
