@@ -7,7 +7,8 @@
 // sends back what it prints and its exit status. Files that the command line names are the
 // caller's: serve asks for their contents, and for files to be written, and the caller's
 // command answers only for names that stand on its own command line. A command may ask a
-// question of its own kind (Session.Ask), as submit does for the jobs.
+// question of its own kind (Session.Ask), as submit does for the jobs. What serve is sure to ask first
+(Request.First) the caller answers at once.
 //
 // # Frames
 //
@@ -19,7 +20,7 @@
 //	d	contents of a file that serve asked for; an empty one ends it
 //	f	why such a file cannot be read or written: text
 //	y	a file was written: its size as a decimal number
-//	a	the answer to a question
+//	a	the answer to a question; the first one is that to Request.First, if there is one
 //	p	nothing: the caller is at work on what it was asked for, or is about to be
 //	i	a signal for the command, SIGINT or SIGTERM: its number as a decimal number
 //
