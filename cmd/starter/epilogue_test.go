@@ -11,6 +11,7 @@ import (
 
 	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
 )
 
 // dallies names the step at which a starter waits, the file that it makes then, and the
@@ -23,7 +24,7 @@ func dallyAsTold() {
 	if len(words) == 0 {
 		return
 	}
-	reached = func(s step) {
+	reached = func(s supervise.Step) {
 		if before(s); string(s) != words[0] {
 			return
 		}

@@ -20,7 +20,7 @@ import (
 
 // end is how and when an attempt ended.
 type end struct {
-	how lifecycle.Ending
+	how pool.Ending
 	at  time.Time
 	now accountant.Reading // when that is recorded
 }
@@ -95,7 +95,7 @@ func epilogueOf(tx *spool.Tx, id pool.JobID, e end) epilogue {
 	}
 	if l.was == pool.Removed {
 		why, _ := ad.EvalString(&classad.Context{}, pool.AttrRemoveReason)
-		l.bodies = append(l.left(lifecycle.Reason{Text: why}), userlog.Aborted{Reason: why})
+		l.bodies = append(l.left(pool.Reason{Text: why}), userlog.Aborted{Reason: why})
 		return l
 	}
 	l.bodies = []userlog.Body{l.terminated(ad)}
@@ -141,12 +141,12 @@ func (l *epilogue) stays(tx *spool.Tx, ad *classad.Ad) {
 }
 
 // vacated returns why the ad says that the job had to leave its slot.
-func vacated(ad *classad.Ad) lifecycle.Reason {
+func vacated(ad *classad.Ad) pool.Reason {
 	c := &classad.Context{}
 	text, _ := ad.EvalString(c, pool.AttrVacateReason)
 	code, _ := ad.EvalInt(c, pool.AttrVacateReasonCode)
 	subcode, _ := ad.EvalInt(c, pool.AttrVacateReasonSub)
-	return lifecycle.Reason{Text: text, Code: int(code), Subcode: int(subcode)}
+	return pool.Reason{Text: text, Code: int(code), Subcode: int(subcode)}
 }
 
 // requeued is the event of a job that has ended by itself, and runs once more.
@@ -161,7 +161,7 @@ func (l *epilogue) requeued(tx *spool.Tx, ad *classad.Ad) userlog.Evicted {
 
 // left is the event of a job that left its slot before it had ended: none of one that
 // was told to before it was executed.
-func (l *epilogue) left(why lifecycle.Reason) []userlog.Body {
+func (l *epilogue) left(why pool.Reason) []userlog.Body {
 	how := l.how
 	switch notStarted := how.NotStarted || how.StartFailed != ""; {
 	case how.Died:
@@ -196,22 +196,18 @@ func (l *epilogue) events(id pool.JobID) (list []userlog.Event) {
 	return list
 }
 
-// step is something that has just been done for an attempt by its supervisor or, where
-// that is gone, by the pass that ends it.
-type step = supervise.Step
-
-// The steps of a desk in the spool, and of a pass.
+// The steps of a desk in the spool, and of a pass that ends an attempt whose supervisor is gone.
 const (
-	stepLocked    step = "locked"    // it has the claim's lock
-	stepBegun     step = "begun"     // it is recorded that the attempt runs
-	stepKept      step = "kept"      // what the event log is to be told of the end is kept, until it is
-	stepFinished  step = "finished"  // the end is recorded, and the slot's next attempt, if there is one
-	stepConcluded step = "concluded" // the event log has the end
-	stepUnlocked  step = "unlocked"  // the lock file, too
+	stepLocked    supervise.Step = "locked"    // it has the claim's lock
+	stepBegun     supervise.Step = "begun"     // it is recorded that the attempt runs
+	stepKept      supervise.Step = "kept"      // what the event log is to be told of the end is kept, until it is
+	stepFinished  supervise.Step = "finished"  // the end is recorded, and the slot's next attempt, if there is one
+	stepConcluded supervise.Step = "concluded" // the event log has the end
+	stepUnlocked  supervise.Step = "unlocked"  // the lock file, too
 )
 
 // reached is told of each step. It does nothing: tests have it end the process there.
-var reached = func(step) {}
+var reached = func(supervise.Step) {}
 
 // Waits between two tries to commit the end of a job.
 const (
@@ -236,7 +232,7 @@ func (d *spoolDesk) Finish(how pool.Ending, at time.Time, last func() bool) (nex
 		d.spool.At(e.at)
 		after := d.successor(how, wait == firstRetry, last)
 		err := finish(d.spool, &d.answers, d.Attempt, d.lock.file, e, d.params, d.config.NobodySlotUser, d.log.Add, after)
-		if d.gone = errors.Is(err, lifecycle.ErrGone); err == nil || d.gone {
+		if d.gone = errors.Is(err, pool.ErrGone); err == nil || d.gone {
 			next, t = after.taken()
 			if next != nil && after.waited {
 				d.complain(d.note())

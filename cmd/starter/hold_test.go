@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -16,7 +17,7 @@ func (p *testPool) hold(id pool.JobID) {
 	p.Helper()
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("hold", id.String())
-		_, err := lifecycle.Hold(tx, pool.Only(id), lifecycle.Reason{Text: "held by alice", Code: lifecycle.HeldByUser}, matchedAt.Add(time.Minute), params)
+		_, err := lifecycle.Hold(tx, pool.Only(id), pool.Reason{Text: "held by alice", Code: jobpolicy.ByUser}, matchedAt.Add(time.Minute), params)
 		return err
 	})
 }
@@ -119,7 +120,7 @@ func TestHeldWhileItLeaves(t *testing.T) {
 	p.pid("main")
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("vacate")
-		lifecycle.Vacate(tx, id, lifecycle.Reason{Text: "preempted"}, matchedAt.Add(time.Minute), params)
+		lifecycle.Vacate(tx, id, pool.Reason{Text: "preempted"}, matchedAt.Add(time.Minute), params)
 		return nil
 	})
 	p.until("the job is told", func() bool { return p.read("told") != "" })
@@ -174,35 +175,35 @@ func TestEvents(t *testing.T) {
 		name   string
 		pairs  []string
 		before func(p *testPool, id pool.JobID)
-		how    lifecycle.Ending
+		how    pool.Ending
 		state  string // in the queue, or gone
 		logged []string
 	}{
-		{"ended", nil, nil, lifecycle.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3"}},
-		{"ended before it was told of its hold", nil, hold, lifecycle.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3", "-012 ("}},
-		{"ended and stays", []string{"LeaveJobInQueue", "true"}, nil, lifecycle.Ending{Code: 3}, "JobStatus=4", []string{"005 (001", "-004 ("}},
-		{"removed and stays", []string{"LeaveJobInQueue", "true"}, remove, lifecycle.Ending{}, "JobStatus=3", []string{"009 (001", "\tremoved by alice\n", "004 (", "-005 ("}},
-		{"once more", []string{"OnExitRemove", "ExitCode == 0"}, nil, lifecycle.Ending{Code: 3}, "JobStatus=1",
+		{"ended", nil, nil, pool.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3"}},
+		{"ended before it was told of its hold", nil, hold, pool.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3", "-012 ("}},
+		{"ended and stays", []string{"LeaveJobInQueue", "true"}, nil, pool.Ending{Code: 3}, "JobStatus=4", []string{"005 (001", "-004 ("}},
+		{"removed and stays", []string{"LeaveJobInQueue", "true"}, remove, pool.Ending{}, "JobStatus=3", []string{"009 (001", "\tremoved by alice\n", "004 (", "-005 ("}},
+		{"once more", []string{"OnExitRemove", "ExitCode == 0"}, nil, pool.Ending{Code: 3}, "JobStatus=1",
 			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(1) Normal termination (return value 3)\n\tThe job attribute OnExitRemove expression 'ExitCode == 0' evaluated to FALSE\n...\n", "-005 ("}},
-		{"once more after a signal", []string{"OnExitRemove", "ExitCode =?= 0"}, nil, lifecycle.Ending{Signal: 11}, "JobStatus=1",
+		{"once more after a signal", []string{"OnExitRemove", "ExitCode =?= 0"}, nil, pool.Ending{Signal: 11}, "JobStatus=1",
 			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(0) Abnormal termination (signal 11)\n"}},
-		{"held on exit", []string{"OnExitHold", "ExitCode == 3", "OnExitHoldReason", `"three"`, "OnExitHoldSubCode", "7"}, nil, lifecycle.Ending{Code: 3}, "JobStatus=5",
+		{"held on exit", []string{"OnExitHold", "ExitCode == 3", "OnExitHoldReason", `"three"`, "OnExitHoldSubCode", "7"}, nil, pool.Ending{Code: 3}, "JobStatus=5",
 			[]string{"012 (001", "\tthree\n\tCode 3 Subcode 7\n", "-005 ("}},
-		{"held and lost", nil, hold, lifecycle.Ending{Lost: supervisorDied, Died: true}, "JobStatus=5",
+		{"held and lost", nil, hold, pool.Ending{Lost: supervisorDied, Died: true}, "JobStatus=5",
 			[]string{"007 (001", "\tits supervisor died\n", "012 (001", "\theld by alice\n\tCode 1 Subcode 0\n", "-004 ("}},
-		{"removed and lost", nil, remove, lifecycle.Ending{Lost: supervisorDied, Died: true}, "gone", []string{"007 (001", "009 (001", "-004 ("}},
-		{"lost", nil, nil, lifecycle.Ending{Lost: supervisorDied, Died: true}, "JobStatus=1", []string{"007 (001", "\tits supervisor died\n", "-004 ("}},
-		{"given back", nil, nil, lifecycle.Ending{Lost: "its supervisor was sent SIGTERM", VacateCode: lifecycle.SupervisorStopped}, "JobStatus=1",
+		{"removed and lost", nil, remove, pool.Ending{Lost: supervisorDied, Died: true}, "gone", []string{"007 (001", "009 (001", "-004 ("}},
+		{"lost", nil, nil, pool.Ending{Lost: supervisorDied, Died: true}, "JobStatus=1", []string{"007 (001", "\tits supervisor died\n", "-004 ("}},
+		{"given back", nil, nil, pool.Ending{Lost: "its supervisor was sent SIGTERM", VacateCode: pool.SupervisorStopped}, "JobStatus=1",
 			[]string{"004 (001", " Job was evicted. Code 1013 Subcode 0\n", "\t(0) CPU times\n", "\tReason: its supervisor was sent SIGTERM\n"}},
-		{"given back with a checkpoint", nil, nil, lifecycle.Ending{Lost: "drained", VacateCode: lifecycle.MachineDrained, Checkpointed: true}, "JobStatus=1",
+		{"given back with a checkpoint", nil, nil, pool.Ending{Lost: "drained", VacateCode: lifecycle.MachineDrained, Checkpointed: true}, "JobStatus=1",
 			[]string{"004 (001", " Job was evicted. Code 1014 Subcode 0\n", "\t(1) Job was checkpointed.\n"}},
-		{"not executed for now", nil, nil, lifecycle.Ending{Lost: "text file busy", NotStarted: true}, "JobStatus=1", []string{"007 (001", "\ttext file busy\n", "-004 ("}},
-		{"not executed", nil, nil, lifecycle.Ending{StartFailed: "no such program"}, "JobStatus=5", []string{"012 (001", "\tno such program\n", "-004 (", "-007 ("}},
-		{"held before it was executed", nil, hold, lifecycle.Ending{Lost: "held", NotStarted: true}, "JobStatus=5", []string{"012 (001", "-004 (", "-007 ("}},
-		{"with a core file", nil, nil, lifecycle.Ending{Signal: 11, Core: "/x/core.12.0"}, "gone", []string{"005 (001", "(signal 11)\n\t(1) Corefile in: /x/core.12.0\n"}},
-		{"with files", nil, nil, lifecycle.Ending{Sent: 7, Received: 5}, "gone", []string{"\t7  -  Run Bytes Sent", "\t5  -  Run Bytes Received", "\t7  -  Total Bytes Sent"}},
+		{"not executed for now", nil, nil, pool.Ending{Lost: "text file busy", NotStarted: true}, "JobStatus=1", []string{"007 (001", "\ttext file busy\n", "-004 ("}},
+		{"not executed", nil, nil, pool.Ending{StartFailed: "no such program"}, "JobStatus=5", []string{"012 (001", "\tno such program\n", "-004 (", "-007 ("}},
+		{"held before it was executed", nil, hold, pool.Ending{Lost: "held", NotStarted: true}, "JobStatus=5", []string{"012 (001", "-004 (", "-007 ("}},
+		{"with a core file", nil, nil, pool.Ending{Signal: 11, Core: "/x/core.12.0"}, "gone", []string{"005 (001", "(signal 11)\n\t(1) Corefile in: /x/core.12.0\n"}},
+		{"with files", nil, nil, pool.Ending{Sent: 7, Received: 5}, "gone", []string{"\t7  -  Run Bytes Sent", "\t5  -  Run Bytes Received", "\t7  -  Total Bytes Sent"}},
 		{"what it used", []string{"RequestMemory", "100"}, nil,
-			lifecycle.Ending{Wall: 100 * time.Second, UserCPU: 90 * time.Second, MaxRSSKB: 2000, DiskKB: 12, Reported: lifecycle.Progress{Wall: 60 * time.Second, UserCPU: 60 * time.Second}},
+			pool.Ending{Wall: 100 * time.Second, UserCPU: 90 * time.Second, MaxRSSKB: 2000, DiskKB: 12, Reported: pool.Progress{Wall: 60 * time.Second, UserCPU: 60 * time.Second}},
 			"gone", []string{
 				"\t\tUsr 0 00:01:30, Sys 0 00:00:00  -  Run Remote Usage\n", "\t\tUsr 0 00:00:30, Sys 0 00:00:00  -  Total Remote Usage\n", // the ad has not what was reported here
 				"Partitionable Resources :", "Cpus                 :      0.9 ", "Disk (KB)            :       12 ", "Memory (MB)          :        2      100 ",

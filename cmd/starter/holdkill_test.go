@@ -10,6 +10,7 @@ import (
 
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -105,7 +106,7 @@ func (p *testPool) holdIfThere(id pool.JobID) (held bool) {
 			return nil
 		}
 		tx.Op("hold", id.String())
-		_, err := lifecycle.Hold(tx, pool.Only(id), lifecycle.Reason{Text: "held by alice", Code: lifecycle.HeldByUser}, matchedAt, params)
+		_, err := lifecycle.Hold(tx, pool.Only(id), pool.Reason{Text: "held by alice", Code: jobpolicy.ByUser}, matchedAt, params)
 		return err
 	})
 	return held

@@ -227,7 +227,7 @@ func (l *limits) finalDiskKB() int64 {
 // resourcesOf returns usage, request and allotment of each resource of a job: cores, disk,
 // memory, and other divisible resources of the slot that the job asked for. An unknown slot, nil, has
 // none.
-func resourcesOf(ad, slot *classad.Ad, how lifecycle.Ending) []userlog.Resource {
+func resourcesOf(ad, slot *classad.Ad, how pool.Ending) []userlog.Resource {
 	p := how.Total()
 	rows := []userlog.Resource{
 		resource("Cpus", "Cpus", ad, slot), resource("Disk", "Disk (KB)", ad, slot), resource("Memory", "Memory (MB)", ad, slot),

@@ -210,7 +210,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		c.Warn("job %s: %v", id, err)
 	}
 	reached(supervise.Tidied)
-	how := lifecycle.Ending{Lost: supervisorDied, Died: true}
+	how := pool.Ending{Lost: supervisorDied, Died: true}
 	signed := lock.signed()
 	if booted := c.Reading().Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
 		// A file system may have lost the latest signs, too.
@@ -223,7 +223,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	err = finish(sp, new(lifecycle.Answers), pool.Attempt{Job: claim.Job, Number: claim.Attempt}, lock.file, e, c.Config.Params, c.Config.NobodySlotUser, complain, nil)
 	if err != nil {
 		lock.leave() // the end may be recorded in spite of the error, and the log lack it
-		if !errors.Is(err, lifecycle.ErrGone) {
+		if !errors.Is(err, pool.ErrGone) {
 			c.Warn("job %s: %v", id, err)
 			r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		}

@@ -18,6 +18,7 @@ import (
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
 	"fairspool/spool"
 )
 
@@ -35,7 +36,7 @@ func dieAsTold() {
 	}
 	at, mark, latest, there := words[0], words[1], words[2], words[3:]
 	armed := false
-	reached = func(s step) {
+	reached = func(s supervise.Step) {
 		switch {
 		case armed && string(s) == latest:
 			die(mark, true) // the look for what has to be there came too late
@@ -77,7 +78,7 @@ func allThere(paths []string) bool {
 
 // dying is starter with what makes it, or its supervisor, die at a step or, when other files are
 // there, up to a later one.
-func (p *testPool) dying(at, latest step, there []string, args ...string) *exec.Cmd {
+func (p *testPool) dying(at, latest supervise.Step, there []string, args ...string) *exec.Cmd {
 	words := []string{string(at), filepath.Join(p.dir, "died"), string(cmp.Or(latest, at))}
 	for _, path := range there {
 		words = append(words, filepath.Join(p.spool.Dir(), path))
@@ -122,9 +123,9 @@ func TestKilledAfterEachStep(t *testing.T) {
 	kept := "execute/1.0.kept"
 	for _, c := range []struct {
 		name    string
-		at      step
-		there   []string // what has to be there, too
-		latest  step     // at which it is killed if that was there for too short a time
+		at      supervise.Step
+		there   []string       // what has to be there, too
+		latest  supervise.Step // at which it is killed if that was there for too short a time
 		script  string
 		told    bool   // the first attempt is held, and then released
 		rescuer bool   // a pass dies, after a supervisor that ran the job
@@ -275,7 +276,7 @@ func (p *testPool) orphaned() []pool.Claim {
 func TestKilledBetweenJobs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		at     step
+		at     supervise.Step
 		events string // of the first job
 	}{
 		{stepFinished, "1 5"}, {stepConcluded, "1 5"}, {stepUnlocked, "1 5"},

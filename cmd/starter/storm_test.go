@@ -16,6 +16,7 @@ import (
 
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -189,7 +190,7 @@ func (s *storm) holdNow(id pool.JobID) {
 			return nil
 		}
 		tx.Op("hold", id.String())
-		_, err := lifecycle.Hold(tx, pool.Only(id), lifecycle.Reason{Text: "held by alice", Code: lifecycle.HeldByUser}, now, params)
+		_, err := lifecycle.Hold(tx, pool.Only(id), pool.Reason{Text: "held by alice", Code: jobpolicy.ByUser}, now, params)
 		return err
 	})
 }

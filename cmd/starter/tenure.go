@@ -13,7 +13,6 @@ import (
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/launch"
-	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/spool"
@@ -46,7 +45,7 @@ func supervisor(c *cmdline.Call, name string) error {
 	}
 	reached(stepLocked)
 	err = supervise.Serve(d, n.settings(d, stop))
-	if errors.Is(err, lifecycle.ErrGone) {
+	if errors.Is(err, pool.ErrGone) {
 		return nil
 	}
 	return err

@@ -18,6 +18,7 @@ import (
 
 	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
 	"fairspool/spool"
 )
 
@@ -31,7 +32,7 @@ func stopAsTold() {
 	if at == "" {
 		return
 	}
-	reached = func(s step) {
+	reached = func(s supervise.Step) {
 		if before(s); string(s) != at {
 			return
 		}
@@ -58,7 +59,7 @@ func countAsTold() {
 	if path == "" {
 		return
 	}
-	reached = func(s step) {
+	reached = func(s supervise.Step) {
 		if before(s); s != stepUnlocked {
 			return
 		}
@@ -157,7 +158,7 @@ func (p *testPool) noCgroups() {
 // A supervisor that is told to end when its job has ended does not go on with another.
 func TestStoppedBetweenJobs(t *testing.T) {
 	t.Parallel()
-	for _, at := range []step{stepEnded, stepAlone, stepStored} {
+	for _, at := range []supervise.Step{stepEnded, stepAlone, stepStored} {
 		t.Run(string(at), func(t *testing.T) {
 			t.Parallel()
 			p := newPool(t)

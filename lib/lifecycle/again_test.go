@@ -51,14 +51,14 @@ func greedy(t *testing.T, commands string) bench {
 func (b bench) takesTooMuch(at time.Time, subcode int, peakKB int64) pool.Status {
 	b.t.Helper()
 	n := b.start(at)
-	why := Reason{Text: "too much", Code: jobad.OutOfResources, Subcode: subcode}
+	why := pool.Reason{Text: "too much", Code: jobad.OutOfResources, Subcode: subcode}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("policy")
 		_, err := Hold(tx, pool.Procs{Cluster: 1, First: 0, Last: 0}, why, at, params)
 		return err
 	})
 	b.update(func(tx *spool.Tx) error {
-		return Finish(tx, first, n, at.Add(time.Minute), Ending{Lost: "too much", Signal: 15, Wall: time.Minute, MaxRSSKB: peakKB}, params)
+		return Finish(tx, first, n, at.Add(time.Minute), pool.Ending{Lost: "too much", Signal: 15, Wall: time.Minute, MaxRSSKB: peakKB}, params)
 	})
 	return b.status()
 }
@@ -114,7 +114,7 @@ func TestAsksForMoreTells(t *testing.T) {
 	b := greedy(t, "request_memory = 100\nretry_request_memory = 200")
 	b.watch(Watch)
 	n := b.start(noon)
-	why := Reason{Text: "too much", Code: jobad.OutOfResources, Subcode: jobad.OutOfMemory}
+	why := pool.Reason{Text: "too much", Code: jobad.OutOfResources, Subcode: jobad.OutOfMemory}
 	var done []Done
 	b.update(func(tx *spool.Tx) (err error) {
 		tx.Op("policy")
@@ -129,7 +129,7 @@ func TestAsksForMoreTells(t *testing.T) {
 	if r := b.alice(noon); r.InUse != 0 {
 		t.Errorf("in use while it leaves = %v, want 0", r.InUse)
 	}
-	b.update(func(tx *spool.Tx) error { return Finish(tx, first, n, noon, Ending{Lost: why.Text}, params) })
+	b.update(func(tx *spool.Tx) error { return Finish(tx, first, n, noon, pool.Ending{Lost: why.Text}, params) })
 	for name, want := range map[string]string{
 		"JobStatus": "1", "VacateReason": `"too much"`, "VacateReasonCode": "34", "VacateReasonSubCode": "102",
 		"NumHolds": "none", "NumSystemHolds": "none", "HoldReason": "none", "RequestMemory": "200",
@@ -181,13 +181,13 @@ func TestTransformForOthers(t *testing.T) {
 		n := b.start(noon)
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("vacate")
-			Vacate(tx, first, Reason{Text: "away", Code: c.code}, noon, params)
+			Vacate(tx, first, pool.Reason{Text: "away", Code: c.code}, noon, params)
 			return nil
 		})
 		if c.held {
 			b.hold(0, 0, noon)
 		}
-		b.update(func(tx *spool.Tx) error { return Finish(tx, first, n, noon, Ending{Lost: "away"}, params) })
+		b.update(func(tx *spool.Tx) error { return Finish(tx, first, n, noon, pool.Ending{Lost: "away"}, params) })
 		if got := b.attribute(first, "JobStatus") + " " + b.attribute(first, "RequestMemory"); got != c.want {
 			t.Errorf("vacated with code %d, held %v: status and RequestMemory = %s, want %s", c.code, c.held, got, c.want)
 		}

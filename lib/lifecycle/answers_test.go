@@ -71,12 +71,12 @@ func (b bench) textOf(id pool.JobID, name string) (text string) {
 // Each expression of a job that an operation evaluates is evaluated while others can have the writers' lock,
 // and takes effect.
 func TestLockIsFree(t *testing.T) {
-	ends := func(how Ending) func(bench, pool.JobID) {
+	ends := func(how pool.Ending) func(bench, pool.JobID) {
 		return func(b bench, id pool.JobID) {
 			b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon.Add(time.Minute), how, params) })
 		}
 	}
-	well := ends(Ending{Wall: time.Minute})
+	well := ends(pool.Ending{Wall: time.Minute})
 	removes := func(b bench, id pool.JobID) {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("remove")
@@ -98,7 +98,7 @@ func TestLockIsFree(t *testing.T) {
 		{"cron", chainOf("CronMinute", "%s - 2018") + "OnExitRemove = false; ", true, well, "DeferralTime", fmt.Sprint(noon.Unix() + 30*60)},
 		{"the slot's attribute", chainOf("Foo", "%s") + `JobMachineAttrs = "Asks"; `, true, func(bench, pool.JobID) {}, "MachineAttrAsks0", "2048"},
 		{"a transform", chainOf("Foo", "%s") + `TransformOnEvict = "More"; TransformBody_More = "EVALSET RequestMemory Foo"; `, true,
-			ends(Ending{Lost: "x", VacateCode: jobad.OutOfResources}), "RequestMemory", "2048"},
+			ends(pool.Ending{Lost: "x", VacateCode: jobad.OutOfResources}), "RequestMemory", "2048"},
 		{"limits", chainOf("AllowedJobDuration", "%s"), true, func(b bench, id pool.JobID) {
 			b.update(func(tx *spool.Tx) error {
 				ad, _ := tx.Job(id)
@@ -176,7 +176,7 @@ func TestMailOutsideLock(t *testing.T) {
 	evaluations(t, func() { times++; free(t, b) })
 	b.update(func(tx *spool.Tx) error {
 		WatchNew(tx, id.Cluster)
-		return Finish(tx, id, 1, noon.Add(time.Minute), Ending{Wall: time.Minute}, params)
+		return Finish(tx, id, 1, noon.Add(time.Minute), pool.Ending{Wall: time.Minute}, params)
 	})
 	if err := b.s.View(func(v *spool.View) error {
 		if e, _ := EndingsOf(v, id.Cluster); times != 1 || !slices.Equal(e.Shown, []string{id.String(), "Foo = 2048"}) {
@@ -199,7 +199,7 @@ func (b bench) finishAsked(id pool.JobID, change func(other bench, times int)) (
 		times++
 		change(bench{b.t, b.dir, s}, times)
 	})
-	b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon, Ending{}, params) })
+	b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon, pool.Ending{}, params) })
 	return times
 }
 

@@ -17,20 +17,16 @@ import (
 	"fairspool/spool"
 )
 
-// ErrGone says that a claim is no longer what its supervisor was started for:
-// the job was removed, or the match was given up.
-var ErrGone = pool.ErrGone
-
 // Begin turns an attempt's claim from Matched to Running, at the time at,
 // under the supervisor with process id pid. It is committed before the job is
-// executed. ErrGone: the claim is no longer that attempt's, or no longer
+// executed. pool.ErrGone: the claim is no longer that attempt's, or no longer
 // Matched; nothing may be executed.
 func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, p accountant.Params) error {
 	tx.Op("start", id.String())
 	c, ok := tx.Claim(id)
 	ad, there := tx.Job(id)
 	if !ok || !there || c.Attempt != attempt || c.State != pool.Matched {
-		return fmt.Errorf("job %v, attempt %d: %w", id, attempt, ErrGone)
+		return fmt.Errorf("job %v, attempt %d: %w", id, attempt, pool.ErrGone)
 	}
 	c.State, c.StartedAt, c.PID = pool.RunningClaim, at, pid
 	tx.PutClaim(c)
@@ -72,7 +68,7 @@ func (j job) begun(c pool.Claim, at time.Time) {
 }
 
 // ended notes that the attempt is over, at the time at.
-func (j job) ended(c pool.Claim, how Ending, at time.Time) {
+func (j job) ended(c pool.Claim, how pool.Ending, at time.Time) {
 	j.set(pool.AttrLastRemoteHost, classad.String(c.Slot))
 	j.set(pool.AttrCurrentHosts, classad.Int(0))
 	for _, name := range [...]string{pool.AttrRemoteHost, pool.AttrRemoteSlotID, pool.AttrShadowBday, pool.AttrCPUAffinity, pool.AttrTickets} {
@@ -242,12 +238,9 @@ func (j job) machineAttr(name string, kept int, v classad.Value) {
 	j.set(machineAttr+name+"0", v)
 }
 
-// Progress is what an attempt has used since it was executed.
-type Progress = pool.Progress
-
 // measured returns what was used as the accounts take it. Of memory only the peak
 // counts: as if that had been held all the time, which is never less than what was.
-func measured(p Progress) accountant.Used {
+func measured(p pool.Progress) accountant.Used {
 	return accountant.Used{
 		CPU:    p.UserCPU + p.SysCPU,
 		Memory: float64(p.PeakKB) / (1 << 20) * p.Wall.Seconds(),
@@ -256,7 +249,7 @@ func measured(p Progress) accountant.Used {
 }
 
 // chargeFor tells the accounts of a claim what was used beyond what they know.
-func chargeFor(tx *spool.Tx, c pool.Claim, p, known Progress, at time.Time, params accountant.Params) {
+func chargeFor(tx *spool.Tx, c pool.Claim, p, known pool.Progress, at time.Time, params accountant.Params) {
 	now, then := measured(p.After(known)), measured(known)
 	used := accountant.Used{CPU: now.CPU - then.CPU, Memory: max(now.Memory-then.Memory, 0), IO: max(now.IO-then.IO, 0)}
 	if used != (accountant.Used{}) {
@@ -266,9 +259,9 @@ func chargeFor(tx *spool.Tx, c pool.Claim, p, known Progress, at time.Time, para
 
 // Report notes in the ad of a job that runs what its attempt has used so far, and tells
 // the accounts. Before is what was reported of the attempt until now: what there is
-// beyond that is added to the totals. ErrGone: the claim is no longer that attempt's, or
+// beyond that is added to the totals. pool.ErrGone: the claim is no longer that attempt's, or
 // has not been started.
-func Report(tx *spool.Tx, id pool.JobID, attempt int, p, before Progress, at time.Time, params accountant.Params) error {
+func Report(tx *spool.Tx, id pool.JobID, attempt int, p, before pool.Progress, at time.Time, params accountant.Params) error {
 	tx.Op("report", id.String())
 	c, j, err := running(tx, id, attempt)
 	if err != nil {
@@ -283,7 +276,7 @@ func Report(tx *spool.Tx, id pool.JobID, attempt int, p, before Progress, at tim
 
 // Checkpointed does as Report when the job has left a checkpoint, with which it goes on
 // in its slot: what its attempts took until now counts, whatever becomes of it.
-func Checkpointed(tx *spool.Tx, id pool.JobID, attempt int, p, before Progress, at time.Time, params accountant.Params) error {
+func Checkpointed(tx *spool.Tx, id pool.JobID, attempt int, p, before pool.Progress, at time.Time, params accountant.Params) error {
 	tx.Op("checkpoint", id.String())
 	c, j, err := running(tx, id, attempt)
 	if err != nil {
@@ -308,14 +301,14 @@ func running(tx *spool.Tx, id pool.JobID, attempt int) (pool.Claim, job, error) 
 	c, ok := tx.Claim(id)
 	ad, there := tx.Job(id)
 	if !ok || !there || c.Attempt != attempt || c.State != pool.RunningClaim && c.State != pool.Vacating {
-		return c, job{}, fmt.Errorf("job %v, attempt %d: %w", id, attempt, ErrGone)
+		return c, job{}, fmt.Errorf("job %v, attempt %d: %w", id, attempt, pool.ErrGone)
 	}
 	return c, job{tx, id, ad}, nil
 }
 
 // progress notes what is not summed up over the attempts. Executed is when the program
 // was started.
-func (j job) progress(p Progress, c pool.Claim, executed time.Time) {
+func (j job) progress(p pool.Progress, c pool.Claim, executed time.Time) {
 	j.set(pool.AttrWallClockCkpt, classad.Real(micro(p.Wall.Seconds())))
 	if !j.ad.Has(pool.AttrExecutingDate) {
 		j.setTime(pool.AttrExecutingDate, executed)
@@ -324,7 +317,7 @@ func (j job) progress(p Progress, c pool.Claim, executed time.Time) {
 }
 
 // usage notes how much of its slot the job uses, on average or at most.
-func (j job) usage(p Progress) {
+func (j job) usage(p pool.Progress) {
 	if p.Wall > 0 {
 		cores := (p.UserCPU + p.SysCPU).Seconds() / p.Wall.Seconds()
 		j.set(pool.AttrCpusUsage, classad.Real(math.Round(cores*1000)/1000))
@@ -389,7 +382,7 @@ func (j job) put(was, t totals) {
 func micro(seconds float64) float64 { return finite(negotiator.Micro(finite(seconds))) }
 
 // ran adds what an attempt used beyond what was known of it.
-func (t totals) ran(p, known Progress, c pool.Claim) totals {
+func (t totals) ran(p, known pool.Progress, c pool.Claim) totals {
 	p = p.After(known)
 	more := (p.Wall - known.Wall).Seconds()
 	t.wall += more

@@ -41,7 +41,7 @@ func TestEarlierAttempt(t *testing.T) {
 		if GiveUp(tx, earlier, again, params) {
 			t.Error("GiveUp of attempt 1 = true")
 		}
-		if err := Begin(tx, first, 1, again, 1, params); !errors.Is(err, ErrGone) {
+		if err := Begin(tx, first, 1, again, 1, params); !errors.Is(err, pool.ErrGone) {
 			t.Errorf("Begin of attempt 1 = %v, want ErrGone", err)
 		}
 		return nil
@@ -49,7 +49,7 @@ func TestEarlierAttempt(t *testing.T) {
 	unchanged("Begin", pool.Matched)
 	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 2, again, 1, params) })
 	b.update(func(tx *spool.Tx) error {
-		if err := Finish(tx, first, 1, again, Ending{}, params); !errors.Is(err, ErrGone) {
+		if err := Finish(tx, first, 1, again, pool.Ending{}, params); !errors.Is(err, pool.ErrGone) {
 			t.Errorf("Finish of attempt 1 = %v, want ErrGone", err)
 		}
 		return nil
@@ -78,7 +78,7 @@ func (b bench) start(at time.Time) (attempt int) {
 	return attempt
 }
 
-func (b bench) endFirst(attempt int, at time.Time, how Ending) {
+func (b bench) endFirst(attempt int, at time.Time, how pool.Ending) {
 	b.t.Helper()
 	b.update(func(tx *spool.Tx) error { return Finish(tx, first, attempt, at, how, params) })
 }
@@ -112,10 +112,10 @@ func TestAttempts(t *testing.T) {
 		`MachineAttrArch0="X86_64"`, "MachineAttrCpus0=2", "MachineAttrCpus1=none", "MachineAttrno/name0=none")
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("vacate")
-		Vacate(tx, first, Reason{Text: "better", Code: PreemptedByPriority}, at(10), params)
+		Vacate(tx, first, pool.Reason{Text: "better", Code: PreemptedByPriority}, at(10), params)
 		return nil
 	})
-	b.endFirst(n, at(11), Ending{Lost: "ignored", Signal: 15, Wall: 10 * time.Minute, UserCPU: 5 * time.Minute, MaxRSSKB: 2048, DiskKB: 9})
+	b.endFirst(n, at(11), pool.Ending{Lost: "ignored", Signal: 15, Wall: 10 * time.Minute, UserCPU: 5 * time.Minute, MaxRSSKB: 2048, DiskKB: 9})
 	b.says("evicted", "JobStatus=1", "LastJobStatus=2", "EnteredCurrentStatus="+unix(11), "CurrentHosts=0", "ShadowBday=none", "RemoteHost=none",
 		"RemoteSlotID=none", `LastRemoteHost="slot1@here"`, "LastVacateTime="+unix(11), `VacateReason="better"`, "VacateReasonCode=1019",
 		"VacateReasonSubCode=0", "RemoteWallClockTime=600.0", "CumulativeSlotTime=1200.0", "CommittedTime=none", "WastedTime=600.0",
@@ -125,28 +125,28 @@ func TestAttempts(t *testing.T) {
 	n = b.start(at(20))
 	b.says("second attempt", "NumShadowStarts=2", "NumJobStarts=2", "JobLastStartDate="+unix(0), "JobStartDate="+unix(0), "MachineAttrCpus1=2",
 		"JobCurrentStartExecutingDate=none")
-	b.endFirst(n, at(21), Ending{Lost: "no room", NotStarted: true})
+	b.endFirst(n, at(21), pool.Ending{Lost: "no room", NotStarted: true})
 	b.says("never started", "NumShadowStarts=2", "NumJobStarts=1", "JobRunCount=2", "VacateReasonCode=1003", "RemoteWallClockTime=600.0", "WastedTime=600.0",
 		"LastRemoteWallClockTime=600.0")
 
 	n = b.start(at(40))
-	first5 := Progress{Wall: 5 * time.Minute, UserCPU: time.Minute, RSSKB: 1000, PeakKB: 5000, DiskKB: 3}
-	b.update(func(tx *spool.Tx) error { return Checkpointed(tx, first, n, first5, Progress{}, at(45), params) })
+	first5 := pool.Progress{Wall: 5 * time.Minute, UserCPU: time.Minute, RSSKB: 1000, PeakKB: 5000, DiskKB: 3}
+	b.update(func(tx *spool.Tx) error { return Checkpointed(tx, first, n, first5, pool.Progress{}, at(45), params) })
 	b.says("checkpoint", "JobStatus=2", "NumCkpts=1", "LastCkptTime="+unix(45), "RemoteWallClockTime=900.0", "CommittedTime=300.0", "CommittedSlotTime=600.0",
 		"WastedTime=600.0", "WallClockCheckpoint=300.0", "ResidentSetSize=5000", "ImageSize=5000", "DiskUsage=9", "JobCurrentStartExecutingDate="+unix(40), "CpusUsage=0.2")
-	then := Progress{Wall: 7 * time.Minute, UserCPU: 2 * time.Minute, PeakKB: 5000}
+	then := pool.Progress{Wall: 7 * time.Minute, UserCPU: 2 * time.Minute, PeakKB: 5000}
 	b.update(func(tx *spool.Tx) error { return Report(tx, first, n, then, first5, at(47), params) })
 	b.says("report", "RemoteWallClockTime=1020.0", "CommittedTime=300.0", "WastedTime=600.0", "WallClockCheckpoint=420.0", "RemoteUserCpu=420.0")
-	b.endFirst(n, at(60), Ending{Lost: "its supervisor died", Died: true})
+	b.endFirst(n, at(60), pool.Ending{Lost: "its supervisor died", Died: true})
 	b.says("supervisor died", "JobStatus=1", "VacateReasonCode=1002", "RemoteWallClockTime=1800.0", "CommittedTime=300.0", "WastedTime=1500.0",
 		"LastRemoteWallClockTime=1200.0", "WallClockCheckpoint=none", "CumulativeSlotTime=3600.0", "CommittedSlotTime=600.0", "CpusUsage=0.286")
 
 	n = b.start(at(80))
-	b.endFirst(n, at(90), Ending{Lost: "drained", VacateCode: MachineDrained, Checkpointed: true, Wall: 10 * time.Minute})
+	b.endFirst(n, at(90), pool.Ending{Lost: "drained", VacateCode: MachineDrained, Checkpointed: true, Wall: 10 * time.Minute})
 	b.says("left with a checkpoint", "VacateReasonCode=1014", "NumCkpts=2", "LastCkptTime="+unix(90), "CommittedTime=900.0", "WastedTime=1500.0")
 
 	n = b.start(at(100))
-	b.endFirst(n, at(101), Ending{Signal: 9, Wall: time.Minute, Executed: at(100).Add(time.Second), Sent: 7, Received: 5})
+	b.endFirst(n, at(101), pool.Ending{Signal: 9, Wall: time.Minute, Executed: at(100).Add(time.Second), Sent: 7, Received: 5})
 	b.says("end", "JobStatus=4", "NumJobStarts=4", "CommittedTime=960.0", "CommittedSlotTime=1920.0", "WastedTime=1500.0", "RemoteWallClockTime=2460.0",
 		"ExitBySignal=true", "ExitSignal=9", "BytesSent=7.0", "BytesRecvd=5.0", "JobCurrentStartExecutingDate="+unix(100)[:len(unix(100))-1]+"1")
 }
@@ -165,7 +165,7 @@ func TestRemovedAttemptIsWasted(t *testing.T) {
 		_, err := Remove(tx, first, "gone", noon.Add(time.Minute), params)
 		return err
 	})
-	b.endFirst(n, noon.Add(2*time.Minute), Ending{Wall: 2 * time.Minute})
+	b.endFirst(n, noon.Add(2*time.Minute), pool.Ending{Wall: 2 * time.Minute})
 	b.says("removed", "JobStatus=3", "RemoteWallClockTime=120.0", "CommittedTime=none", "WastedTime=120.0")
 }
 
@@ -173,7 +173,7 @@ func TestRemovedAttemptIsWasted(t *testing.T) {
 func TestReportGone(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
-	for name, report := range map[string]func(tx *spool.Tx, id pool.JobID, attempt int, p, before Progress, at time.Time, params accountant.Params) error{
+	for name, report := range map[string]func(tx *spool.Tx, id pool.JobID, attempt int, p, before pool.Progress, at time.Time, params accountant.Params) error{
 		"Report": Report, "Checkpointed": Checkpointed,
 	} {
 		for what, c := range map[string]struct {
@@ -181,7 +181,7 @@ func TestReportGone(t *testing.T) {
 			attempt int
 		}{"not started": {first, 1}, "another attempt": {first, 2}, "no job": {pool.JobID{Cluster: 9}, 1}} {
 			b.update(func(tx *spool.Tx) error {
-				if err := report(tx, c.id, c.attempt, Progress{Wall: time.Hour}, Progress{}, noon, params); !errors.Is(err, ErrGone) {
+				if err := report(tx, c.id, c.attempt, pool.Progress{Wall: time.Hour}, pool.Progress{}, noon, params); !errors.Is(err, pool.ErrGone) {
 					t.Errorf("%s, %s = %v, want ErrGone", name, what, err)
 				}
 				return nil
@@ -193,8 +193,8 @@ func TestReportGone(t *testing.T) {
 
 // drawProgress draws what an attempt has used at moments one after the other; a
 // process that ends takes along what it used now and then.
-func drawProgress(t *rapid.T) (list []Progress) {
-	var p Progress
+func drawProgress(t *rapid.T) (list []pool.Progress) {
+	var p pool.Progress
 	for range rapid.IntRange(0, 4).Draw(t, "reports") {
 		more := func(name string) time.Duration {
 			return time.Duration(rapid.IntRange(-10, 1e6).Draw(t, name)) * time.Millisecond
@@ -240,7 +240,7 @@ func TestReportsAddUp(t *testing.T) {
 			if m := once.start(at); m != n {
 				rt.Fatalf("attempts %d and %d", n, m)
 			}
-			var known Progress
+			var known pool.Progress
 			saved := false
 			for _, p := range drawProgress(rt) {
 				report := Report
@@ -250,8 +250,8 @@ func TestReportsAddUp(t *testing.T) {
 				often.update(func(tx *spool.Tx) error { return report(tx, first, n, p, known, at, params) })
 				known = p.After(known)
 			}
-			how := Ending{Lost: "x", Checkpointed: rapid.Bool().Draw(rt, "left a checkpoint")}
-			end := Ending{Wall: known.Wall, UserCPU: known.UserCPU, SysCPU: known.SysCPU, MaxRSSKB: known.PeakKB, DiskKB: known.DiskKB, IOBytes: known.IOBytes}
+			how := pool.Ending{Lost: "x", Checkpointed: rapid.Bool().Draw(rt, "left a checkpoint")}
+			end := pool.Ending{Wall: known.Wall, UserCPU: known.UserCPU, SysCPU: known.SysCPU, MaxRSSKB: known.PeakKB, DiskKB: known.DiskKB, IOBytes: known.IOBytes}
 			end.Lost, end.Checkpointed = how.Lost, how.Checkpointed
 			once.endFirst(n, at, end)
 			if died := rapid.Bool().Draw(rt, "died"); died && !how.Checkpointed {

@@ -159,7 +159,7 @@ func TestFollowClock(t *testing.T) {
 	running := func(b bench, at accountant.Reading) { b.charge(at) }
 	ended := func(b bench, at accountant.Reading) {
 		b.charge(at)
-		b.account(at, func(tx *spool.Tx) error { return Finish(tx, first, 1, at.Now, Ending{}, params) })
+		b.account(at, func(tx *spool.Tx) error { return Finish(tx, first, 1, at.Now, pool.Ending{}, params) })
 	}
 	charged := func(b bench, at accountant.Reading) {
 		b.account(at, func(tx *spool.Tx) error {

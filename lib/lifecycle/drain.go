@@ -39,7 +39,7 @@ func (h Haste) String() string {
 func (h Haste) subcode() int { return 10 * int(h) }
 
 // HasteOf returns the haste with which a job leaves for this reason.
-func HasteOf(why Reason) Haste {
+func HasteOf(why pool.Reason) Haste {
 	if why.Code != MachineDrained {
 		return Graceful
 	}
@@ -59,12 +59,12 @@ type Drained struct {
 }
 
 // why returns why jobs have to leave the machine, for their ads and logs.
-func (d Drained) why() Reason {
+func (d Drained) why() pool.Reason {
 	text := "the machine is drained"
 	if d.Reason != "" {
 		text += ": " + d.Reason
 	}
-	return Reason{Text: text, Code: MachineDrained, Subcode: d.Haste.subcode()}
+	return pool.Reason{Text: text, Code: MachineDrained, Subcode: d.Haste.subcode()}
 }
 
 // drainedMark begins the names of the marks under which the spool keeps who is drained;
@@ -181,7 +181,7 @@ func Drain(tx *spool.Tx, d Drained, now time.Time, p accountant.Params) (l Leave
 
 // hurry makes a job that has to leave its slot already leave it as a drain wants: one that
 // leaves for that, or was preempted, which then may not go on for longer.
-func hurry(tx *spool.Tx, c pool.Claim, why Reason) {
+func hurry(tx *spool.Tx, c pool.Claim, why pool.Reason) {
 	preempted := c.VacateCode == PreemptedByRank || c.VacateCode == PreemptedByPriority
 	if c.VacateCode == MachineDrained || preempted && HasteOf(why) > Graceful {
 		c.VacateReason, c.VacateCode, c.VacateSubcode = why.Text, why.Code, why.Subcode

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -37,7 +38,7 @@ func TestDrain(t *testing.T) {
 		{"one that is preempted", pool.Claim{State: pool.Vacating, VacateReason: "rank", VacateCode: PreemptedByRank}, Graceful, "Vacating rank 1018 0", false},
 		{"one that is preempted, quickly", pool.Claim{State: pool.Vacating, VacateReason: "rank", VacateCode: PreemptedByRank}, Quick,
 			"Vacating the machine is drained: disks 1014 10", false},
-		{"one that is held", pool.Claim{State: pool.Vacating, VacateReason: "held: x", VacateCode: HeldByUser}, Fast, "Vacating held: x 1 0", false},
+		{"one that is held", pool.Claim{State: pool.Vacating, VacateReason: "held: x", VacateCode: jobpolicy.ByUser}, Fast, "Vacating held: x 1 0", false},
 		{"one elsewhere", pool.Claim{State: pool.RunningClaim, Machine: "there"}, Fast, "Running  0 0", true},
 	} {
 		b := newBench(t)
@@ -184,12 +185,12 @@ func TestDrainedText(t *testing.T) {
 // TestHasteOf reads the haste out of reasons.
 func TestHasteOf(t *testing.T) {
 	for _, c := range []struct {
-		why  Reason
+		why  pool.Reason
 		want Haste
 	}{
-		{Reason{Code: MachineDrained}, Graceful}, {Reason{Code: MachineDrained, Subcode: 10}, Quick},
-		{Reason{Code: MachineDrained, Subcode: 20}, Fast}, {Reason{Code: MachineDrained, Subcode: 90}, Fast},
-		{Reason{Code: MachineDrained, Subcode: -5}, Graceful}, {Reason{Code: PreemptedByRank, Subcode: 20}, Graceful},
+		{pool.Reason{Code: MachineDrained}, Graceful}, {pool.Reason{Code: MachineDrained, Subcode: 10}, Quick},
+		{pool.Reason{Code: MachineDrained, Subcode: 20}, Fast}, {pool.Reason{Code: MachineDrained, Subcode: 90}, Fast},
+		{pool.Reason{Code: MachineDrained, Subcode: -5}, Graceful}, {pool.Reason{Code: PreemptedByRank, Subcode: 20}, Graceful},
 	} {
 		if got := HasteOf(c.why); got != c.want {
 			t.Errorf("HasteOf(%+v) = %v, want %v", c.why, got, c.want)

@@ -28,10 +28,10 @@ func TestEndingsCount(t *testing.T) {
 	if _, ok := b.watched(); ok {
 		t.Error("a cluster is watched that nobody asked for")
 	}
-	b.run(noon, Ending{Code: 7}) // nobody watches yet
+	b.run(noon, pool.Ending{Code: 7}) // nobody watches yet
 	b.watch(Watch)
 	second, third := pool.JobID{Cluster: 1, Proc: 1}, pool.JobID{Cluster: 1, Proc: 2}
-	end := func(id pool.JobID, at time.Time, how Ending) {
+	end := func(id pool.JobID, at time.Time, how pool.Ending) {
 		t.Helper()
 		b.negotiate(at, nil)
 		var n int
@@ -39,10 +39,10 @@ func TestEndingsCount(t *testing.T) {
 		b.update(func(tx *spool.Tx) error { return Begin(tx, id, n, at, 1, params) })
 		b.update(func(tx *spool.Tx) error { return Finish(tx, id, n, at.Add(time.Minute), how, params) })
 	}
-	end(second, noon.Add(time.Minute), Ending{Code: 0, Wall: time.Minute, UserCPU: time.Second})
-	end(third, noon.Add(time.Hour), Ending{StartFailed: "no such file"})
+	end(second, noon.Add(time.Minute), pool.Ending{Code: 0, Wall: time.Minute, UserCPU: time.Second})
+	end(third, noon.Add(time.Hour), pool.Ending{StartFailed: "no such file"})
 	b.free(2, 2, noon.Add(time.Hour))
-	end(third, noon.Add(2*time.Hour), Ending{Signal: 9})
+	end(third, noon.Add(2*time.Hour), pool.Ending{Signal: 9})
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("remove")
 		_, err := Remove(tx, pool.JobID{Cluster: 1, Proc: 3}, "by alice", noon, params)
@@ -134,7 +134,7 @@ func TestEnded(t *testing.T) {
 	if ended() {
 		t.Error("Ended with a removed job that still runs = true")
 	}
-	b.update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon, Ending{Signal: 15}, params) })
+	b.update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon, pool.Ending{Signal: 15}, params) })
 	if !ended() || b.states() != "3 3 3 3" {
 		t.Errorf("Ended = %v, states %s, want true and all removed", ended(), b.states())
 	}

@@ -18,17 +18,14 @@ import (
 // started, when the Ending has no other.
 const holdFailedToStart = 6
 
-// Ending is how an attempt ended.
-type Ending = pool.Ending
-
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
 // itself is completed, or as OnExitHold and OnExitRemove say; a job that was removed meanwhile is
 // removed. Both leave the queue unless LeaveJobInQueue keeps them. A job that was held meanwhile
 // stays held. A job is held if it could not be started, if its output could not be
 // stored, or if it took more than it may and does not ask for more from now on. Otherwise it is idle
-// again. A claim that the slot is promised to has it from then on. ErrGone: another process has ended
+// again. A claim that the slot is promised to has it from then on. pool.ErrGone: another process has ended
 // the attempt's claim.
-func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
+func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how pool.Ending, p accountant.Params) error {
 	tx.Op("finish", id.String())
 	tx.UseReserve()
 	c, j, err := running(tx, id, attempt)
@@ -58,7 +55,7 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 
 // settle decides what becomes of a job that has ended by itself. A hold that the supervisor had not
 // carried out by then is void.
-func (j job) settle(how Ending, at time.Time) {
+func (j job) settle(how pool.Ending, at time.Time) {
 	x := j.steered() // with the attributes of its exit
 	if x.status() == pool.Held {
 		x.endHold()
@@ -68,7 +65,7 @@ func (j job) settle(how Ending, at time.Time) {
 	case how.OutputFailed != "":
 		j.holdUnlessMore(heldFor(how, how.OutputFailed), at)
 	case v.Action == jobpolicy.Hold:
-		x.hold(Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, at)
+		x.hold(pool.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, at)
 	case v.Action == jobpolicy.Again:
 		j.setStatus(pool.Idle, at)
 		x.nextTime(at)
@@ -94,12 +91,12 @@ func (j job) steered() steered {
 }
 
 // heldFor returns why a job is held after its attempt.
-func heldFor(how Ending, text string) Reason {
-	return Reason{Text: text, Code: cmp.Or(how.HoldCode, holdFailedToStart), Subcode: how.HoldSubcode}
+func heldFor(how pool.Ending, text string) pool.Reason {
+	return pool.Reason{Text: text, Code: cmp.Or(how.HoldCode, holdFailedToStart), Subcode: how.HoldSubcode}
 }
 
 // used adds an attempt's usage to the job's totals, which are of ended attempts from then on.
-func (j job) used(c pool.Claim, how Ending, at time.Time) {
+func (j job) used(c pool.Claim, how pool.Ending, at time.Time) {
 	p, known := how.Total(), how.Reported
 	if how.Died {
 		p.Wall = at.Sub(c.StartedAt)
@@ -136,7 +133,7 @@ func (j job) used(c pool.Claim, how Ending, at time.Time) {
 }
 
 // copied adds the files that were copied for the attempt.
-func (j job) copied(how Ending) {
+func (j job) copied(how pool.Ending) {
 	if how.Sent > 0 {
 		j.set(pool.AttrBytesSent, classad.Real(j.real(pool.AttrBytesSent)+float64(how.Sent)))
 	}
@@ -146,7 +143,7 @@ func (j job) copied(how Ending) {
 }
 
 // exited notes how the job's own process ended.
-func (j job) exited(how Ending) {
+func (j job) exited(how pool.Ending) {
 	j.set(pool.AttrExitBySignal, classad.Bool(how.Signal != 0))
 	name, n, other := pool.AttrExitCode, how.Code, pool.AttrExitSignal
 	if how.Signal != 0 {
@@ -165,7 +162,7 @@ const attrTransformOnEvict = "TransformOnEvict"
 // mayAskForMore reports whether a running job is to leave its slot rather than to be
 // held: it has taken more than it had asked for, and its ad says how much it asks for
 // after that. Whether that is more is known when it has left, with its whole usage.
-func (x steered) mayAskForMore(why Reason) bool {
+func (x steered) mayAskForMore(why pool.Reason) bool {
 	if why.Code != jobad.OutOfResources || !x.claimed || x.claim.State != pool.RunningClaim || x.status() != pool.Running {
 		return false
 	}
@@ -174,14 +171,14 @@ func (x steered) mayAskForMore(why Reason) bool {
 }
 
 // staysHeld notes that a held job has left its slot for the reason why.
-func (j job) staysHeld(why Reason, at time.Time) {
+func (j job) staysHeld(why pool.Reason, at time.Time) {
 	_, err := j.transform(why, at)
 	j.left(joined(why, err), at)
 }
 
 // goesOn makes a job that has left its slot for the reason why idle. A job that had taken
 // more than it may is held unless it asks for more from now on.
-func (j job) goesOn(why Reason, at time.Time) {
+func (j job) goesOn(why pool.Reason, at time.Time) {
 	again, err := j.transform(why, at)
 	j.left(joined(why, err), at)
 	if why.Code == jobad.OutOfResources && !again {
@@ -193,7 +190,7 @@ func (j job) goesOn(why Reason, at time.Time) {
 
 // holdUnlessMore holds a job for the reason why, or makes it idle if it had taken more
 // than it may and asks for more from now on.
-func (j job) holdUnlessMore(why Reason, at time.Time) {
+func (j job) holdUnlessMore(why pool.Reason, at time.Time) {
 	if why.Code != jobad.OutOfResources {
 		j.steered().hold(why, at)
 		return
@@ -202,7 +199,7 @@ func (j job) holdUnlessMore(why Reason, at time.Time) {
 }
 
 // joined returns a reason with an error behind it, if there is one.
-func joined(why Reason, err error) Reason {
+func joined(why pool.Reason, err error) pool.Reason {
 	if err != nil {
 		why.Text += "; " + err.Error()
 	}
@@ -212,7 +209,7 @@ func joined(why Reason, err error) Reason {
 // transform makes the changes that the job wants when it has to leave its slot for the
 // reason why, and reports whether the job asks for more of something than before. It never lowers a
 // request of a job that had taken more than it may.
-func (j job) transform(why Reason, at time.Time) (more bool, err error) {
+func (j job) transform(why pool.Reason, at time.Time) (more bool, err error) {
 	ad, _ := j.tx.Job(j.id) // with the attempt's usage
 	if !ad.Has(attrTransformOnEvict) {
 		return false, nil
@@ -233,7 +230,7 @@ type transformed struct {
 	err  error
 }
 
-func transformOf(c *classad.Context, ad *classad.Ad, why Reason) (t transformed) {
+func transformOf(c *classad.Context, ad *classad.Ad, why pool.Reason) (t transformed) {
 	set, _, err := jobad.Evicted(c, ad, why.Code, why.Subcode)
 	if err != nil {
 		return transformed{err: err}
@@ -266,14 +263,13 @@ const (
 	NeverStarted          = 1003
 	VacatedByUser         = 1004
 	VacatedByAdmin        = 1010
-	SupervisorStopped     = pool.SupervisorStopped
 	MachineDrained        = 1014
 	PreemptedByRank       = 1018
 	PreemptedByPriority   = 1019
 )
 
 // left notes that the job had to leave its slot for the reason why before it had ended.
-func (j job) left(why Reason, at time.Time) {
+func (j job) left(why pool.Reason, at time.Time) {
 	j.set(pool.AttrVacateReason, classad.String(why.Text))
 	j.set(pool.AttrVacateReasonCode, classad.Int(int64(why.Code)))
 	j.set(pool.AttrVacateReasonSub, classad.Int(int64(why.Subcode)))
@@ -281,10 +277,10 @@ func (j job) left(why Reason, at time.Time) {
 }
 
 // vacateReason returns why the job had to leave its slot: the claim's reason, else the Ending's.
-func vacateReason(how Ending, c pool.Claim) Reason {
-	why := Reason{Text: c.VacateReason, Code: c.VacateCode, Subcode: c.VacateSubcode}
+func vacateReason(how pool.Ending, c pool.Claim) pool.Reason {
+	why := pool.Reason{Text: c.VacateReason, Code: c.VacateCode, Subcode: c.VacateSubcode}
 	if why.Text == "" {
-		why = Reason{Text: cmp.Or(how.Lost, how.StartFailed), Code: how.VacateCode, Subcode: how.VacateSubcode}
+		why = pool.Reason{Text: cmp.Or(how.Lost, how.StartFailed), Code: how.VacateCode, Subcode: how.VacateSubcode}
 	}
 	switch {
 	case why.Code != 0:

@@ -10,11 +10,12 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-var byAlice = Reason{Text: "by alice", Code: HeldByUser, Subcode: 0}
+var byAlice = pool.Reason{Text: "by alice", Code: jobpolicy.ByUser, Subcode: 0}
 
 // shown tells what became of jobs.
 func shown(all []Done) string {
@@ -99,7 +100,7 @@ func TestHold(t *testing.T) {
 		t.Errorf("last reason, reason, reason of the release = %s, want %s", got, want)
 	}
 	b.update(func(tx *spool.Tx) error {
-		return Finish(tx, first, 1, minute.Add(time.Minute), Ending{Lost: "held: by alice", Signal: 15}, params)
+		return Finish(tx, first, 1, minute.Add(time.Minute), pool.Ending{Lost: "held: by alice", Signal: 15}, params)
 	})
 	expect("a released one has left", "", "", "1 1 1 1")
 	if got, want := b.attribute(first, "VacateReason"), `"held: by alice"`; got != want {
@@ -112,13 +113,13 @@ func TestHold(t *testing.T) {
 func TestHeldEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		how  Ending
+		how  pool.Ending
 		want string
 	}{
-		{"as it was told", Ending{Lost: "held: by alice", Signal: 15}, "5"},
-		{"with its supervisor", Ending{Lost: "its supervisor died"}, "5"},
-		{"it could not be started", Ending{StartFailed: "no such file"}, "5"},
-		{"before it was told", Ending{Code: 3}, "gone"},
+		{"as it was told", pool.Ending{Lost: "held: by alice", Signal: 15}, "5"},
+		{"with its supervisor", pool.Ending{Lost: "its supervisor died"}, "5"},
+		{"it could not be started", pool.Ending{StartFailed: "no such file"}, "5"},
+		{"before it was told", pool.Ending{Code: 3}, "gone"},
 	} {
 		b := newBench(t)
 		b.negotiate(noon, nil)
@@ -148,7 +149,7 @@ func (b bench) set(name, expr string) {
 }
 
 // run runs the first job to its end.
-func (b bench) run(at time.Time, how Ending) {
+func (b bench) run(at time.Time, how pool.Ending) {
 	b.t.Helper()
 	b.negotiate(at, nil)
 	var n int
@@ -163,9 +164,9 @@ func TestOnExit(t *testing.T) {
 	b.set("OnExitRemove", "NumJobCompletions > 2 || ExitCode =?= 0")
 	b.set("OnExitHold", "ExitBySignal")
 	for i, c := range []struct {
-		how  Ending
+		how  pool.Ending
 		want string
-	}{{Ending{Code: 1}, "1 none 1"}, {Ending{Signal: 9}, "5 3 none"}, {Ending{Code: 2}, "gone gone gone"}} {
+	}{{pool.Ending{Code: 1}, "1 none 1"}, {pool.Ending{Signal: 9}, "5 3 none"}, {pool.Ending{Code: 2}, "gone gone gone"}} {
 		if i == 2 {
 			b.free(0, 0, noon.Add(2*time.Hour))
 		}
@@ -182,7 +183,7 @@ func TestOnExit(t *testing.T) {
 func TestLeaveInQueue(t *testing.T) {
 	b := newBench(t)
 	b.set("LeaveJobInQueue", "true")
-	b.run(noon, Ending{Code: 3})
+	b.run(noon, pool.Ending{Code: 3})
 	remove := func() (text string) {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("remove")
@@ -216,7 +217,7 @@ func TestVacate(t *testing.T) {
 	for p, want := range []bool{true, false, false} {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("vacate")
-			if got := Vacate(tx, pool.JobID{Cluster: 1, Proc: p}, Reason{Text: "its time is over"}, noon, params); got != want {
+			if got := Vacate(tx, pool.JobID{Cluster: 1, Proc: p}, pool.Reason{Text: "its time is over"}, noon, params); got != want {
 				t.Errorf("Vacate(1.%d) = %v, want %v", p, got, want)
 			}
 			return nil
@@ -254,9 +255,9 @@ func TestSteerLaw(t *testing.T) {
 			case what == "begin" && claim.State == pool.Matched:
 				b.update(func(tx *spool.Tx) error { return Begin(tx, id, claim.Attempt, at, 1, params) })
 			case claim.State == pool.RunningClaim || claim.State == pool.Vacating:
-				how := Ending{Code: 1}
+				how := pool.Ending{Code: 1}
 				if what == "lost" {
-					how = Ending{Lost: "x"}
+					how = pool.Ending{Lost: "x"}
 				}
 				b.update(func(tx *spool.Tx) error { return Finish(tx, id, claim.Attempt, at, how, params) })
 			}

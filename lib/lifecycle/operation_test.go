@@ -149,26 +149,26 @@ func TestLife(t *testing.T) {
 	begin := func(id pool.JobID, attempt int, at time.Time) error {
 		return b.s.Update(func(tx *spool.Tx) error { return Begin(tx, id, attempt, at, 4711, params) })
 	}
-	if err := begin(first, 2, noon); !errors.Is(err, ErrGone) {
+	if err := begin(first, 2, noon); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("beginning another attempt = %v, want ErrGone", err)
 	}
 	if err := begin(first, 1, noon.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if err := begin(first, 1, noon.Add(time.Second)); !errors.Is(err, ErrGone) {
+	if err := begin(first, 1, noon.Add(time.Second)); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("beginning twice = %v, want ErrGone", err)
 	}
 	if got := b.attribute(first, "JobStatus") + b.attribute(first, "NumJobStarts") + b.attribute(first, "RemoteHost"); got != `21"slot1@here"` {
 		t.Errorf("status, starts, host of a running job = %s", got)
 	}
 	hour := noon.Add(time.Hour)
-	finish := func(how Ending) error {
+	finish := func(how pool.Ending) error {
 		return b.s.Update(func(tx *spool.Tx) error { return Finish(tx, first, 1, hour, how, params) })
 	}
-	if err := finish(Ending{Code: 3, Wall: time.Hour, UserCPU: time.Minute, MaxRSSKB: 99}); err != nil {
+	if err := finish(pool.Ending{Code: 3, Wall: time.Hour, UserCPU: time.Minute, MaxRSSKB: 99}); err != nil {
 		t.Fatal(err)
 	}
-	if err := finish(Ending{}); !errors.Is(err, ErrGone) {
+	if err := finish(pool.Ending{}); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("finishing twice = %v, want ErrGone", err)
 	}
 	if got := b.attribute(first, "JobStatus"); got != "gone" {
@@ -271,7 +271,7 @@ func TestDamagedSpoolIsNotGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon, Ending{}, params) })
+	err = s.Update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon, pool.Ending{}, params) })
 	var damage *spool.DamageError
 	if !errors.As(err, &damage) {
 		t.Errorf("Finish on a damaged spool = %v, want where it is damaged", err)
@@ -359,7 +359,9 @@ func TestRemove(t *testing.T) {
 		}
 	}
 	// A minute of one slot counts; the match given back does not.
-	b.update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon.Add(time.Hour), Ending{Signal: 15}, params) })
+	b.update(func(tx *spool.Tx) error {
+		return Finish(tx, first, 1, noon.Add(time.Hour), pool.Ending{Signal: 15}, params)
+	})
 	if r := b.alice(noon.Add(2 * time.Hour)); r.Weighted.Seconds() != 120 {
 		t.Errorf("usage = %v weight-seconds, want 120", r.Weighted.Seconds())
 	}
@@ -379,7 +381,7 @@ func TestEndings(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
 	second := pool.JobID{Cluster: 1, Proc: 1}
-	for id, how := range map[pool.JobID]Ending{first: {Lost: "the supervisor died"}, second: {StartFailed: "/bin/nothing: no such file"}} {
+	for id, how := range map[pool.JobID]pool.Ending{first: {Lost: "the supervisor died"}, second: {StartFailed: "/bin/nothing: no such file"}} {
 		b.update(func(tx *spool.Tx) error { return Begin(tx, id, 1, noon, 1, params) })
 		b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon.Add(time.Minute), how, params) })
 	}

@@ -145,7 +145,7 @@ func (x *site) finish() {
 	if !ok {
 		return
 	}
-	how := Ending{Lost: rapid.SampledFrom([]string{"", "its supervisor died"}).Draw(x.T, "lost")}
+	how := pool.Ending{Lost: rapid.SampledFrom([]string{"", "its supervisor died"}).Draw(x.T, "lost")}
 	x.update("finish", func(tx *spool.Tx) {
 		if err := Finish(tx, c.Job, c.Attempt, x.now, how, params); err != nil {
 			x.Fatal(err)

@@ -40,7 +40,7 @@ var measures = map[jobpolicy.Action]Measure{
 type Due struct {
 	pool.Procs
 	What Measure
-	Why  Reason // without a Text for LetThemGo, LetThemRun and PlanThem
+	Why  pool.Reason // without a Text for LetThemGo, LetThemRun and PlanThem
 }
 
 // Outlook is what the jobs' own policies require, without a command.
@@ -225,9 +225,9 @@ func (j *judge) judge(s pool.Procs, ad *classad.Ad, status pool.Status) {
 	what := measures[v.Action]
 	switch {
 	case what == VacateThem:
-		j.only(s, Due{s, what, Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}}, isRunning)
+		j.only(s, Due{s, what, pool.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}}, isRunning)
 	case what != 0:
-		j.add(Due{s, what, Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}})
+		j.add(Due{s, what, pool.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}})
 	case status == pool.Completed:
 		j.ended(s, ad)
 	case status == pool.Idle && jobpolicy.Waits(ad):
@@ -240,10 +240,10 @@ func (j *judge) judge(s pool.Procs, ad *classad.Ad, status pool.Status) {
 // plan judges idle jobs with cron_* commands that have missed their time.
 func (j *judge) plan(s pool.Procs, ad *classad.Ad) {
 	if _, err := jobpolicy.Next(j.c, ad); err != nil {
-		j.add(Due{s, HoldThem, Reason{Text: err.Error(), Code: jobpolicy.CronSettings}})
+		j.add(Due{s, HoldThem, pool.Reason{Text: err.Error(), Code: jobpolicy.CronSettings}})
 		return
 	}
-	j.only(s, Due{s, PlanThem, Reason{}}, unclaimed)
+	j.only(s, Due{s, PlanThem, pool.Reason{}}, unclaimed)
 }
 
 func unclaimed(_ pool.Claim, ok bool) bool { return !ok }
@@ -262,7 +262,7 @@ func inRun(ad *classad.Ad, now time.Time) {
 // ended judges jobs that LeaveJobInQueue keeps in the queue.
 func (j *judge) ended(s pool.Procs, ad *classad.Ad) {
 	if !jobpolicy.Stays(j.c, ad) {
-		j.only(s, Due{s, LetThemGo, Reason{}}, unclaimed)
+		j.only(s, Due{s, LetThemGo, pool.Reason{}}, unclaimed)
 	}
 }
 
@@ -359,7 +359,7 @@ func follow(tx *spool.Tx, d Due, now time.Time, p accountant.Params) (all []Foll
 		done, err = RemoveAll(tx, d.Procs, d.Why.Text, now, p)
 	case VacateThem:
 		for id := range d.Jobs() {
-			Vacate(tx, id, Reason{Text: d.Why.Text, Code: VacatedByJobPolicy}, now, p)
+			Vacate(tx, id, pool.Reason{Text: d.Why.Text, Code: VacatedByJobPolicy}, now, p)
 		}
 	case LetThemGo:
 		tx.LeaveRange(d.Procs, now)

@@ -66,7 +66,7 @@ func (j *judge) dependent(s pool.Procs, ad *classad.Ad) {
 		waits = waits || !e.over
 	}
 	if !waits {
-		j.add(Due{s, LetThemRun, Reason{}})
+		j.add(Due{s, LetThemRun, pool.Reason{}})
 	}
 }
 
@@ -89,7 +89,7 @@ func (x steered) waive() {
 // vain holds jobs that wait for what cannot come about.
 func (j *judge) vain(s pool.Procs, name, why string) {
 	command := map[string]string{jobpolicy.AttrAfterOk: "after_ok", jobpolicy.AttrAfterAny: "after_any"}[name]
-	j.add(Due{s, HoldThem, Reason{Text: command + ": " + why, Code: jobpolicy.DependencyFailed, Subcode: 0}})
+	j.add(Due{s, HoldThem, pool.Reason{Text: command + ": " + why, Code: jobpolicy.DependencyFailed, Subcode: 0}})
 }
 
 // watched returns the clusters that have to be recollected, and those that nobody

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -102,7 +103,7 @@ func releasedAllTheSame(t *testing.T, again bool) {
 		tx.Op("release")
 		_, err := Release(tx, pool.Only(id), "by alice", noon)
 		if again && err == nil {
-			_, err = Hold(tx, pool.Only(id), Reason{Text: "by alice", Code: HeldByUser, Subcode: 0}, noon, params)
+			_, err = Hold(tx, pool.Only(id), pool.Reason{Text: "by alice", Code: jobpolicy.ByUser, Subcode: 0}, noon, params)
 		}
 		if again && err == nil {
 			_, err = Release(tx, pool.Only(id), "by alice", noon)

@@ -29,12 +29,12 @@ func preempt(tx *spool.Tx, m negotiator.Match, now time.Time, p accountant.Param
 }
 
 // preemptedFor words why a job is preempted, for its ad and its log.
-func preemptedFor(m negotiator.Match) Reason {
+func preemptedFor(m negotiator.Match) pool.Reason {
 	why, code := "better priority", PreemptedByPriority
 	if m.Reason == negotiator.RankPreemption {
 		why, code = "the slot's Rank prefers it", PreemptedByRank
 	}
-	return Reason{Text: fmt.Sprintf("preempted for job %v of %s: %s", m.Job, m.Submitter, why), Code: code}
+	return pool.Reason{Text: fmt.Sprintf("preempted for job %v of %s: %s", m.Job, m.Submitter, why), Code: code}
 }
 
 // handOver gives the slot of a claim that has just ended to the one that it was

@@ -94,7 +94,7 @@ func (b bench) preempt() {
 	}
 }
 
-func (b bench) ends(at time.Time, how Ending) {
+func (b bench) ends(at time.Time, how pool.Ending) {
 	b.t.Helper()
 	b.update(func(tx *spool.Tx) error { return Finish(tx, first, 1, at, how, params) })
 }
@@ -134,13 +134,13 @@ func TestPreempted(t *testing.T) {
 	begin := func(at time.Time) error {
 		return b.s.Update(func(tx *spool.Tx) error { return Begin(tx, bobs, 1, at, 1, params) })
 	}
-	if err := begin(gone); !errors.Is(err, ErrGone) {
+	if err := begin(gone); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("Begin of a promise = %v, want ErrGone", err)
 	}
-	if err := b.s.Update(func(tx *spool.Tx) error { return Finish(tx, bobs, 1, gone, Ending{}, params) }); !errors.Is(err, ErrGone) {
+	if err := b.s.Update(func(tx *spool.Tx) error { return Finish(tx, bobs, 1, gone, pool.Ending{}, params) }); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("Finish of a promise = %v, want ErrGone", err)
 	}
-	b.ends(gone, Ending{Lost: why, Recorded: gone.Add(time.Second)})
+	b.ends(gone, pool.Ending{Lost: why, Recorded: gone.Add(time.Second)})
 	for name, want := range map[string]string{
 		"JobStatus": "1", "VacateReason": `"` + why + `"`, "LastVacateTime": "1767359400", "NumJobStarts": "1", "LastRemoteHost": `"slot1@here"`, "RemoteHost": "none",
 	} {
@@ -155,7 +155,7 @@ func TestPreempted(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := anHour.Add(time.Hour)
-	b.update(func(tx *spool.Tx) error { return Finish(tx, bobs, 1, end, Ending{}, params) })
+	b.update(func(tx *spool.Tx) error { return Finish(tx, bobs, 1, end, pool.Ending{}, params) })
 	b.isCharged("at the end", "alice@example.org", end, 0, 3600)
 	b.isCharged("at the end", "bob@example.org", end, 0, 3600)
 }
@@ -163,7 +163,7 @@ func TestPreempted(t *testing.T) {
 // What changed since the cycle looked keeps a job from being preempted.
 func TestPreemptionDropped(t *testing.T) {
 	for what, between := range map[string]func(*spool.Tx) error{
-		"the holder ended": func(tx *spool.Tx) error { return Finish(tx, first, 1, anHour, Ending{}, params) },
+		"the holder ended": func(tx *spool.Tx) error { return Finish(tx, first, 1, anHour, pool.Ending{}, params) },
 		"the holder was removed": func(tx *spool.Tx) error {
 			_, err := Remove(tx, first, "", anHour, params)
 			return err
@@ -260,7 +260,7 @@ func TestPromiseEnds(t *testing.T) {
 			})
 		}
 	}
-	finish := func(how Ending) func(b bench) { return func(b bench) { b.ends(later, how) } }
+	finish := func(how pool.Ending) func(b bench) { return func(b bench) { b.ends(later, how) } }
 	giveUp := func(b bench) {
 		c := b.claim(bobs)
 		b.update(func(tx *spool.Tx) error {
@@ -279,16 +279,16 @@ func TestPromiseEnds(t *testing.T) {
 		inUse, used accountant.Weight
 	}{
 		{"the promised is removed", []func(bench){remove(bobs)}, "2 Vacating", "gone", 0, 0},
-		{"and its holder ends", []func(bench){remove(bobs), finish(Ending{Lost: "told"})}, "1", "gone", 0, 0},
+		{"and its holder ends", []func(bench){remove(bobs), finish(pool.Ending{Lost: "told"})}, "1", "gone", 0, 0},
 		{"the promise is given up", []func(bench){giveUp}, "2 Vacating", "1", 0, 0},
-		{"and its holder ends", []func(bench){giveUp, finish(Ending{Lost: "told"})}, "1", "1", 0, 0},
+		{"and its holder ends", []func(bench){giveUp, finish(pool.Ending{Lost: "told"})}, "1", "1", 0, 0},
 		{"the holder is removed", []func(bench){remove(first)}, "3 Vacating", "1 Promised", 1, 600},
-		{"and ends", []func(bench){remove(first), finish(Ending{Lost: "told"})}, "gone", "1 Matched", 1, 600},
-		{"the holder's supervisor dies", []func(bench){finish(Ending{Lost: lost})}, "1", "1 Matched", 1, 600},
-		{"the holder ends by itself", []func(bench){finish(Ending{})}, "gone", "1 Matched", 1, 600},
-		{"the holder could not be started", []func(bench){finish(Ending{StartFailed: "no such file"})}, "5", "1 Matched", 1, 600},
-		{"nobody takes it up then", []func(bench){finish(Ending{Lost: "told"}), giveUp}, "1", "1", 0, 0},
-		{"it is removed then", []func(bench){finish(Ending{Lost: "told"}), remove(bobs)}, "1", "gone", 0, 0},
+		{"and ends", []func(bench){remove(first), finish(pool.Ending{Lost: "told"})}, "gone", "1 Matched", 1, 600},
+		{"the holder's supervisor dies", []func(bench){finish(pool.Ending{Lost: lost})}, "1", "1 Matched", 1, 600},
+		{"the holder ends by itself", []func(bench){finish(pool.Ending{})}, "gone", "1 Matched", 1, 600},
+		{"the holder could not be started", []func(bench){finish(pool.Ending{StartFailed: "no such file"})}, "5", "1 Matched", 1, 600},
+		{"nobody takes it up then", []func(bench){finish(pool.Ending{Lost: "told"}), giveUp}, "1", "1", 0, 0},
+		{"it is removed then", []func(bench){finish(pool.Ending{Lost: "told"}), remove(bobs)}, "1", "gone", 0, 0},
 	} {
 		b := newContended(t)
 		b.preempt()
@@ -315,7 +315,7 @@ func TestPromiseEnds(t *testing.T) {
 func TestRankPreemptionReason(t *testing.T) {
 	m := preempting()
 	m.Reason = negotiator.RankPreemption
-	want := Reason{Text: "preempted for job 2.0 of bob@example.org: the slot's Rank prefers it", Code: 1018}
+	want := pool.Reason{Text: "preempted for job 2.0 of bob@example.org: the slot's Rank prefers it", Code: 1018}
 	if got := preemptedFor(m); got != want {
 		t.Errorf("preemptedFor = %+v, want %+v", got, want)
 	}
@@ -349,7 +349,7 @@ func TestPromisedOutside(t *testing.T) {
 	}
 	b.update(func(tx *spool.Tx) error { return Begin(tx, bobs, 1, later, 1, params) })
 	end := anHour.Add(time.Hour)
-	b.update(func(tx *spool.Tx) error { return Finish(tx, bobs, 1, end, Ending{}, params) })
+	b.update(func(tx *spool.Tx) error { return Finish(tx, bobs, 1, end, pool.Ending{}, params) })
 	b.isCharged("at the end", "carol@elsewhere", end, 2*accountant.One, 5*3600+2*3600)
 	b.isCharged("at the end", "bob@example.org", end, 0, 2*3600)
 }

@@ -113,7 +113,7 @@ func TestPieceClaim(t *testing.T) {
 		t.Errorf("RemoteHost = %s, want slot3_1@there", got)
 	}
 	b.update(func(tx *spool.Tx) error {
-		return Finish(tx, m.Job, 1, noon.Add(time.Hour), Ending{}, params)
+		return Finish(tx, m.Job, 1, noon.Add(time.Hour), pool.Ending{}, params)
 	})
 	if got := b.alice(noon.Add(time.Hour)); got.InUse != 0 || got.Weighted.Millis != 3*time.Hour.Milliseconds() {
 		t.Errorf("after an hour alice is charged %v, has used %d, want 0 and 3 hours", got.InUse, got.Weighted.Millis)

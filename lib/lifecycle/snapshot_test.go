@@ -153,7 +153,7 @@ func TestBeside(t *testing.T) {
 	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon.Add(time.Second), os.Getpid(), params) })
 	b.update(func(tx *spool.Tx) error { // 1.0 is held, and has not left its slot
 		tx.Op("hold")
-		_, err := Hold(tx, pool.Only(first), Reason{Text: "why not"}, noon.Add(time.Minute), params)
+		_, err := Hold(tx, pool.Only(first), pool.Reason{Text: "why not"}, noon.Add(time.Minute), params)
 		return err
 	})
 	words := func(seen Snapshot) string {

@@ -123,7 +123,7 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 	default:
 		x.removing(before, why, now)
 	}
-	if !x.leaveSlot(Reason{}, now, p) {
+	if !x.leaveSlot(pool.Reason{}, now, p) {
 		return Marked
 	}
 	leave(x.tx, x.Procs, now)
@@ -145,7 +145,7 @@ func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
 // leaveSlot ends what the jobs have of slots. One that has been started has to
 // be ended by its supervisor first, for the reason why, which is empty for one
 // that is removed: then it returns false.
-func (x steered) leaveSlot(why Reason, now time.Time, p accountant.Params) (gone bool) {
+func (x steered) leaveSlot(why pool.Reason, now time.Time, p accountant.Params) (gone bool) {
 	if !x.claimed {
 		return true
 	}
@@ -179,14 +179,8 @@ func (x steered) move(before, after pool.Status, now time.Time) {
 	x.set(pool.AttrEnteredStatus, classad.Int(now.Unix()))
 }
 
-// Reason is why a job is held or has to leave its slot.
-type Reason = pool.Reason
-
-// HTCondor's HoldReasonCodes of what people do by hand.
-const (
-	HeldByUser   = jobpolicy.ByUser // with qhold
-	HeldAtSubmit = 15               // hold = true
-)
+// HeldAtSubmit is HTCondor's HoldReasonCode of a job with hold = true.
+const HeldAtSubmit = 15
 
 // Hold holds jobs: they wait until they are released. One that is matched or
 // promised a slot gives that back, and its charge; the claim of a running one turns
@@ -194,7 +188,7 @@ const (
 // leave its slot already stays held when it has. One that runs, has taken more than it
 // may and says how much it asks for then only leaves its slot; see Finish. The caller
 // names the transaction.
-func Hold(tx *spool.Tx, s pool.Procs, why Reason, now time.Time, p accountant.Params) ([]Done, error) {
+func Hold(tx *spool.Tx, s pool.Procs, why pool.Reason, now time.Time, p accountant.Params) ([]Done, error) {
 	tx.UseReserve()
 	return each(tx, s, func(x steered) Outcome {
 		switch x.status() {
@@ -208,7 +202,7 @@ func Hold(tx *spool.Tx, s pool.Procs, why Reason, now time.Time, p accountant.Pa
 			return LeavesForMore
 		}
 		x.hold(why, now)
-		if !x.leaveSlot(Reason{Text: "held: " + why.Text, Code: why.Code, Subcode: why.Subcode}, now, p) {
+		if !x.leaveSlot(pool.Reason{Text: "held: " + why.Text, Code: why.Code, Subcode: why.Subcode}, now, p) {
 			return HeldRunning
 		}
 		return HeldNow
@@ -216,12 +210,12 @@ func Hold(tx *spool.Tx, s pool.Procs, why Reason, now time.Time, p accountant.Pa
 }
 
 // hold notes in the jobs' ads that they are held.
-func (x steered) hold(why Reason, now time.Time) {
+func (x steered) hold(why pool.Reason, now time.Time) {
 	x.set(pool.AttrHoldReason, classad.String(why.Text))
 	x.set(pool.AttrHoldReasonCode, classad.Int(int64(why.Code)))
 	x.set(pool.AttrHoldReasonSubCode, classad.Int(int64(why.Subcode)))
 	x.set(pool.AttrNumHolds, classad.Int(x.int(pool.AttrNumHolds)+1))
-	if why.Code != HeldByUser && why.Code != HeldAtSubmit {
+	if why.Code != jobpolicy.ByUser && why.Code != HeldAtSubmit {
 		x.set(pool.AttrNumSystemHolds, classad.Int(x.int(pool.AttrNumSystemHolds)+1))
 		countHeld(x.tx, x.Procs, x.ad, why.Text)
 	}
@@ -271,7 +265,7 @@ func (x steered) endHold() {
 // Vacate makes a running job leave its slot, to run again: its claim turns to
 // Vacating. The reason's code is one of those of vacating, such as VacatedByUser. It tells
 // whether there was such a claim. The caller names the transaction.
-func Vacate(tx *spool.Tx, id pool.JobID, why Reason, now time.Time, p accountant.Params) bool {
+func Vacate(tx *spool.Tx, id pool.JobID, why pool.Reason, now time.Time, p accountant.Params) bool {
 	c, ok := tx.Claim(id)
 	if !ok || c.State != pool.RunningClaim {
 		return false
@@ -290,7 +284,7 @@ func (x steered) nextTime(now time.Time) {
 		})
 	switch {
 	case next.err != nil:
-		x.hold(Reason{Text: next.err.Error(), Code: jobpolicy.CronSettings}, now)
+		x.hold(pool.Reason{Text: next.err.Error(), Code: jobpolicy.CronSettings}, now)
 	case !next.at.IsZero():
 		x.set(jobpolicy.AttrDeferralTime, classad.Int(next.at.Unix()))
 	}

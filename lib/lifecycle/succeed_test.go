@@ -71,7 +71,7 @@ func (b bench) goesOn(tx *spool.Tx, id pool.JobID, at time.Time) (next pool.JobI
 	ended, _ := tx.Claim(id)
 	ad, _ := tx.Job(id)
 	tickets := TicketsOf(ad)
-	if err := Finish(tx, id, ended.Attempt, at, Ending{Wall: time.Minute}, params); err != nil {
+	if err := Finish(tx, id, ended.Attempt, at, pool.Ending{Wall: time.Minute}, params); err != nil {
 		return next, err
 	}
 	claim, ok := Successor(tx, ended, ad, b.s.Domain(), at, params)
@@ -99,7 +99,7 @@ func TestSuccessor(t *testing.T) {
 		{"the next is held", nil, func(b bench) {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("hold")
-				_, err := Hold(tx, pool.Procs{Cluster: 1, First: 2, Last: 2}, Reason{Text: "x", Code: 1}, noon, params)
+				_, err := Hold(tx, pool.Procs{Cluster: 1, First: 2, Last: 2}, pool.Reason{Text: "x", Code: 1}, noon, params)
 				return err
 			})
 		}, pool.JobID{Cluster: 1, Proc: 3}},
@@ -130,7 +130,7 @@ func TestSuccessor(t *testing.T) {
 		{"the job was told to leave", nil, func(b bench) {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("vacate")
-				Vacate(tx, first, Reason{Text: "x", Code: VacatedByUser}, noon, params)
+				Vacate(tx, first, pool.Reason{Text: "x", Code: VacatedByUser}, noon, params)
 				return nil
 			})
 		}, none},

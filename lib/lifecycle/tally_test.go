@@ -29,7 +29,7 @@ func TestTallied(t *testing.T) {
 		t.Fatalf("matches = %v, want 2", made)
 	}
 	hour := noon.Add(time.Hour)
-	for id, how := range map[pool.JobID]Ending{
+	for id, how := range map[pool.JobID]pool.Ending{
 		first:  {Wall: time.Hour, UserCPU: time.Minute, SysCPU: time.Second, MaxRSSKB: 2 << 20, IOBytes: 1 << 29},
 		second: {Lost: "the supervisor died"},
 	} {

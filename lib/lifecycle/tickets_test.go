@@ -51,7 +51,7 @@ func TestTicketsAreKept(t *testing.T) {
 		t.Errorf("in the next cycle tickets are %s, want %s", got, want)
 	}
 	b.update(func(tx *spool.Tx) error {
-		return Finish(tx, first, 1, noon.Add(2*time.Minute), Ending{Lost: "the machine is gone"}, params)
+		return Finish(tx, first, 1, noon.Add(2*time.Minute), pool.Ending{Lost: "the machine is gone"}, params)
 	})
 	if got, want := b.tickets(), "none none none none"; got != want {
 		t.Errorf("after its end tickets are %s, want %s", got, want)
@@ -186,7 +186,7 @@ func TestTicketsOfUnclaimed(t *testing.T) {
 		},
 		"held": func(tx *spool.Tx) error {
 			tx.Op("hold")
-			_, err := Hold(tx, pool.Only(first), Reason{Text: "why not"}, noon.Add(time.Minute), params)
+			_, err := Hold(tx, pool.Only(first), pool.Reason{Text: "why not"}, noon.Add(time.Minute), params)
 			return err
 		},
 	} {

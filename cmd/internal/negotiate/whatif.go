@@ -237,7 +237,7 @@ func (w *world) make(ch change) error {
 				continue
 			}
 			// What has to leave its slot for the change has left.
-			if err := lifecycle.Finish(tx, c.Job, c.Attempt, w.Now, lifecycle.Ending{Lost: "what if"}, w.Config.Params); err != nil {
+			if err := lifecycle.Finish(tx, c.Job, c.Attempt, w.Now, pool.Ending{Lost: "what if"}, w.Config.Params); err != nil {
 				return err
 			}
 		}

@@ -94,7 +94,7 @@ func made(t *testing.T, s *spool.Spool, text string) error {
 				continue
 			}
 			p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
-			if err := lifecycle.Finish(tx, c.Job, c.Attempt, time.Unix(later, 0), lifecycle.Ending{Lost: "a test"}, p); err != nil {
+			if err := lifecycle.Finish(tx, c.Job, c.Attempt, time.Unix(later, 0), pool.Ending{Lost: "a test"}, p); err != nil {
 				return err
 			}
 		}
@@ -322,11 +322,11 @@ func TestWhatIfAddsNewOnes(t *testing.T) {
 // released and held once more.
 func leadALife(tx *spool.Tx) error {
 	p, id, at := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}, pool.JobID{Cluster: 1}, time.Unix(later, 0)
-	used := lifecycle.Progress{Wall: time.Minute, UserCPU: time.Second, SysCPU: time.Second, PeakKB: 5, DiskKB: 7}
-	if err := lifecycle.Checkpointed(tx, id, 1, used, lifecycle.Progress{}, at, p); err != nil {
+	used := pool.Progress{Wall: time.Minute, UserCPU: time.Second, SysCPU: time.Second, PeakKB: 5, DiskKB: 7}
+	if err := lifecycle.Checkpointed(tx, id, 1, used, pool.Progress{}, at, p); err != nil {
 		return err
 	}
-	how := lifecycle.Ending{Lost: "a test", VacateCode: lifecycle.VacatedByUser, Wall: 2 * time.Minute, Reported: used, Sent: 1, Received: 2}
+	how := pool.Ending{Lost: "a test", VacateCode: lifecycle.VacatedByUser, Wall: 2 * time.Minute, Reported: used, Sent: 1, Received: 2}
 	if err := lifecycle.Finish(tx, id, 1, at, how, p); err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func leadALife(tx *spool.Tx) error {
 		if _, err := lifecycle.Release(tx, only, "enough", at); err != nil {
 			return err
 		}
-		if _, err := lifecycle.Hold(tx, only, lifecycle.Reason{Text: "a test", Code: 3, Subcode: 4}, at, p); err != nil {
+		if _, err := lifecycle.Hold(tx, only, pool.Reason{Text: "a test", Code: 3, Subcode: 4}, at, p); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/steer"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
@@ -49,7 +50,7 @@ func run(c *cmdline.Call) error {
 	return steer.Kind{
 		Op: "hold", Done: "held",
 		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]lifecycle.Done, error) {
-			return lifecycle.Hold(tx, s, lifecycle.Reason{Text: why, Code: lifecycle.HeldByUser, Subcode: subcode}, c.Now, p)
+			return lifecycle.Hold(tx, s, pool.Reason{Text: why, Code: jobpolicy.ByUser, Subcode: subcode}, c.Now, p)
 		},
 		Says: map[lifecycle.Outcome]string{
 			lifecycle.HeldNow:     "held",
@@ -61,7 +62,7 @@ func run(c *cmdline.Call) error {
 			if out == lifecycle.Already {
 				return nil
 			}
-			return userlog.Held{Reason: why, Code: lifecycle.HeldByUser, Subcode: subcode}
+			return userlog.Held{Reason: why, Code: jobpolicy.ByUser, Subcode: subcode}
 		},
 		Late: steer.HoldBack,
 	}.Run(c)

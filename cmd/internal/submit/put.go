@@ -163,7 +163,7 @@ func (f *forcible) Unwrap() error { return f.error }
 type heldProcs struct {
 	first int
 	run   jobad.Run
-	why   lifecycle.Reason
+	why   pool.Reason
 }
 
 // hold holds procs of a new cluster. Of several troubles of a proc the first is the reason.
@@ -178,7 +178,7 @@ func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 			if first < t.first || first >= t.first+t.count {
 				continue
 			}
-			why := lifecycle.Reason{Text: t.why, Code: t.code, Subcode: t.subcode}
+			why := pool.Reason{Text: t.why, Code: t.code, Subcode: t.subcode}
 			if _, err := lifecycle.Hold(tx, pool.Procs{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
 				return err
 			}
