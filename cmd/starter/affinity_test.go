@@ -2,45 +2,23 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/launch/local"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-func TestLowestFree(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		usable, taken []int
-		n             int
-		want          string
-	}{
-		{[]int{0, 1, 2, 3}, nil, 2, "[0 1]"},
-		{[]int{0, 1, 2, 3}, []int{0, 2}, 2, "[1 3]"},
-		{[]int{4, 6, 9}, []int{5, 6}, 2, "[4 9]"},
-		{[]int{0, 1}, []int{1}, 2, "[]"},
-		{[]int{0, 1}, []int{0, 1}, 1, "[]"},
-		{nil, nil, 1, "[]"},
-	} {
-		taken := map[int]bool{}
-		for _, cpu := range c.taken {
-			taken[cpu] = true
-		}
-		if got := fmt.Sprint(lowestFree(c.usable, taken, c.n)); got != c.want {
-			t.Errorf("lowestFree(%v, %v, %d) = %v, want %s", c.usable, c.taken, c.n, got, c.want)
-		}
-	}
-}
-
 // What other jobs are bound to counts where they run, on the same machine.
 func TestProcessorsFor(t *testing.T) {
 	t.Parallel()
-	here := processorsHere()
+	here := local.Processors(float64(runtime.NumCPU()), nil)
 	if len(here) == 0 {
-		t.Fatal("processorsHere = none, want some")
+		t.Fatal("Processors = none, want some")
 	}
 	first := fmt.Sprint(here[:1])
 	next := "[]"
@@ -93,7 +71,7 @@ func TestProcessorsFor(t *testing.T) {
 // for which none is left may run on all.
 func TestAffinity(t *testing.T) {
 	t.Parallel()
-	here := processorsHere()
+	here := local.Processors(float64(runtime.NumCPU()), nil)
 	const most = 4 // jobs with one of their own
 	jobs := min(len(here)+1, most)
 	p := newPool(t)

@@ -9,25 +9,6 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Images are made of a job that is a whole tree, be it with members that wait to be reaped.
-func TestWithin(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name            string
-		tree, processes []int
-		want            bool
-	}{
-		{"all", []int{7, 8, 9}, []int{9, 7, 8}, true},
-		{"one waits to be reaped", []int{7, 8, 9}, []int{7, 9}, true},
-		{"one has left the tree", []int{7, 8}, []int{7, 8, 9}, false},
-		{"one has left, and another waits to be reaped", []int{7, 8}, []int{7, 9}, false},
-	} {
-		if got := within(c.tree, c.processes); got != c.want {
-			t.Errorf("%s: within(%v, %v) = %v, want %v", c.name, c.tree, c.processes, got, c.want)
-		}
-	}
-}
-
 // slowRestore has a job of the standard universe matched, of which there are images, from which
 // nothing is ever made.
 func slowRestore(t *testing.T, conf string) (p *testPool, id pool.JobID, images string) {
@@ -36,7 +17,7 @@ func slowRestore(t *testing.T, conf string) (p *testPool, id pool.JobID, images 
 	criu := p.write("criu", p.here("[ $1 = restore ] || exit 0\necho $$ >HERE/restoring\nexec "+linger+"\n"))
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nCHECKPOINT_COMMAND = [\"/bin/sh\", \""+criu+"\"]\n"+conf)
 	id = p.match(forever, mine()...)
-	images = filepath.Join(p.spool.Dir(), "execute", id.String()+imagesName)
+	images = filepath.Join(p.spool.Dir(), "execute", id.String()+".images")
 	err := os.MkdirAll(images, 0o700)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(images, "fairspool.pid"), []byte("4194304\n"), 0o600) // nobody has this number

@@ -50,7 +50,7 @@ func TestTransparentCheckpoint(t *testing.T) {
 		t.Errorf("the job's ad: %s, want %s", got, want)
 	}
 	p.logged("004 (001.000.000)", "(1) Job was checkpointed.", "012 (001.000.000)")
-	images := filepath.Join(p.spool.Dir(), "execute", "1.0"+imagesName)
+	images := filepath.Join(p.spool.Dir(), "execute", "1.0.images")
 	if _, err := os.Stat(images); err != nil {
 		t.Errorf("images of the job: %v", err)
 	}

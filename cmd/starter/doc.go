@@ -14,11 +14,11 @@
 //     may go on with the next one of its submitter: that one's claim is made, locked and begun in the
 //     transaction that ends the first. A claim that is Vacating says that its job has to leave, because it
 //     is held, removed, preempted or drained, or because its own policy or a limit wants that.
-//   - The machine for an attempt (local.go) makes and ends the job's processes (lib/launch, lib/family), dumps
-//     those of the standard universe, where it can do that, and keeps their limits (limits.go): what a job
+//   - The machine for an attempt (lib/launch/local) makes and ends the job's processes, dumps
+//     those of the standard universe, where it can do that, and keeps their limits: what a job
 //     asks for is one where the configuration says so, and a job that takes more is held. A job may be
-//     bound to processors of its own (limits.go, too), and its nice value is set as the tickets of all jobs
-//     on the machine have it (renice.go).
+//     bound to processors of its own, and its nice value is set as the tickets of all jobs
+//     on the machine have it; both take a look at the queue (here.go).
 //
 // A supervisor that leaves its slot without a successor starts a cycle, and while it stays it sees
 // to it, with all others, that there is one each NEGOTIATOR_INTERVAL and that no change is left
@@ -56,7 +56,7 @@
 // charged that ended with the machine.
 //
 // Both cover the attempt's scratch directory, too, which has the same name: the process that has the
-// lock, while no process of the attempt is alive, may remove it (scratch.go).
+// lock, while no process of the attempt is alive, may remove it (leftbehind.go).
 //
 // # Root, and the account of a spool
 //

@@ -3,7 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -356,3 +360,93 @@ func (n *successor) release() {
 	n.next.lock.remove()
 	n.next = nil
 }
+
+// resourcesOf returns usage, request and allotment of each resource of a job: cores, disk,
+// memory, and other divisible resources of the slot that the job asked for. An unknown slot, nil, has
+// none.
+func resourcesOf(ad, slot *classad.Ad, how pool.Ending) []userlog.Resource {
+	p := how.Total()
+	rows := []userlog.Resource{
+		resource("Cpus", "Cpus", ad, slot), resource("Disk", "Disk (KB)", ad, slot), resource("Memory", "Memory (MB)", ad, slot),
+	}
+	if p.Wall > 0 {
+		rows[0].Usage = number((p.UserCPU + p.SysCPU).Seconds() / p.Wall.Seconds())
+	}
+	if p.DiskKB > 0 {
+		rows[1].Usage = strconv.FormatInt(p.DiskKB, 10)
+	}
+	if p.PeakKB > 0 {
+		rows[2].Usage = strconv.FormatInt((p.PeakKB+1023)/1024, 10)
+	}
+	for _, name := range divisible(slot) {
+		if r := resource(name, name, ad, slot); r.Request != "" {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b userlog.Resource) int { return strings.Compare(a.Name, b.Name) })
+	return rows
+}
+
+// divisible returns a slot's divisible resources but for cores, disk and memory.
+func divisible(slot *classad.Ad) (names []string) {
+	if slot == nil {
+		return nil
+	}
+	text, _ := slot.EvalString(&classad.Context{}, pool.AttrMachineResources)
+	for _, name := range strings.Fields(text) {
+		known := func(other string) bool { return strings.EqualFold(name, other) }
+		if !slices.ContainsFunc([]string{"Cpus", "Disk", "Memory", "Swap"}, known) && !slices.ContainsFunc(names, known) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// resource returns the row of a resource without its usage.
+func resource(name, title string, ad, slot *classad.Ad) userlog.Resource {
+	c := &classad.Context{}
+	r := userlog.Resource{Name: title}
+	if x, ok := ad.EvalNumber(c, "Request"+name); ok {
+		r.Request = number(x)
+	}
+	if slot == nil {
+		return r
+	}
+	if x, ok := slot.EvalNumber(c, name); ok {
+		r.Allocated = number(x)
+	}
+	if text, ok := slot.EvalString(c, "Assigned"+name); ok {
+		r.Assigned = strconv.Quote(text)
+	}
+	return r
+}
+
+// number writes a number with two places at most.
+func number(x float64) string {
+	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
+}
+
+// executing returns the event of a job that is executed in a claim's slot.
+func executing(tx *spool.Tx, ad, slot *classad.Ad, claim pool.Claim, scratch string) userlog.Executing {
+	x := userlog.Executing{Host: claim.Machine, Slot: claim.Slot}
+	names := append([]string{"Cpus", "Disk", "Memory"}, divisible(slot)...)
+	wanted, _ := ad.EvalString(&classad.Context{}, attrULogExecuteEventAttrs)
+	names = append(names, strings.FieldsFunc(wanted, func(r rune) bool { return r == ',' || r == ' ' })...)
+	if scratch != "" {
+		x.Ad = []string{"CondorScratchDir = " + classad.String(scratch).String()}
+	}
+	seen := map[string]bool{}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		before := seen[strings.ToLower(name)]
+		seen[strings.ToLower(name)] = true
+		return slot == nil || before || !slot.Has(name)
+	})
+	for i, v := range lifecycle.Values(tx, slot, ad, names...) {
+		x.Ad = append(x.Ad, names[i]+" = "+v.String())
+	}
+	slices.Sort(x.Ad)
+	return x
+}
+
+// attrULogExecuteEventAttrs are the attributes of its slot that a job wants in its log.
+const attrULogExecuteEventAttrs = "ULogExecuteEventAttrs"

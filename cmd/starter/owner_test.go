@@ -159,35 +159,3 @@ func TestSpoolIsClosed(t *testing.T) {
 		t.Errorf("Check = %v, %v, want the spool sound", sound, err)
 	}
 }
-
-// A spool may be reached by a link; EXECUTE elsewhere is as its administrator made it.
-func TestFolderLetsThrough(t *testing.T) {
-	t.Parallel()
-	p := rootsPool(t)
-	link, elsewhere := filepath.Join(p.dir, "link"), filepath.Join(p.dir, "elsewhere")
-	if err := os.Symlink(p.spool.Dir(), link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(elsewhere, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		folder string
-		above  fs.FileMode
-	}{{filepath.Join(link, "execute"), 0o711}, {filepath.Join(elsewhere, "spool-1"), 0o700}} {
-		for range 2 {
-			if err := makeFolder(c.folder); err != nil {
-				t.Errorf("makeFolder(%s) = %v, want none", c.folder, err)
-			}
-		}
-		for path, want := range map[string]fs.FileMode{c.folder: 0o711, filepath.Dir(c.folder): c.above} {
-			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := info.Mode().Perm(); got != want {
-				t.Errorf("after makeFolder(%s) %s has mode %v, want %v", c.folder, path, got, want)
-			}
-		}
-	}
-}

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +11,6 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/family"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
@@ -136,7 +132,7 @@ func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 		return nil, err
 	}
 	sp.NoteServed(host) // only negotiate -health depends on it
-	left := findLeftBehind(c.Config, sp)
+	left := findLeftBehind(machineFor(c.Config, sp), sp)
 	var here []pool.Claim
 	err = sp.View(func(v *spool.View) error {
 		claims := v.Claims()
@@ -150,7 +146,6 @@ func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 	})
 	if err == nil {
 		left.sweep(sp)
-		sweepCgroups(c.Config, sp)
 	}
 	return here, err
 }
@@ -206,7 +201,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	reached(supervise.Alone)
 	// First: it may have filled the disk, and recording the end needs room.
-	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
+	if err := folderOf(c.Config, sp).Remove(claim.LockName()); err != nil {
 		c.Warn("job %s: %v", id, err)
 	}
 	reached(supervise.Tidied)
@@ -242,7 +237,7 @@ func familyOfLost(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) (of family
 		now, there := v.Claim(claim.Job)
 		over = !there || now.Attempt != claim.Attempt
 		ad, _ := v.Job(claim.Job)
-		of = familyOf(c.Config, sp, claim, ad)
+		of = machineFor(c.Config, sp).FamilyOf(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, ad)
 		return nil
 	})
 	return of, over, err
@@ -264,68 +259,6 @@ func ended(now accountant.Reading, signed time.Time) time.Time {
 func lastEvent(sp *spool.Spool, booted time.Time) (last time.Time) {
 	sp.View(func(v *spool.View) error { last = pool.LastEvent(v, booted); return nil })
 	return last
-}
-
-// lockFiles returns the names of all claims' files.
-func lockFiles(sp *spool.Spool) map[string]bool {
-	entries, _ := os.ReadDir(sp.ClaimLock(""))
-	names := map[string]bool{}
-	for _, e := range entries {
-		name := strings.TrimSuffix(e.Name(), pipeName)
-		if _, err := pool.ParseAttempt(name); err == nil {
-			names[name] = true
-		}
-	}
-	return names
-}
-
-// familyOf returns the options of an attempt's family.
-func familyOf(cfg *config.Config, sp *spool.Spool, claim pool.Claim, ad *classad.Ad) family.Options {
-	name := familyName(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, ad)
-	return family.Options{Name: familyPrefix(sp) + name, Base: cfg.BaseCgroup}
-}
-
-// familyName returns the end of the name of an attempt's family. All attempts of a job of the standard
-// universe have one name: a later attempt may restore the processes with the environment that they had.
-func familyName(a pool.Attempt, ad *classad.Ad) string {
-	if ad != nil && isStandard(ad) {
-		return a.Job.String()
-	}
-	return a.String()
-}
-
-func isStandard(ad *classad.Ad) bool {
-	n, ok := ad.EvalInt(&classad.Context{}, pool.AttrJobUniverse)
-	return ok && pool.Universe(n) == pool.Standard
-}
-
-// familyPrefix returns the beginning of the names of a spool's families. It contains the spool's
-// directory, since copies of a spool have the same id and names of claims.
-func familyPrefix(sp *spool.Spool) string {
-	dir := sp.Dir()
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	sum := sha256.Sum256([]byte(sp.ID() + "\x00" + dir))
-	return fmt.Sprintf("%x-", sum[:8])
-}
-
-// sweepCgroups removes the empty cgroups of attempts whose supervisors have died.
-// A supervisor has its lock file for as long as it has a cgroup.
-func sweepCgroups(cfg *config.Config, sp *spool.Spool) {
-	prefix := familyPrefix(sp)
-	family.Sweep(cfg.BaseCgroup, func(group string) bool {
-		name, ours := strings.CutPrefix(group, prefix)
-		if !ours {
-			return true
-		}
-		if _, err := pool.ParseAttempt(name); err != nil {
-			locks, err := filepath.Glob(sp.ClaimLock(name + ".*")) // of any attempt of the job
-			return err != nil || len(locks) > 0
-		}
-		_, err := os.Lstat(sp.ClaimLock(name))
-		return !errors.Is(err, os.ErrNotExist)
-	})
 }
 
 // killLeft kills the remaining processes of a job without a supervisor until none has the claim's pipe

@@ -284,7 +284,7 @@ func (p *testPool) starter(status, jobs int, args ...string) string {
 // from the spool's.
 func (p *testPool) printed(call string, status int, text string) {
 	p.Helper()
-	scratch := filepath.Base(scratchFolder(&config.Config{Execute: "/"}, p.spool))
+	scratch := filepath.Base(folderOf(&config.Config{Execute: "/"}, p.spool).Path)
 	cmdtest.Printed(p.T, call, status, "", strings.NewReplacer(p.dir, "$DIR", scratch, "spool-N").Replace(text))
 }
 

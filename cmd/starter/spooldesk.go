@@ -17,6 +17,7 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
+	"fairspool/lib/launch/local"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
@@ -32,8 +33,8 @@ type desks struct {
 	params accountant.Params
 	// retirement is MAXJOBRETIREMENTTIME.
 	retirement *classad.Expr
-	since      time.Time                 // when the supervisor began, in process time
-	folder     string                    // of the scratch directories
+	since      time.Time // when the supervisor began, in process time
+	machine    local.Settings
 	answers    lifecycle.Answers         // of the ends of its attempts
 	accounts   map[string]launch.Account // of owners: looking one up may take a question to another machine
 	cycles     *onchange.Watch           // starts a cycle now and then, and for changes that have none; nil: none are started
@@ -46,7 +47,7 @@ type spoolDesk struct {
 	pool.Attempt
 	log  *trouble.Log
 	lock *claimLock
-	on   *local // nil before the beginning
+	on   *local.Machine // nil before the beginning
 
 	joblog    joblog.Log
 	executing userlog.Executing // what the log is told when the program is executed
@@ -100,12 +101,12 @@ func (d *spoolDesk) Begin() (t supervise.Task, err error) {
 }
 
 // here returns the machine for the attempt: this one.
-func (d *spoolDesk) here() *local {
-	l := &local{Attempt: d.Attempt, config: d.config, folder: d.folder, prefix: familyPrefix(d.spool), complain: d.complain}
+func (d *spoolDesk) here() *local.Machine {
+	var pipe *os.File
 	if d.lock != nil { // a fork has none
-		l.pipe = d.lock.pipe
+		pipe = d.lock.pipe
 	}
-	return l
+	return local.New(d.machine, d.Attempt, pipe, d.complain)
 }
 
 // ask looks up the owner of the job before the spool is locked for the job. Begin reports errors.
@@ -145,7 +146,7 @@ func (d *spoolDesk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err er
 	var found []launch.Found
 	if ad, ok := tx.Job(d.Job); ok {
 		if d.joblog = joblog.Of(tx, ad); d.joblog.Path != "" {
-			d.executing = executing(tx, ad, slot, claim, d.on.scratch())
+			d.executing = executing(tx, ad, slot, claim, d.on.Scratch())
 		}
 		t.Run, found, t.Wrong = d.read(tx, ad, claim)
 		t.At, t.Missed = lifecycle.Deferral(tx, ad, now)
@@ -162,7 +163,7 @@ func (d *spoolDesk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err er
 	if tx.Forked { // nothing outside of a fork may change
 		return t, nil
 	}
-	for _, f := range d.on.prepare(t.Ad, slot) {
+	for _, f := range d.on.Prepare(t.Ad, slot) {
 		noteLimit(tx, d.Job, f)
 	}
 	return t, nil
@@ -195,7 +196,7 @@ func (d *spoolDesk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch
 	if err != nil {
 		return launch.Job{}, nil, err
 	}
-	place := launch.Place{Slot: claim.Slot, SlotAd: slot, Scratch: d.on.scratch(), Kept: keptPath(d.folder, d.Job)}
+	place := launch.Place{Slot: claim.Slot, SlotAd: slot, Scratch: d.on.Scratch(), Kept: d.machine.Folder.Kept(d.Job)}
 	if d.config.AssignCPUAffinity {
 		place.CPUs = processorsFor(&tx.View, claim, slot)
 		found = append(found, bound(place.CPUs)...)

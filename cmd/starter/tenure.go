@@ -54,7 +54,7 @@ func supervisor(c *cmdline.Call, name string) error {
 // desksOf returns the desks of a supervisor.
 func desksOf(c *cmdline.Call, sp *spool.Spool) (*desks, error) {
 	n := &desks{
-		call: c, config: c.Config, spool: sp, params: c.Config.Params, folder: scratchFolder(c.Config, sp),
+		call: c, config: c.Config, spool: sp, params: c.Config.Params, machine: machineFor(c.Config, sp),
 		since: time.Now(), accounts: map[string]launch.Account{},
 	}
 	var err error
@@ -94,7 +94,7 @@ func (n *desks) settings(d *spoolDesk, stop <-chan os.Signal) supervise.Settings
 			n.call.Stderr = d.log
 		},
 		Left:    n.call.Changed,
-		Chore:   n.reprioritizer,
+		Chore:   n.nice,
 		Reached: func(s supervise.Step) { reached(s) },
 	}
 }

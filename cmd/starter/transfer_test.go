@@ -52,7 +52,7 @@ func TestTransfer(t *testing.T) {
 
 // scratchIn returns the pool's own folder in a directory that EXECUTE names.
 func (p *testPool) scratchIn(execute string) string {
-	return scratchFolder(&config.Config{Execute: execute}, p.spool)
+	return folderOf(&config.Config{Execute: execute}, p.spool).Path
 }
 
 func TestTransferElsewhere(t *testing.T) {
@@ -96,7 +96,7 @@ func TestScratchFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer sp.Close()
-		folder[name] = scratchFolder(&config.Config{Execute: "/execute"}, sp)
+		folder[name] = folderOf(&config.Config{Execute: "/execute"}, sp).Path
 	}
 	if folder["one"] == folder["two"] || folder["one"] != folder["link"] {
 		t.Errorf("the folders are %v, want two of them", folder)

@@ -1,11 +1,13 @@
-package main
+package local
 
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,11 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/internal/testenv"
-	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/pool"
-	"fairspool/spool"
 )
+
+// linger is a program that never ends by itself, for processes beside the shell.
+const linger = `tail -f /dev/null`
 
 // player is a process that plays a supervisor: what it has started is its job's.
 type player struct {
@@ -81,17 +83,28 @@ func (p player) values() (nice []int) {
 	return slices.Compact(nice)
 }
 
-// stage is a pool in which played supervisors run jobs on node1.
+// stage is a queue of which played supervisors run the jobs.
 type stage struct {
-	*testPool
-	clock float64 // seconds since the machine was started
-	jobs  []player
-	each  []*reprioritizer
-	mu    sync.Mutex // guards told
-	told  []string
+	*testing.T
+	folder Folder
+	clock  float64 // seconds since the machine was started
+	jobs   []player
+	queue  []Runner
+	// tickets: one of the jobs has some.
+	tickets bool
+	gone    bool // the queue is
+	each    []*Nice
+	mu      sync.Mutex // guards told
+	told    []string
 }
 
-func newStage(t *testing.T) *stage { return &stage{testPool: newPool(t), clock: 1000} }
+func newStage(t *testing.T) *stage {
+	s := &stage{T: t, clock: 1000, tickets: true, folder: Folder{Path: filepath.Join(t.TempDir(), "execute")}}
+	if err := s.folder.Make(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // ordinary skips a test of nice values where processes do not begin with 0.
 func ordinary(t *testing.T) {
@@ -101,42 +114,27 @@ func ordinary(t *testing.T) {
 	}
 }
 
-// run has another job run, with attributes of its ad.
-func (s *stage) run(pairs ...string) {
+// run has another job run, with so many tickets.
+func (s *stage) run(tickets float64) {
 	s.Helper()
 	p := play(s.T, sleepers)
-	id := s.match("", pairs...)
-	s.update(func(tx *spool.Tx) error {
-		claim, _ := tx.Claim(id)
-		claim.State, claim.StartedAt, claim.PID = pool.RunningClaim, matchedAt, p.supervisor
-		tx.Op("run")
-		tx.PutClaim(claim)
-		return nil
-	})
-	s.jobs, s.each = append(s.jobs, p), append(s.each, s.reprioritizer(id, p))
-}
-
-func (s *stage) reprioritizer(id pool.JobID, job relatives) *reprioritizer {
-	return &reprioritizer{
-		RunTime: config.RunTime{Interval: time.Minute, Worst: 20},
-		spool:   s.opened(), attempt: pool.Attempt{Job: id, Number: 1}, job: job, machine: "Node1", folder: s.dir + "/execute",
-		now: func() time.Time { return matchedAt }, clock: func() float64 { return s.clock },
+	a := pool.Attempt{Job: pool.JobID{Cluster: len(s.jobs) + 1}, Number: 1}
+	s.jobs, s.queue = append(s.jobs, p), append(s.queue, Runner{a.String(), p.supervisor, tickets, 1})
+	s.each = append(s.each, &Nice{
+		RunTime: RunTime{Interval: time.Minute, Worst: 20}, attempt: a, job: p, host: "Node1", folder: s.folder,
+		queue: func() ([]Runner, bool, error) {
+			if s.gone {
+				return nil, false, fs.ErrNotExist
+			}
+			return s.queue, s.tickets, nil
+		},
+		clock: func() float64 { return s.clock },
 		tell: func(err error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.told = append(s.told, err.Error())
 		},
-	}
-}
-
-// opened opens the spool anew: a supervisor has one of its own.
-func (s *stage) opened() *spool.Spool {
-	s.Helper()
-	sp, err := spool.Open(s.spool.Dir(), spool.Options{Program: "test", LockWait: testenv.Longest, Now: matchedAt})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return sp
+	})
 }
 
 // apply has all supervisors apply at once, until none has to wait for another.
@@ -150,7 +148,7 @@ func (s *stage) apply() {
 }
 
 // settled has a supervisor apply until it is done.
-func (s *stage) settled(r *reprioritizer) {
+func (s *stage) settled(r *Nice) {
 	if !testenv.Await(func() bool { return r.adjust() == 0 }) {
 		s.Errorf("adjust = %v for %v, want 0", r.adjust(), testenv.Longest)
 	}
@@ -166,35 +164,20 @@ func (s *stage) has(when string, want ...int) {
 	}
 }
 
-// set sets an attribute of a job.
-func (s *stage) set(job int, name, expr string) {
-	s.Helper()
-	e, err := classad.ParseExpr(expr)
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.update(func(tx *spool.Tx) error {
-		tx.Op("set")
-		tx.Set(pool.JobID{Cluster: job}, name, e)
-		return nil
-	})
-}
-
 // What Grid Engine did with these tickets, done to real processes: all of a job's, in
 // whatever session.
 func TestReprioritize(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	for _, tickets := range []string{"500000", "300000.9", "100000 + 50000"} {
-		s.run("Tickets", tickets, "OverrideTickets", "7")
+	for _, tickets := range []float64{500000, 300000.9, 150000, 50000} {
+		s.run(tickets)
 	}
-	s.run("OverrideTickets", "50000")
 	s.has("before the first delivery", 0, 0, 0, 0)
 	s.apply()
 	s.has("after it", 0, 0, 2, 19)
 
-	s.run("Tickets", "1")
-	s.set(4, "OverrideTickets", "1000000")
+	s.run(1)
+	s.queue[3].Tickets = 1000000
 	s.clock += 19 // 1000 to 1019 are of one minute
 	s.apply()
 	s.has("in the same interval", 0, 0, 2, 19, 0)
@@ -214,10 +197,10 @@ func TestReprioritize(t *testing.T) {
 func TestReprioritizeAgrees(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.run("Tickets", "600000")
-	s.run("Tickets", "400000")
+	s.run(600000)
+	s.run(400000)
 	s.settled(s.each[0])
-	s.set(2, "Tickets", "900000")
+	s.queue[1].Tickets = 900000
 	s.settled(s.each[1])
 	s.has("after the first one's delivery", 0, 11)
 }
@@ -236,33 +219,24 @@ func TestReprioritizeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.run("Tickets", "600000")
-			s.run("Tickets", "400000")
-			if err := makeFolder(s.each[0].folder); err != nil {
+			s.run(600000)
+			s.run(400000)
+			if err := os.WriteFile(filepath.Join(s.folder.Path, "nice.node1"), []byte(left), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s.write("execute/nice.node1", left)
 			s.apply()
 			s.has("with the file "+name, 0, 11)
 		})
 	}
 }
 
-// Without tickets nobody is touched, nor is what does not run here.
+// Without tickets no process is touched.
 func TestReprioritizeNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.run()
-	s.run("Tickets", "undefined", "OverrideTickets", `"many"`)
-	s.match("", "Tickets", "1000000")
-	other, elsewhere := s.match("", "Tickets", "1000000"), play(t, sleepers)
-	s.update(func(tx *spool.Tx) error {
-		claim, _ := tx.Claim(other)
-		claim.State, claim.StartedAt, claim.PID, claim.Machine = pool.RunningClaim, matchedAt, elsewhere.supervisor, "node2"
-		tx.Op("run elsewhere")
-		tx.PutClaim(claim)
-		return nil
-	})
+	s.tickets = false
+	s.run(0)
+	s.run(0)
 	for _, p := range s.jobs {
 		for _, pid := range p.Processes() {
 			if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 3); err != nil {
@@ -278,8 +252,7 @@ func TestReprioritizeNobody(t *testing.T) {
 		}
 	}
 	s.clock += 60
-	s.set(1, "Tickets", "1")
-	s.set(2, "Tickets", "9")
+	s.tickets, s.queue[0].Tickets, s.queue[1].Tickets = true, 1, 9
 	if os.Geteuid() != 0 {
 		t.Skip("only root may give a process a smaller nice value than it has")
 	}
@@ -291,11 +264,8 @@ func TestReprioritizeNobody(t *testing.T) {
 func TestReprioritizeBusy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.run("Tickets", "1")
+	s.run(1)
 	r := s.each[0]
-	if err := makeFolder(r.folder); err != nil {
-		t.Fatal(err)
-	}
 	f, err := os.Create(r.deliveryPath())
 	if err != nil {
 		t.Fatal(err)
@@ -312,45 +282,44 @@ func TestReprioritizeBusy(t *testing.T) {
 	}
 }
 
-// Nothing is written where there is no spool any more, and what cannot be done is told.
+// Nothing is written where there is no folder or no queue any more, and what cannot be done is told.
 func TestReprioritizeTrouble(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.run("Tickets", "1")
+	s.run(1)
 	r := s.each[0]
-	if err := os.Mkdir(r.folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(r.folder, 0o777); err != nil {
+	if err := os.Chmod(s.folder.Path, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	s.settled(r)
-	if want := "its run-time priority: " + r.folder + ": others may write there"; len(s.told) != 1 || !strings.HasPrefix(s.told[0], want) {
+	if want := "its run-time priority: " + s.folder.Path + ": others may write there"; len(s.told) != 1 || !strings.HasPrefix(s.told[0], want) {
 		t.Errorf("it says %q, want %q", s.told, want)
 	}
-	if err := os.RemoveAll(r.folder); err != nil {
+	if err := os.Chmod(s.folder.Path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(s.spool.Dir(), s.dir+"/elsewhere"); err != nil {
+	s.gone = true
+	s.settled(r)
+	if text, _ := os.ReadFile(r.deliveryPath()); len(text) > 0 || len(s.told) != 1 {
+		t.Errorf("without a queue it writes %q, and says %q", text, s.told)
+	}
+	if err := os.RemoveAll(s.folder.Path); err != nil {
 		t.Fatal(err)
 	}
 	s.settled(r)
-	if _, err := os.Stat(r.folder); err == nil || len(s.told) != 1 {
-		t.Errorf("without a spool it makes a folder, or says %q", s.told)
-	}
-	if err := os.Rename(s.dir+"/elsewhere", s.spool.Dir()); err != nil {
-		t.Fatal(err)
+	if _, err := os.Stat(s.folder.Path); err == nil || len(s.told) != 1 {
+		t.Errorf("without a folder it makes one, or says %q", s.told)
 	}
 }
 
 // By default nothing is ever due; else it is at the multiples of the interval.
 func TestReprioritizeNext(t *testing.T) {
 	t.Parallel()
-	if r := (&reprioritizer{}); r.Next() != nil {
+	if r := (&Nice{}); r.Next() != nil {
 		t.Error("with the interval 0 something becomes due")
 	}
 	s := newStage(t)
-	s.run("Tickets", "1")
+	s.run(1)
 	r := s.each[0]
 	r.Interval, r.clock = 20*time.Millisecond, sinceBoot
 	r.plan()
@@ -372,37 +341,11 @@ func TestReprioritizeNext(t *testing.T) {
 	}
 }
 
-func TestTicketsAndSlots(t *testing.T) {
-	t.Parallel()
-	c := &classad.Context{Now: matchedAt}
-	for _, x := range []struct {
-		pairs   []string
-		tickets float64
-		has     bool
-		slots   int
-	}{
-		{nil, 0, false, 1},
-		{[]string{"Tickets", "5", "OverrideTickets", "6", "RequestCpus", "4"}, 5, true, 4},
-		{[]string{"OverrideTickets", "6", "RequestCpus", "2.9"}, 6, true, 2},
-		{[]string{"Tickets", `"x"`, "OverrideTickets", "0", "RequestCpus", "0"}, 0, true, 1},
-		{[]string{"Tickets", "-1.5", "RequestCpus", "-7"}, -1.5, true, 1},
-		{[]string{"RequestCpus", "TARGET.Cpus"}, 0, false, 1},
-		{[]string{"RequestCpus", "1e300"}, 0, false, 1 << 20},
-		{[]string{"RequestCpus", `real("NaN")`, "Tickets", "undefined"}, 0, false, 1},
-	} {
-		ad := adOf(t, x.pairs...)
-		tickets, has := ticketsOf(c, ad)
-		if slots := slotsOf(c, ad); tickets != x.tickets || has != x.has || slots != x.slots {
-			t.Errorf("%q: %v tickets (%v) and %d slots, want %v (%v) and %d", x.pairs, tickets, has, slots, x.tickets, x.has, x.slots)
-		}
-	}
-}
-
 // TestDeliveryNext plays deliveries one after the other.
 func TestDeliveryNext(t *testing.T) {
 	t.Parallel()
 	job := func(name string, tickets float64, live, reaped float64) load {
-		return load{runner{name, 1, tickets, 1}, live, reaped}
+		return load{Runner{name, 1, tickets, 1}, live, reaped}
 	}
 	d := delivery{}
 	for i, c := range []struct {
@@ -417,7 +360,7 @@ func TestDeliveryNext(t *testing.T) {
 		{[]load{job("1.0.1", 5, 20, 0), job("2.0.1", 5, 0, 106)}, true, "1.0.1 cpu 20 usage 0.23 nice 0; 2.0.1 cpu 106 usage 0.42 nice 0; "},
 		{[]load{job("1.0.2", 5, 7, 20)}, true, "1.0.2 cpu 27 usage 7 nice 0; "},
 	} {
-		d = d.next(float64(i), c.loads, c.tickets, config.RunTime{Worst: 20})
+		d = d.next(float64(i), c.loads, c.tickets, RunTime{Worst: 20})
 		if got := d.text(); got != c.want || d.At != float64(i) {
 			t.Errorf("delivery %d: %s at %v, want %s", i, got, d.At, c.want)
 		}
@@ -444,8 +387,8 @@ func (d delivery) text() string {
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	p := play(t, `sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done'; (i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo ready; `+linger+`) & wait`)
-	loads := measured([]runner{{name: "1.0.1", pid: p.supervisor}, {name: "2.0.1", pid: math.MaxInt32}, {name: "3.0.1"}})
-	if len(loads) != 1 || loads[0].name != "1.0.1" || !(loads[0].live > 0.02) || !(loads[0].reaped > 0.02) {
+	loads := measured([]Runner{{Name: "1.0.1", PID: p.supervisor}, {Name: "2.0.1", PID: math.MaxInt32}, {Name: "3.0.1"}})
+	if len(loads) != 1 || loads[0].Name != "1.0.1" || !(loads[0].live > 0.02) || !(loads[0].reaped > 0.02) {
 		t.Errorf("measured = %+v, want one job, of which some hundredths of a second are the processes' and some its dead children's", loads)
 	}
 	own, _, ok := cpuOf(os.Getpid())

@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"bytes"
@@ -7,23 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/family"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
-	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
-	"fairspool/lib/userlog"
-	"fairspool/spool"
 )
 
 // limits are the enforced bounds of what an attempt may use.
@@ -37,19 +31,28 @@ type limits struct {
 	meminfo  string   // the file with the machine's free memory
 }
 
+// MemoryLimit says how far jobs have to keep to the memory that they asked for.
+type MemoryLimit int
+
+const (
+	NoMemoryLimit MemoryLimit = iota
+	SoftMemory                // while the machine runs short of memory
+	HardMemory                // at any time
+)
+
 // limitsOf returns the limits of a job, which are its requests as far as they are enforced. A request is
 // bounded by what its slot has, also where it is no number above 0, so that no job takes what
-// other jobs were given; a nil slot, or one without the attribute, bounds nothing. A scratch directory,
-// which lies in folder, is always limited, so that it cannot fill the disk.
-func limitsOf(cfg *config.Config, ad, slot *classad.Ad, folder string) limits {
+// other jobs were given; a nil slot, or one without the attribute, bounds nothing. A scratch directory
+// is always limited, so that it cannot fill the disk.
+func limitsOf(set Settings, ad, slot *classad.Ad) limits {
 	l := limits{meminfo: "/proc/meminfo"}
-	if cfg.MemoryLimitPolicy == "hard" || cfg.MemoryLimitPolicy == "soft" {
-		l.memoryMB, l.soft = allowed(ad, pool.AttrRequestMemory, slot, pool.AttrMemory), cfg.MemoryLimitPolicy == "soft"
+	if set.Memory != NoMemoryLimit {
+		l.memoryMB, l.soft = allowed(ad, pool.AttrRequestMemory, slot, pool.AttrMemory), set.Memory == SoftMemory
 	}
 	asked := allowed(ad, pool.AttrRequestDisk, slot, pool.AttrDisk)
-	if l.strict = cfg.EnforceDiskLimits && asked > 0; l.strict {
+	if l.strict = set.StrictDisk && asked > 0; l.strict {
 		l.mayUseKB = asked
-	} else if least := maxScratch(cfg.MaxScratchSize, folder); least > 0 {
+	} else if least := maxScratch(set.MaxScratch, set.Folder.Path); least > 0 {
 		l.mayUseKB = max(least, asked)
 	}
 	return l
@@ -224,96 +227,6 @@ func (l *limits) finalDiskKB() int64 {
 	return l.disk.final()
 }
 
-// resourcesOf returns usage, request and allotment of each resource of a job: cores, disk,
-// memory, and other divisible resources of the slot that the job asked for. An unknown slot, nil, has
-// none.
-func resourcesOf(ad, slot *classad.Ad, how pool.Ending) []userlog.Resource {
-	p := how.Total()
-	rows := []userlog.Resource{
-		resource("Cpus", "Cpus", ad, slot), resource("Disk", "Disk (KB)", ad, slot), resource("Memory", "Memory (MB)", ad, slot),
-	}
-	if p.Wall > 0 {
-		rows[0].Usage = number((p.UserCPU + p.SysCPU).Seconds() / p.Wall.Seconds())
-	}
-	if p.DiskKB > 0 {
-		rows[1].Usage = strconv.FormatInt(p.DiskKB, 10)
-	}
-	if p.PeakKB > 0 {
-		rows[2].Usage = strconv.FormatInt((p.PeakKB+1023)/1024, 10)
-	}
-	for _, name := range divisible(slot) {
-		if r := resource(name, name, ad, slot); r.Request != "" {
-			rows = append(rows, r)
-		}
-	}
-	slices.SortFunc(rows, func(a, b userlog.Resource) int { return strings.Compare(a.Name, b.Name) })
-	return rows
-}
-
-// divisible returns a slot's divisible resources but for cores, disk and memory.
-func divisible(slot *classad.Ad) (names []string) {
-	if slot == nil {
-		return nil
-	}
-	text, _ := slot.EvalString(&classad.Context{}, pool.AttrMachineResources)
-	for _, name := range strings.Fields(text) {
-		known := func(other string) bool { return strings.EqualFold(name, other) }
-		if !slices.ContainsFunc([]string{"Cpus", "Disk", "Memory", "Swap"}, known) && !slices.ContainsFunc(names, known) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// resource returns the row of a resource without its usage.
-func resource(name, title string, ad, slot *classad.Ad) userlog.Resource {
-	c := &classad.Context{}
-	r := userlog.Resource{Name: title}
-	if x, ok := ad.EvalNumber(c, "Request"+name); ok {
-		r.Request = number(x)
-	}
-	if slot == nil {
-		return r
-	}
-	if x, ok := slot.EvalNumber(c, name); ok {
-		r.Allocated = number(x)
-	}
-	if text, ok := slot.EvalString(c, "Assigned"+name); ok {
-		r.Assigned = strconv.Quote(text)
-	}
-	return r
-}
-
-// number writes a number with two places at most.
-func number(x float64) string {
-	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
-}
-
-// executing returns the event of a job that is executed in a claim's slot.
-func executing(tx *spool.Tx, ad, slot *classad.Ad, claim pool.Claim, scratch string) userlog.Executing {
-	x := userlog.Executing{Host: claim.Machine, Slot: claim.Slot}
-	names := append([]string{"Cpus", "Disk", "Memory"}, divisible(slot)...)
-	wanted, _ := ad.EvalString(&classad.Context{}, attrULogExecuteEventAttrs)
-	names = append(names, strings.FieldsFunc(wanted, func(r rune) bool { return r == ',' || r == ' ' })...)
-	if scratch != "" {
-		x.Ad = []string{"CondorScratchDir = " + classad.String(scratch).String()}
-	}
-	seen := map[string]bool{}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		before := seen[strings.ToLower(name)]
-		seen[strings.ToLower(name)] = true
-		return slot == nil || before || !slot.Has(name)
-	})
-	for i, v := range lifecycle.Values(tx, slot, ad, names...) {
-		x.Ad = append(x.Ad, names[i]+" = "+v.String())
-	}
-	slices.Sort(x.Ad)
-	return x
-}
-
-// attrULogExecuteEventAttrs are the attributes of its slot that a job wants in its log.
-const attrULogExecuteEventAttrs = "ULogExecuteEventAttrs"
-
 const (
 	// lookDiskEvery is the least time between two measurements of a scratch directory.
 	lookDiskEvery = 2 * time.Second
@@ -473,25 +386,14 @@ func (w *walk) entry(dir int, name string, depth int) {
 	w.blocks += info.Blocks
 }
 
-// processorsFor returns the processors that the job of a claim is bound to: as many as its
-// slot has cores, the lowest that this process may use and no other job here is bound to. It returns nil,
-// and the job may run on all processors, if too few are left or the number of cores is unknown.
-//
-// The caller holds the spool's lock until the job's ad names the processors, so that no two jobs get
-// the same.
-func processorsFor(v *spool.View, claim pool.Claim, slot *classad.Ad) []int {
-	if slot == nil {
-		return nil
-	}
-	cores, ok := slot.EvalNumber(&classad.Context{}, pool.AttrCpus)
-	if !ok || !(cores > 0) {
-		return nil
-	}
+// Processors returns as many processors as there are cores, the lowest that this process may use and
+// that are not taken; nil if there are fewer.
+func Processors(cores float64, taken map[int]bool) []int {
 	usable := processorsHere()
-	if cores > float64(len(usable)) {
+	if !(cores > 0) || cores > float64(len(usable)) {
 		return nil
 	}
-	return lowestFree(usable, boundHere(v, claim), int(math.Ceil(cores)))
+	return lowestFree(usable, taken, int(math.Ceil(cores)))
 }
 
 // lowestFree returns the first n usable processors that are not taken; nil if there are fewer.
@@ -520,39 +422,4 @@ func processorsHere() (list []int) {
 		}
 	}
 	return list
-}
-
-// boundHere returns the processors that the jobs of other claims on the same machine are bound to.
-func boundHere(v *spool.View, claim pool.Claim) map[int]bool {
-	taken := map[int]bool{}
-	for _, c := range v.Claims() {
-		runs := c.State == pool.RunningClaim || c.State == pool.Vacating
-		if !runs || c.Job == claim.Job || !strings.EqualFold(c.Machine, claim.Machine) {
-			continue
-		}
-		ad, ok := v.Job(c.Job)
-		if !ok {
-			continue
-		}
-		text, _ := ad.EvalString(&classad.Context{}, pool.AttrCPUAffinity)
-		for name := range strings.SplitSeq(text, ",") {
-			if cpu, err := strconv.Atoi(name); err == nil {
-				taken[cpu] = true
-			}
-		}
-	}
-	return taken
-}
-
-// bound returns the attribute of a job's ad for the processors that it is bound to; none without any.
-func bound(cpus []int) []launch.Found {
-	if len(cpus) == 0 {
-		return nil
-	}
-	var names []string
-	for _, cpu := range cpus {
-		names = append(names, strconv.Itoa(cpu))
-	}
-	text := classad.String(strings.Join(names, ","))
-	return []launch.Found{{Name: pool.AttrCPUAffinity, Expr: classad.Literal(text)}}
 }

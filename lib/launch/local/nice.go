@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"bytes"
@@ -18,35 +18,50 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/lib/asuser"
-	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/launch"
 	"fairspool/lib/pool"
-	"fairspool/lib/supervise"
-	"fairspool/spool"
 )
 
-// A reprioritizer keeps the nice value of an attempt's processes, its run-time priority, as the tickets
-// of all jobs that run on the machine require (jobprio.NiceValues).
+// Nice keeps the nice value of an attempt's processes, its run-time priority, as the tickets
+// of all jobs that run on the machine require (jobprio.NiceValues). It is a supervise.Chore.
 //
 // All supervisors of a spool on a machine wake at the same moments, the whole multiples
-// of the interval since the boot. The first makes the delivery: it reads the queue and the usage of
+// of the interval since the boot. The first makes the delivery: it asks the queue, measures the usage of
 // all jobs, and writes the nice value of each job to a file, which the others read. So they agree, and
 // the queue is read once, however many jobs run. Each supervisor changes the processes of its own job
 // alone.
-type reprioritizer struct {
-	config.RunTime
-	spool   *spool.Spool
+type Nice struct {
+	RunTime
 	attempt pool.Attempt
-	machine string           // as claims call it
-	folder  string           // of the scratch directories, where the deliveries are
-	now     func() time.Time // policy time
-	clock   func() float64   // seconds since the machine was started
+	folder  Folder // where the deliveries are
+	host    string
+	queue   Queue
+	clock   func() float64 // seconds since the machine was started
 	tell    func(error)
 	job     relatives
 
 	due  <-chan time.Time
 	told bool // it was reported that the value cannot be set
+}
+
+// RunTime is how the nice values of jobs are adjusted.
+type RunTime struct {
+	Interval time.Duration // 0: never
+	// Best and Worst are the nice values of the best and the worst off of the jobs of a machine, -20 to 20.
+	Best, Worst int
+}
+
+// Queue returns the jobs that run on the machine, and whether one of them has tickets. fs.ErrNotExist: there is no
+// queue any more.
+type Queue func() (jobs []Runner, tickets bool, err error)
+
+// Runner is a job that runs on this machine, by the queue.
+type Runner struct {
+	Name    string // of the attempt
+	PID     int    // its supervisor
+	Tickets float64
+	Slots   int // processors that it asked for, at least 1
 }
 
 // relatives are the processes of a job, and its control group, whose directory is open
@@ -56,23 +71,16 @@ type relatives interface {
 	FD() (fd int, ok bool)
 }
 
-// reprioritizer returns the reprioritizer of an attempt's job, the chore of its supervisor. It
-// never fires if reprioritize_interval is 0, or this machine has no name.
-func (n *desks) reprioritizer(t supervise.Task, tell func(error)) supervise.Chore {
-	r := &reprioritizer{
-		RunTime: n.config.RunTime, spool: n.spool, attempt: t.Attempt, folder: n.folder,
-		now: func() time.Time { return n.call.Later().Now }, clock: sinceBoot, tell: tell, job: t.On.(*local).family,
+// Nice returns what keeps the nice value of the attempt's processes, which are prepared. Claims call the machine
+// host.
+func (m *Machine) Nice(host string, queue Queue) *Nice {
+	n := &Nice{
+		RunTime: m.RunTime, attempt: m.Attempt, folder: m.Folder, host: host, queue: queue, clock: sinceBoot, tell: m.complain, job: m.family,
 	}
-	if r.Interval <= 0 {
-		return r
+	if n.Interval > 0 {
+		n.plan()
 	}
-	var err error
-	if r.machine, err = n.call.Hostname(); err != nil {
-		tell(err)
-		return r
-	}
-	r.plan()
-	return r
+	return n
 }
 
 // sinceBoot returns the seconds since the boot, which are the same for all processes and cannot be set.
@@ -83,17 +91,17 @@ func sinceBoot() float64 {
 }
 
 // Next fires when Apply is to be called; nil: never.
-func (r *reprioritizer) Next() <-chan time.Time { return r.due }
+func (n *Nice) Next() <-chan time.Time { return n.due }
 
 // plan sets the alarm to a moment after the next multiple of the interval.
-func (r *reprioritizer) plan() {
-	r.due = time.After(seconds(r.begun()+r.Interval.Seconds()-r.clock()) + time.Millisecond)
+func (n *Nice) plan() {
+	n.due = time.After(seconds(n.begun()+n.Interval.Seconds()-n.clock()) + time.Millisecond)
 }
 
 // begun returns the beginning of the present interval.
-func (r *reprioritizer) begun() float64 {
-	every := r.Interval.Seconds()
-	return math.Floor(r.clock()/every) * every
+func (n *Nice) begun() float64 {
+	every := n.Interval.Seconds()
+	return math.Floor(n.clock()/every) * every
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -107,36 +115,38 @@ const (
 
 // Apply gives the job's processes their nice value. It does not wait for other supervisors, but lets
 // Next fire again.
-func (r *reprioritizer) Apply() {
-	if wait := r.adjust(); wait > 0 {
-		r.due = time.After(wait)
+func (n *Nice) Apply() {
+	if wait := n.adjust(); wait > 0 {
+		n.due = time.After(wait)
 	} else {
-		r.plan()
+		n.plan()
 	}
 }
 
 // adjust does what Apply says, and returns when to try again; 0: it is done for this
 // interval.
-func (r *reprioritizer) adjust() (retry time.Duration) {
-	d, err := r.delivered()
+func (n *Nice) adjust() (retry time.Duration) {
+	d, err := n.delivered()
 	switch {
 	case errors.Is(err, errBusy):
 		return deliveryRetry
+	case errors.Is(err, fs.ErrNotExist):
+		return 0 // the folder is gone, or the queue
 	case err != nil:
-		r.tell(fmt.Errorf("its run-time priority: %w", err))
+		n.tell(fmt.Errorf("its run-time priority: %w", err))
 		return 0
 	}
-	job, ok := d.Jobs[r.attempt.String()]
+	job, ok := d.Jobs[n.attempt.String()]
 	if !ok || job.Nice == nil {
 		return 0 // the job began after the delivery, or no job has tickets
 	}
 	s := settle{want: min(*job.Nice, 19)} // Linux has no 20
-	if err := asuser.Root(func() { s.all(r.job) }); err != nil {
+	if err := asuser.Root(func() { s.all(n.job) }); err != nil {
 		s.failed = err
 	}
-	if s.failed != nil && !r.told {
-		r.told = true
-		r.tell(fmt.Errorf("its run-time priority: %w", s.failed))
+	if s.failed != nil && !n.told {
+		n.told = true
+		n.tell(fmt.Errorf("its run-time priority: %w", s.failed))
 	}
 	if s.again {
 		return kernelRetry
@@ -144,59 +154,12 @@ func (r *reprioritizer) adjust() (retry time.Duration) {
 	return 0
 }
 
+// errBusy says that another supervisor makes the delivery.
+var errBusy = errors.New("another supervisor makes the delivery")
+
 // deliveryPath returns the file of this machine's deliveries. Several machines may share the folder.
-func (r *reprioritizer) deliveryPath() string {
-	return filepath.Join(r.folder, "nice."+url.PathEscape(strings.ToLower(r.machine)))
-}
-
-// runner is a job that runs on this machine, by the queue.
-type runner struct {
-	name    string // of the attempt
-	pid     int    // its supervisor
-	tickets float64
-	slots   int
-}
-
-// look returns the jobs that run on this machine, and whether one of them has tickets.
-// It keeps nothing of the queue in memory, as a machine may have many supervisors.
-func (r *reprioritizer) look() (jobs []runner, tickets bool, err error) {
-	c := &classad.Context{Now: r.now()}
-	err = r.spool.View(func(v *spool.View) error {
-		for _, claim := range v.Claims() {
-			ad, ok := v.Job(claim.Job)
-			if !ok || claim.State != pool.RunningClaim || !strings.EqualFold(claim.Machine, r.machine) {
-				continue
-			}
-			n, has := ticketsOf(c, ad)
-			jobs = append(jobs, runner{claim.LockName(), claim.PID, n, slotsOf(c, ad)})
-			tickets = tickets || has
-		}
-		return nil
-	})
-	r.spool.Close()
-	return jobs, tickets, err
-}
-
-// ticketsOf returns the tickets of a job: the policy's, else those set by hand. It is false if neither is
-// a number.
-func ticketsOf(c *classad.Context, ad *classad.Ad) (float64, bool) {
-	for _, name := range []string{pool.AttrTickets, attrOverrideTickets} {
-		if n, ok := ad.EvalNumber(c, name); ok {
-			return n, true
-		}
-	}
-	return 0, false
-}
-
-const attrOverrideTickets = "OverrideTickets"
-
-// slotsOf returns the number of processors that a job asked for, at least 1.
-func slotsOf(c *classad.Context, ad *classad.Ad) int {
-	const most = 1 << 20
-	if n, ok := ad.EvalNumber(c, pool.AttrRequestCpus); ok && n > 1 {
-		return int(min(n, most))
-	}
-	return 1
+func (n *Nice) deliveryPath() string {
+	return filepath.Join(n.folder.Path, "nice."+url.PathEscape(strings.ToLower(n.host)))
 }
 
 // delivery is usage and nice values of all jobs of a machine at one moment.
@@ -217,14 +180,11 @@ type delivered struct {
 //
 // The file is written in place, as it is its own lock. A file that a crash has damaged, or that is older
 // than the boot, counts as missing.
-func (r *reprioritizer) delivered() (d delivery, err error) {
-	if spool.Gone(r.spool.Dir()) {
-		return d, nil
-	}
-	if err := makeFolder(r.folder); err != nil {
+func (n *Nice) delivered() (d delivery, err error) {
+	if err := launch.OwnFolder(n.folder.Path); err != nil {
 		return d, err
 	}
-	f, err := os.OpenFile(r.deliveryPath(), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(n.deliveryPath(), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return d, err
 	}
@@ -240,19 +200,19 @@ func (r *reprioritizer) delivered() (d delivery, err error) {
 	if err != nil {
 		return d, err
 	}
-	now := r.clock()
+	now := n.clock()
 	if json.Unmarshal(text, &d) != nil || d.At > now {
 		d = delivery{}
 	}
-	if d.At >= r.begun() && d.Jobs != nil {
+	if d.At >= n.begun() && d.Jobs != nil {
 		return d, nil
 	}
-	return r.deliver(f, d, now)
+	return n.deliver(f, d, now)
 }
 
 // deliver makes the delivery of now, the one after d, and writes it to the file.
-func (r *reprioritizer) deliver(f *os.File, d delivery, now float64) (delivery, error) {
-	jobs, tickets, err := r.look()
+func (n *Nice) deliver(f *os.File, d delivery, now float64) (delivery, error) {
+	jobs, tickets, err := n.queue()
 	if err != nil {
 		return d, err
 	}
@@ -260,7 +220,7 @@ func (r *reprioritizer) deliver(f *os.File, d delivery, now float64) (delivery, 
 	if err := asuser.Root(func() { loads = measured(jobs) }); err != nil {
 		return d, err
 	}
-	d = d.next(now, loads, tickets, r.RunTime)
+	d = d.next(now, loads, tickets, n.RunTime)
 	text, err := json.Marshal(d)
 	if err != nil {
 		return d, err
@@ -274,20 +234,20 @@ func (r *reprioritizer) deliver(f *os.File, d delivery, now float64) (delivery, 
 
 // load is a job with its usage so far.
 type load struct {
-	runner
+	Runner
 	live   float64 // seconds: its processes, with their children that have ended
 	reaped float64 // seconds: the children of its supervisor that have ended, maybe of a job before it
 }
 
 // measured returns the jobs with living supervisors, with their usage so far.
-func measured(jobs []runner) (loads []load) {
+func measured(jobs []Runner) (loads []load) {
 	for _, job := range jobs {
-		_, reaped, ok := cpuOf(job.pid)
+		_, reaped, ok := cpuOf(job.PID)
 		if !ok {
 			continue // the next pass ends the claim
 		}
-		l := load{runner: job, reaped: reaped}
-		for _, pid := range descendants(job.pid) {
+		l := load{Runner: job, reaped: reaped}
+		for _, pid := range descendants(job.PID) {
 			own, children, _ := cpuOf(pid)
 			l.live += own + children
 		}
@@ -299,24 +259,24 @@ func measured(jobs []runner) (loads []load) {
 // next returns the delivery that follows d. A job's recent usage is its usage
 // since d and what has not decayed of that at d. For a job that is not in d it is the whole usage of its
 // processes.
-func (d delivery) next(at float64, loads []load, tickets bool, run config.RunTime) delivery {
+func (d delivery) next(at float64, loads []load, tickets bool, run RunTime) delivery {
 	after := delivery{At: at, Jobs: map[string]delivered{}}
 	runners := make([]jobprio.Runner, len(loads))
 	for i, l := range loads {
 		one := delivered{CPU: l.live + l.reaped, Usage: l.live}
-		if before, ok := d.Jobs[l.name]; ok {
+		if before, ok := d.Jobs[l.Name]; ok {
 			one.Usage = jobprio.Forget(before.Usage) + max(one.CPU-before.CPU, 0)
 		}
-		after.Jobs[l.name] = one
-		runners[i] = jobprio.Runner{Tickets: l.tickets, Usage: one.Usage, Procs: l.slots}
+		after.Jobs[l.Name] = one
+		runners[i] = jobprio.Runner{Tickets: l.Tickets, Usage: one.Usage, Procs: l.Slots}
 	}
 	if !tickets {
 		return after
 	}
 	for i, nice := range jobprio.NiceValues(runners, run.Best, run.Worst) {
-		one := after.Jobs[loads[i].name]
+		one := after.Jobs[loads[i].Name]
 		one.Nice = &nice
-		after.Jobs[loads[i].name] = one
+		after.Jobs[loads[i].Name] = one
 	}
 	return after
 }
