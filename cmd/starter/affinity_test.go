@@ -13,60 +13,6 @@ import (
 	"fairspool/spool"
 )
 
-// What other jobs are bound to counts where they run, on the same machine.
-func TestProcessorsFor(t *testing.T) {
-	t.Parallel()
-	here := local.Processors(float64(runtime.NumCPU()), nil)
-	if len(here) == 0 {
-		t.Fatal("Processors = none, want some")
-	}
-	first := fmt.Sprint(here[:1])
-	next := "[]"
-	if len(here) > 1 {
-		next = fmt.Sprint(here[1:2])
-	}
-	mine := pool.Claim{Job: pool.JobID{Cluster: 1}, Machine: "node1", State: pool.Matched}
-	other := pool.Claim{Job: pool.JobID{Cluster: 2}, Attempt: 1, Slot: "slot2@node1", Machine: "NODE1", State: pool.RunningClaim, Submitter: submitter, MatchedAt: matchedAt}
-	for _, c := range []struct {
-		what   string
-		cpus   string // of the slot
-		change func(*pool.Claim)
-		want   string
-	}{
-		{"another runs", "1", func(*pool.Claim) {}, next},
-		{"another has to leave", "1", func(c *pool.Claim) { c.State = pool.Vacating }, next},
-		{"another was matched", "1", func(c *pool.Claim) { c.State = pool.Matched }, first},
-		{"another is elsewhere", "1", func(c *pool.Claim) { c.Machine = "node2" }, first},
-		{"a part of a core", "0.5", func(c *pool.Claim) { c.Machine = "node2" }, first},
-		{"more than there are", fmt.Sprint(len(here) + 1), func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
-		{"far more", "1e300", func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
-		{"as many as there are", fmt.Sprint(len(here)), func(c *pool.Claim) { c.Machine = "node2" }, fmt.Sprint(here)},
-		{"no core", "0", func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
-		{"no number", `"x"`, func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
-	} {
-		t.Run(c.what, func(t *testing.T) {
-			t.Parallel()
-			p := newPool(t)
-			slot, err := classad.ParseAd(`[Cpus = ` + c.cpus + `]`)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.match("exit 0")
-			p.match("exit 0", "CpuAffinity", fmt.Sprintf(`"%d,x"`, here[0]))
-			claim := other
-			c.change(&claim)
-			p.update(func(tx *spool.Tx) error {
-				tx.Op("test")
-				tx.PutClaim(claim)
-				if got := fmt.Sprint(processorsFor(&tx.View, mine, slot)); got != c.want {
-					t.Errorf("processorsFor a slot with Cpus = %s is %s, want %s", c.cpus, got, c.want)
-				}
-				return nil
-			})
-		})
-	}
-}
-
 // Jobs that run at the same time have processors of their own for as long as they run; one
 // for which none is left may run on all.
 func TestAffinity(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/cmd/internal/desk"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
@@ -136,7 +137,7 @@ func (p *testPool) relatives() (pids []int) {
 }
 
 // mark begins what each process of a job of the spool has in its environment.
-func (p *testPool) mark() string { return "_FAIRSPOOL_FAMILY=" + familyPrefix(p.spool) }
+func (p *testPool) mark() string { return "_FAIRSPOOL_FAMILY=" + desk.Prefix(p.spool) }
 
 // processesWith returns the processes that are alive with a file in /proc that has a text.
 func processesWith(file string, text []byte) (pids []int) {

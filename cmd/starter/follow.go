@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/systemd"
@@ -127,7 +128,7 @@ func (f *follower) look() error {
 	changed, err := f.claims.Look()
 	if err != nil {
 		if spool.Gone(f.spool.Dir()) {
-			return errSpoolGone
+			return desk.ErrSpoolGone
 		}
 		f.complain(err)
 		f.rest = time.Now().Add(restAfterTrouble)
@@ -213,7 +214,7 @@ func (f *follower) startMatched() {
 		return
 	}
 	f.batches++
-	call, prefix := f.call.Again(), familyPrefix(f.spool)
+	call, prefix := f.call.Again(), desk.Prefix(f.spool)
 	go func() {
 		d := done{report: newReport()}
 		d.supervisors, d.err = d.start(call, prefix, matched)
@@ -368,7 +369,7 @@ func follow(c *cmdline.Call) error {
 	}
 	err = sp.Watching(host, func() error { return watchOver(c, sp, host, signals) })
 	if err != nil && spool.Gone(sp.Dir()) {
-		return errSpoolGone // whatever was missing of it first
+		return desk.ErrSpoolGone // whatever was missing of it first
 	}
 	return err
 }

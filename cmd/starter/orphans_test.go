@@ -215,8 +215,13 @@ func TestLateToTheLost(t *testing.T) {
 	p.running(id)
 	main := p.pid("main")
 	var bad bytes.Buffer
+	c := &cmdline.Call{Name: "starter", Config: &config.Config{KillingTimeout: testenv.Longest}, Stderr: &bad, Now: matchedAt}
+	n, err := desksOf(c, p.spool, c.Reading, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := newReport()
-	r.lookAfter(&cmdline.Call{Name: "starter", Config: &config.Config{KillingTimeout: testenv.Longest}, Stderr: &bad, Now: matchedAt}, p.spool, lost)
+	r.lookAfter(c, n, lost)
 	if !alive(main) || len(r.Lost)+len(r.Failed) > 0 || bad.Len() > 0 {
 		t.Errorf("the next attempt's job is alive: %v, the report is %+v, the complaint %q, want it alive and nothing said", alive(main), r, bad.String())
 	}

@@ -234,31 +234,6 @@ func TestPolicyWhileRetiring(t *testing.T) {
 	}
 }
 
-func TestWithUsed(t *testing.T) {
-	t.Parallel()
-	u := pool.Progress{Wall: 10 * time.Second, UserCPU: 2 * time.Second, SysCPU: time.Second / 2, PeakKB: 1025}
-	names := []string{"RemoteWallClockTime", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "MemoryUsage", "Owner"}
-	for _, c := range []struct {
-		name  string
-		used  pool.Progress
-		pairs []string
-		want  string
-	}{
-		{"the first attempt", u, []string{"Owner", `"a"`}, `10.0 2.0 0.5 1025 2 "a"`},
-		{"a later one", u, []string{"RemoteWallClockTime", "5.0", "RemoteUserCpu", "1", "ResidentSetSize", "7"}, "15.0 3.0 0.5 1025 2 undefined"},
-		{"its own memory usage", u, []string{"MemoryUsage", "ResidentSetSize * 2"}, "10.0 2.0 0.5 1025 2050 undefined"},
-		{"nothing measured yet", pool.Progress{}, []string{"ResidentSetSize", "7"}, "0.0 0.0 0.0 7 undefined undefined"},
-	} {
-		got := attributes(withUsed(adOf(t, c.pairs...), c.used, pool.Progress{}), names)
-		for _, name := range names {
-			got = strings.Replace(got, name+"=", "", 1)
-		}
-		if got != c.want {
-			t.Errorf("%s: the ad reads %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 // A limit that is over while the spool is locked is seen to when it is not any more.
 func TestLimitWhileLocked(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,13 +17,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/spool"
@@ -284,8 +284,8 @@ func (p *testPool) starter(status, jobs int, args ...string) string {
 // from the spool's.
 func (p *testPool) printed(call string, status int, text string) {
 	p.Helper()
-	scratch := filepath.Base(folderOf(&config.Config{Execute: "/"}, p.spool).Path)
-	cmdtest.Printed(p.T, call, status, "", strings.NewReplacer(p.dir, "$DIR", scratch, "spool-N").Replace(text))
+	text = regexp.MustCompile(`spool-[0-9a-f]{12}`).ReplaceAllString(strings.ReplaceAll(text, p.dir, "$DIR"), "spool-N")
+	cmdtest.Printed(p.T, call, status, "", text)
 }
 
 // reason returns a reason of a job in the queue, HoldReason or another, which the golden page
@@ -298,18 +298,6 @@ func (p *testPool) reason(id pool.JobID, name string) string {
 	}
 	p.printed(fmt.Sprintf("starter (%s of %v)", name, id), 0, text+"\n")
 	return text
-}
-
-// desk returns the desk of a job's first attempt, with the lock of its claim.
-func (p *testPool) desk(id pool.JobID) *spoolDesk {
-	p.Helper()
-	a := pool.Attempt{Job: id, Number: 1}
-	d := (&desks{call: &cmdline.Call{Now: matchedAt}, config: &config.Config{}, spool: p.spool, params: params}).desk(a)
-	var err error
-	if d.lock, err = lockClaim(p.spool.ClaimLock(a.String())); err != nil {
-		p.Fatal(err)
-	}
-	return d
 }
 
 func (p *testPool) claims() (claims []pool.Claim) {
@@ -363,6 +351,12 @@ func attributes(ad *classad.Ad, names []string) string {
 		texts = append(texts, name+"="+ad.Eval(&classad.Context{}, name, nil).String())
 	}
 	return strings.Join(texts, " ")
+}
+
+// statusOf returns the state that a job's ad says.
+func statusOf(ad *classad.Ad) pool.Status {
+	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	return pool.Status(status)
 }
 
 // until waits for something that other processes bring about.
@@ -422,7 +416,7 @@ func (p *testPool) drain() {
 	})
 }
 
-// The steps of a supervisor.
+// The steps of a supervisor and its desk.
 const (
 	stepPlacing      = supervise.Placing
 	stepPlaced       = supervise.Placed
@@ -436,4 +430,10 @@ const (
 	stepCheckpointed = supervise.Checkpointed
 	stepResuming     = supervise.Resuming
 	stepTidied       = supervise.Tidied
+	stepLocked       = desk.Locked
+	stepBegun        = desk.Begun
+	stepKept         = desk.Kept
+	stepFinished     = desk.Finished
+	stepConcluded    = desk.Concluded
+	stepUnlocked     = desk.Unlocked
 )

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-
-	"fairspool/lib/pool"
 )
 
 // The end of a job is recorded even when the spool was locked at that time.
@@ -98,42 +96,6 @@ func TestSpoolIsGone(t *testing.T) {
 			p.starter(0, 0)
 			p.noClaims()
 		})
-	}
-}
-
-// A spool that is gone counts as that when some looks in a row have found it so.
-func TestGone(t *testing.T) {
-	t.Parallel()
-	p := newPool(t)
-	d := p.desk(pool.JobID{Cluster: 1})
-	defer d.Close()
-	dir, elsewhere := p.spool.Dir(), p.dir+"/elsewhere"
-	for i, c := range []struct {
-		from, to string // a folder that is renamed before the looks
-		looks    int
-		want     error
-	}{
-		{"", "", 2 * goneLooks, nil},
-		{dir, elsewhere, goneLooks, nil},
-		{elsewhere, dir, 1, nil},
-		{dir, elsewhere, goneLooks, nil},
-		{"", "", 2, errSpoolGone},
-		{elsewhere, dir, 1, nil}, // what was not recorded yet can be
-		{filepath.Join(dir, "VERSION"), elsewhere, goneLooks, nil},
-		{"", "", 1, errSpoolGone},
-		{elsewhere, filepath.Join(dir, "VERSION"), 1, nil},
-		{d.lock.path, elsewhere, 1, errLockGone},
-	} {
-		if c.from != "" {
-			if err := os.Rename(c.from, c.to); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for look := range c.looks {
-			if got := d.lost(); got != c.want {
-				t.Fatalf("row %d, look %d: lost() = %v, want %v", i, look, got, c.want)
-			}
-		}
 	}
 }
 

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/systemd"
-	"fairspool/lib/launch"
+	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/spool"
@@ -30,44 +31,38 @@ func supervisor(c *cmdline.Call, name string) error {
 		return err
 	}
 	sp.FollowDomain()
-	n, err := desksOf(c, sp)
+	var cycles *onchange.Watch
+	if p, on, err := c.OnChange(); err != nil {
+		return err
+	} else if on {
+		p.Beside = true
+		cycles = &onchange.Watch{Pool: p, Interval: c.Config.CycleInterval}
+	}
+	n, err := desksOf(c, sp, c.Later, cycles)
 	if err != nil {
 		return err
 	}
 	stop := prepare()
-	d := n.desk(a)
-	d.lock, err = lockClaim(sp.ClaimLock(name))
-	if errors.Is(err, errBusy) {
+	d, err := n.Lock(a)
+	if errors.Is(err, desk.ErrBusy) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	reached(stepLocked)
-	err = supervise.Serve(d, n.settings(d, stop))
+	err = supervise.Serve(d, settings(c, n, d, stop))
 	if errors.Is(err, pool.ErrGone) {
 		return nil
 	}
 	return err
 }
 
-// desksOf returns the desks of a supervisor.
-func desksOf(c *cmdline.Call, sp *spool.Spool) (*desks, error) {
-	n := &desks{
-		call: c, config: c.Config, spool: sp, params: c.Config.Params, machine: machineFor(c.Config, sp),
-		since: time.Now(), accounts: map[string]launch.Account{},
-	}
-	var err error
-	if n.retirement, err = c.Config.Expr("MAXJOBRETIREMENTTIME"); err != nil {
-		return nil, err
-	}
-	if p, on, err := c.OnChange(); err != nil {
-		return nil, err
-	} else if on {
-		p.Beside = true
-		n.cycles = &onchange.Watch{Pool: p, Interval: c.Config.CycleInterval}
-	}
-	return n, nil
+// desksOf returns the desks of a process that supervises attempts, or ends those whose supervisor is gone.
+func desksOf(c *cmdline.Call, sp *spool.Spool, now func() accountant.Reading, cycles *onchange.Watch) (*desk.Desks, error) {
+	return desk.New(desk.Settings{
+		Spool: sp, Config: c.Config, Now: now, Host: c.Hostname, Cycles: cycles, GoneLooks: goneLooks, LookEvery: lookEvery,
+		Reached: func(s supervise.Step) { reached(s) },
+	})
 }
 
 // Tests look and measure more often, and wait for a shorter or longer time.
@@ -77,24 +72,28 @@ var (
 	// is the largest measured value.
 	measureEvery = time.Second
 	stopLag      = 5 * time.Second
+	// goneLooks is how many looks in a row have to find the spool gone before that counts.
+	goneLooks = 10
+	// reached is told of each step. It does nothing: tests have it end the process there.
+	reached = func(supervise.Step) {}
 )
 
 // settings returns those of a supervisor whose first desk is d.
-func (n *desks) settings(d *spoolDesk, stop <-chan os.Signal) supervise.Settings {
+func settings(c *cmdline.Call, n *desk.Desks, d *desk.Desk, stop <-chan os.Signal) supervise.Settings {
 	return supervise.Settings{
-		Vacate: n.config.MachineMaxVacateTime, PeriodicEvery: n.config.PeriodicInterval,
-		FirstUpdate: n.config.InitialUpdateInterval, UpdateEvery: n.config.UpdateInterval,
+		Vacate: c.Config.MachineMaxVacateTime, PeriodicEvery: c.Config.PeriodicInterval,
+		FirstUpdate: c.Config.InitialUpdateInterval, UpdateEvery: c.Config.UpdateInterval,
 		LookEvery: lookEvery, MeasureEvery: measureEvery, StopLag: stopLag,
-		Now:  func() time.Time { return n.call.Later().Now },
+		Now:  func() time.Time { return c.Later().Now },
 		Stop: stop, Stopping: systemd.Stopping,
 		UnderWay: func() {
-			fmt.Fprintln(n.call.Stdout, running)
-			n.call.Flush() // a pass that has gone away does not matter
-			d.log.Detach()
-			n.call.Stderr = d.log
+			fmt.Fprintln(c.Stdout, running)
+			c.Flush() // a pass that has gone away does not matter
+			d.Log().Detach()
+			c.Stderr = d.Log()
 		},
-		Left:    n.call.Changed,
-		Chore:   n.nice,
+		Left:    c.Changed,
+		Chore:   n.Nice,
 		Reached: func(s supervise.Step) { reached(s) },
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"fairspool/cmd/internal/desk"
 	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
@@ -146,7 +147,7 @@ func TestTenureOfManyJobs(t *testing.T) {
 // noCgroups holds that no attempt has left a cgroup.
 func (p *testPool) noCgroups() {
 	p.Helper()
-	prefix := familyPrefix(p.spool)
+	prefix := desk.Prefix(p.spool)
 	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(d.Name(), prefix) {
 			p.Errorf("%s is left", path)

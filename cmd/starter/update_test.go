@@ -5,11 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/lifecycle"
-	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -54,28 +51,4 @@ func TestUpdates(t *testing.T) {
 	if !same("RemoteWallClockTime") || !same("WastedTime") || !same("LastRemoteWallClockTime") {
 		t.Errorf("after its supervisor's death: %s, want RemoteWallClockTime %v, all of it wasted", p.queued(id, "RemoteWallClockTime", "WastedTime", "LastRemoteWallClockTime"), wall)
 	}
-}
-
-// An update that cannot be committed is complained of, and the next one tells what it
-// would have told.
-func TestUpdateFails(t *testing.T) {
-	t.Parallel()
-	p := newPool(t)
-	id := p.match(`exit 0`)
-	d := p.desk(id)
-	defer d.Close()
-	if err := d.Report(pool.Progress{Wall: time.Minute}); err == nil || d.reported != (pool.Progress{}) {
-		t.Errorf("Report = %v, reported = %+v of a claim that is not running, want an error and nothing", err, d.reported)
-	}
-	p.update(func(tx *spool.Tx) error { return lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, params) })
-	if err := d.Report(pool.Progress{Wall: 2 * time.Minute, PeakKB: 10, RSSKB: 5}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Checkpointed(pool.Progress{Wall: 3 * time.Minute, PeakKB: 10}, 77); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := p.queued(id, "RemoteWallClockTime", "CommittedTime", "NumCkpts"), "RemoteWallClockTime=180.0 CommittedTime=180.0 NumCkpts=1"; got != want {
-		t.Errorf("the ad: %s, want %s", got, want)
-	}
-	p.logged("006 (001", "003 (001", "\t77  -  Run Bytes Sent By Job For Checkpoint\n")
 }

@@ -1,4 +1,4 @@
-package main
+package desk
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/trouble"
@@ -25,25 +24,58 @@ import (
 	"fairspool/spool"
 )
 
-// desks is what the desks of one supervisor have in common: the spool, on the same machine.
-type desks struct {
-	call   *cmdline.Call
-	config *config.Config
-	spool  *spool.Spool
-	params accountant.Params
+// Settings are what the desks of a supervisor work with.
+type Settings struct {
+	Spool  *spool.Spool
+	Config *config.Config
+	Now    func() accountant.Reading // the policy time
+	Host   func() (string, error)    // what claims call this machine
+	// Cycles starts a cycle now and then, and for changes that have none; nil: none are started.
+	Cycles *onchange.Watch
+	// GoneLooks is how many looks in a row have to find the spool gone before that counts, so that
+	// a folder that is renamed and put back ends no job. It counts looks, as time also passes while
+	// a file system does not answer or the machine is suspended. Between two looks it is LookEvery.
+	GoneLooks int
+	LookEvery time.Duration
+	// Reached is told of each step; tests have the process end there.
+	Reached func(supervise.Step)
+}
+
+// Desks is what the desks of one supervisor have in common.
+type Desks struct {
+	Settings
+	params  accountant.Params
+	machine local.Settings
 	// retirement is MAXJOBRETIREMENTTIME.
 	retirement *classad.Expr
-	since      time.Time // when the supervisor began, in process time
-	machine    local.Settings
+	since      time.Time                 // when the supervisor began, in process time
 	answers    lifecycle.Answers         // of the ends of its attempts
 	accounts   map[string]launch.Account // of owners: looking one up may take a question to another machine
-	cycles     *onchange.Watch           // starts a cycle now and then, and for changes that have none; nil: none are started
 	missing    int                       // looks in a row that found the spool gone
 }
 
-// spoolDesk is the desk of an attempt in a spool.
-type spoolDesk struct {
-	*desks
+// New returns the desks of a supervisor that begins now.
+func New(s Settings) (*Desks, error) {
+	n := &Desks{Settings: s, params: s.Config.Params, machine: machineFor(s.Config, s.Spool), since: time.Now(), accounts: map[string]launch.Account{}}
+	var err error
+	n.retirement, err = s.Config.Expr("MAXJOBRETIREMENTTIME")
+	return n, err
+}
+
+// Lock returns the desk of an attempt, with the lock of its claim; ErrBusy: another process has that.
+func (n *Desks) Lock(a pool.Attempt) (*Desk, error) {
+	d := n.desk(a)
+	var err error
+	if d.lock, err = lockClaim(n.Spool.ClaimLock(a.String())); err != nil {
+		return nil, err
+	}
+	n.Reached(Locked)
+	return d, nil
+}
+
+// Desk is the desk of an attempt in a spool on the same machine. It is a supervise.Desk.
+type Desk struct {
+	*Desks
 	pool.Attempt
 	log  *trouble.Log
 	lock *claimLock
@@ -61,34 +93,37 @@ type spoolDesk struct {
 }
 
 // desk returns the desk of an attempt.
-func (n *desks) desk(a pool.Attempt) *spoolDesk {
+func (n *Desks) desk(a pool.Attempt) *Desk {
 	now := time.Now()
-	return &spoolDesk{desks: n, Attempt: a, log: n.logOf(a), signed: now, forgot: now}
+	return &Desk{Desks: n, Attempt: a, log: n.logOf(a), signed: now, forgot: now}
 }
 
 // logOf returns the log of an attempt's supervisor: starter.log in the spool.
-func (n *desks) logOf(a pool.Attempt) *trouble.Log {
+func (n *Desks) logOf(a pool.Attempt) *trouble.Log {
 	return &trouble.Log{
-		Path: filepath.Join(n.spool.Dir(), "starter.log"), About: fmt.Sprintf("job %v, attempt %d", a.Job, a.Number),
+		Path: filepath.Join(n.Spool.Dir(), "starter.log"), About: fmt.Sprintf("job %v, attempt %d", a.Job, a.Number),
 	}
 }
 
-func (d *spoolDesk) Tell(err error) { d.log.Add(err) }
+// Log returns where the supervisor of the attempt complains.
+func (d *Desk) Log() *trouble.Log { return d.log }
 
-func (d *spoolDesk) complain(err error) {
+func (d *Desk) Tell(err error) { d.log.Add(err) }
+
+func (d *Desk) complain(err error) {
 	if err != nil {
 		d.log.Add(err)
 	}
 }
 
 // tell writes a line to the log.
-func (d *spoolDesk) tell(format string, args ...any) { d.log.Add(fmt.Errorf(format, args...)) }
+func (d *Desk) tell(format string, args ...any) { d.log.Add(fmt.Errorf(format, args...)) }
 
 // Begin is for the attempt whose lock the desk has.
-func (d *spoolDesk) Begin() (t supervise.Task, err error) {
+func (d *Desk) Begin() (t supervise.Task, err error) {
 	d.ask()
-	at := d.call.Later()
-	err = lifecycle.Account(d.spool, at, func(tx *spool.Tx) error {
+	at := d.Now()
+	err = lifecycle.Account(d.Spool, at, func(tx *spool.Tx) error {
 		t, err = d.enter(tx, at.Now)
 		return err
 	})
@@ -96,12 +131,12 @@ func (d *spoolDesk) Begin() (t supervise.Task, err error) {
 		d.lock.remove()
 		return t, err
 	}
-	reached(stepBegun)
+	d.Reached(Begun)
 	return t, nil
 }
 
 // here returns the machine for the attempt: this one.
-func (d *spoolDesk) here() *local.Machine {
+func (d *Desk) here() *local.Machine {
 	var pipe *os.File
 	if d.lock != nil { // a fork has none
 		pipe = d.lock.pipe
@@ -110,9 +145,9 @@ func (d *spoolDesk) here() *local.Machine {
 }
 
 // ask looks up the owner of the job before the spool is locked for the job. Begin reports errors.
-func (d *spoolDesk) ask() {
+func (d *Desk) ask() {
 	var owner string
-	err := d.spool.View(func(v *spool.View) error {
+	err := d.Spool.View(func(v *spool.View) error {
 		if ad, ok := v.Job(d.Job); ok {
 			owner, _ = ad.EvalString(&classad.Context{}, pool.AttrOwner)
 		}
@@ -124,11 +159,11 @@ func (d *spoolDesk) ask() {
 }
 
 // accountOf returns the account of an owner's jobs.
-func (n *desks) accountOf(owner string) (launch.Account, error) {
+func (n *Desks) accountOf(owner string) (launch.Account, error) {
 	if a, known := n.accounts[owner]; known {
 		return a, nil
 	}
-	a, err := launch.AccountOf(owner, n.config.NobodySlotUser)
+	a, err := launch.AccountOf(owner, n.Config.NobodySlotUser)
 	if err == nil {
 		n.accounts[owner] = a
 	}
@@ -136,7 +171,7 @@ func (n *desks) accountOf(owner string) (launch.Account, error) {
 }
 
 // enter makes the attempt run, in a transaction.
-func (d *spoolDesk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err error) {
+func (d *Desk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err error) {
 	claim, _ := tx.Claim(d.Job)
 	slot := lifecycle.SlotOf(&tx.View, claim)
 	if d.on == nil { // the transaction may be tried again
@@ -185,7 +220,7 @@ func noteLimit(tx *spool.Tx, id pool.JobID, f launch.Found) {
 
 // read returns what the ad of the job asks to be run in the claim's slot, and what its
 // ad is to say of that: what was taken from the slot's ad, and the processors.
-func (d *spoolDesk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
+func (d *Desk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
 	slot := lifecycle.SlotOf(&tx.View, claim)
 	expanded, found, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, slot) })
 	if err != nil {
@@ -197,7 +232,7 @@ func (d *spoolDesk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch
 		return launch.Job{}, nil, err
 	}
 	place := launch.Place{Slot: claim.Slot, SlotAd: slot, Scratch: d.on.Scratch(), Kept: d.machine.Folder.Kept(d.Job)}
-	if d.config.AssignCPUAffinity {
+	if d.Config.AssignCPUAffinity {
 		place.CPUs = processorsFor(&tx.View, claim, slot)
 		found = append(found, bound(place.CPUs)...)
 	}
@@ -206,7 +241,7 @@ func (d *spoolDesk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch
 }
 
 // know keeps what the ad says of the job's policy, whose changes Heed tells.
-func (d *spoolDesk) know(ad *classad.Ad) {
+func (d *Desk) know(ad *classad.Ad) {
 	d.known = classad.New()
 	for _, name := range policyAttributes() {
 		if e, ok := ad.Lookup(name); ok {
@@ -218,27 +253,27 @@ func (d *spoolDesk) know(ad *classad.Ad) {
 // policyAttributes are the names of the attributes that matter while an attempt goes on.
 func policyAttributes() []string { return append(jobpolicy.AttemptAttributes(), pool.AttrJobStatus) }
 
-func (d *spoolDesk) Await() {
+func (d *Desk) Await() {
 	if d.joblog.Path != "" && d.Number > 1 {
-		joblog.Await(d.spool, d.config.NobodySlotUser, d.tell, d.Job, d.Number)
+		joblog.Await(d.Spool, d.Config.NobodySlotUser, d.tell, d.Job, d.Number)
 	}
 }
 
 // Inputs copies from the place where the files are, which is on this machine.
-func (d *spoolDesk) Inputs(ctx context.Context, job launch.Job) (launch.Placed, error) {
+func (d *Desk) Inputs(ctx context.Context, job launch.Job) (launch.Placed, error) {
 	return job.Place(ctx)
 }
 
-func (d *spoolDesk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed) error {
+func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed) error {
 	return job.Transfer.Store(ctx, placed)
 }
 
-func (d *spoolDesk) Executing() {
-	d.logEvents(userlog.Event{Job: d.Job, At: d.call.Later().Now.Local(), Body: d.executing})
+func (d *Desk) Executing() {
+	d.logEvents(userlog.Event{Job: d.Job, At: d.Now().Now.Local(), Body: d.executing})
 }
 
-func (d *spoolDesk) logEvents(events ...userlog.Event) {
-	logEvents(d.spool, d.joblog, d.config.NobodySlotUser, d.log.Add, events...)
+func (d *Desk) logEvents(events ...userlog.Event) {
+	d.Desks.logEvents(d.joblog, d.log.Add, events...)
 }
 
 const (
@@ -251,15 +286,15 @@ const (
 )
 
 // Heed follows the journal.
-func (d *spoolDesk) Heed() (w supervise.Word) {
+func (d *Desk) Heed() (w supervise.Word) {
 	now := time.Now()
 	if now.Sub(d.signed) >= signEvery {
 		d.signed = now
-		d.lock.sign(d.call.Later()) // an error matters only after a reboot
+		d.lock.sign(d.Now()) // an error matters only after a reboot
 	}
 	if now.Sub(d.forgot) >= forgetAfter {
 		d.forgot = now
-		d.spool.Close()
+		d.Spool.Close()
 	}
 	if err := d.lost(); err != nil {
 		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: err.Error()}}
@@ -283,9 +318,9 @@ func (d *spoolDesk) Heed() (w supervise.Word) {
 }
 
 // claim returns the claim as the journal has it.
-func (d *spoolDesk) claim() (claim pool.Claim, ok bool, err error) {
+func (d *Desk) claim() (claim pool.Claim, ok bool, err error) {
 	if d.followed == nil {
-		d.followed, err = d.spool.Watch(d.Job, d.known, policyAttributes()...)
+		d.followed, err = d.Spool.Watch(d.Job, d.known, policyAttributes()...)
 		d.complain(err) // the first look tries again
 	}
 	return d.followed.Claim()
@@ -295,36 +330,31 @@ var (
 	// errLockGone says that the claim's file was removed or replaced: another
 	// attempt of the job may begin at any time.
 	errLockGone = errors.New("the lock of its claim is gone")
-	// errSpoolGone says that the spool was removed or renamed: nothing that the job does
+	// ErrSpoolGone says that the spool was removed or renamed: nothing that the job does
 	// can be recorded.
-	errSpoolGone = errors.New("the spool is gone")
+	ErrSpoolGone = errors.New("the spool is gone")
 )
 
-// goneLooks is how many looks in a row have to find the spool gone before that counts, so that
-// a folder that is renamed and put back ends no job. It counts looks, as time also passes while
-// a file system does not answer or the machine is suspended. Tests have fewer.
-var goneLooks = 10
-
-func (d *spoolDesk) Lost() supervise.Loss {
+func (d *Desk) Lost() supervise.Loss {
 	switch {
 	case d.lock.gone():
 		return supervise.OfClaim
-	case spool.Gone(d.spool.Dir()):
+	case spool.Gone(d.Spool.Dir()):
 		return supervise.OfQueue
 	}
 	return supervise.None
 }
 
-// lost returns why the attempt is no longer the supervisor's: errLockGone or errSpoolGone; nil while it
+// lost returns why the attempt is no longer the supervisor's: errLockGone or ErrSpoolGone; nil while it
 // is, or its spool was not gone for long enough to count (missing). It is one look.
-func (d *spoolDesk) lost() error {
+func (d *Desk) lost() error {
 	switch loss := d.Lost(); {
 	case loss == supervise.OfClaim:
 		return errLockGone
 	case loss == supervise.None:
 		d.missing = 0
-	case d.missing == goneLooks:
-		return errSpoolGone
+	case d.missing == d.GoneLooks:
+		return ErrSpoolGone
 	default:
 		d.missing++
 	}
@@ -333,22 +363,22 @@ func (d *spoolDesk) lost() error {
 
 // awaitSpool waits for a spool that is gone to come back, until that counts, and returns what
 // lost does.
-func (d *spoolDesk) awaitSpool() error {
+func (d *Desk) awaitSpool() error {
 	for {
 		if err := d.lost(); err != nil || d.missing == 0 {
 			return err
 		}
-		time.Sleep(lookEvery)
+		time.Sleep(d.LookEvery)
 	}
 }
 
 // seeToCycles starts a driver if the pool needs one and has none. The driver is no child of this
 // process, whose children count as the job's.
-func (n *desks) seeToCycles() error {
-	if n.cycles == nil {
+func (n *Desks) seeToCycles() error {
+	if n.Cycles == nil {
 		return nil
 	}
-	driver, err := n.cycles.Look()
+	driver, err := n.Cycles.Look()
 	if driver != nil {
 		driver.Process.Release() // it is our parent's child
 	}
@@ -356,16 +386,16 @@ func (n *desks) seeToCycles() error {
 }
 
 // note notes that the queue was changed. Another process, or the next look, starts the driver.
-func (n *desks) note() error {
-	if n.cycles == nil {
+func (n *Desks) note() error {
+	if n.Cycles == nil {
 		return nil
 	}
-	return n.cycles.Note()
+	return n.Cycles.Note()
 }
 
-func (d *spoolDesk) Terms(why pool.Reason) (t supervise.Terms, err error) {
+func (d *Desk) Terms(why pool.Reason) (t supervise.Terms, err error) {
 	t.Fast = lifecycle.HasteOf(why) == lifecycle.Fast
-	err = d.spool.View(func(v *spool.View) error {
+	err = d.Spool.View(func(v *spool.View) error {
 		ad, ok := v.Job(d.Job)
 		if !ok {
 			return nil
@@ -373,7 +403,7 @@ func (d *spoolDesk) Terms(why pool.Reason) (t supervise.Terms, err error) {
 		t.Ad, t.Leaving = ad, leaving(ad, why.Code)
 		if claim, ok := v.Claim(d.Job); ok && t.Leaving.Retires() && lifecycle.HasteOf(why) < lifecycle.Quick {
 			if slot := lifecycle.SlotOf(v, claim); slot != nil {
-				t.Retirement = launch.Retirement(&classad.Context{Now: d.call.Later().Now}, d.retirement, slot, ad)
+				t.Retirement = launch.Retirement(&classad.Context{Now: d.Now().Now}, d.retirement, slot, ad)
 			}
 		}
 		return nil
@@ -411,11 +441,11 @@ const mostJudged = 10
 // that is that already, and let run on, may still be held or removed. No expression is evaluated in the
 // transaction: a job that was changed meanwhile is judged again. A look at the queue that leads
 // to nothing is forgotten, as a machine may have many supervisors.
-func (d *spoolDesk) Judge(found jobpolicy.Verdict, used supervise.Spent) (r *supervise.Rules, err error) {
+func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (r *supervise.Rules, err error) {
 	ask := func(*classad.Ad) jobpolicy.Verdict { return found }
 	if found.Action == jobpolicy.Stay {
 		ask = func(ad *classad.Ad) (v jobpolicy.Verdict) {
-			r, v = judged(ad, d.call.Later().Now, used, d.reported, d.config.PeriodicInterval > 0)
+			r, v = judged(ad, d.Now().Now, used, d.reported, d.Config.PeriodicInterval > 0)
 			return v
 		}
 	}
@@ -430,23 +460,23 @@ func (d *spoolDesk) Judge(found jobpolicy.Verdict, used supervise.Spent) (r *sup
 	return r, err
 }
 
-func (d *spoolDesk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
-	now := d.call.Later()
+func (d *Desk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
+	now := d.Now()
 	var v jobpolicy.Verdict
 	var seq uint64
-	err := d.spool.View(func(view *spool.View) error {
+	err := d.Spool.View(func(view *spool.View) error {
 		seq = view.Seq()
 		if ad, ok := view.Job(d.Job); ok {
 			v = ask(ad)
 		}
 		return nil
 	})
-	d.spool.Close()
+	d.Spool.Close()
 	if err != nil || v.Action == jobpolicy.Stay {
 		return err
 	}
-	d.spool.At(now.Now)
-	return lifecycle.Account(d.spool, now, func(tx *spool.Tx) error {
+	d.Spool.At(now.Now)
+	return lifecycle.Account(d.Spool, now, func(tx *spool.Tx) error {
 		claim, ok := tx.Claim(d.Job)
 		ad, there := tx.Job(d.Job)
 		if !ok || !there || claim.Attempt != d.Number || statusOf(ad) != pool.Running {
@@ -463,7 +493,7 @@ func (d *spoolDesk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error 
 var errJobChanged = errors.New("the job was changed while its policy was looked at")
 
 // enact does with the job what a verdict says.
-func (d *spoolDesk) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err error) {
+func (d *Desk) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err error) {
 	tx.Op("policy", v.Action.String(), d.Job.String())
 	tx.UseReserve()
 	switch v.Action {
@@ -517,9 +547,9 @@ func withUsed(ad *classad.Ad, used, reported pool.Progress) *classad.Ad {
 	return now
 }
 
-func (d *spoolDesk) Report(p pool.Progress) error { return d.report(p, lifecycle.Report, nil) }
+func (d *Desk) Report(p pool.Progress) error { return d.report(p, lifecycle.Report, nil) }
 
-func (d *spoolDesk) Checkpointed(p pool.Progress, bytes int64) error {
+func (d *Desk) Checkpointed(p pool.Progress, bytes int64) error {
 	usage := userlog.Usage{User: p.UserCPU, System: p.SysCPU}
 	return d.report(p, lifecycle.Checkpointed, userlog.Checkpointed{Run: usage, Sent: bytes})
 }
@@ -529,11 +559,11 @@ type telling func(tx *spool.Tx, id pool.JobID, attempt int, p, before pool.Progr
 
 // report records the attempt's usage in a transaction, and then writes the event to its log, unless that is
 // nil, and another one if the job has grown. After an error the next report includes the usage.
-func (d *spoolDesk) report(p pool.Progress, tell telling, event userlog.Body) error {
-	now := d.call.Later()
-	d.spool.At(now.Now)
+func (d *Desk) report(p pool.Progress, tell telling, event userlog.Body) error {
+	now := d.Now()
+	d.Spool.At(now.Now)
 	size := userlog.ImageSize{}
-	err := lifecycle.Account(d.spool, now, func(tx *spool.Tx) error {
+	err := lifecycle.Account(d.Spool, now, func(tx *spool.Tx) error {
 		if err := tell(tx, d.Job, d.Number, p, d.reported, now.Now, d.params); err != nil {
 			return err
 		}
@@ -541,7 +571,7 @@ func (d *spoolDesk) report(p pool.Progress, tell telling, event userlog.Body) er
 		d.joblog, size = joblog.Of(tx, ad), sizeOf(ad)
 		return nil
 	})
-	d.spool.Close() // a machine may have many supervisors: none keeps the queue in memory
+	d.Spool.Close() // a machine may have many supervisors: none keeps the queue in memory
 	if err != nil {
 		return err
 	}

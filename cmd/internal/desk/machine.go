@@ -1,4 +1,4 @@
-package main
+package desk
 
 import (
 	"crypto/sha256"
@@ -20,7 +20,7 @@ import (
 // machineFor returns the settings of this machine for the jobs of a spool.
 func machineFor(cfg *config.Config, sp *spool.Spool) local.Settings {
 	s := local.Settings{
-		Folder: folderOf(cfg, sp), Prefix: familyPrefix(sp), Base: cfg.BaseCgroup, Patience: cfg.KillingTimeout, Checkpoint: cfg.CheckpointCommand,
+		Folder: folderOf(cfg, sp), Prefix: Prefix(sp), Base: cfg.BaseCgroup, Patience: cfg.KillingTimeout, Checkpoint: cfg.CheckpointCommand,
 		StrictDisk: cfg.EnforceDiskLimits, MaxScratch: cfg.MaxScratchSize, RunTime: local.RunTime(cfg.RunTime),
 	}
 	switch cfg.MemoryLimitPolicy {
@@ -43,9 +43,9 @@ func folderOf(cfg *config.Config, sp *spool.Spool) local.Folder {
 	return local.Folder{Path: filepath.Join(cfg.Execute, fmt.Sprintf("spool-%x", sum[:6]))}
 }
 
-// familyPrefix returns the beginning of the names of a spool's families. It contains the spool's
+// Prefix returns the beginning of the names of a spool's families. It contains the spool's
 // directory, since copies of a spool have the same id and names of claims.
-func familyPrefix(sp *spool.Spool) string {
+func Prefix(sp *spool.Spool) string {
 	sum := sha256.Sum256([]byte(sp.ID() + "\x00" + realDir(sp)))
 	return fmt.Sprintf("%x-", sum[:8])
 }
@@ -110,13 +110,13 @@ func bound(cpus []int) []launch.Found {
 	return []launch.Found{{Name: pool.AttrCPUAffinity, Expr: classad.Literal(text)}}
 }
 
-// nice returns what keeps the nice value of an attempt's job, the chore of its supervisor. It
+// Nice returns what keeps the nice value of an attempt's job, the chore of its supervisor. It
 // never fires if reprioritize_interval is 0, or this machine has no name.
-func (n *desks) nice(t supervise.Task, tell func(error)) supervise.Chore {
+func (n *Desks) Nice(t supervise.Task, tell func(error)) supervise.Chore {
 	if n.machine.RunTime.Interval <= 0 {
 		return &local.Nice{}
 	}
-	host, err := n.call.Hostname()
+	host, err := n.Host()
 	if err != nil {
 		tell(err)
 		return &local.Nice{}
@@ -126,12 +126,12 @@ func (n *desks) nice(t supervise.Task, tell func(error)) supervise.Chore {
 
 // runners returns the jobs that run on a machine, and whether one of them has tickets; fs.ErrNotExist: the
 // spool is gone. It keeps nothing of the queue in memory, as a machine may have many supervisors.
-func (n *desks) runners(host string) (jobs []local.Runner, tickets bool, err error) {
-	if spool.Gone(n.spool.Dir()) {
+func (n *Desks) runners(host string) (jobs []local.Runner, tickets bool, err error) {
+	if spool.Gone(n.Spool.Dir()) {
 		return nil, false, fs.ErrNotExist
 	}
-	c := &classad.Context{Now: n.call.Later().Now}
-	err = n.spool.View(func(v *spool.View) error {
+	c := &classad.Context{Now: n.Now().Now}
+	err = n.Spool.View(func(v *spool.View) error {
 		for _, claim := range v.Claims() {
 			ad, ok := v.Job(claim.Job)
 			if !ok || claim.State != pool.RunningClaim || !strings.EqualFold(claim.Machine, host) {
@@ -143,7 +143,7 @@ func (n *desks) runners(host string) (jobs []local.Runner, tickets bool, err err
 		}
 		return nil
 	})
-	n.spool.Close()
+	n.Spool.Close()
 	return jobs, tickets, err
 }
 

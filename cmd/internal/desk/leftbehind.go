@@ -1,4 +1,4 @@
-package main
+package desk
 
 import (
 	"errors"
@@ -12,26 +12,26 @@ import (
 	"fairspool/spool"
 )
 
-// leftBehind is what attempts and jobs have left on the disk whose time may be over.
-type leftBehind struct {
-	machine  local.Settings
+// LeftBehind is what attempts and jobs have left on the disk whose time may be over.
+type LeftBehind struct {
+	desks    *Desks
 	attempts map[string]bool       // with a lock file or a scratch directory
 	kept     map[string]pool.JobID // directories with what was kept of jobs
 }
 
-// findLeftBehind looks for what there is. It has to be called before the view that
+// LeftBehind looks for what there is. It has to be called before the view that
 // says which claims and jobs there are: they are older than their files.
-func findLeftBehind(on local.Settings, sp *spool.Spool) leftBehind {
-	attempts, kept := on.Folder.Entries()
-	l := leftBehind{on, lockFiles(sp), kept}
+func (n *Desks) LeftBehind() LeftBehind {
+	attempts, kept := n.machine.Folder.Entries()
+	l := LeftBehind{n, lockFiles(n.Spool), kept}
 	for _, name := range attempts {
 		l.attempts[name] = true
 	}
 	return l
 }
 
-// spare takes out what is still needed.
-func (l leftBehind) spare(v *spool.View, claims []pool.Claim) {
+// Spare takes out what is still needed.
+func (l LeftBehind) Spare(v *spool.View, claims []pool.Claim) {
 	for _, claim := range claims {
 		delete(l.attempts, claim.LockName())
 	}
@@ -42,19 +42,19 @@ func (l leftBehind) spare(v *spool.View, claims []pool.Claim) {
 	}
 }
 
-// sweep removes the rest, and empty cgroups: a supervisor died between ending its claim and cleaning
+// Sweep removes the rest, and empty cgroups: a supervisor died between ending its claim and cleaning
 // up. What another process holds the lock of is left alone.
-func (l leftBehind) sweep(sp *spool.Spool) {
+func (l LeftBehind) Sweep() {
 	for name := range l.attempts {
-		if lock, err := lockClaim(sp.ClaimLock(name)); err == nil {
-			l.machine.Folder.Remove(name) // what stays is for the next pass
+		if lock, err := lockClaim(l.desks.Spool.ClaimLock(name)); err == nil {
+			l.desks.machine.Folder.Remove(name) // what stays is for the next pass
 			lock.leave()
 		}
 	}
 	for name := range l.kept {
-		l.machine.Folder.Remove(name)
+		l.desks.machine.Folder.Remove(name)
 	}
-	sweepCgroups(l.machine, sp)
+	sweepCgroups(l.desks.machine, l.desks.Spool)
 }
 
 // lockFiles returns the names of all claims' files.

@@ -1,4 +1,4 @@
-package main
+package desk
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"fairspool/spool"
 )
 
-// errBusy says that another process holds a lock on the file of a claim.
-var errBusy = errors.New("the claim is in other hands")
+// ErrBusy says that another process holds a lock on the file of a claim.
+var ErrBusy = errors.New("the claim is in other hands")
 
 // claimLock is the file of a claim with the record lock on it, and the pipe by which the processes
 // of the attempt are found (see doc.go). A process must not open the file once more: closing that
@@ -41,7 +41,7 @@ func (l *claimLock) close() {
 	}
 }
 
-// lockClaim takes the record lock on a claim's file, and opens its pipe. It never waits: it returns errBusy
+// lockClaim takes the record lock on a claim's file, and opens its pipe. It never waits: it returns ErrBusy
 // if another process has the lock, or a process of the attempt is alive.
 func lockClaim(path string) (*claimLock, error) {
 	l, err := takeCharge(path)
@@ -56,7 +56,7 @@ func lockClaim(path string) (*claimLock, error) {
 }
 
 // takeCharge takes the record lock on a claim's file, which it makes if it
-// is missing; errBusy if another process has the lock.
+// is missing; ErrBusy if another process has the lock.
 //
 // The process with the lock may remove the file. So a lock counts only if the
 // path still leads to the locked file; otherwise two processes could have the locks of two
@@ -79,11 +79,11 @@ func takeCharge(path string) (*claimLock, error) {
 }
 
 // lock takes the record lock on an open file, and reports whether the path still leads to that file;
-// errBusy if another process has the lock.
+// ErrBusy if another process has the lock.
 func (l *claimLock) lock() (ours bool, err error) {
 	locked, err := spool.LockClaim(l.file)
 	if err == nil && !locked {
-		err = errBusy
+		err = ErrBusy
 	}
 	if err != nil {
 		return false, err
@@ -103,12 +103,12 @@ func openLock(path string) (*claimLock, error) {
 // isThere reports whether the path still leads to the open file.
 func (l *claimLock) isThere() (bool, error) { return leadsTo(l.path, l.file) }
 
-// openPipe opens the pipe, which it makes if it is missing; errBusy if a process of the attempt is
+// openPipe opens the pipe, which it makes if it is missing; ErrBusy if a process of the attempt is
 // alive. The caller has the lock.
 func (l *claimLock) openPipe() error {
 	alive, err := l.isAlive()
 	if err == nil && alive {
-		return errBusy
+		return ErrBusy
 	}
 	if err == nil {
 		err = unix.Mkfifo(l.pipePath(), 0o600)

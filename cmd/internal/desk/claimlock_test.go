@@ -1,0 +1,118 @@
+package desk
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// TestPipeOfClaim holds that an attempt is alive as long as any process can read from its pipe, and that
+// what stands in the place of the pipe is no pipe.
+func TestPipeOfClaim(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1}.LockName())
+	if err := os.WriteFile(path+pipeName, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lockClaim(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.remove()
+	other, err := unix.Dup(int(l.pipe.Fd())) // as a job has it
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.pipe.Close()
+	l.pipe = nil
+	if there, err := l.isAlive(); !there || err != nil {
+		t.Errorf("isAlive = %v, %v, want true while the other one is open", there, err)
+	}
+	if err := l.openPipe(); err != ErrBusy {
+		t.Errorf("openPipe = %v, want ErrBusy", err)
+	}
+	unix.Close(other)
+	if there, err := l.isAlive(); there || err != nil {
+		t.Errorf("isAlive = %v, %v, want false when all are closed", there, err)
+	}
+}
+
+// TestLockOfRemovedFile holds that a process which opened a claim's file before the one in charge removed it is
+// not in charge by its lock: two would be.
+func TestLockOfRemovedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1}.LockName())
+	for _, c := range []struct {
+		name   string
+		change func() error
+		ours   bool
+	}{
+		{"there", func() error { return nil }, true},
+		{"removed", func() error { return os.Remove(path) }, false},
+		{"another one", func() error {
+			if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".new", path)
+		}, false},
+	} {
+		l, err := openLock(path)
+		if err == nil {
+			err = c.change()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours, err := l.lock(); ours != c.ours || err != nil {
+			t.Errorf("the file is %s: in charge: %t, %v, want %t", c.name, ours, err, c.ours)
+		}
+		l.close()
+	}
+}
+
+func TestSignOfLife(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/1.0.1"
+	lock, err := lockClaim(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Unix(1795217646, 0)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if got := lock.signed(); !got.Equal(old) {
+		t.Errorf("signed %v, want %v", got, old)
+	}
+	if err := lock.sign(accountant.Reading{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := lock.signed(); time.Since(got).Abs() > time.Minute {
+		t.Errorf("signed %v, want now", got)
+	}
+	pools := accountant.Reading{Now: old.Add(time.Hour), Clock: accountant.Clock{Boot: "b"}}
+	if err := lock.sign(pools); err != nil || !lock.signed().Equal(pools.Now) {
+		t.Errorf("signed %v, %v, want %v", lock.signed(), err, pools.Now)
+	}
+	// Somebody else's file is left alone.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	lock.sign(pools)
+	if info, err := os.Stat(path); err != nil || !info.ModTime().Equal(old) {
+		t.Errorf("the other file: %v, %v, want it unchanged", info, err)
+	}
+	lock.remove()
+}

@@ -1,0 +1,214 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"fairspool/cmd/internal/joblog"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
+	"fairspool/spool"
+)
+
+// end is how and when an attempt ended.
+type end struct {
+	how pool.Ending
+	at  time.Time
+	now accountant.Reading // when that is recorded
+}
+
+// finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
+// if not nil, takes the slot in the same transaction. Complain reports events that cannot be written,
+// which leave the end as it is. The lock is that of the claim.
+func (n *Desks) finish(a pool.Attempt, lock *claimLock, e end, complain func(error), next *successor) error {
+	var told epilogue
+	e.how.Recorded = e.now.Now
+	err := n.answers.Account(n.Spool, e.now, func(tx *spool.Tx) error {
+		told = epilogueOf(tx, a.Job, e)
+		next.look(tx, a)
+		if err := lifecycle.Finish(tx, a.Job, a.Number, e.at, e.how, n.params); err != nil {
+			return err
+		}
+		if ad, ok := tx.Job(a.Job); ok {
+			told.stays(tx, ad)
+		}
+		if err := next.enter(tx); err != nil || tx.Forked { // nothing outside of a fork may change
+			return err
+		}
+		if err := joblog.Keep(lock.file, told.log, told.events(a.Job)...); err != nil {
+			complain(fmt.Errorf("log: %w", err))
+		}
+		n.Reached(Kept)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	n.Reached(Finished)
+	n.logEvents(told.log, complain, told.events(a.Job)...)
+	n.Reached(Concluded)
+	return nil
+}
+
+// The steps of a desk in the spool, and of a pass that ends an attempt whose supervisor is gone.
+const (
+	Locked    supervise.Step = "locked"    // it has the claim's lock
+	Begun     supervise.Step = "begun"     // it is recorded that the attempt runs
+	Kept      supervise.Step = "kept"      // what the event log is to be told of the end is kept, until it is
+	Finished  supervise.Step = "finished"  // the end is recorded, and the slot's next attempt, if there is one
+	Concluded supervise.Step = "concluded" // the event log has the end
+	Unlocked  supervise.Step = "unlocked"  // the lock file, too
+)
+
+// Waits between two tries to commit the end of a job.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+// Finish tries for as long as it takes, however long the spool is locked or the disk full: nobody else
+// knows what it has to say. Only a spool that is not there any more is given up, and a claim whose
+// lock is gone, which is for others to end.
+func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (next supervise.Desk, t supervise.Task, err error) {
+	how.Reported = d.reported
+	ended := d.Now().Now
+	if !at.IsZero() {
+		ended = ended.Add(-time.Since(at))
+	}
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		if err := d.awaitSpool(); err != nil {
+			return nil, t, err
+		}
+		e := end{how, ended, d.Now()}
+		d.Spool.At(e.at)
+		after := d.successor(how, wait == firstRetry, last)
+		err := d.finish(d.Attempt, d.lock, e, d.log.Add, after)
+		if d.gone = errors.Is(err, pool.ErrGone); err == nil || d.gone {
+			next, t = after.taken()
+			if next != nil && after.waited {
+				d.complain(d.note())
+			}
+			return next, t, err
+		}
+		after.release()
+		d.tell("its end (%s) is not recorded yet: %w", describe(how), err)
+		time.Sleep(wait)
+	}
+}
+
+// Close frees the lock of the claim. The file stays if the claim was gone: the end may be recorded in spite
+// of that.
+func (d *Desk) Close() {
+	if d.gone {
+		d.lock.leave()
+	} else {
+		d.lock.remove()
+	}
+	d.Reached(Unlocked)
+}
+
+// describe says in a few words how an attempt ended.
+func describe(how pool.Ending) string {
+	switch {
+	case how.Lost != "":
+		return how.Lost
+	case how.StartFailed != "":
+		return how.StartFailed
+	case how.OutputFailed != "":
+		return how.OutputFailed
+	case how.Signal != 0:
+		return "by " + supervise.SignalName(syscall.Signal(how.Signal))
+	}
+	return fmt.Sprintf("exit code %d", how.Code)
+}
+
+// successor is the attempt that takes over a slot in the transaction that ends the attempt before: of
+// the submitter's next job of the same autocluster, if there is one. A nil successor takes nothing.
+type successor struct {
+	*Desk               // of the attempt that ends
+	last    func() bool // the supervisor is to end
+	ended   pool.Claim  // the zero Claim: there is no slot to take over
+	ad      *classad.Ad // of its job
+	tickets int64       // of its job; negative: none
+
+	waited bool  // other jobs wait for the end of the cluster, or mail may be due
+	next   *Desk // nil: none; has the lock of its claim
+	task   supervise.Task
+}
+
+// successor returns the successor of an attempt that ended so, nil if there may be none. Only a job
+// that ended by itself has one, and only until CLAIM_WORKLIFE is over or the supervisor is to end.
+func (d *Desk) successor(how pool.Ending, wanted bool, last func() bool) *successor {
+	over := time.Since(d.since) >= d.Config.ClaimWorklife
+	if !wanted || over || how.Lost != "" || how.StartFailed != "" || how.OutputFailed != "" || how.NotStarted {
+		return nil
+	}
+	return &successor{Desk: d, last: last}
+}
+
+// look takes note of the claim before it ends.
+func (n *successor) look(tx *spool.Tx, a pool.Attempt) {
+	if n == nil {
+		return
+	}
+	n.release() // of a transaction that was not committed
+	n.ended = pool.Claim{}
+	if claim, ok := tx.Claim(a.Job); ok && claim.Attempt == a.Number {
+		n.ended = claim
+		n.ad, _ = tx.Job(a.Job)
+		n.tickets = lifecycle.TicketsOf(n.ad)
+	}
+}
+
+// enter makes the next job's attempt run in the slot when the attempt before has ended. The charge begins
+// now, and not before the wait for the spool's lock. The lock of the claim is taken before the
+// transaction is committed. Without a successor, enter changes nothing.
+func (n *successor) enter(tx *spool.Tx) error {
+	if n == nil || n.ad == nil || n.last() {
+		return nil
+	}
+	now := n.Now().Now
+	claim, found := lifecycle.Successor(tx, n.ended, n.ad, n.Spool.Domain(), now, n.params)
+	if !found {
+		return nil
+	}
+	next := n.desk(pool.Attempt{Job: claim.Job, Number: claim.Attempt})
+	var err error
+	if !tx.Forked {
+		if next.lock, err = lockClaim(n.Spool.ClaimLock(claim.LockName())); err != nil {
+			n.complain(err)
+			return nil
+		}
+		n.next, n.waited = next, lifecycle.Awaited(&tx.View, n.ended.Job.Cluster)
+	}
+	lifecycle.Succeed(tx, claim, n.tickets, now, n.params)
+	if n.task, err = next.enter(tx, now); err == nil {
+		tx.Op("finish, start", n.ended.Job.String(), claim.Job.String())
+	}
+	return err
+}
+
+// taken returns the attempt that has begun, once that is committed.
+func (n *successor) taken() (supervise.Desk, supervise.Task) {
+	if n == nil || n.next == nil {
+		return nil, supervise.Task{}
+	}
+	return n.next, n.task
+}
+
+// release lets go of an attempt whose beginning was not committed.
+func (n *successor) release() {
+	if n == nil || n.next == nil {
+		return
+	}
+	if n.next.on != nil {
+		n.complain(n.next.on.Close())
+	}
+	n.next.lock.remove()
+	n.next = nil
+}

@@ -1,0 +1,122 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/family"
+	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
+	"fairspool/spool"
+)
+
+// SupervisorDied is what a job's ad says when its supervisor has died: killed,
+// or by a reboot.
+const SupervisorDied = "its supervisor died"
+
+// EndLost ends the claim of an attempt if its supervisor is gone, after what is left of its job, and reports whether it
+// did. Complain is told of what keeps it from nothing.
+func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err error) {
+	path := n.Spool.ClaimLock(claim.LockName())
+	_, err = os.Stat(path)
+	unsigned := errors.Is(err, os.ErrNotExist) // the next line makes the file
+	lock, err := takeCharge(path)
+	if errors.Is(err, ErrBusy) {
+		return false, nil // it lives
+	}
+	if err != nil {
+		return false, err
+	}
+	of, ended, err := n.familyOfLost(claim)
+	if ended {
+		lock.leave() // another pass has ended it: its job's next attempt may have the same name
+		return false, nil
+	}
+	if err == nil {
+		err = killLeft(lock, of, n.Config.KillingTimeout)
+	}
+	if err != nil {
+		lock.close()
+		return false, err
+	}
+	n.Reached(supervise.Alone)
+	// First: it may have filled the disk, and recording the end needs room.
+	if err := n.machine.Folder.Remove(claim.LockName()); err != nil {
+		complain(err)
+	}
+	n.Reached(supervise.Tidied)
+	e := end{pool.Ending{Lost: SupervisorDied, Died: true}, n.endOf(claim, lock, unsigned), n.Now()}
+	if err := n.finish(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, lock, e, complain, nil); err != nil {
+		lock.leave() // the end may be recorded in spite of the error, and the log lack it
+		if errors.Is(err, pool.ErrGone) {
+			err = nil
+		}
+		return false, err
+	}
+	lock.remove()
+	return true, nil
+}
+
+// endOf returns when the attempt of a claim ended whose supervisor has died. Unsigned: the claim's file was gone.
+func (n *Desks) endOf(claim pool.Claim, lock *claimLock, unsigned bool) time.Time {
+	now, signed := n.Now(), lock.signed()
+	if booted := now.Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
+		// A file system may have lost the latest signs, too.
+		if last := lastEvent(n.Spool, booted); unsigned || last.After(signed) {
+			signed = last
+		}
+	}
+	return ended(now, signed)
+}
+
+// familyOfLost returns the family of an attempt without a supervisor, and whether the attempt has
+// ended since the claim was read. The caller has the record lock of the claim, so that no other process
+// ends the attempt from now on.
+func (n *Desks) familyOfLost(claim pool.Claim) (of family.Options, over bool, err error) {
+	err = n.Spool.View(func(v *spool.View) error {
+		now, there := v.Claim(claim.Job)
+		over = !there || now.Attempt != claim.Attempt
+		ad, _ := v.Job(claim.Job)
+		of = n.machine.FamilyOf(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, ad)
+		return nil
+	})
+	return of, over, err
+}
+
+// ended returns when an attempt ended whose supervisor has died after its last sign of life at signed:
+// now, as processes of the job may have run until now; but the time of that sign
+// if the machine was booted since, so that the time that the machine was off is not charged. Where
+// the claim's file is gone, as after spool restore, signed is the last event before the boot.
+func ended(now accountant.Reading, signed time.Time) time.Time {
+	if now.Clock.Known() && !signed.IsZero() && signed.Before(now.Clock.Booted()) {
+		return signed
+	}
+	return now.Now
+}
+
+// lastEvent returns the time of the last event before the machine was booted: a job that the spool has
+// as running ran at least until then. It is zero where that is not known.
+func lastEvent(sp *spool.Spool, booted time.Time) (last time.Time) {
+	sp.View(func(v *spool.View) error { last = pool.LastEvent(v, booted); return nil })
+	return last
+}
+
+// killLeft kills the remaining processes of a job without a supervisor until none has the claim's pipe
+// open any more, for at most the time patience.
+func killLeft(lock *claimLock, o family.Options, patience time.Duration) error {
+	if _, err := family.Survivors(o, patience); err != nil {
+		return fmt.Errorf("%s, and %w", SupervisorDied, err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		alive, err := lock.isAlive()
+		if err != nil || !alive {
+			return err
+		}
+		if killed := family.EndHolders(lock.pipePath()); time.Now().After(end) {
+			return fmt.Errorf("%s, and %d processes of the job are still there %v after SIGKILL", SupervisorDied, killed, patience)
+		}
+	}
+}
