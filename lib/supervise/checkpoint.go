@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"context"
 	"errors"
 
 	"fairspool/lib/jobpolicy"
@@ -12,7 +13,7 @@ import (
 // that has to leave, by an order that it may not even know of, it makes an attempt that
 // counts; goesOn says that the program is to run again, in the same slot and directory:
 // what it has reached is safe.
-func (s *supervisor) checkpoint(how *pool.Ending, order *leave) (goesOn bool) {
+func (s *supervisor) checkpoint(placed launch.Placed, how *pool.Ending, order *leave) (goesOn bool) {
 	at := s.looks()
 	defer at.end()
 	if order == nil {
@@ -22,7 +23,7 @@ func (s *supervisor) checkpoint(how *pool.Ending, order *leave) (goesOn bool) {
 		order.ends(how) // nobody goes on from it
 		return false
 	}
-	over, gone, err := s.keepCheckpoint(at)
+	over, gone, err := s.keepCheckpoint(placed, at)
 	if order == nil {
 		order = s.look()
 	}
@@ -35,7 +36,7 @@ func (s *supervisor) checkpoint(how *pool.Ending, order *leave) (goesOn bool) {
 		how.Checkpointed = err == nil
 		return false
 	case err != nil:
-		s.outputFailed(how, err)
+		s.outputFailed(placed, how, err)
 		if over.Action != jobpolicy.Stay {
 			how.HoldCode, how.HoldSubcode = over.Code, over.Subcode
 		}
@@ -51,9 +52,9 @@ func (s *supervisor) checkpoint(how *pool.Ending, order *leave) (goesOn bool) {
 
 // keepCheckpoint copies the job's checkpoint to where its next attempt finds it. A job that
 // works on its files in their places has it there.
-func (s *supervisor) keepCheckpoint(at looks) (over jobpolicy.Verdict, gone bool, err error) {
+func (s *supervisor) keepCheckpoint(placed launch.Placed, at looks) (over jobpolicy.Verdict, gone bool, err error) {
 	if s.Run.Transfer == nil {
 		return over, false, nil
 	}
-	return s.toEnd(at, s.Run.Transfer.Checkpoint)
+	return s.toEnd(at, func(ctx context.Context) error { return s.desk.Outputs(ctx, s.Run, placed, Checkpoint) })
 }

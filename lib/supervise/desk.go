@@ -19,8 +19,8 @@ type Desk interface {
 	Begin() (Task, error)
 	// Await waits until the job's log has the ends of earlier attempts.
 	Await()
-	// Inputs makes the scratch directory of the job, with its input files. A failure that is the job's is a
-	// *launch.StartError.
+	// Inputs makes the scratch directory of the job, with its input files and what an earlier attempt has left for this
+	// one. A failure that is the job's is a *launch.StartError.
 	Inputs(ctx context.Context, job launch.Job) (launch.Placed, error)
 	// Executing tells the job's log that the program is executed.
 	Executing()
@@ -40,9 +40,10 @@ type Desk interface {
 	// Checkpointed records that the job has left a checkpoint of so many bytes, with which it goes on in
 	// its slot, and what the attempt has used so far.
 	Checkpointed(p pool.Progress, bytes int64) error
-	// Outputs copies what the job has left in its scratch directory to where it belongs.
-	Outputs(ctx context.Context, job launch.Job, placed launch.Placed) error
-	// Finish records how the attempt has ended, and when; zero: now. It tries for as long as it takes. The slot
+	// Outputs takes care of files that the job has left in its scratch directory.
+	Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of Files) error
+	// Finish records how the attempt has ended, and when; zero: now. It tries for as long as it takes. What is kept of
+	// a job that leaves the queue is removed. The slot
 	// goes on with the attempt next, which has begun, unless last says that the supervisor is to end;
 	// nil: with none.
 	Finish(how pool.Ending, at time.Time, last func() bool) (next Desk, t Task, err error)
@@ -51,6 +52,19 @@ type Desk interface {
 	// Tell has the pool's administrator know of trouble.
 	Tell(err error)
 }
+
+// Files are those of a job's scratch directory that Outputs takes care of.
+type Files int
+
+const (
+	// Output is what the job has made, which is copied to where it belongs.
+	Output Files = iota
+	// Checkpoint is copied to where the job's next attempt has it from.
+	Checkpoint
+	// Rest is all that is there, which is kept for the next attempt, or for whoever looks after the job. The scratch
+	// directory is gone with that.
+	Rest
+)
 
 // Task is what an attempt is to do.
 type Task struct {
@@ -74,8 +88,6 @@ type Machine interface {
 	MakeRoom() error
 	// Tidy removes the scratch directory.
 	Tidy() error
-	// Forget removes what attempts have left for the next one of the job.
-	Forget() error
 	// Close gives up the processes, which have ended.
 	Close() error
 }

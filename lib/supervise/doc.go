@@ -20,8 +20,8 @@
 //	                     job's limits and its policy, and reports what is used
 //	  Running.Signal     when the job has to leave: an order (order.go), carried out as its ad asks for
 //	Running.End          nothing is left of its processes
-//	Desk.Checkpointed    if it has left a checkpoint: then it is started again
-//	Desk.Outputs         its output is where it belongs, or is kept on the machine
+//	Desk.Checkpointed    if it has left a checkpoint, which Desk.Outputs keeps: then it is started again
+//	Desk.Outputs         its output is where it belongs, or is kept for its next attempt
 //	Machine.Close, Tidy  the machine has forgotten the attempt
 //	Desk.Finish          how it ended is recorded, and which attempt the slot goes on with
 //	Desk.Close

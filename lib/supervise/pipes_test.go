@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"encoding/gob"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ type message struct {
 	Progress pool.Progress
 	Ending   pool.Ending
 	Files    map[string][]byte
+	Kept     map[string][]byte // for the job's next attempt
 }
 
 // pipeDesk is the desk of an attempt whose queue is at the other end of two pipes. What it knows of the
@@ -61,7 +63,7 @@ func (d *pipeDesk) task(m message) (t Task, err error) {
 		return t, err
 	}
 	t.Ad.SetString("Iwd", d.here)
-	place := launch.Place{Slot: "slot1@node1", Scratch: filepath.Join(d.here, "execute", m.Attempt.String()), Kept: filepath.Join(d.here, "kept")}
+	place := launch.Place{Slot: "slot1@node1", Scratch: filepath.Join(d.here, "execute", m.Attempt.String()), Kept: d.kept()}
 	t.Run, t.Wrong = launch.FromAd(t.Ad, place, launch.CurrentAccount())
 	return t, nil
 }
@@ -79,19 +81,32 @@ func (d *pipeDesk) Inputs(ctx context.Context, job launch.Job) (launch.Placed, e
 	if err == nil {
 		err = unpack(m.Files, d.here)
 	}
+	if err == nil {
+		err = unpack(m.Kept, d.kept())
+	}
 	if err != nil {
 		return launch.Placed{}, err
 	}
 	return job.Place(ctx)
 }
 
-func (d *pipeDesk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed) error {
-	err := job.Transfer.Store(ctx, placed)
-	if err == nil {
-		_, err = d.call(message{Call: "Outputs", Attempt: d.Attempt, Files: pack(d.here)})
+func (d *pipeDesk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of Files) (err error) {
+	m := message{Call: "Outputs", Attempt: d.Attempt}
+	if of == Output {
+		err = job.Transfer.Store(ctx, placed)
+		m.Files = pack(d.here)
+	} else {
+		err = job.Transfer.Keep()
+		m.Kept = pack(d.kept())
 	}
-	return err
+	if err == nil {
+		_, err = d.call(m)
+	}
+	return errors.Join(err, os.RemoveAll(d.kept()))
 }
+
+// kept is where the files of a job are for its next attempt only while they go through the pipes.
+func (d *pipeDesk) kept() string { return filepath.Join(d.here, "kept") }
 
 func (d *pipeDesk) Finish(how pool.Ending, _ time.Time, last func() bool) (Desk, Task, error) {
 	m, err := d.call(message{Call: "Finish", Attempt: d.Attempt, Ending: how})
@@ -147,6 +162,9 @@ func pack(dir string) map[string][]byte {
 }
 
 func unpack(files map[string][]byte, dir string) error {
+	if len(files) > 0 {
+		os.Mkdir(dir, 0o700) // it may be there
+	}
 	for name, b := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 			return err
@@ -169,7 +187,6 @@ func (m *processes) Start(job launch.Job) (_ launch.Running, err error) {
 func (m *processes) Attach(launch.Job) func(context.Context) (launch.Running, error) { return nil }
 func (m *processes) MakeRoom() error                                                 { return launch.MakeFolder(m.folder) }
 func (m *processes) Tidy() error                                                     { return launch.RemoveTree(m.folder) }
-func (m *processes) Forget() error                                                   { return nil }
 func (m *processes) Close() error                                                    { return nil }
 func (m *processes) Catches(syscall.Signal) bool                                     { return false }
 func (m *processes) Usage() pool.Progress                                            { return pool.Progress{} }
@@ -183,8 +200,9 @@ type far struct {
 	files  string         // the folder of the submitter's files
 	jobs   []*classad.Ad  // those that are still to be begun
 	now    *classad.Ad    // the one that is under way
-	leaves map[int]string // why the jobs of these clusters have to leave when they run
-	calls  []string       // without Heed and Terms, which come by the clock
+	leaves map[int]string // why the jobs of these clusters have to leave when they have made the file ready
+	kept   map[string][]byte
+	calls  []string // without Heed and Terms, which come by the clock
 	ends   []pool.Ending
 }
 
@@ -207,11 +225,13 @@ func (f *far) answer(m message) (a message) {
 	case "Begin":
 		return f.next()
 	case "Inputs":
-		a.Files = pack(f.files)
+		a.Files, a.Kept = pack(f.files), f.kept
 	case "Outputs":
 		unpack(m.Files, f.files)
+		f.kept = m.Kept
 	case "Heed":
-		if why := f.leaves[cluster]; why != "" && f.calls[len(f.calls)-1] == "Executing" {
+		if _, err := os.Stat(filepath.Join(f.files, "ready")); err == nil && f.leaves[cluster] != "" {
+			why := f.leaves[cluster]
 			a.Word = Word{Leaves: true, Why: pool.Reason{Text: why}}
 		}
 	case "Terms":
@@ -220,6 +240,7 @@ func (f *far) answer(m message) (a message) {
 		}
 	case "Finish":
 		f.ends = append(f.ends, m.Ending)
+		delete(f.leaves, cluster)
 		return f.next()
 	}
 	return a
@@ -241,12 +262,14 @@ func TestOverPipes(t *testing.T) {
 	there, here := t.TempDir(), t.TempDir()
 	job := func(cluster, script string) *classad.Ad {
 		return adOf(t, "ClusterId", cluster, "ProcId", "0", "Owner", `"alice"`, "Iwd", classad.String(there).String(), "Cmd", `"/bin/sh"`,
-			"Arguments", classad.String("-c '"+script+"'").String(), "Out", `"out.`+cluster+`"`, "TransferInput", `"data"`, "TransferOutput", `"result.`+cluster+`"`)
+			"WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`, "Arguments", classad.String("-c '"+script+"'").String(), "Out", `"out.`+cluster+`"`, "TransferInput", `"data"`, "TransferOutput", `"result.`+cluster+`"`)
 	}
+	const goesOn = "[ -e state ] && exec mv state result.3; cp data state; echo >"
+	leaving := func() *classad.Ad { return job("3", goesOn+there+"/ready; exec tail -f /dev/null") }
 	f := &far{files: there, leaves: map[int]string{3: "held by alice"}, jobs: []*classad.Ad{
 		job("1", "tr a-z A-Z <data >result.1; echo done; exit 3"),
 		job("2", "cp data result.2"),
-		job("3", "exec tail -f /dev/null"),
+		leaving(), leaving(),
 	}}
 	if err := unpack(map[string][]byte{"data": []byte("hello\n")}, there); err != nil {
 		t.Fatal(err)
@@ -267,16 +290,16 @@ func TestOverPipes(t *testing.T) {
 	if err != nil || !started {
 		t.Errorf("Serve = %v, under way %v, want nil, true", err, started)
 	}
-	for name, want := range map[string]string{"result.1": "HELLO\n", "out.1": "done\n", "result.2": "hello\n"} {
+	for name, want := range map[string]string{"result.1": "HELLO\n", "out.1": "done\n", "result.2": "hello\n", "result.3": "hello\n"} {
 		if got, _ := os.ReadFile(filepath.Join(there, name)); string(got) != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if len(f.ends) != 3 || f.ends[0].Code != 3 || f.ends[0].Lost != "" || f.ends[1].Code != 0 || f.ends[2].Lost != "held by alice" {
-		t.Errorf("ends %+v, want code 3, code 0, and lost", f.ends)
+	if len(f.ends) != 4 || f.ends[3].Lost != "" || f.ends[0].Code != 3 || f.ends[0].Lost != "" || f.ends[1].Code != 0 || f.ends[2].Lost != "held by alice" {
+		t.Errorf("ends %+v, want code 3, code 0, lost, and code 0", f.ends)
 	}
 	whole := []string{"Await", "Inputs", "Executing", "Outputs", "Finish", "Close"}
-	want := slices.Concat([]string{"Begin"}, whole, whole, slices.Delete(slices.Clone(whole), 3, 4))
+	want := slices.Concat([]string{"Begin"}, whole, whole, whole, whole)
 	if !slices.Equal(f.calls, want) {
 		t.Errorf("calls %s, want %s", strings.Join(f.calls, " "), strings.Join(want, " "))
 	}

@@ -154,7 +154,6 @@ func (s *supervisor) live() (next Desk, t Task, err error) {
 	s.tidy() // first: the disk may be full of it, and the end need room
 	how.NotStarted = !ready
 	next, t, err = s.desk.Finish(how, s.over, s.isToEnd)
-	s.forgetKept()
 	if ready {
 		return next, t, err
 	}
@@ -175,18 +174,6 @@ func (s *supervisor) tidy() {
 		s.complain(s.On.Tidy())
 	}
 	s.Reached(Tidied)
-}
-
-// forgetKept removes what was kept of a job that has left the queue.
-func (s *supervisor) forgetKept() {
-	if s.Run.Scratch == "" || s.desk.Lost() != None {
-		return
-	}
-	terms, err := s.desk.Terms(pool.Reason{})
-	if err == nil && terms.Ad == nil {
-		err = s.On.Forget()
-	}
-	s.complain(err)
 }
 
 // ready makes everything ready for the job to be executed, and waits for its time; when
@@ -300,7 +287,7 @@ func (s *supervisor) stay(placed launch.Placed, order *leave) (how pool.Ending, 
 	s.earlier, s.executed = s.earlier+e.Wall, time.Time{}
 	how = s.ending(e)
 	if checkpoint {
-		return how, s.checkpoint(&how, w.order)
+		return how, s.checkpoint(placed, &how, w.order)
 	}
 	s.over = e.At
 	told := w.left(e, &how)

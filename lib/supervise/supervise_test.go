@@ -36,7 +36,10 @@ func (d *fakeDesk) Judge(jobpolicy.Verdict, Spent) (*Rules, error) {
 	d.judged()
 	return &Rules{}, nil
 }
-func (d *fakeDesk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed) error {
+func (d *fakeDesk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of Files) error {
+	if of == Rest {
+		return job.Transfer.Keep()
+	}
 	return job.Transfer.Store(ctx, placed)
 }
 

@@ -115,7 +115,7 @@ func (s *supervisor) store(placed launch.Placed, how *pool.Ending, told bool) {
 	case how.VacateCode == launch.HoldResources && how.VacateSubcode == launch.TooMuchDisk:
 		// The disk is to have room again, and the next attempt would begin with too much.
 	case how.Lost != "" && t.When == launch.OnExitOrEvict && s.desk.Lost() == None:
-		s.complain(t.Keep())
+		s.complain(s.keep(placed))
 	}
 }
 
@@ -127,13 +127,13 @@ func (s *supervisor) copyBack(placed launch.Placed, how *pool.Ending) {
 	s.policy.ended()
 	at := s.looks()
 	defer at.end()
-	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return s.desk.Outputs(ctx, s.Run, placed) }); {
+	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return s.desk.Outputs(ctx, s.Run, placed, Output) }); {
 	case err == nil || gone:
 	case over.Action != jobpolicy.Stay:
-		s.outputFailed(how, errors.New(over.Reason))
+		s.outputFailed(placed, how, errors.New(over.Reason))
 		how.HoldCode, how.HoldSubcode = over.Code, over.Subcode
 	default:
-		s.outputFailed(how, err)
+		s.outputFailed(placed, how, err)
 	}
 }
 
@@ -177,15 +177,20 @@ func (s *supervisor) removed() bool {
 
 // outputFailed says that output could not be copied, and keeps all of it for whoever
 // looks after the job.
-func (s *supervisor) outputFailed(how *pool.Ending, err error) {
+func (s *supervisor) outputFailed(placed launch.Placed, how *pool.Ending, err error) {
 	how.OutputFailed = brief(err)
 	var refused *launch.StartError
 	if errors.As(err, &refused) {
 		how.HoldCode, how.HoldSubcode = refused.Code, refused.Subcode
 	}
-	if err := s.Run.Transfer.Keep(); err != nil {
+	if err := s.keep(placed); err != nil {
 		s.complain(err)
 		return
 	}
 	how.OutputFailed += "; what it left is in " + s.Run.Transfer.Kept + " until the job leaves the queue"
+}
+
+// keep keeps all that is in the scratch directory.
+func (s *supervisor) keep(placed launch.Placed) error {
+	return s.desk.Outputs(context.Background(), s.Run, placed, Rest)
 }

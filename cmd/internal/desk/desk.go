@@ -264,7 +264,13 @@ func (d *Desk) Inputs(ctx context.Context, job launch.Job) (launch.Placed, error
 	return job.Place(ctx)
 }
 
-func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed) error {
+func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of supervise.Files) error {
+	switch of {
+	case supervise.Checkpoint:
+		return job.Transfer.Checkpoint(ctx)
+	case supervise.Rest:
+		return job.Transfer.Keep()
+	}
 	return job.Transfer.Store(ctx, placed)
 }
 

@@ -24,9 +24,10 @@ type end struct {
 
 // finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
 // if not nil, takes the slot in the same transaction. Complain reports events that cannot be written,
-// which leave the end as it is. The lock is that of the claim.
+// which leave the end as it is. What is kept of a job that has left the queue is removed. The lock is that of the claim.
 func (n *Desks) finish(a pool.Attempt, lock *claimLock, e end, complain func(error), next *successor) error {
 	var told epilogue
+	stays := false
 	e.how.Recorded = e.now.Now
 	err := n.answers.Account(n.Spool, e.now, func(tx *spool.Tx) error {
 		told = epilogueOf(tx, a.Job, e)
@@ -34,7 +35,8 @@ func (n *Desks) finish(a pool.Attempt, lock *claimLock, e end, complain func(err
 		if err := lifecycle.Finish(tx, a.Job, a.Number, e.at, e.how, n.params); err != nil {
 			return err
 		}
-		if ad, ok := tx.Job(a.Job); ok {
+		var ad *classad.Ad
+		if ad, stays = tx.Job(a.Job); stays {
 			told.stays(tx, ad)
 		}
 		if err := next.enter(tx); err != nil || tx.Forked { // nothing outside of a fork may change
@@ -52,6 +54,11 @@ func (n *Desks) finish(a pool.Attempt, lock *claimLock, e end, complain func(err
 	n.Reached(Finished)
 	n.logEvents(told.log, complain, told.events(a.Job)...)
 	n.Reached(Concluded)
+	if !stays {
+		if err := n.machine.Folder.Forget(a.Job); err != nil {
+			complain(err)
+		}
+	}
 	return nil
 }
 

@@ -67,23 +67,25 @@ func letThrough(folder string, flags int) error {
 	return f.Chmod(info.Mode().Perm() | through)
 }
 
-// Remove removes what has a name in the folder. It is no error if nothing is there.
-func (f Folder) Remove(name string) error {
-	switch err := launch.OwnFolder(f.Path); {
-	case errors.Is(err, fs.ErrNotExist):
+// Remove removes what has these names in the folder. It is no error if nothing is there.
+func (f Folder) Remove(names ...string) error {
+	err := launch.OwnFolder(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	return launch.RemoveTree(filepath.Join(f.Path, name))
+	for _, name := range names {
+		err = errors.Join(err, launch.RemoveTree(filepath.Join(f.Path, name)))
+	}
+	return err
 }
 
 // Forget removes what attempts have left for the next one of a job, be it not whole.
-func (f Folder) Forget(id pool.JobID) (err error) {
-	for _, name := range []string{id.String() + keptName, id.String() + imagesName} {
-		err = errors.Join(err, f.Remove(name), f.Remove(name+launch.Unfinished))
-	}
-	return err
+func (f Folder) Forget(id pool.JobID) error {
+	kept, images := id.String()+keptName, id.String()+imagesName
+	return f.Remove(kept, kept+launch.Unfinished, images, images+launch.Unfinished)
 }
 
 // Entries returns the names of the attempts that have scratch directories, and what is

@@ -89,9 +89,6 @@ func (m *Machine) MakeRoom() error { return m.Folder.Make() }
 // Tidy removes the scratch directory.
 func (m *Machine) Tidy() error { return m.Folder.Remove(m.Attempt.String()) }
 
-// Forget removes what attempts have left for the next one of the job.
-func (m *Machine) Forget() error { return m.Folder.Forget(m.Job) }
-
 // Start executes the job's program.
 func (m *Machine) Start(job launch.Job) (launch.Running, error) {
 	job.Mark = m.family.Mark()
