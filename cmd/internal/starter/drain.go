@@ -1,0 +1,246 @@
+package starter
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// drain is starter -drain: it keeps jobs from this machine, and waits until those have
+// left that are there.
+func drain(c *cmdline.Call, o options) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT)
+	sp, host, err := here(c)
+	if err != nil {
+		return err
+	}
+	if o.cancel {
+		return cancelDrain(c, o, sp, host)
+	}
+	f, err := newFollower(c, o, sp, host)
+	if err != nil {
+		return err
+	}
+	if err := f.close(false); err != nil {
+		return err
+	}
+	return left(f.loop(signals, drainPassEvery))
+}
+
+// drainPassEvery is how often those are looked after whose supervisor is gone, while a
+// machine is drained.
+const drainPassEvery = 5 * time.Second
+
+// errLeft ends the loop when all jobs have left.
+var errLeft = errors.New("all jobs have left")
+
+func left(err error) error {
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	return err
+}
+
+// cancelDrain lets jobs come to this machine again.
+func cancelDrain(c *cmdline.Call, o options, sp *spool.Spool, host string) error {
+	was := false
+	err := lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+		was = lifecycle.Reopen(tx, host)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.Changed()
+	if o.json {
+		return c.JSON(reopened{host, was})
+	}
+	if !o.quiet {
+		what := "takes jobs again"
+		if !was {
+			what = "was not drained"
+		}
+		fmt.Fprintf(c.Stdout, "%s %s.\n", host, what)
+	}
+	return nil
+}
+
+// reopened is what -json prints of -cancel.
+type reopened struct {
+	Machine    string
+	WasDrained bool
+}
+
+// closed tells that a machine is drained, and how jobs come to it again; empty if it is not.
+func closed(sp *spool.Spool, host string) (words string, err error) {
+	err = sp.View(func(v *spool.View) error {
+		d, drained := lifecycle.DrainOf(v, host)
+		if !drained {
+			return nil
+		}
+		why := ""
+		if d.Reason != "" {
+			why = fmt.Sprintf(" (%s)", d.Reason)
+		}
+		words = fmt.Sprintf("%s is drained%s: no job comes to it before starter -drain -cancel.\n", host, why)
+		return nil
+	})
+	return words, err
+}
+
+// tellClosed prints that.
+func tellClosed(c *cmdline.Call, sp *spool.Spool) error {
+	host, err := c.Hostname()
+	if err != nil {
+		return err
+	}
+	words, err := closed(sp, host)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.Stdout, words)
+	return err
+}
+
+// departure is that of the jobs of a machine that is being drained.
+type departure struct {
+	claims   map[string]bool // that are waited for, by the names of their locks
+	told     int             // how many there were
+	progress *cmdline.Progress
+}
+
+// drained is what -json prints when the machine is drained.
+type drained struct {
+	Time                   int64
+	Machine, Haste, Reason string
+	GivenUp, Leaving       []string // jobs
+}
+
+// emptied is what it prints when all jobs have left.
+type emptied struct {
+	Time    int64
+	Machine string
+	Left    int // how many they were
+}
+
+// close commits that the machine is drained, because somebody wants that or the watch was
+// told to end. What is on its way to be started finds its match given up.
+func (f *follower) close(stopped bool) error {
+	c := f.call.Again()
+	c.Pace(f.spool)
+	who, err := c.Caller()
+	if err != nil {
+		return err
+	}
+	d := lifecycle.Drained{Machine: f.host, By: who.Name, At: c.Now, Stopped: stopped}
+	if f.haste != nil {
+		d.Haste = *f.haste
+	}
+	if f.reason != nil {
+		d.Reason = *f.reason
+	}
+	var l lifecycle.Leavers
+	err = lifecycle.Account(f.spool, c.Reading(), func(tx *spool.Tx) error {
+		d = f.over(tx, d)
+		l = lifecycle.Drain(tx, d, c.Now, c.Config.Params)
+		return nil
+	})
+	f.spool.Close()
+	if err != nil {
+		return err
+	}
+	c.Changed() // the matches that were given up may be made elsewhere
+	f.starts = false
+	f.leaving = &departure{claims: map[string]bool{}, told: len(l.Staying()), progress: c.Progress("draining " + f.host)}
+	for _, claim := range l.Staying() {
+		f.leaving.claims[claim.LockName()] = true
+	}
+	if _, err := f.claims.Look(); err != nil {
+		f.complain(err)
+	}
+	text := fmt.Sprintf("%s is drained: %s given up, %s.\n", f.host, plural.Count(len(l.GivenUp), "match"), plural.Pick(len(l.Staying()), "1 job has to leave", "%d jobs have to leave"))
+	return f.say(drained{c.Now.Unix(), f.host, d.Haste.String(), d.Reason, jobsOf(l.GivenUp), jobsOf(l.Staying())}, text)
+}
+
+// over returns how a machine is drained when that is asked for once more: what is not
+// said anew stays, and the stop of a watch does not make another's drain its own.
+func (f *follower) over(tx *spool.Tx, d lifecycle.Drained) lifecycle.Drained {
+	was, drained := lifecycle.DrainOf(&tx.View, d.Machine)
+	if !drained || was.Stopped {
+		return d
+	}
+	d.Stopped, d.By, d.At = false, was.By, was.At
+	if f.reason == nil {
+		d.Reason = was.Reason
+	}
+	if f.haste == nil {
+		d.Haste = was.Haste
+	}
+	return d
+}
+
+func jobsOf(claims []pool.Claim) []string {
+	ids := make([]string, len(claims))
+	for i, c := range claims {
+		ids[i] = c.Job.String()
+	}
+	return ids
+}
+
+// staying returns the claims that are still waited for.
+func (l *departure) staying(f *follower) (claims []pool.Claim) {
+	for _, c := range f.claims.Claims() {
+		if l.claims[c.LockName()] {
+			claims = append(claims, c)
+		}
+	}
+	return claims
+}
+
+// look ends the loop when all jobs have left, or when none of those that are left has
+// anybody who could make it leave.
+func (l *departure) look(f *follower) error {
+	staying := l.staying(f)
+	l.progress.Count(len(staying), plural.Noun(len(staying), "job")+" left")
+	if len(staying) == 0 {
+		return l.end(f)
+	}
+	for _, c := range staying {
+		if !f.stuck[c.Job.String()] {
+			return nil
+		}
+	}
+	l.progress.End()
+	f.call.Warn("%s is drained, but %s did not leave it", f.host, plural.Count(len(staying), "job"))
+	return cmdline.ErrReported
+}
+
+// end tells that all have left.
+func (l *departure) end(f *follower) error {
+	l.progress.End()
+	if l.told > 0 {
+		if err := f.say(emptied{f.call.Again().Now.Unix(), f.host, l.told}, fmt.Sprintf("%s left %s.\n", plural.Pick(l.told, "1 job has", "%d jobs have"), f.host)); err != nil {
+			return err
+		}
+	}
+	return errLeft
+}
+
+// interrupted ends the wait for a signal.
+func (l *departure) interrupted(f *follower) error {
+	l.progress.End()
+	f.call.Warn("%s stays drained; %s not left yet", f.host, plural.Pick(len(l.staying(f)), "1 job has", "%d jobs have"))
+	return cmdline.ErrReported
+}

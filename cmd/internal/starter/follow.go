@@ -1,0 +1,576 @@
+package starter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/door"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/systemd"
+	"fairspool/lib/asuser"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+const (
+	// passEvery is how often it makes a whole pass, for what no journal tells.
+	passEvery = time.Minute
+	// mostBatches is how many groups of supervisors may be on their way at a time. One is
+	// kept waiting for long only by jobs whose files are copied.
+	mostBatches = 8
+	// lastWords is how long a watch that ends waits for those on their way.
+	lastWords = 2 * time.Second
+)
+
+// follower is a starter that stays: it follows the claims of its machine in the journal,
+// starts what was matched when that has been committed, and makes a pass now and then.
+// Only its loop touches it and its spool; supervisors are started, and passes made, beside
+// that.
+type follower struct {
+	options
+	call   *cmdline.Call
+	spool  *spool.Spool
+	host   string
+	claims *spool.MachineWatch
+	starts bool // what is matched; else it only waits until the machine is empty
+	// cycles sees to it that there is a cycle now and then, and after each change; nil: that is
+	// left to others.
+	cycles *onchange.Watch
+	// tried are the matches that were taken up since the last pass, by the names of their
+	// locks: what could not be started is tried again by the next.
+	tried    map[string]bool
+	batches  int             // of supervisors that are on their way
+	owed     string          // the last file with events that are owed to logs, as of the last look
+	passing  bool            // a pass is under way
+	once     bool            // and another is to follow
+	stuck    map[string]bool // jobs that the last pass could not look after
+	done     chan done
+	ended    chan int   // process ids of supervisors of ours that have ended
+	leaving  *departure // nil: the machine is not being drained
+	troubled string     // what was complained of last
+	rest     time.Time
+}
+
+// done is what came of a pass or a batch.
+type done struct {
+	report
+	supervisors []*exec.Cmd
+	err         error
+	pass        bool
+}
+
+func newFollower(c *cmdline.Call, o options, sp *spool.Spool, host string) (*follower, error) {
+	claims, err := sp.WatchMachine(host)
+	return &follower{
+		options: o, call: c, spool: sp, host: host, claims: claims, tried: map[string]bool{},
+		done: make(chan done, mostBatches+1), ended: make(chan int, 64),
+	}, err
+}
+
+// loop goes on until a signal ends it, or the machine is empty that is being drained.
+func (f *follower) loop(signals <-chan os.Signal, every time.Duration) error {
+	stir, often := stirs(f.spool.Dir())
+	look, passes := time.NewTicker(often), time.NewTicker(every)
+	defer look.Stop()
+	defer passes.Stop()
+	f.pass()
+	for {
+		var err error
+		select {
+		case <-stir:
+			err = f.look()
+		case <-look.C:
+			err = f.look()
+		case <-passes.C:
+			clear(f.tried)
+			f.pass()
+		case d := <-f.done:
+			err = f.take(d)
+		case pid := <-f.ended:
+			err = f.supervisorEnded(pid)
+		case sig := <-signals:
+			if sig == unix.SIGHUP {
+				err = f.reload()
+			} else {
+				var over bool
+				if over, err = f.stopped(); over {
+					return err
+				}
+			}
+		}
+		if err == nil && f.leaving != nil {
+			err = f.leaving.look(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// look starts what was matched since the last look. With nothing committed since then it
+// costs next to nothing.
+func (f *follower) look() error {
+	if time.Now().Before(f.rest) {
+		return nil
+	}
+	changed, err := f.claims.Look()
+	if err != nil {
+		if spool.Gone(f.spool.Dir()) {
+			return desk.ErrSpoolGone
+		}
+		f.complain(err)
+		f.rest = time.Now().Add(restAfterTrouble)
+		return nil
+	}
+	f.troubled = ""
+	if changed {
+		f.tellJobs()
+	}
+	f.seeToCycles()
+	f.deliver()
+	if f.starts {
+		f.startMatched()
+	}
+	return nil
+}
+
+// deliver has what is owed to the logs of jobs delivered, beside the loop, as a log may be locked. What
+// cannot be delivered is tried again by the next pass.
+func (f *follower) deliver() {
+	owed := joblog.Owed(f.spool)
+	if len(owed) == 0 || owed[len(owed)-1] <= f.owed {
+		return
+	}
+	f.owed = owed[len(owed)-1]
+	go joblog.Deliver(f.spool, f.call.Config.NobodySlotUser, f.call.Warn)
+}
+
+// seeToCycles starts a driver if the pool needs one and has none.
+func (f *follower) seeToCycles() {
+	if f.cycles == nil {
+		return
+	}
+	driver, err := f.cycles.Look()
+	if err != nil {
+		f.complain(err)
+	}
+	if driver != nil {
+		go driver.Wait()
+	}
+}
+
+// followCycles has the watch see to cycles from now on, as the configuration says.
+func (f *follower) followCycles() error {
+	p, on, err := f.call.OnChange()
+	if f.cycles = nil; on {
+		f.cycles = &onchange.Watch{Pool: p, Interval: f.call.Config.CycleInterval}
+	}
+	return err
+}
+
+// restAfterTrouble is how long a watch leaves a spool alone that it could not read.
+const restAfterTrouble = 5 * time.Second
+
+// complain tells of an error once, however often it happens in a row.
+func (f *follower) complain(err error) {
+	if err.Error() != f.troubled {
+		f.troubled = err.Error()
+		f.call.Warn("%v", err)
+	}
+}
+
+// startMatched starts the supervisors of new matches, and makes a pass where a slot's ad
+// has changed for which somebody waits.
+func (f *follower) startMatched() {
+	if f.batches >= mostBatches {
+		return
+	}
+	var matched, promised []pool.Claim
+	for _, c := range f.claims.Claims() {
+		switch {
+		case c.State == pool.Promised:
+			promised = append(promised, c)
+		case c.State == pool.Matched && !f.tried[c.LockName()]:
+			f.tried[c.LockName()] = true
+			matched = append(matched, c)
+		}
+	}
+	if f.claims.SlotsChanged() && len(promised) > 0 {
+		f.pass()
+	}
+	if len(matched) == 0 {
+		return
+	}
+	f.batches++
+	call, prefix := f.call.Again(), desk.Prefix(f.spool)
+	go func() {
+		d := done{report: newReport()}
+		d.supervisors, d.err = d.start(call, prefix, matched)
+		f.done <- d
+	}()
+}
+
+// pass looks after claims whose supervisors are gone, and what else a pass does but for
+// starting jobs, beside the loop.
+func (f *follower) pass() {
+	if f.passing {
+		f.once = true
+		return
+	}
+	f.passing, f.once = true, false
+	call := f.call.Again().Anew()
+	go func() {
+		d := done{report: newReport(), pass: true}
+		sp, err := call.ExistingSpool() // one that is gone is not to be made again
+		if err == nil {
+			_, err = d.around(call, sp)
+			sp.Close()
+		}
+		d.err = err
+		f.done <- d
+	}()
+}
+
+// take takes note of what came of a pass or a batch.
+func (f *follower) take(d done) error {
+	if d.pass {
+		f.passing, f.stuck = false, map[string]bool{}
+		for _, failed := range d.Failed {
+			f.stuck[failed.Job] = true
+		}
+	} else {
+		f.batches--
+	}
+	for _, s := range d.supervisors {
+		go func() { s.Wait(); f.ended <- s.Process.Pid }()
+	}
+	if f.once {
+		f.pass()
+	}
+	if d.err != nil {
+		f.complain(d.err)
+	}
+	return f.tell(d.report)
+}
+
+// supervisorEnded makes a pass when a supervisor has ended and left its claim behind.
+func (f *follower) supervisorEnded(pid int) error {
+	if err := f.look(); err != nil {
+		return err
+	}
+	for _, c := range f.claims.Claims() {
+		if c.PID == pid && (c.State == pool.RunningClaim || c.State == pool.Vacating) {
+			f.pass()
+			break
+		}
+	}
+	return nil
+}
+
+// stopped is what follows a signal to end. With -drain that is to drain the machine, and
+// the next signal ends the watch; without, jobs go on under their supervisors, and what is
+// being started is waited for a little.
+func (f *follower) stopped() (over bool, err error) {
+	systemd.Notify("STOPPING=1")
+	switch {
+	case f.leaving != nil:
+		return true, f.leaving.interrupted(f)
+	case f.drain:
+		err := f.close(true)
+		return err != nil, err
+	}
+	for late := time.After(lastWords); f.batches > 0; {
+		select {
+		case d := <-f.done:
+			if err := f.take(d); err != nil {
+				return true, err
+			}
+		case <-late:
+			return true, nil
+		}
+	}
+	return true, nil
+}
+
+// reload reads the configuration again. One that cannot be used changes nothing.
+func (f *follower) reload() error {
+	systemd.Notify("RELOADING=1", systemd.Monotonic())
+	defer systemd.Notify("READY=1")
+	again, err := f.reloaded()
+	if err != nil {
+		f.call.Warn("the configuration stays as it was: %v", err)
+		return nil
+	}
+	f.call = again
+	if err := f.followCycles(); err != nil {
+		f.complain(err)
+	}
+	return f.say(reloaded{f.call.Again().Now.Unix(), true}, "configuration read again.\n")
+}
+
+// reloaded is what -json prints then.
+type reloaded struct {
+	Time     int64
+	Reloaded bool
+}
+
+// reloaded returns the call with the configuration as it is now, if that is of the same
+// machine and spool.
+func (f *follower) reloaded() (*cmdline.Call, error) {
+	again, err := f.call.Reload()
+	if err != nil {
+		return nil, err
+	}
+	host, err := again.Hostname()
+	if err == nil && host != f.host {
+		err = errors.New("NETWORK_HOSTNAME is " + host + " now: that takes a restart")
+	}
+	if err != nil {
+		return nil, err
+	}
+	sp, err := again.Anew().Spool()
+	if err != nil {
+		return nil, err
+	}
+	defer sp.Close()
+	if sp.Dir() != f.spool.Dir() {
+		return nil, errors.New("SPOOL is " + sp.Dir() + " now: that takes a restart")
+	}
+	if account, serves := asuser.Served(); serves {
+		if err := isRoots(again); err != nil {
+			return nil, err
+		}
+		if err := asuser.Serve(account, again.Config.MinUID); err != nil {
+			return nil, fmt.Errorf("MIN_UID: %w", err)
+		}
+	}
+	return again, nil
+}
+
+// follow is starter -watch.
+func follow(c *cmdline.Call, o options) error {
+	signals := make(chan os.Signal, 4) // from now on, as its first pass may take a while
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	sp, host, err := here(c)
+	if err != nil {
+		return err
+	}
+	err = sp.Watching(host, func() error { return watchOver(c, o, sp, host, signals) })
+	if err != nil && spool.Gone(sp.Dir()) {
+		return desk.ErrSpoolGone // whatever was missing of it first
+	}
+	return err
+}
+
+// watchOver starts what is matched on this machine until a signal ends it.
+func watchOver(c *cmdline.Call, o options, sp *spool.Spool, host string, signals <-chan os.Signal) error {
+	if err := reopenStopped(c, sp, host); err != nil {
+		return err
+	}
+	f, err := newFollower(c, o, sp, host)
+	if err != nil {
+		return err
+	}
+	f.starts = true
+	if err := f.followCycles(); err != nil {
+		return err
+	}
+	if err := f.tellClosed(); err != nil {
+		return err
+	}
+	if o.door {
+		shut, err := openDoor(c, sp.Dir())
+		if err != nil {
+			return err
+		}
+		defer shut()
+	}
+	systemd.Notify("READY=1")
+	return left(f.loop(signals, passEvery))
+}
+
+// here returns the spool and the name of this machine.
+func here(c *cmdline.Call) (*spool.Spool, string, error) {
+	host, err := c.Hostname()
+	if err != nil {
+		return nil, "", err
+	}
+	sp, err := c.Spool()
+	if err == nil {
+		sp.FollowDomain()
+	}
+	return sp, host, err
+}
+
+// reopenStopped opens a machine that the stop of another watch has drained. One that
+// somebody has drained stays so.
+func reopenStopped(c *cmdline.Call, sp *spool.Spool, host string) error {
+	stopped := func(v *spool.View) bool { d, _ := lifecycle.DrainOf(v, host); return d.Stopped }
+	is := false
+	if err := sp.View(func(v *spool.View) error { is = stopped(v); return nil }); err != nil || !is {
+		return err
+	}
+	return lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+		if stopped(&tx.View) {
+			lifecycle.Reopen(tx, host)
+		}
+		return nil
+	})
+}
+
+const (
+	// calm is how often a watch looks at a spool though nothing stirs there.
+	calm = time.Second
+	// blind is how often it does where the system does not say when something stirs.
+	blind = 100 * time.Millisecond
+	// breath is how long it waits before it asks again what stirs: what is written in one
+	// go is one stir.
+	breath = 20 * time.Millisecond
+)
+
+// stirs returns what receives when something is written to the directory of a spool, or events are
+// owed to the logs of its jobs, by isystemd.Notify(7), and how often to look there all the same. Waiting for
+// that costs nothing.
+func stirs(dir string) (<-chan struct{}, time.Duration) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, blind
+	}
+	events := os.NewFile(uintptr(fd), "inotify")
+	const mask = unix.IN_MODIFY | unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+	if _, err := unix.InotifyAddWatch(fd, dir, mask); err != nil {
+		events.Close()
+		return nil, blind
+	}
+	unix.InotifyAddWatch(fd, filepath.Join(dir, "claims.d"), unix.IN_MOVED_TO) // a pass delivers them, too
+	stir := make(chan struct{}, 1)
+	go func() {
+		for b := make([]byte, 64<<10); ; time.Sleep(breath) {
+			if _, err := events.Read(b); err != nil {
+				return
+			}
+			select {
+			case stir <- struct{}{}:
+			default: // it has not looked yet since the last one
+			}
+		}
+	}()
+	return stir, calm
+}
+
+// tell prints what was done, nothing for nothing. Bad news has been told already.
+func (f *follower) tell(r report) error {
+	if len(r.Started)+len(r.Failed)+len(r.Lost) == 0 {
+		return nil
+	}
+	text := ""
+	if len(r.Started) > 0 {
+		text = plural.Count(len(r.Started), "job") + " started.\n"
+	}
+	return f.say(struct {
+		Time int64
+		report
+	}{f.call.Again().Now.Unix(), r}, text)
+}
+
+// tellClosed says, when the watch begins, that the machine is drained and stays so.
+func (f *follower) tellClosed() error {
+	if f.json || f.quiet {
+		return nil
+	}
+	words, err := closed(f.spool, f.host)
+	if err != nil || words == "" {
+		return err
+	}
+	return f.say(nil, words)
+}
+
+// say prints a line: v with -json, else the text, unless it has to be quiet.
+func (f *follower) say(v any, text string) error {
+	if f.json {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+		text = b.String()
+	} else if f.quiet {
+		return nil
+	}
+	if _, err := f.call.Stdout.Write([]byte(text)); err != nil {
+		return err
+	}
+	return f.call.Flush()
+}
+
+// tellJobs tells systemd how many jobs run, for its status.
+func (f *follower) tellJobs() {
+	n := 0
+	for _, c := range f.claims.Claims() {
+		if c.State == pool.RunningClaim || c.State == pool.Vacating {
+			n++
+		}
+	}
+	systemd.Notify(fmt.Sprintf("STATUS=%s on %s", plural.Count(n, "job"), f.host))
+}
+
+// openDoor lets users of other accounts use the spool: it keeps processes of serve, with the rights of the
+// spool's account, waiting at the socket in the spool. shut ends that; callers that are served have
+// their answers first. It is called while this process alone watches over the machine.
+func openDoor(c *cmdline.Call, dir string) (shut func(), err error) {
+	folder, prefix, ok := onchange.Siblings(c.Name)
+	if !ok {
+		return nil, errors.New("-door: serve does not stand beside starter: install all programs of fairspool in one folder")
+	}
+	program := onchange.Pool{Programs: folder, Prefix: prefix}.Program("serve")
+	common, err := c.Common()
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
+		if err := os.Chmod(dir, 0o711); err != nil { // to pass through to the socket, and no more
+			return nil, fmt.Errorf("-door: %w", err)
+		}
+	}
+	l, err := door.Listen(dir)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := l.File()
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		door.Keep(ctx, socket, func(socket, taken *os.File) (*exec.Cmd, error) {
+			p := exec.Command(program, common...)
+			p.Dir, p.Stdin, p.ExtraFiles, p.Stderr = "/", socket, []*os.File{taken}, os.Stderr
+			return p, asuser.Start(p)
+		}, func(err error) { c.Warn("serve: %v", err) })
+	}()
+	return func() {
+		cancel()
+		l.Close() // which removes the socket
+		socket.Close()
+		<-over
+	}, nil
+}

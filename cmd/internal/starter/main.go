@@ -1,0 +1,162 @@
+package starter
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name:   "starter",
+		AsRoot: true,
+		Brief:  "run matched jobs on this machine",
+		Synopsis: []string{
+			"[-json | -q] [-wait] [options]",
+			"-watch [-door] [-drain [-quick | -fast]] [-json | -q] [options]",
+			"-drain [-graceful | -quick | -fast] [-reason TEXT] [-json | -q] [options]",
+			"-drain -cancel [-json | -q] [options]",
+		},
+		About: `One pass, to be run from cron. Each job that was matched to a slot of this machine (NETWORK_HOSTNAME) is started under a supervisor: a process in the background that outlives the pass, records how the job ends, and makes it end when it is held or removed, has to leave its slot, or takes longer than it may.
+
+A job whose supervisor has died is made idle again, after what was left of it has been killed. A job that cannot be started is held with the reason. One with a deferral_time waits for that in its slot.
+
+With -watch it stays, starts what was matched as soon as that is so, and makes a pass every minute. SIGTERM and SIGINT end it, and the jobs go on; at SIGHUP it reads the configuration again.
+
+With -drain this machine takes no more jobs, and those that are there leave it, to run again elsewhere.
+
+Supervisors tell of trouble in starter.log in the spool.`,
+		Flags: []cmdline.Flag{
+			{Name: "q", Aliases: []string{"quiet"}, Help: "say nothing but bad news"},
+			{Name: "json", Help: "report as JSON; with -watch, one object a line"},
+			{Name: "wait", Help: "wait until the jobs that this pass started have ended"},
+			{Name: "watch", Help: "stay, and start what is matched at once"},
+			{Name: "door", Help: "-watch: let users of other accounts use the pool, by serve"},
+			{Name: "drain", Help: "drain this machine and wait until its jobs have left; with -watch, when that is told to end"},
+			{Name: "graceful", Help: "-drain: jobs have their retirement time, and then the time to vacate"},
+			{Name: "quick", Help: "-drain: jobs have the time to vacate only"},
+			{Name: "fast", Help: "-drain: jobs are killed at once"},
+			{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: why, for slots and jobs to say"},
+			{Name: "cancel", Help: "-drain: let jobs come to this machine again"},
+			cmdline.Force,
+			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "start what was matched, from cron", Line: "starter -q"},
+			{Does: "start it and wait until all of it has ended", Line: "starter -wait"},
+			{Does: "stay, as a service", Line: "starter -watch"},
+			{Does: "stay, and let all users of the machine use the pool", Line: "starter -watch -door"},
+			{Does: "empty the machine for an upgrade", Line: "starter -drain -reason 'new kernel'"},
+			{Does: "open it again", Line: "starter -drain -cancel"},
+		},
+		Run: run,
+	}
+}
+
+func run(c *cmdline.Call) error {
+	handNothingOn()
+	if err := serveAccount(c); err != nil {
+		return err
+	}
+	o, err := read(c)
+	if err != nil {
+		return err
+	}
+	if o.supervise != nil {
+		return supervisor(c, *o.supervise)
+	}
+	sp, err := c.Spool()
+	if err == nil {
+		err = noteRoot(sp)
+	}
+	if err == nil {
+		err = sp.View(func(v *spool.View) error { return lifecycle.Refuse(v, c.Reading()) })
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.watch:
+		return follow(c, o)
+	case o.drain:
+		return drain(c, o)
+	}
+	return pass(c, o)
+}
+
+// options are what the command line asks for.
+type options struct {
+	supervise *pool.Attempt // what this process supervises; nil: it is no supervisor
+
+	json, quiet, wait bool
+	watch, door       bool
+	drain, cancel     bool
+	haste             *lifecycle.Haste // of -drain; nil: it is not said
+	reason            *string          // of -drain; nil: it is not said
+}
+
+// read returns the options of a call, and refuses those that have no meaning together.
+func read(c *cmdline.Call) (o options, err error) {
+	if len(c.Args) > 0 {
+		return o, cmdline.Usagef("%s: takes no arguments; see starter -help", c.Args[0])
+	}
+	if c.Has("supervise") {
+		a, err := pool.ParseAttempt(c.Value("supervise"))
+		if err != nil {
+			return o, cmdline.Usagef("-supervise: %v", err)
+		}
+		o.supervise = &a
+		return o, nil
+	}
+	for _, pair := range [][]string{
+		{"json", "q"}, {"watch", "wait"}, {"drain", "wait"}, {"watch", "cancel"},
+		{"graceful", "quick", "fast", "cancel"}, {"reason", "cancel"}, {"watch", "reason"},
+	} {
+		if _, err := c.One(pair...); err != nil {
+			return o, err
+		}
+	}
+	for _, flag := range []string{"graceful", "quick", "fast", "reason", "cancel"} {
+		if c.Has(flag) && !c.Has("drain") {
+			return o, cmdline.Usagef("-%s: has a meaning with -drain only", flag)
+		}
+	}
+	if c.Has("door") && !c.Has("watch") {
+		return o, cmdline.Usagef("-door: has a meaning with -watch only")
+	}
+	for flag, haste := range map[string]lifecycle.Haste{"graceful": lifecycle.Graceful, "quick": lifecycle.Quick, "fast": lifecycle.Fast} {
+		if c.Has(flag) {
+			o.haste = &haste
+		}
+	}
+	if c.Has("reason") {
+		reason := c.Value("reason")
+		o.reason = &reason
+		if strings.ContainsFunc(reason, unicode.IsControl) {
+			return o, cmdline.Usagef("-reason: want one line, without control characters")
+		}
+	}
+	o.json, o.quiet, o.wait = c.Has("json"), c.Has("q"), c.Has("wait")
+	o.watch, o.door, o.drain, o.cancel = c.Has("watch"), c.Has("door"), c.Has("drain"), c.Has("cancel")
+	return o, nil
+}
+
+// handNothingOn keeps files that our caller left open, such as the lock of a
+// flock(1) in a crontab, from the processes that we start, which would keep
+// them open for as long as a job runs.
+func handNothingOn() {
+	files, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range files {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}

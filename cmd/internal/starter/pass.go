@@ -1,0 +1,181 @@
+package starter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// report is what a pass did, as -json prints it.
+type report struct {
+	Started []string
+	Failed  []failure // jobs that could not be started, or whose claim could not be ended
+	Lost    []failure // jobs with a dead supervisor and an ended claim
+	locked  int       // those of Failed for which only the spool's lock was missing
+}
+
+type failure struct{ Job, Reason string }
+
+// fail notes that a job could not be started, or its claim not be ended.
+func (r *report) fail(id, why string, locked bool) {
+	r.Failed = append(r.Failed, failure{id, why})
+	if locked {
+		r.locked++
+	}
+}
+
+// status returns the error for the exit status. All errors have been reported.
+func (r *report) status() error {
+	switch {
+	case len(r.Failed) == 0:
+		return nil
+	case len(r.Failed) == r.locked:
+		return errors.Join(cmdline.ErrReported, spool.ErrLocked)
+	}
+	return cmdline.ErrReported
+}
+
+// pass looks after this machine's claims once.
+func pass(c *cmdline.Call, o options) error {
+	sp, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	sp.FollowDomain()
+	r := newReport()
+	claims, err := r.around(c, sp)
+	if err != nil {
+		return err
+	}
+	supervisors, err := r.start(c, desk.Prefix(sp), claims)
+	if err != nil {
+		return err
+	}
+	if len(r.Lost) > 0 {
+		c.Changed()
+	}
+	err = r.print(c, o, sp)
+	sp.Close() // a pass that waits keeps no old generation
+	if o.wait {
+		for _, s := range supervisors {
+			s.Wait()
+		}
+	}
+	if err == nil {
+		err = r.status()
+	}
+	return err
+}
+
+func newReport() report { return report{Started: []string{}, Failed: []failure{}, Lost: []failure{}} }
+
+// around ends claims without a supervisor and writes events that job logs do not have yet. It returns all
+// claims of this machine as they are then.
+func (r *report) around(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
+	joblog.Finish(sp, c.Config.NobodySlotUser, c.Warn)
+	n, err := desksOf(c, sp, c.Reading, nil)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := claimsHere(c, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, claim := range claims {
+		if claim.State == pool.RunningClaim || claim.State == pool.Vacating {
+			r.lookAfter(c, n, claim)
+		}
+	}
+	return r.promised(c, n, claims)
+}
+
+// promised returns the claims as they are after lost claims have ended and promises of their slots have
+// become matches.
+func (r *report) promised(c *cmdline.Call, n *desk.Desks, claims []pool.Claim) ([]pool.Claim, error) {
+	if !slices.ContainsFunc(claims, func(k pool.Claim) bool { return k.State == pool.Promised }) {
+		return claims, nil
+	}
+	arrived, err := arrive(c, n.Spool)
+	if err != nil || !arrived && len(r.Lost) == 0 {
+		return claims, err
+	}
+	return claimsHere(c, n)
+}
+
+// arrive turns promises of slots into matches if the slots' ads no longer say that they are held.
+func arrive(c *cmdline.Call, sp *spool.Spool) (arrived bool, err error) {
+	err = sp.View(func(v *spool.View) error { arrived = len(lifecycle.Arriving(v)) > 0; return nil })
+	if err != nil || !arrived {
+		return false, err
+	}
+	return true, lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+		tx.Op("slots came free")
+		lifecycle.Arrive(tx, c.Now)
+		return nil
+	})
+}
+
+// claimsHere returns the claims on slots of this machine, by ascending job,
+// and removes the files of claims and jobs that have ended.
+func claimsHere(c *cmdline.Call, n *desk.Desks) ([]pool.Claim, error) {
+	host, err := c.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	n.Spool.NoteServed(host) // only negotiate -health depends on it
+	left := n.LeftBehind()
+	var here []pool.Claim
+	err = n.Spool.View(func(v *spool.View) error {
+		claims := v.Claims()
+		left.Spare(v, claims)
+		for _, claim := range claims {
+			if strings.EqualFold(claim.Machine, host) {
+				here = append(here, claim)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		left.Sweep()
+	}
+	return here, err
+}
+
+// print writes the report. Errors have been reported, a line each.
+func (r *report) print(c *cmdline.Call, o options, sp *spool.Spool) error {
+	switch {
+	case o.json:
+		if err := c.JSON(r); err != nil {
+			return err
+		}
+	case !o.quiet:
+		fmt.Fprintf(c.Stdout, "%s started.\n", plural.Count(len(r.Started), "job"))
+		if err := tellClosed(c, sp); err != nil {
+			return err
+		}
+	}
+	return c.Flush()
+}
+
+// lookAfter ends the claim of an attempt whose supervisor is gone.
+func (r *report) lookAfter(c *cmdline.Call, n *desk.Desks, claim pool.Claim) {
+	id := claim.Job.String()
+	over, err := n.EndLost(claim, func(err error) { c.Warn("job %s: %v", id, err) })
+	switch {
+	case err != nil:
+		c.Warn("job %s: %v", id, err)
+		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
+	case over:
+		c.Warn("job %s: %s on %s; the claim was ended", id, desk.SupervisorDied, claim.Slot)
+		r.Lost = append(r.Lost, failure{id, desk.SupervisorDied})
+	}
+}

@@ -1,0 +1,151 @@
+package starter
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/systemd"
+	"fairspool/lib/asuser"
+	"fairspool/lib/pool"
+)
+
+const (
+	// spawning is how many supervisors are on their way at the same time. Each
+	// needs the spool's lock once; more of them would only wait for it.
+	spawning = 8
+	// answerTime is how long a supervisor may take until it has answered, on
+	// top of what it may wait for the spool.
+	answerTime = 30 * time.Second
+	// running is the answer of a supervisor whose job runs.
+	running = "running"
+)
+
+// start starts a supervisor for every Matched claim and returns those whose
+// jobs run. The prefix tells the spool's claims from those of others on this machine.
+func (r *report) start(c *cmdline.Call, prefix string, claims []pool.Claim) ([]*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	common, err := c.Common()
+	if err != nil {
+		return nil, err
+	}
+	var matched []pool.Claim
+	for _, claim := range claims {
+		if claim.State == pool.Matched {
+			matched = append(matched, claim)
+		}
+	}
+	var unit *systemd.Scope
+	if len(matched) > 0 {
+		unit = systemd.Here().Scope()
+	}
+	answers := make([]answer, len(matched))
+	var all sync.WaitGroup
+	places := make(chan struct{}, spawning)
+	for i, claim := range matched {
+		places <- struct{}{}
+		all.Go(func() {
+			args := slices.Concat(common, []string{"-supervise", claim.LockName()})
+			answers[i] = spawnIn(unit, prefix+claim.LockName(), program, args, c.LockWait()+answerTime)
+			<-places
+		})
+	}
+	all.Wait()
+	var supervisors []*exec.Cmd
+	for i, claim := range matched {
+		id := claim.Job.String()
+		for _, line := range answers[i].lines {
+			c.Warn("job %s: %s", id, line)
+		}
+		switch a := answers[i]; {
+		case a.running:
+			r.Started = append(r.Started, id)
+			supervisors = append(supervisors, a.process)
+		case len(a.lines) > 0:
+			r.fail(id, strings.Join(a.lines, "; "), a.locked)
+		}
+	}
+	return supervisors, nil
+}
+
+// answer is what a supervisor said before it was left alone. Neither running
+// nor any line: the claim was not there any more, or somebody else's.
+type answer struct {
+	process *exec.Cmd
+	running bool
+	lines   []string // its bad news, each without the program's name
+	spoke   bool     // one of them was its own, and not that of what should have executed it
+	locked  bool     // it gave up because the spool stayed locked
+}
+
+// refused reports whether the command ended before it became a supervisor, which would
+// have said why.
+func (a answer) refused() bool {
+	return !a.running && !a.spoke && a.process != nil && a.process.ProcessState != nil && !a.process.ProcessState.Success()
+}
+
+// spawn starts a command that is, or becomes, a supervisor, in a session of its own, and
+// waits until it has answered.
+func spawn(s *exec.Cmd, wait time.Duration) answer {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return answer{lines: []string{"its supervisor: " + err.Error()}}
+	}
+	defer read.Close()
+	s.Dir = "/" // no file system is kept busy for a supervisor's sake
+	s.Stdout, s.Stderr = write, write
+	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if e := asuser.Root(func() { err = s.Start() }); e != nil {
+		err = e
+	}
+	write.Close()
+	if err != nil {
+		return answer{lines: []string{"its supervisor: " + err.Error()}}
+	}
+	a := answer{process: s}
+	read.SetReadDeadline(time.Now().Add(wait))
+	lines := bufio.NewScanner(read)
+	for lines.Scan() {
+		if lines.Text() == running {
+			a.running = true
+			return a
+		}
+		line, ours := strings.CutPrefix(lines.Text(), "starter: ")
+		a.lines, a.spoke = append(a.lines, line), a.spoke || ours
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		go s.Wait() // a pass that lives on waits for it all the same
+		a.lines = append(a.lines, fmt.Sprintf("its supervisor, process %d, did not answer within %v", s.Process.Pid, wait))
+	case err != nil:
+		a.lines = append(a.lines, err.Error())
+	default:
+		s.Wait()
+		a.locked = s.ProcessState.ExitCode() == cmdline.ExitLocked
+	}
+	return a
+}
+
+// spawnIn starts a supervisor in a scope of that name, and without one where there are none or that
+// is refused: a supervisor that is there twice does no harm. It waits as spawn does.
+func spawnIn(s *systemd.Scope, name, program string, args []string, wait time.Duration) answer {
+	// systemd-run may take a dollar sign for a variable's.
+	if s != nil && !strings.Contains(program+strings.Join(args, ""), "$") {
+		if a := spawn(s.Command(context.Background(), name, program, args), wait); !a.refused() {
+			return a
+		}
+	}
+	return spawn(exec.Command(program, args...), wait)
+}
