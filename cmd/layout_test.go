@@ -72,6 +72,7 @@ var layout = map[string][]string{
 var inner = map[string][]string{
 	"adprint":          {"cmdline"},
 	"chart":            {"cmdline"},
+	"classad":          {"adprint", "cmdline"},
 	"cmdline":          {"door", "onchange"},
 	"condor2fairspool": {"cmdline"},
 	"cmdtest":          {"cmdline", "door", "platform", "systemd"},
@@ -92,7 +93,9 @@ var inner = map[string][]string{
 	"qstat":            {"adprint", "cmdline", "door", "health", "selection", "steer", "trial", "waiting"},
 	"qtail":            {"cmdline", "door"},
 	"selection":        {"cmdline"},
+	"setup":            {"cmdline", "onchange"},
 	"slots":            {"adprint", "cmdline", "machine"},
+	"spool":            {"cmdline"},
 	"starter":          {"cmdline", "desk", "door", "joblog", "onchange", "systemd"},
 	"steer":            {"cmdline", "joblog", "selection"},
 	"submit":           {"adprint", "cmdline", "door", "joblog", "machine", "platform", "steer", "waiting"},
@@ -148,7 +151,7 @@ const (
 	mostMethods = 40
 	mostLines   = 8000
 	mostFiles   = 30
-	mostMain    = 2000
+	mostMain    = 400
 )
 
 // oversized are the exceptions, with their present figures: these may only shrink.

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"os"
@@ -21,7 +21,7 @@ func planOf(account, spool, programs, prefix string) *plan {
 // TestUnits holds that docs/systemd has the units that are written where nothing is chosen; -update
 // writes them there.
 func TestUnits(t *testing.T) {
-	const docs = "../../docs/systemd"
+	const docs = "../../../docs/systemd"
 	var names []string
 	for _, f := range planOf("fairspool", usualSpool, "/usr/local/bin", "").files() {
 		if !strings.HasPrefix(f.path, unitFolder) {

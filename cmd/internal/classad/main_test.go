@@ -1,4 +1,4 @@
-package main
+package classad
 
 import (
 	"os"
@@ -13,5 +13,5 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 
 // TestStories runs the stories in testdata/script.
 func TestStories(t *testing.T) {
-	cmdtest.Stories{Here: []cmdline.Command{command()}}.Run(t)
+	cmdtest.Stories{Here: []cmdline.Command{Command()}}.Run(t)
 }

@@ -1,4 +1,4 @@
-package main
+package classad
 
 import (
 	"bufio"
@@ -20,15 +20,15 @@ import (
 
 func TestActionsKnowTheirFlags(t *testing.T) {
 	used := map[string]bool{}
-	for _, a := range command().Actions {
+	for _, a := range Command().Actions {
 		for _, name := range a.Flags {
 			used[name] = true
-			if !slices.ContainsFunc(command().Flags, func(f cmdline.Flag) bool { return f.Name == name }) {
+			if !slices.ContainsFunc(Command().Flags, func(f cmdline.Flag) bool { return f.Name == name }) {
 				t.Errorf("%s takes -%s, which the command does not have", a.Name, name)
 			}
 		}
 	}
-	for _, f := range command().Flags {
+	for _, f := range Command().Flags {
 		if !used[f.Name] {
 			t.Errorf("-%s: no action takes it", f.Name)
 		}
@@ -40,12 +40,12 @@ func TestActionsKnowTheirFlags(t *testing.T) {
 // here it counts that each line has the result of its record.
 func TestRecordsOfTheGoldenCorpus(t *testing.T) {
 	cmdtest.Spool(t, nil) // for its clock and zone
-	corpus, err := os.ReadFile(filepath.Join("..", "..", "lib", "classad", "testdata", "golden", "eval.jsonl"))
+	corpus, err := os.ReadFile(filepath.Join("..", "..", "..", "lib", "classad", "testdata", "golden", "eval.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out, bad bytes.Buffer
-	if status := cmdline.Execute(command(), []string{"eval", "-jsonl", "-json"}, bytes.NewReader(corpus), &out, &bad); status != 0 || bad.Len() > 0 {
+	if status := cmdline.Execute(Command(), []string{"eval", "-jsonl", "-json"}, bytes.NewReader(corpus), &out, &bad); status != 0 || bad.Len() > 0 {
 		t.Fatalf("eval -jsonl = %d, %s, want 0", status, bad.String())
 	}
 	records, results := lines(corpus), lines(out.Bytes())
@@ -82,7 +82,7 @@ func TestRecordsAreAnsweredAtOnce(t *testing.T) {
 	receive, stdout := io.Pipe()
 	ended := make(chan int)
 	go func() {
-		status := cmdline.Execute(command(), []string{"eval", "-jsonl"}, stdin, stdout, io.Discard)
+		status := cmdline.Execute(Command(), []string{"eval", "-jsonl"}, stdin, stdout, io.Discard)
 		stdout.Close()
 		ended <- status
 	}()

@@ -1,4 +1,4 @@
-package main
+package spool
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package main
+package spool
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // show runs a command that prints what was found, and returns its standard output.
 func show(t *testing.T, found report, sound bool, args ...string) (out string) {
 	t.Helper()
-	c := command()
+	c := Command()
 	c.Actions = nil
 	c.Run = func(c *cmdline.Call) error { return found.print(c, sound) }
 	return cmdtest.Says(t, c, 0, args...)
@@ -73,7 +73,7 @@ func TestCheckBeyond(t *testing.T) {
 			tx.PutMark("clock", c.clock)
 			tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 0.5, HalfLife: time.Hour, At: time.Unix(cmdtest.Now, 0).Add(c.ahead)})
 		})
-		status, out, bad := cmdtest.Run(command(), "check")
+		status, out, bad := cmdtest.Run(Command(), "check")
 		if status != 0 || (bad != "") != c.told {
 			t.Errorf("check %v before the last event = %d, %q, want it told: %v", c.ahead, status, bad, c.told)
 		}

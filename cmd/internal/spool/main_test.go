@@ -1,4 +1,4 @@
-package main
+package spool
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 // TestStories runs the stories in testdata/script.
 func TestStories(t *testing.T) {
 	cmdtest.Stories{Here: []cmdline.Command{
-		command(), negotiate.Command(), prio.Command(), qdel.Command(), qstat.Command(), slots.Command(),
+		Command(), negotiate.Command(), prio.Command(), qdel.Command(), qstat.Command(), slots.Command(),
 		submit.Command(), userprio.Command(nil),
 	}}.Run(t)
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"errors"
@@ -20,10 +20,10 @@ func TestCommandLine(t *testing.T) {
 		"-dry-run -spool pool -prefix /usr/bin", "-dry-run -spool /var/my%20pool -prefix /usr/bin", "-dry-run -spool / -prefix /usr/bin",
 		"-dry-run -prefix bin", "-dry-run -prefix /opt/a;b",
 	} {
-		cmdtest.Refuses(t, command(), 2, strings.Fields(args)...)
+		cmdtest.Refuses(t, Command(), 2, strings.Fields(args)...)
 	}
-	cmdtest.Refuses(t, command(), 1, "-dry-run")                                // the test stands beside no programs
-	cmdtest.Refuses(t, command(), 1, "-dry-run", "-prefix", "/nonexistent/bin") // nor is anything there
+	cmdtest.Refuses(t, Command(), 1, "-dry-run")                                // the test stands beside no programs
+	cmdtest.Refuses(t, Command(), 1, "-dry-run", "-prefix", "/nonexistent/bin") // nor is anything there
 }
 
 // TestTexts holds that nothing is left open in what is written, that each text begins with the mark by

@@ -1,0 +1,123 @@
+// Package setup is fairspool-setup, which makes this machine's pool for all of its users.
+package setup
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/onchange"
+	"fairspool/lib/policy/registry"
+)
+
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name:     "fairspool-setup",
+		Brief:    "make this machine's pool for all of its users",
+		Synopsis: []string{"[-dry-run] [-account NAME] [-spool DIR] [-prefix DIR]", "-undo [-purge] [-dry-run] [options]"},
+		About: `Makes what the users of a machine need to share a pool, and prints what it does, one line for each step: the system account that has the spool, the spool, /etc/fairspool/fairspool.toml and, where systemd runs the machine, units that open the door and run jobs. Without systemd it prints the lines of an rc script and a crontab that do. Root calls it once. What is there already is left as it is: a second call changes nothing.
+
+With -undo it removes what it has made, and nothing else. The spool and its account stay unless -purge is given.`,
+		Flags: []cmdline.Flag{
+			{Name: "dry-run", Help: "print what would be done, and do nothing"},
+			{Name: "undo", Help: "remove what was made"},
+			{Name: "purge", Help: "-undo: remove the spool, with all jobs and accounts, and the account that has it"},
+			{Name: "account", Args: []string{"NAME"}, Help: "the account that has the spool (default fairspool)"},
+			{Name: "spool", Args: []string{"DIR"}, Help: "the spool (default SPOOL of the configuration, else /var/spool/fairspool)"},
+			{Name: "prefix", Args: []string{"DIR"}, Help: "the folder of fairspool's programs (default that of fairspool-setup)"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "what would be done", Line: "fairspool-setup -dry-run"},
+			{Does: "do it", Line: "fairspool-setup"},
+			{Does: "remove the units, and keep the spool", Line: "fairspool-setup -undo"},
+			{Does: "remove all, also the jobs and the accounts", Line: "fairspool-setup -undo -purge"},
+		},
+		WithoutSpool: true,
+		Run:          run,
+	}
+}
+
+func run(c *cmdline.Call) error {
+	p, err := read(c)
+	if err != nil {
+		return err
+	}
+	if c.Has("undo") {
+		return p.undo()
+	}
+	return p.make()
+}
+
+// The machine's places.
+const (
+	configFolder = "/etc/fairspool"
+	configFile   = configFolder + "/fairspool.toml"
+	usualSpool   = "/var/spool/fairspool"
+)
+
+// plan is what is made, or removed.
+type plan struct {
+	call     *cmdline.Call
+	account  string
+	spool    string
+	programs onchange.Pool
+	systemd  bool // systemd runs the machine
+	dry      bool // nothing is done
+	purge    bool // the spool is removed
+	stale    bool // systemd has not read the units that were written
+}
+
+var (
+	accountName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+	// plainPath is a path that means the same in units, crontabs and the shell.
+	plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_+-][A-Za-z0-9._+-]*)+$`)
+)
+
+// read makes a plan of the command line and the machine.
+func read(c *cmdline.Call) (*plan, error) {
+	p := &plan{call: c, account: "fairspool", spool: usualSpool, dry: c.Has("dry-run"), purge: c.Has("purge")}
+	switch {
+	case len(c.Args) > 0:
+		return nil, cmdline.Usagef("%s: fairspool-setup takes no arguments; see fairspool-setup -help", c.Args[0])
+	case p.purge && !c.Has("undo"):
+		return nil, cmdline.Usagef("-purge: has a meaning with -undo only")
+	}
+	cfg, err := registry.Load(configFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if cfg.Spool != "" {
+		p.spool = cfg.Spool
+	}
+	if c.Has("account") {
+		if p.account = c.Value("account"); !accountName.MatchString(p.account) {
+			return nil, cmdline.Usagef("-account: %q: want a login name of small letters, digits, _ and -", p.account)
+		}
+	}
+	if c.Has("spool") {
+		p.spool = filepath.Clean(c.Value("spool"))
+		if err == nil && cfg.Spool != p.spool && (cfg.Spool != "" || p.spool != usualSpool) {
+			return nil, &stepError{configFile, "its SPOOL is not " + p.spool + ", which the commands would not find: set SPOOL there first"}
+		}
+	}
+	folder, prefix, ok := onchange.Siblings(c.Name)
+	if c.Has("prefix") {
+		folder = filepath.Clean(c.Value("prefix"))
+	} else if !ok {
+		return nil, errors.New("the programs of fairspool do not stand beside fairspool-setup: name their folder with -prefix DIR")
+	}
+	p.programs = onchange.Pool{Programs: folder, Prefix: prefix}
+	for flag, path := range map[string]string{"spool": p.spool, "prefix": folder} {
+		if !plainPath.MatchString(path) {
+			return nil, cmdline.Usagef("-%s: %q: want an absolute path of letters, digits, . _ + and -", flag, path)
+		}
+	}
+	_, err = os.Stat("/run/systemd/system")
+	p.systemd = err == nil
+	if os.Geteuid() != 0 && !p.dry {
+		return nil, errors.New("only root makes a pool for all users: call it as root, or with -dry-run")
+	}
+	return p, nil
+}

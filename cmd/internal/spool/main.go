@@ -1,0 +1,564 @@
+// Package spool is the command that takes care of a spool: it checks, measures, folds and copies
+// it, saves what is whole of a damaged one, archives months, and tells who did what.
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/plural"
+	"fairspool/spool"
+)
+
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name:  "spool",
+		Brief: "check, measure, fold, archive, copy and mend a spool",
+		Synopsis: []string{
+			"check [-json | -q]",
+			"salvage NEWDIR",
+			"dump [FILE]",
+			"restore [FILE]",
+			"stat [-json]",
+			"compact [-json | -q]",
+			"archive [-damaged] [-json] MONTH [DIR]",
+			"rename-domain OLD NEW",
+			"log [-since TIME] [-who USER] [-n NUMBER] [-json]",
+		},
+		About: `Takes care of the spool, which the other commands only use. The first word says what to do. Only restore and salvage make a spool; the others want one that is there.
+
+check reads every byte that the spool has on record, also while others work with it, and changes nothing. It sums up what is sound and tells all damage, with file and line. Exit status 1 means damage.
+
+salvage writes what is whole in a damaged spool into a new one in NEWDIR. The old one is not touched.
+
+dump writes all that the spool holds as plain ads, to FILE or to standard output. restore makes an equal spool of that in the directory of -spool, which has to be new or empty. The two together carry a spool over to the format of a new version: dump by the old one, restore by the new.
+
+stat says what the spool holds, and how large its parts are.
+
+compact folds the journal now, which negotiate does by itself when it has 8 MB. Others work on meanwhile.
+
+archive moves the history and the log of a MONTH that has passed, such as 2026-10, to DIR, or to the folder archive of the spool, and records that they are archived. With -damaged it moves only the files that are damaged, also of the present month, which goes on in a new file.
+
+rename-domain makes NEW the UID_DOMAIN of the spool, which is OLD, in one transaction: the submitters' names in accounts, jobs, claims and samples end in @NEW then. It works whatever UID_DOMAIN the configuration says. To undo it, rename NEW to OLD.
+
+log tells who did what, one transaction a line, the oldest first.`,
+		Flags: []cmdline.Flag{
+			{Name: "json", Help: "check, stat, compact, archive, log: show JSON, for programs"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "check, compact: print nothing unless something needs a person"},
+			{Name: "damaged", Help: "archive: move only files that do not check, as they stand, also of the present month"},
+			{Name: "since", Args: []string{"TIME"}, Help: "log: from TIME on, Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
+			{Name: "who", Args: []string{"USER"}, Help: "log: what USER did, a name or a uid"},
+			{Name: "n", Args: []string{"NUMBER"}, Help: "log: the last NUMBER transactions of these"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "is anything damaged", Line: "spool check"},
+			{Does: "save what is whole", Line: "spool salvage /var/spool/fairspool.new"},
+			{Does: "a backup while the pool works", Line: "spool dump /backup/pool.dump"},
+			{Does: "the backup as a spool again", Line: "spool restore -spool /var/spool/fairspool.new /backup/pool.dump"},
+			{Does: "how large the journal is", Line: "spool stat"},
+			{Does: "fold the journal before a backup", Line: "spool compact -q"},
+			{Does: "make room: move the month of October to another disk", Line: "spool archive 2026-10 /backup/pool"},
+			{Does: "give the pool the domain example.org instead of the machine's name", Line: "spool rename-domain vm example.org"},
+			{Does: "what alice did since yesterday", Line: "spool log -who alice -since 1d"},
+			{Does: "the last ten changes, for a program", Line: "spool log -n 10 -json"},
+		},
+		Actions: []cmdline.Action{
+			{Name: "check", Flags: []string{"json", "q"}, Run: check},
+			{Name: "salvage", Run: salvage},
+			{Name: "dump", Run: dump},
+			{Name: "restore", Run: restore},
+			{Name: "stat", Flags: []string{"json"}, Run: stat},
+			{Name: "compact", Flags: []string{"json", "q"}, Run: compact},
+			{Name: "archive", Flags: []string{"damaged", "json"}, Run: archive},
+			{Name: "rename-domain", Run: renameDomain},
+			{Name: "log", Flags: []string{"since", "who", "n", "json"}, Run: showLog},
+		},
+	}
+}
+
+// noMore refuses arguments beyond those that an action takes.
+func noMore(action string, args []string) error {
+	if len(args) > 0 {
+		return cmdline.Usagef("%s: %s: takes no argument; -spool DIR names another spool", action, args[0])
+	}
+	return nil
+}
+
+// size returns a number of bytes as people say it, in powers of 1024.
+func size(bytes int64) string {
+	if bytes < 1024 {
+		return plural.Count(int(bytes), "byte")
+	}
+	f, unit := float64(bytes)/1024, 0
+	for ; f >= 1023.95 && unit < len(units)-1; unit++ {
+		f /= 1024
+	}
+	return fmt.Sprintf("%.1f %s", f, units[unit])
+}
+
+var units = []string{"KB", "MB", "GB", "TB"}
+
+// renameDomain makes the UID_DOMAIN of the spool another one, with the names of all
+// submitters. It opens the spool whatever the configuration says of the domain.
+func renameDomain(c *cmdline.Call, args []string) error {
+	if len(args) != 2 {
+		return cmdline.Usagef("rename-domain: want the domain that the spool has, and the new one: rename-domain vm example.org")
+	}
+	d := lifecycle.Renaming{From: args[0], To: args[1]}
+	if d.To == "" || d.From == d.To || strings.ContainsAny(d.To, " \t\r\n@\"\\") {
+		return cmdline.Usagef("rename-domain: %q: want another domain, without blanks, quotes and @", d.To)
+	}
+	who, err := c.Caller()
+	if err == nil && !who.Admin {
+		err = fmt.Errorf("you are %s: only administrators may rename the domain", who.Name)
+	}
+	if err != nil {
+		return err
+	}
+	configured := c.Config.UIDDomain
+	c.Config.UIDDomain = ""
+	s, err := c.ExistingSpool()
+	if err != nil {
+		return err
+	}
+	n := 0
+	if err := s.Negotiating(c.LockWait(), func() error {
+		if s.Domain() != d.From {
+			return fmt.Errorf("spool %s: its UID_DOMAIN is %s, not %s", s.Dir(), s.Domain(), d.From)
+		}
+		if err := s.RenameDomain(d.To, func(tx *spool.Tx) error {
+			if err := d.Do(tx); err != nil {
+				return err
+			}
+			for _, r := range tx.Submitters() {
+				if strings.HasSuffix(r.Name, "@"+d.To) {
+					n++
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		return renameReport(s, d)
+	}); err != nil {
+		return err
+	}
+	if configured != "" && configured != d.To {
+		c.Warn("warning: the configuration says UID_DOMAIN = %q, with which no command opens this spool now: make it %q, or take the line out", configured, d.To)
+	}
+	if local := c.Config.LocalDomain; local == d.From {
+		c.Warn("warning: the configuration says ACCOUNTANT_LOCAL_DOMAIN = %q: the pool's submitters count as remote now", local)
+	}
+	_, err = fmt.Fprintf(c.Stdout, "UID_DOMAIN is %s now, and was %s: %s renamed.\n", d.To, d.From, plural.Count(n, "submitter"))
+	return err
+}
+
+// renameReport renames submitters in the last cycle's report, by which qstat tells why jobs
+// wait. One that does not read stays as it is.
+func renameReport(s *spool.Spool, d lifecycle.Renaming) error {
+	b, err := s.Report()
+	var damage *spool.DamageError
+	if b == nil || errors.Is(err, spool.ErrOutdated) || errors.As(err, &damage) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.SetReport([]byte(d.Text(spool.Unsealed(b))))
+	return err
+}
+
+// dump writes the spool as ads.
+func dump(c *cmdline.Call, args []string) error {
+	file, err := oneFile("dump", args)
+	if err != nil {
+		return err
+	}
+	s, err := c.ExistingSpool()
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		return s.Dump(c.Data())
+	}
+	if spool.Inside(file, s.Dir()) {
+		return cmdline.Usagef("dump: %s lies in the spool: give a file outside of it", file)
+	}
+	n, err := cmdline.Replace(file, 0o600, s.Dump)
+	if err != nil {
+		return fmt.Errorf("%s: not written: %w", file, cmdline.Cause(err))
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s written to %s.\n", size(n), file)
+	return err
+}
+
+// oneFile returns the file that an action is to use, empty for standard input
+// or output.
+func oneFile(action string, args []string) (string, error) {
+	switch {
+	case len(args) == 0 || len(args) == 1 && args[0] == "-":
+		return "", nil
+	case args[0] == "":
+		return "", cmdline.Usagef("%s: the name of the file is empty", action)
+	}
+	return args[0], noMore(action, args[1:])
+}
+
+// restore makes a spool of what dump wrote.
+func restore(c *cmdline.Call, args []string) error {
+	file, err := oneFile("restore", args)
+	if err != nil {
+		return err
+	}
+	dir, err := directory(c)
+	if err != nil {
+		return err
+	}
+	from := c.Stdin
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return fmt.Errorf("%s: is a directory", file)
+		}
+		from = f
+	}
+	p := c.Progress("restoring")
+	made, err := spool.Restore(dir, from, c.SpoolOptions(), func(ads int) { p.Count(ads, "ads") })
+	p.End()
+	var wrong *spool.DumpError
+	if errors.As(err, &wrong) && file != "" {
+		return fmt.Errorf("%s:%d: %s", file, wrong.Line, wrong.Why)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "Restored into %s, UID_DOMAIN %s: %s.\n", dir, made.Domain,
+		contents(made.Clusters, made.Jobs, made.Slots, made.Claims, made.Submitters, made.Factories, made.Left))
+	return err
+}
+
+// salvage saves what is whole. That something was lost is told and is no
+// failure: the new spool is there.
+func salvage(c *cmdline.Call, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return cmdline.Usagef("salvage: want one new directory for what is whole")
+	}
+	dir, err := directory(c)
+	if err != nil {
+		return err
+	}
+	to, err := filepath.Abs(args[0])
+	if err != nil {
+		return err
+	}
+	if spool.Inside(to, dir) {
+		return cmdline.Usagef("salvage: %s lies in the spool, which is not to be touched", args[0])
+	}
+	saved, err := spool.Salvage(dir, to, c.SpoolOptions(), func(f spool.Finding) {
+		if f.Damaged {
+			c.Warn("%s: %s", place(f), f.What)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(c.Stdout, "Saved into %s: %s.\n", to,
+		contents(saved.Clusters, saved.Jobs, saved.Slots, saved.Claims, saved.Submitters, saved.Factories, saved.Left)); err != nil {
+		return err
+	}
+	if saved.Lost == 0 {
+		_, err = fmt.Fprintln(c.Stdout, "Nothing is lost.")
+		return err
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, plural.Count(saved.Lost, "place"), plural.Pick(saved.Lost, "is", "are"))
+	return nil
+}
+
+// directory returns the directory of the spool, absolute, whatever is there.
+func directory(c *cmdline.Call) (string, error) {
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
+// contents words what a new spool holds.
+func contents(clusters, jobs, slots, claims, submitters, factories, left int) string {
+	parts := []string{
+		plural.Count(jobs, "job") + " in " + plural.Count(clusters, "cluster"), plural.Count(slots, "slot"), plural.Count(claims, "claim"),
+		plural.Count(submitters, "submitter"), plural.Count(left, "job") + " of the history",
+	}
+	if factories > 0 { // most pools have none
+		parts = append(parts, plural.Count(factories, "factory"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// archive moves the files of a month out of the spool.
+func archive(c *cmdline.Call, args []string) error {
+	if len(args) == 0 || args[0] == "" {
+		return cmdline.Usagef("archive: want the month, such as 2026-10")
+	}
+	dir := ""
+	if len(args) > 1 {
+		if dir = args[1]; dir == "" {
+			return cmdline.Usagef("archive: the name of the directory is empty")
+		}
+		if err := noMore("archive", args[2:]); err != nil {
+			return err
+		}
+	}
+	s, err := c.ExistingSpool()
+	if err != nil {
+		return err
+	}
+	files, err := s.Archive(args[0], dir, c.Has("damaged"))
+	if err != nil {
+		return err
+	}
+	if c.Has("json") {
+		return c.JSON(archivedOf(args[0], files))
+	}
+	if len(files) == 0 {
+		_, err = fmt.Fprintf(c.Stdout, "%s is archived already.\n", args[0])
+	}
+	for _, f := range files {
+		if err == nil {
+			_, err = fmt.Fprintln(c.Stdout, tellArchived(f))
+		}
+	}
+	return err
+}
+
+func tellArchived(f spool.Archived) string {
+	switch {
+	case f.To == "":
+		return f.File + " was missing: it is no longer recorded."
+	case f.Damaged:
+		return fmt.Sprintf("%s is damaged: %s moved to %s.", f.File, size(f.Bytes), f.To)
+	}
+	return fmt.Sprintf("%s: %s moved to %s.", f.File, size(f.Bytes), f.To)
+}
+
+// archived is what was moved as JSON shows it.
+type archived struct {
+	Month string
+	Files []archivedFile
+}
+
+type archivedFile struct {
+	File     string
+	To       string `json:",omitempty"` // not there: the file was missing
+	Bytes    int64
+	Checksum string // CRC-32C
+	Damaged  bool
+}
+
+func archivedOf(month string, files []spool.Archived) archived {
+	list := make([]archivedFile, len(files))
+	for i, f := range files {
+		list[i] = archivedFile{f.File, f.To, f.Bytes, fmt.Sprintf("%08x", f.CRC), f.Damaged}
+	}
+	return archived{month, list}
+}
+
+// compact folds the journal, however small it is.
+func compact(c *cmdline.Call, args []string) error {
+	if err := noMore("compact", args); err != nil {
+		return err
+	}
+	if _, err := c.One("json", "q"); err != nil {
+		return err
+	}
+	s, err := c.ExistingSpool()
+	if err != nil {
+		return err
+	}
+	p := c.Progress("folding")
+	done, err := s.Fold(0, p.Step)
+	p.End()
+	switch {
+	case c.Has("q") && errors.Is(err, spool.ErrFolding):
+		return errors.Join(cmdline.ErrReported, err) // that one does the work
+	case err != nil:
+		return err
+	case c.Has("q"):
+		return nil
+	case c.Has("json"):
+		return c.JSON(foldingOf(done))
+	}
+	_, err = fmt.Fprintln(c.Stdout, tellFolding(done))
+	return err
+}
+
+// folding is what was done as JSON shows it; times are in seconds.
+type folding struct {
+	Generation                    int
+	FoldedBytes                   int64
+	SegmentsWritten, SegmentsKept int
+	WrittenBytes                  int64
+	LockedSeconds, TookSeconds    float64
+}
+
+func foldingOf(f spool.Folding) folding {
+	return folding{f.Generation, f.Folded, f.Written, f.Kept, f.Bytes, f.Locked.Seconds(), f.Took.Seconds()}
+}
+
+func tellFolding(f spool.Folding) string {
+	if f.Folded == 0 {
+		return fmt.Sprintf("The journal is empty: generation %d stays.", f.Generation)
+	}
+	return fmt.Sprintf("%s of journal folded into generation %d: %s written (%s), %d kept as they were.\nWriters had to wait %s; the whole took %s.",
+		size(f.Folded), f.Generation, plural.Count(f.Written, "segment"), size(f.Bytes), f.Kept, span(f.Locked), span(f.Took))
+}
+
+// span returns a duration in seconds, or in milliseconds where it is short.
+func span(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+// stat says what the spool holds.
+func stat(c *cmdline.Call, args []string) error {
+	if err := noMore("stat", args); err != nil {
+		return err
+	}
+	s, err := c.ExistingSpool()
+	if err != nil {
+		return err
+	}
+	st, err := s.Stat()
+	if err != nil {
+		return err
+	}
+	if c.Has("json") {
+		return c.JSON(statusOf(s.Dir(), st))
+	}
+	for _, l := range statLines(s.Dir(), st) {
+		if _, err := fmt.Fprintf(c.Stdout, "%-13s %s\n", l[0], l[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statLines returns what people want to know, each with a heading.
+func statLines(dir string, st spool.Stat) [][2]string {
+	lines := [][2]string{
+		{"Spool", dir},
+		{"Format", fmt.Sprintf("%d, UID_DOMAIN %s, id %s", st.Format, st.Domain, st.ID)},
+		{"Generation", fmt.Sprint(st.Generation)},
+		{"Transactions", fmt.Sprintf("%d, %d of them in the journal", st.Seq, st.Transactions)},
+		{"Journal", fmt.Sprintf("%s; negotiate folds it at %s", size(st.Journal), size(spool.JournalSize))},
+		{"Segments", fmt.Sprintf("%d, %s; tables %s", st.Segments, size(st.SegmentBytes), size(st.TableBytes))},
+		{"Jobs", fmt.Sprintf("%d in %s; the next cluster is %d", st.Jobs, plural.Count(st.Clusters, "cluster"), st.Next)},
+		{"Slots", fmt.Sprintf("%d advertised, %d left alone for a while", st.Slots, st.Backoffs)},
+		{"Claims", fmt.Sprint(st.Claims)},
+		{"Submitters", fmt.Sprint(st.Submitters)},
+		{"Tallies", fmt.Sprint(st.Tallies)},
+		{"Factories", factories(st)},
+		{"History", months(st.History)},
+		{"Log", months(st.Log)},
+		{"Samples", samples(st.Samples)},
+	}
+	if len(st.Older) > 0 {
+		numbers := strings.Trim(fmt.Sprint(st.Older), "[]")
+		lines = append(lines, [2]string{"Kept", plural.Count(len(st.Older), "old generation") + " (" + numbers + "), as long as somebody reads them"})
+	}
+	return lines
+}
+
+// factories says what clusters are made a few procs at a time.
+func factories(st spool.Stat) string {
+	if st.Factories == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d, digests %s", st.Factories, size(st.DigestBytes))
+}
+
+// months sums up files of months.
+func months(files map[string]int64) string {
+	if len(files) == 0 {
+		return "none"
+	}
+	total := int64(0)
+	for _, n := range files {
+		total += n
+	}
+	names := slices.Sorted(maps.Keys(files))
+	if len(names) == 1 {
+		return fmt.Sprintf("%s, of %s", size(total), names[0])
+	}
+	return fmt.Sprintf("%s, %s from %s to %s", size(total), plural.Count(len(names), "month"), names[0], names[len(names)-1])
+}
+
+// samples sums up the tiers.
+func samples(tiers map[string]int64) string {
+	if len(tiers) == 0 {
+		return "none"
+	}
+	total := int64(0)
+	for _, n := range tiers {
+		total += n
+	}
+	return size(total)
+}
+
+// status is what JSON shows of a spool. Sizes are in bytes.
+type status struct {
+	Directory           string
+	Format              int
+	UIDDomain           string `json:"UidDomain"`
+	ID                  string `json:"Id"`
+	Generation          int
+	OlderGenerations    []int // that somebody still reads
+	LastTransaction     uint64
+	NextCluster         int
+	JournalTransactions int
+	JournalBytes        int64
+	FoldedAtBytes       int64 // by negotiate
+	Segments            int
+	SegmentBytes        int64
+	TableBytes          int64
+	Clusters, Jobs      int
+	Slots               int // advertised
+	Claims, Submitters  int
+	Backoffs            int // slots that are left alone
+	Tallies, Marks      int
+	Factories           int              // clusters whose procs are made a few at a time
+	DigestBytes         int64            // of the factories
+	HistoryBytes        map[string]int64 // by month
+	LogBytes            map[string]int64 // by month
+	SampleBytes         map[string]int64 // by tier
+}
+
+func statusOf(dir string, st spool.Stat) status {
+	return status{
+		Directory: dir, Format: st.Format, UIDDomain: st.Domain, ID: st.ID,
+		Generation: st.Generation, OlderGenerations: append([]int{}, st.Older...),
+		LastTransaction: st.Seq, NextCluster: st.Next,
+		JournalTransactions: st.Transactions, JournalBytes: st.Journal, FoldedAtBytes: spool.JournalSize,
+		Segments: st.Segments, SegmentBytes: st.SegmentBytes, TableBytes: st.TableBytes,
+		Clusters: st.Clusters, Jobs: st.Jobs, Slots: st.Slots, Claims: st.Claims, Submitters: st.Submitters, Backoffs: st.Backoffs,
+		Tallies: st.Tallies, Marks: st.Marks, Factories: st.Factories, DigestBytes: st.DigestBytes,
+		HistoryBytes: st.History, LogBytes: st.Log, SampleBytes: st.Samples,
+	}
+}
