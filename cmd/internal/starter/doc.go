@@ -4,7 +4,7 @@
 // # How the parts work together
 //
 // A pass (pass.go) first looks after the attempts whose supervisor is gone, then starts a supervisor for each
-// claim that is Matched (spawn.go). A supervisor (tenure.go) locks the claim's file. What it does then is
+// claim that is Matched (spawn.go). A supervisor (supervisor.go) locks the claim's file. What it does then is
 // package supervise; its partners are the desk in the spool (cmd/internal/desk) and the machine for an
 // attempt (lib/launch/local).
 //

@@ -86,20 +86,6 @@ func TestPolicySetLater(t *testing.T) {
 	}
 }
 
-// adOf returns an ad of name, expression, ...
-func adOf(t *testing.T, pairs ...string) *classad.Ad {
-	t.Helper()
-	ad := classad.New()
-	for i := 0; i < len(pairs); i += 2 {
-		e, err := classad.ParseExpr(pairs[i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		ad.Set(pairs[i], e)
-	}
-	return ad
-}
-
 func TestDeferral(t *testing.T) {
 	t.Parallel()
 	now := matchedAt.Add(time.Minute).Unix() // of the passes
