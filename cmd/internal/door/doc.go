@@ -8,7 +8,7 @@
 // caller's: serve asks for their contents, and for files to be written, and the caller's
 // command answers only for names that stand on its own command line. A command may ask a
 // question of its own kind (Session.Ask), as submit does for the jobs. What serve is sure to ask first
-(Request.First) the caller answers at once.
+// (Request.First) the caller answers at once.
 //
 // # Frames
 //
