@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
+	"fairspool/cmd/internal/drain"
 	"fairspool/cmd/internal/prio"
 	"fairspool/cmd/internal/qdel"
 	"fairspool/cmd/internal/qhold"
@@ -50,6 +51,7 @@ func changeKinds() []changeKind {
 		{"qdel", "qdel 12", qdel.Command, nil},
 		{"qhold", "qhold 12", qhold.Command, nil},
 		{"qrls", "qrls 12", qrls.Command, nil},
+		{"starter", "starter -drain", drain.Command, nil},
 	}
 }
 

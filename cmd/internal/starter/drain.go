@@ -17,16 +17,16 @@ import (
 	"fairspool/spool"
 )
 
-// drain is starter -drain: it keeps jobs from this machine, and waits until those have
+// drainHere is starter -drain: it keeps jobs from this machine, and waits until those have
 // left that are there.
-func drain(c *cmdline.Call, o options) error {
+func drainHere(c *cmdline.Call, o options) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT)
 	sp, host, err := here(c)
 	if err != nil {
 		return err
 	}
-	if o.cancel {
+	if o.Cancel {
 		return cancelDrain(c, o, sp, host)
 	}
 	f, err := newFollower(c, o, sp, host)
@@ -144,17 +144,10 @@ func (f *follower) close(stopped bool) error {
 	if err != nil {
 		return err
 	}
-	d := lifecycle.Drained{Machine: f.host, By: who.Name, At: c.Now, Stopped: stopped}
-	if f.haste != nil {
-		d.Haste = *f.haste
-	}
-	if f.reason != nil {
-		d.Reason = *f.reason
-	}
+	var d lifecycle.Drained
 	var l lifecycle.Leavers
 	err = lifecycle.Account(f.spool, c.Reading(), func(tx *spool.Tx) error {
-		d = f.over(tx, d)
-		l = lifecycle.Drain(tx, d, c.Now, c.Config.Params)
+		d, l = f.Close(tx, f.host, who.Name, stopped, c.Reading(), c.Config.Params)
 		return nil
 	})
 	f.spool.Close()
@@ -172,23 +165,6 @@ func (f *follower) close(stopped bool) error {
 	}
 	text := fmt.Sprintf("%s is drained: %s given up, %s.\n", f.host, plural.Count(len(l.GivenUp), "match"), plural.Pick(len(l.Staying()), "1 job has to leave", "%d jobs have to leave"))
 	return f.say(drained{c.Now.Unix(), f.host, d.Haste.String(), d.Reason, jobsOf(l.GivenUp), jobsOf(l.Staying())}, text)
-}
-
-// over returns how a machine is drained when that is asked for once more: what is not
-// said anew stays, and the stop of a watch does not make another's drain its own.
-func (f *follower) over(tx *spool.Tx, d lifecycle.Drained) lifecycle.Drained {
-	was, drained := lifecycle.DrainOf(&tx.View, d.Machine)
-	if !drained || was.Stopped {
-		return d
-	}
-	d.Stopped, d.By, d.At = false, was.By, was.At
-	if f.reason == nil {
-		d.Reason = was.Reason
-	}
-	if f.haste == nil {
-		d.Haste = was.Haste
-	}
-	return d
 }
 
 func jobsOf(claims []pool.Claim) []string {

@@ -290,7 +290,7 @@ func (f *follower) stopped() (over bool, err error) {
 	switch {
 	case f.leaving != nil:
 		return true, f.leaving.interrupted(f)
-	case f.drain:
+	case f.Drain:
 		err := f.close(true)
 		return err != nil, err
 	}

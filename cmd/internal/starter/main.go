@@ -2,13 +2,13 @@ package starter
 
 import (
 	"os"
+	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/drain"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -34,21 +34,16 @@ With -watch it stays, starts what was matched as soon as that is so, and makes a
 With -drain this machine takes no more jobs, and those that are there leave it, to run again elsewhere.
 
 Supervisors tell of trouble in starter.log in the spool.`,
-		Flags: []cmdline.Flag{
+		Flags: slices.Concat([]cmdline.Flag{
 			{Name: "q", Aliases: []string{"quiet"}, Help: "say nothing but bad news"},
 			{Name: "json", Help: "report as JSON; with -watch, one object a line"},
 			{Name: "wait", Help: "wait until the jobs that this pass started have ended"},
 			{Name: "watch", Help: "stay, and start what is matched at once"},
 			{Name: "door", Help: "-watch: let users of other accounts use the pool, by serve"},
-			{Name: "drain", Help: "drain this machine and wait until its jobs have left; with -watch, when that is told to end"},
-			{Name: "graceful", Help: "-drain: jobs have their retirement time, and then the time to vacate"},
-			{Name: "quick", Help: "-drain: jobs have the time to vacate only"},
-			{Name: "fast", Help: "-drain: jobs are killed at once"},
-			{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: why, for slots and jobs to say"},
-			{Name: "cancel", Help: "-drain: let jobs come to this machine again"},
+		}, drain.Flags(), []cmdline.Flag{
 			cmdline.Force,
 			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
-		},
+		}),
 		Examples: []cmdline.Example{
 			{Does: "start what was matched, from cron", Line: "starter -q"},
 			{Does: "start it and wait until all of it has ended", Line: "starter -wait"},
@@ -86,8 +81,8 @@ func run(c *cmdline.Call) error {
 	switch {
 	case o.watch:
 		return follow(c, o)
-	case o.drain:
-		return drain(c, o)
+	case o.Drain:
+		return drainHere(c, o)
 	}
 	return pass(c, o)
 }
@@ -98,9 +93,7 @@ type options struct {
 
 	json, quiet, wait bool
 	watch, door       bool
-	drain, cancel     bool
-	haste             *lifecycle.Haste // of -drain; nil: it is not said
-	reason            *string          // of -drain; nil: it is not said
+	drain.Options
 }
 
 // read returns the options of a call, and refuses those that have no meaning together.
@@ -117,36 +110,19 @@ func read(c *cmdline.Call) (o options, err error) {
 		return o, nil
 	}
 	for _, pair := range [][]string{
-		{"json", "q"}, {"watch", "wait"}, {"drain", "wait"}, {"watch", "cancel"},
-		{"graceful", "quick", "fast", "cancel"}, {"reason", "cancel"}, {"watch", "reason"},
+		{"json", "q"}, {"watch", "wait"}, {"drain", "wait"}, {"watch", "cancel"}, {"watch", "reason"},
 	} {
 		if _, err := c.One(pair...); err != nil {
 			return o, err
 		}
 	}
-	for _, flag := range []string{"graceful", "quick", "fast", "reason", "cancel"} {
-		if c.Has(flag) && !c.Has("drain") {
-			return o, cmdline.Usagef("-%s: has a meaning with -drain only", flag)
-		}
-	}
 	if c.Has("door") && !c.Has("watch") {
 		return o, cmdline.Usagef("-door: has a meaning with -watch only")
 	}
-	for flag, haste := range map[string]lifecycle.Haste{"graceful": lifecycle.Graceful, "quick": lifecycle.Quick, "fast": lifecycle.Fast} {
-		if c.Has(flag) {
-			o.haste = &haste
-		}
-	}
-	if c.Has("reason") {
-		reason := c.Value("reason")
-		o.reason = &reason
-		if strings.ContainsFunc(reason, unicode.IsControl) {
-			return o, cmdline.Usagef("-reason: want one line, without control characters")
-		}
-	}
 	o.json, o.quiet, o.wait = c.Has("json"), c.Has("q"), c.Has("wait")
-	o.watch, o.door, o.drain, o.cancel = c.Has("watch"), c.Has("door"), c.Has("drain"), c.Has("cancel")
-	return o, nil
+	o.watch, o.door = c.Has("watch"), c.Has("door")
+	o.Options, err = drain.Read(c)
+	return o, err
 }
 
 // handNothingOn keeps files that our caller left open, such as the lock of a

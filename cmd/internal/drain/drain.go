@@ -1,0 +1,111 @@
+// Package drain is what starter -drain changes in the pool, for starter and for who only tries it.
+package drain
+
+import (
+	"strings"
+	"unicode"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
+	"fairspool/spool"
+)
+
+// Flags are those of starter that tell how a machine is drained.
+func Flags() []cmdline.Flag {
+	return []cmdline.Flag{
+		{Name: "drain", Help: "drain this machine and wait until its jobs have left; with -watch, when that is told to end"},
+		{Name: "graceful", Help: "-drain: jobs have their retirement time, and then the time to vacate"},
+		{Name: "quick", Help: "-drain: jobs have the time to vacate only"},
+		{Name: "fast", Help: "-drain: jobs are killed at once"},
+		{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: why, for slots and jobs to say"},
+		{Name: "cancel", Help: "-drain: let jobs come to this machine again"},
+	}
+}
+
+// Options are what the command line says of that.
+type Options struct {
+	Drain, Cancel bool
+	Haste         *lifecycle.Haste // nil: it is not said
+	Reason        *string          // nil: it is not said
+}
+
+// Read returns the options of a call, and refuses those that have no meaning together.
+func Read(c *cmdline.Call) (o Options, err error) {
+	for _, pair := range [][]string{{"graceful", "quick", "fast", "cancel"}, {"reason", "cancel"}} {
+		if _, err := c.One(pair...); err != nil {
+			return o, err
+		}
+	}
+	for _, f := range Flags() {
+		if c.Has(f.Name) && !c.Has("drain") {
+			return o, cmdline.Usagef("-%s: has a meaning with -drain only", f.Name)
+		}
+	}
+	o.Drain, o.Cancel = c.Has("drain"), c.Has("cancel")
+	for _, haste := range []lifecycle.Haste{lifecycle.Graceful, lifecycle.Quick, lifecycle.Fast} {
+		if c.Has(haste.String()) {
+			o.Haste = &haste
+		}
+	}
+	if c.Has("reason") {
+		reason := c.Value("reason")
+		o.Reason = &reason
+		if strings.ContainsFunc(reason, unicode.IsControl) {
+			return o, cmdline.Usagef("-reason: want one line, without control characters")
+		}
+	}
+	return o, nil
+}
+
+// Close drains a machine, in the name of by, or because a watch that was told to end has stopped. It returns how
+// that is drained now, and what leaves it. A machine that is drained already keeps what the options do not say,
+// and the stop of a watch does not make another's drain its own.
+func (o Options) Close(tx *spool.Tx, machine, by string, stopped bool, now accountant.Reading, p accountant.Params) (lifecycle.Drained, lifecycle.Leavers) {
+	d := lifecycle.Drained{Machine: machine, By: by, At: now.Now, Stopped: stopped}
+	if was, drained := lifecycle.DrainOf(&tx.View, machine); drained && !was.Stopped {
+		d = was
+	}
+	if o.Haste != nil {
+		d.Haste = *o.Haste
+	}
+	if o.Reason != nil {
+		d.Reason = *o.Reason
+	}
+	return d, lifecycle.Drain(tx, d, now.Now, p)
+}
+
+// Command is starter where it is only tried: it drains this machine, or opens it again.
+func Command() cmdline.Command {
+	return cmdline.Command{Name: "starter", Brief: "drain this machine", Flags: Flags(), Run: try}
+}
+
+func try(c *cmdline.Call) error {
+	o, err := Read(c)
+	if err == nil && (!o.Drain || len(c.Args) > 0) {
+		err = cmdline.Usagef("only starter -drain can be tried")
+	}
+	if err != nil {
+		return err
+	}
+	sp, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	host, err := c.Hostname()
+	if err != nil {
+		return err
+	}
+	who, err := c.Caller()
+	if err != nil {
+		return err
+	}
+	return lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+		if o.Cancel {
+			lifecycle.Reopen(tx, host)
+		} else {
+			o.Close(tx, host, who.Name, false, c.Reading(), c.Config.Params)
+		}
+		return nil
+	})
+}
