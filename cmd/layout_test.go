@@ -158,7 +158,7 @@ const (
 // oversized are the exceptions, with their present figures: these may only shrink.
 var oversized = map[string]int{
 	"cmd/internal/cmdline.Call methods":      60,
-	"cmd/internal/submit.submission methods": 46,
+	"cmd/internal/submit.submission methods": 45,
 	"lib/classad lines":                      11638,
 	"lib/classad.Ad methods":                 44,
 	"lib/jobad.job methods":                  147,

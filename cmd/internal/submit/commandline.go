@@ -63,7 +63,7 @@ func (s *submission) runCommandLine(language *submitfile.Options, o *jobad.Optio
 // a file for it. name is what they are called without -name.
 func (s *submission) keepOutput(o *jobad.Options, name string) {
 	s.kept = true
-	o.KeepOutput = fileName(cmp.Or(strings.TrimSpace(s.Value("batch-name")), name))
+	o.KeepOutput = fileName(cmp.Or(strings.TrimSpace(s.batchName), name))
 }
 
 // lookUp returns the path of a command as a shell finds it: one with a slash is taken from dir,
@@ -184,7 +184,7 @@ func (s *submission) script(of given, language submitfile.Options, o *jobad.Opti
 		name = "STDIN" // as qsub has it
 	}
 	script, warnings, err := batchscript.Read(of.text, of.name, batchscript.Options{
-		Name: name, JobName: s.Value("batch-name"), Dir: language.Dir, Now: s.Now, IsFolder: isFolder, LookupEnv: os.LookupEnv,
+		Name: name, JobName: s.batchName, Dir: language.Dir, Now: s.Now, IsFolder: isFolder, LookupEnv: os.LookupEnv,
 		IsGroup: func(name string) bool { _, ok := s.Config.Groups.Find(name); return ok },
 	})
 	s.warnOf(warnings)

@@ -42,11 +42,12 @@ type doomed struct {
 
 // before returns what reads the description with the caller's rights, and answers serve with its jobs.
 func before(c *cmdline.Call) (func() (door.Answer, error), error) {
-	s := &submission{Call: c}
-	if err := s.checkFlags(); err != nil {
+	o, err := readOptions(c)
+	if err != nil {
 		return nil, err
 	}
-	switch done, err := asOwner(c, false); {
+	s := &submission{Call: c, options: o}
+	switch done, err := o.asOwner(c, false); {
 	case err != nil:
 		return nil, err
 	case done:
@@ -154,11 +155,11 @@ const maxWhy = 4096
 // description, runs its commands and looks at files. Then it returns the command's end. With serve it
 // does for that process what serve does, as the spool is root's own; else the process goes through
 // the door. done is false if the caller is not root, or the machine knows no such user.
-func asOwner(c *cmdline.Call, serve bool) (done bool, err error) {
-	if os.Geteuid() != 0 || !c.Has("owner") || c.Has("dry-run") || c.Trial != nil {
+func (o options) asOwner(c *cmdline.Call, serve bool) (done bool, err error) {
+	if os.Geteuid() != 0 || o.inPlaceOf == "" || o.dryRunTo != "" || c.Trial != nil {
 		return false, nil
 	}
-	u, known, err := asuser.LookUp(c.Value("owner"))
+	u, known, err := asuser.LookUp(o.inPlaceOf)
 	if err != nil || !known || u.UID == 0 {
 		return false, err
 	}

@@ -67,6 +67,7 @@ What is wrong with a description is shown with file, line and place, and nothing
 // submission is one run of the command.
 type submission struct {
 	*cmdline.Call
+	options
 	owner    string // whose jobs they are
 	warnings int    // so many were printed
 	kept     bool   // the jobs keep their output: see Options.KeepOutput
@@ -76,14 +77,15 @@ type submission struct {
 }
 
 func run(c *cmdline.Call) error {
-	s := &submission{Call: c}
-	if err := s.checkFlags(); err != nil {
+	o, err := readOptions(c)
+	if err != nil {
 		return err
 	}
+	s := &submission{Call: c, options: o}
 	if c.ThroughDoor() {
 		return s.submit(nil)
 	}
-	if done, err := asOwner(c, true); done || err != nil {
+	if done, err := o.asOwner(c, true); done || err != nil {
 		return err
 	}
 	jobs, err := s.read()
@@ -93,7 +95,7 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Has("dry-run") {
+	if s.dryRunTo != "" {
 		return s.dryRun(jobs)
 	}
 	return s.submit(jobs)
@@ -112,31 +114,59 @@ func (s *submission) submit(jobs *jobad.Jobs) error {
 	s.logSubmitted(k)
 	s.serve(k)
 	s.Changed()
-	if err := s.tell(k); err != nil || !s.Has("wait") {
+	if err := s.tell(k); err != nil || !s.waits {
 		return err
 	}
 	return s.wait(k)
 }
 
-// checkFlags refuses flags that say nothing together, or nothing at all.
-func (s *submission) checkFlags() error {
+// options are what the command line asks for beside the jobs.
+type options struct {
+	inPlaceOf string // -owner: for whom the caller submits; empty: the caller
+	file      string // -file; empty: the first argument
+	batchName string
+	unique    string     // empty: any number of times
+	queue     []string   // the words of -queue; nil: the description has its own
+	append    [][]string // the lines of -append
+	maxJobs   int        // 0: any number
+	dryRunTo  string     // -dry-run: where the ads go; empty: into the queue
+
+	json, terse, verbose            bool
+	strictly, force, blindly, waits bool // -strict, -force, -disable, -wait
+}
+
+// readOptions returns the options of a call, and refuses those that have no meaning together.
+func readOptions(c *cmdline.Call) (o options, err error) {
 	for _, pair := range [][]string{{"terse", "verbose", "json"}, {"dry-run", "terse"}, {"dry-run", "verbose"}, {"dry-run", "wait"}} {
-		if _, err := s.One(pair...); err != nil {
-			return err
+		if _, err := c.One(pair...); err != nil {
+			return o, err
 		}
 	}
-	if s.Has("maxjobs") {
-		if n, err := strconv.Atoi(s.Value("maxjobs")); err != nil || n < 1 {
-			return cmdline.Usagef("-maxjobs %s: want a whole number from 1 up", s.Value("maxjobs"))
+	o = options{
+		inPlaceOf: c.Value("owner"), file: c.Value("file"), batchName: c.Value("batch-name"), unique: c.Value("unique"),
+		append: c.Repeated("append"), dryRunTo: c.Value("dry-run"), json: c.Has("json"), terse: c.Has("terse"), verbose: c.Has("verbose"),
+		strictly: c.Has("strict"), force: c.Has("force"), blindly: c.Has("disable"), waits: c.Has("wait"),
+	}
+	if c.Has("queue") {
+		o.queue = c.Values("queue")
+	}
+	if c.Has("maxjobs") {
+		if o.maxJobs, err = strconv.Atoi(c.Value("maxjobs")); err != nil || o.maxJobs < 1 {
+			return o, cmdline.Usagef("-maxjobs %s: want a whole number from 1 up", c.Value("maxjobs"))
 		}
 	}
-	if s.Has("dry-run") && s.Value("dry-run") == "" {
-		return cmdline.Usagef("-dry-run: the file's name is empty; - is standard output")
+	for _, flag := range []string{"owner", "file"} {
+		if c.Has(flag) && c.Value(flag) == "" {
+			return o, cmdline.Usagef("-%s: its name is empty", flag)
+		}
 	}
-	if s.Has("unique") {
-		return checkKey(s.Value("unique"))
+	if c.Has("dry-run") && o.dryRunTo == "" {
+		return o, cmdline.Usagef("-dry-run: the file's name is empty; - is standard output")
 	}
-	return nil
+	if c.Has("unique") {
+		err = checkKey(o.unique)
+	}
+	return o, err
 }
 
 // warn prints a warning and counts it.
@@ -147,7 +177,7 @@ func (s *submission) warn(format string, args ...any) {
 
 // strict is an error when there were warnings, with -strict.
 func (s *submission) strict() error {
-	if !s.Has("strict") || s.warnings == 0 {
+	if !s.strictly || s.warnings == 0 {
 		return nil
 	}
 	return fmt.Errorf("-strict: %s: nothing is submitted", plural.Count(s.warnings, "warning"))
@@ -226,9 +256,8 @@ const (
 )
 
 // ownerOf returns whose jobs they are: that of -owner, else the caller.
-func ownerOf(c *cmdline.Call) (string, error) {
-	if c.Has("owner") {
-		name := c.Value("owner")
+func (o options) ownerOf(c *cmdline.Call) (string, error) {
+	if name := o.inPlaceOf; name != "" {
 		if err := checkOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
 			return "", cmdline.Usagef("-owner %q: %v", shorten(name), err)
 		}
@@ -303,12 +332,12 @@ func shorten(name string) string {
 }
 
 // mayActForOthers returns an error unless the caller may submit for the user of -owner.
-func mayActForOthers(c *cmdline.Call) error {
+func (o options) mayActForOthers(c *cmdline.Call) error {
 	who, err := c.Caller()
-	if err != nil || who.May(c.Value("owner")) {
+	if err != nil || who.May(o.inPlaceOf) {
 		return err
 	}
-	return fmt.Errorf("-owner %s: only administrators may submit for somebody else", c.Value("owner"))
+	return fmt.Errorf("-owner %s: only administrators may submit for somebody else", o.inPlaceOf)
 }
 
 // permit refuses jobs that ask for what their owner, or the caller, may not have, and those that

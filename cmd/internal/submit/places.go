@@ -78,7 +78,7 @@ type trouble struct {
 // an error that has its line in the description, nil without a problem.
 func (s *submission) look(d *jobad.Jobs, k cluster) (doomed []trouble, refusal error) {
 	skip, warn := d.FileChecks()
-	if s.Has("disable") || skip {
+	if s.blindly || skip {
 		return nil, nil
 	}
 	err := asuser.Do(s.owner, "", func() error {
@@ -121,10 +121,10 @@ func (s *submission) lookAt(d *jobad.Jobs, k cluster, by rights, onlyWarn bool) 
 			}
 			told[p] = true
 			switch {
-			case !doubtful && !s.Has("force") && !s.Has("dry-run") && refusal == nil:
+			case !doubtful && !s.force && s.dryRunTo == "" && refusal == nil:
 				refusal = p.located(d, first, "%s: %s", p.path, p.why)
 				continue
-			case !doubtful && !s.Has("force") && !s.Has("dry-run"):
+			case !doubtful && !s.force && s.dryRunTo == "":
 				others++
 				continue
 			case named[i] == maxTold:
@@ -133,7 +133,7 @@ func (s *submission) lookAt(d *jobad.Jobs, k cluster, by rights, onlyWarn bool) 
 			}
 			named[i]++
 			end := "the job is held if it is so when it starts"
-			if !doubtful && s.Has("force") {
+			if !doubtful && s.force {
 				end = "the job is held"
 			} else if !doubtful {
 				end = "with this, the job would not be submitted"

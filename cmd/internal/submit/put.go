@@ -33,8 +33,8 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 	if err != nil {
 		return cluster{}, err
 	}
-	if s.Has("owner") {
-		if err := mayActForOthers(s.Call); err != nil {
+	if s.inPlaceOf != "" {
+		if err := s.mayActForOthers(s.Call); err != nil {
 			return cluster{}, err
 		}
 	}
@@ -168,7 +168,7 @@ type heldProcs struct {
 
 // hold holds procs of a new cluster. Of several troubles of a proc the first is the reason.
 func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
-	if !s.Has("force") || len(doomed) == 0 {
+	if !s.force || len(doomed) == 0 {
 		return nil
 	}
 	params := s.Config.Params
@@ -193,9 +193,9 @@ func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 // operation is what the journal tells of the command line.
 func (s *submission) operation() []string {
 	var words []string
-	for _, flag := range []string{"owner", "unique", "file"} {
-		if s.Has(flag) {
-			words = append(words, "-"+flag, s.Value(flag))
+	for _, flag := range [...][2]string{{"-owner", s.inPlaceOf}, {"-unique", s.unique}, {"-file", s.file}} {
+		if flag[1] != "" {
+			words = append(words, flag[:]...)
 		}
 	}
 	words = append(words, s.Args...)
@@ -275,10 +275,10 @@ func (e *existsError) Error() string {
 // transaction that submits: of two that look at once the second one sees the
 // first one's jobs.
 func (s *submission) lookForKey(tx *spool.Tx) error {
-	if !s.Has("unique") {
+	key := s.unique
+	if key == "" {
 		return nil
 	}
-	key := s.Value("unique")
 	queued := map[int]bool{}
 	for _, c := range tx.Belonging([]string{s.owner}) {
 		queued[c.ID] = true

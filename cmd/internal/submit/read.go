@@ -119,12 +119,8 @@ func (s *submission) tellOverridden(d *submitfile.Description) {
 
 // checkNumber holds the description to -maxjobs.
 func (s *submission) checkNumber(d *submitfile.Description) error {
-	if !s.Has("maxjobs") {
-		return nil
-	}
-	most, _ := strconv.Atoi(s.Value("maxjobs"))
-	if _, jobs := d.Queues(); jobs > most {
-		return fmt.Errorf("%s: asks for %s, more than -maxjobs %d: nothing is submitted", d.File(), plural.Count(jobs, "job"), most)
+	if _, jobs := d.Queues(); s.maxJobs > 0 && jobs > s.maxJobs {
+		return fmt.Errorf("%s: asks for %s, more than -maxjobs %d: nothing is submitted", d.File(), plural.Count(jobs, "job"), s.maxJobs)
 	}
 	return nil
 }
@@ -143,8 +139,8 @@ func (s *submission) arguments() (define []string, file string, words []string, 
 		}
 		define = append(define, strings.TrimSpace(name)+" = "+value)
 	}
-	if s.Has("file") {
-		rest = append([]string{s.Value("file")}, rest...)
+	if s.file != "" {
+		rest = append([]string{s.file}, rest...)
 	}
 	switch {
 	case s.CommandLine != nil:
@@ -199,7 +195,7 @@ func (s *submission) input(file string) (text, name string, err error) {
 
 // spareInput refuses to write the ads of a dry run over the description.
 func (s *submission) spareInput(file string) error {
-	to := s.Value("dry-run")
+	to := s.dryRunTo
 	if to == "" || to == "-" {
 		return nil
 	}
@@ -247,16 +243,16 @@ func (s *submission) language(define []string) (submitfile.Options, error) {
 	if o.Predefined, err = s.predefined(); err != nil {
 		return o, err
 	}
-	if s.Has("queue") {
-		o.Queue, o.HasQueue = strings.Join(s.Values("queue"), " "), true
+	if s.queue != nil {
+		o.Queue, o.HasQueue = strings.Join(s.queue, " "), true
 		if err := oneLine(o.Queue); err != nil {
 			return o, err
 		}
 	}
-	if s.Has("unique") {
-		o.Append = append(o.Append, keyLine(s.Value("unique")))
+	if s.unique != "" {
+		o.Append = append(o.Append, keyLine(s.unique))
 	}
-	for _, line := range s.Repeated("append") {
+	for _, line := range s.append {
 		if err := oneLine(line[0]); err != nil {
 			return o, err
 		}
@@ -312,7 +308,7 @@ func (s *submission) predefined() (map[string]string, error) {
 // surroundings is what they add to the jobs of a description. The domain is a
 // guess until the spool is open.
 func (s *submission) surroundings(dir string) (jobad.Options, error) {
-	owner, err := ownerOf(s.Call)
+	owner, err := s.ownerOf(s.Call)
 	if err != nil {
 		return jobad.Options{}, err
 	}
@@ -332,7 +328,7 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		RequestDisk:   s.Config.Text("JOB_DEFAULT_REQUESTDISK"),
 		Arch:          platform.Arch(), OpSys: platform.OpSys, FileSystemDomain: host,
 		AppendRequirements: s.Config.Text("APPEND_REQUIREMENTS"), AppendRank: s.Config.Text("APPEND_RANK"),
-		Environ: environ(), Lenient: s.Has("dry-run") || s.Has("force"),
+		Environ: environ(), Lenient: s.dryRunTo != "" || s.force,
 	}
 	for _, d := range [...][2]string{
 		{"JOB_DEFAULT_REQUESTCPUS", o.RequestCpus}, {"JOB_DEFAULT_REQUESTMEMORY", o.RequestMemory}, {"JOB_DEFAULT_REQUESTDISK", o.RequestDisk},

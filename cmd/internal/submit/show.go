@@ -25,16 +25,16 @@ type told struct {
 
 // tell says which jobs are in the queue now.
 func (s *submission) tell(k cluster) error {
-	if s.Has("verbose") {
+	if s.verbose {
 		if err := adprint.Print(s.Call, "long", k.ads()); err != nil {
 			return err
 		}
 	}
 	switch {
-	case s.Has("json"):
+	case s.json:
 		return s.JSON(told{ClusterID: k.id, Jobs: k.all})
 	case k.id == 0:
-	case s.Has("terse"):
+	case s.terse:
 		s.printRange(pool.Procs{Cluster: k.id, First: 0, Last: k.all - 1})
 	case s.kept:
 		s.tellKept(k)
@@ -54,11 +54,11 @@ func (s *submission) tellOf(err error) error {
 	var e *existsError
 	switch {
 	case !errors.As(err, &e):
-	case s.Has("json"):
+	case s.json:
 		if err := s.JSON(told{ClusterID: e.Cluster, Exists: true}); err != nil {
 			return err
 		}
-	case s.Has("terse"):
+	case s.terse:
 		s.printRange(e.Procs)
 	}
 	return err
@@ -84,10 +84,10 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 		return err
 	}
 	form := "long"
-	if s.Has("json") {
+	if s.json {
 		form = "json"
 	}
-	to := s.Value("dry-run")
+	to := s.dryRunTo
 	if to == "-" || to == "/dev/stdout" {
 		return adprint.Print(s.Call, form, k.ads())
 	}

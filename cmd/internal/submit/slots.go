@@ -30,7 +30,7 @@ const attrSingularity = "SingularityImage"
 // finds jobs in containers that no slot takes: with -force it returns them, otherwise they are an
 // error. It reads the slots only for a container and for a name that is none of the usual ones.
 func (s *submission) lookAtSlots(d *jobad.Jobs, k cluster, sp *spool.Spool) (doomed []trouble, err error) {
-	if s.Has("disable") {
+	if s.blindly {
 		return nil, nil
 	}
 	l := demands{submission: s, jobs: d, spool: sp, told: map[string]bool{}}
@@ -46,7 +46,7 @@ func (s *submission) lookAtSlots(d *jobad.Jobs, k cluster, sp *spool.Spool) (doo
 			switch {
 			case err != nil:
 				return nil, err
-			case why != nil && !s.Has("force"):
+			case why != nil && !s.force:
 				return nil, why
 			case why != nil:
 				doomed = append(doomed, trouble{first, r.Count, why.Error(), lifecycle.HeldAtSubmit, 0})
