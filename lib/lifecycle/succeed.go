@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -41,11 +40,12 @@ func successionOf(v *spool.View) (u negotiator.Succession) {
 // not want the slot: the next cycle decides then. The claim has no time of match and is not charged yet; see Succeed.
 func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool) {
 	u := successionOf(&tx.View)
+	// A slot that is promised to another job has a Vacating claim.
 	if ended.State != pool.RunningClaim || len(u.Queues) == 0 {
 		return next, false
 	}
 	s := succeeding{tx: tx, View: &tx.View, eval: &classad.Context{}, now: now, ended: ended, ad: ad, domain: domain, params: p}
-	if s.slot = SlotOf(s.View, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
+	if s.slot = SlotOf(s.View, ended); s.slot == nil || s.reserved() || s.yields(u) {
 		return next, false
 	}
 	if u.OneQueue {
@@ -77,11 +77,6 @@ type succeeding struct {
 	slot   *classad.Ad // a part of a partitionable slot is the dynamic slot
 	domain string
 	params accountant.Params
-}
-
-// taken reports whether a promise has given the slot to another job.
-func (s *succeeding) taken() bool {
-	return slices.ContainsFunc(s.Claims(), func(c pool.Claim) bool { return c.Slot == s.ended.Slot })
 }
 
 // reserved reports whether the slot is reserved for a wider job.
