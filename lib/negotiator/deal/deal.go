@@ -13,6 +13,7 @@
 //   - onequeue.go: by the one queue of a policy that has one (queueDealer)
 //   - spins.go, spinturn.go: HTCondor's division (spinning)
 //   - deal.go: all of it (Outcome)
+//   - fork.go: an outcome in which some jobs have ended (Fork)
 package deal
 
 import (
@@ -32,6 +33,9 @@ import (
 // Outcome is a deal: all that is known of the pool, and what came of it.
 type Outcome struct {
 	dealer
+	lastOf   map[string]int // by slot, once asked for: the number of the last match with it, from 1
+	sameSlot []int          // by match: that of the one before with the same slot; 0: none
+	seeking  []bool         // by group, once asked for: its members wait
 }
 
 // Out deals out the slots of a pool as of now. The plan says all but why: it has no Submitters,

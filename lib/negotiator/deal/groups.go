@@ -363,48 +363,38 @@ func (c *Outcome) settleGroupUse() {
 	c.settleGroups(quotas, allocated)
 }
 
-// Fullness asks which groups leave no room for a weight at a slot; nice users are
-// bound by strict quotas alone.
-type Fullness struct {
-	Group  int
-	Nice   bool
-	Slot   string // whose holders have left; empty: they have not
-	Alone  bool   // nobody else asks for anything
-	Weight accountant.Weight
-}
-
-// Full returns the groups that would leave no room. What a group gets of its subgroups' quotas
+// full returns the groups that leave no room once some weights are freed. What a group gets of its subgroups' quotas
 // depends on what these want; one that accepts surplus could have it if nobody else
 // asked for it.
-func (u *groupUse) Full(ask Fullness, freed map[int]accountant.Weight, wanting []bool) (list []negotiator.FullGroup) {
-	own := &u.tree.List[ask.Group]
-	if !ask.Nice && (own.Autoregroup || ask.Group == 0 && u.tree.Regroups()) {
+func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting []bool) (list []negotiator.FullGroup) {
+	own := &u.tree.List[ask.group]
+	if !ask.nice && (own.Autoregroup || ask.group == 0 && u.tree.Regroups()) {
 		return nil
 	}
 	used := func(i int) float64 { return (u.Own[i] - freed[i]).Float() }
-	if !ask.Nice {
+	if !ask.nice {
 		requested := make([]float64, len(u.Own))
 		for i := range requested {
-			if requested[i] = used(i); i != ask.Group && wanting[i] && !ask.Alone && !own.AcceptSurplus {
+			if requested[i] = used(i); i != ask.group && wanting[i] && !ask.alone && !own.AcceptSurplus {
 				requested[i] += u.quotas[0].Subtree
 			}
 		}
-		requested[ask.Group] += ask.Weight.Float()
-		allowed := u.tree.Allocate(u.quotas, requested, false)[ask.Group].Weight
-		room := allowed - used(ask.Group)
+		requested[ask.group] += ask.weight.Float()
+		allowed := u.tree.Allocate(u.quotas, requested, false)[ask.group].Weight
+		room := allowed - used(ask.group)
 		// One that accepts surplus may pass its allocation by a part of a slot.
-		if !Fits(ask.Weight, room) && !(own.AcceptSurplus && room > Slack) {
-			list = append(list, negotiator.FullGroup{Name: own.Name, Used: negotiator.Micro(used(ask.Group)), Allowed: negotiator.Micro(allowed), AcceptsSurplus: own.AcceptSurplus && ask.Group > 0})
+		if !Fits(ask.weight, room) && !(own.AcceptSurplus && room > Slack) {
+			list = append(list, negotiator.FullGroup{Name: own.Name, Used: negotiator.Micro(used(ask.group)), Allowed: negotiator.Micro(allowed), AcceptsSurplus: own.AcceptSurplus && ask.group > 0})
 		}
 	}
-	for _, a := range u.tree.Up(ask.Group) {
+	for _, a := range u.tree.Up(ask.group) {
 		below := u.subtree[a]
 		for i, w := range freed {
 			if u.isIn(i, a) {
 				below -= w
 			}
 		}
-		if Fits(ask.Weight, u.caps[a]-below.Float()) || a == ask.Group && len(list) > 0 && len(u.tree.List[a].Children) == 0 {
+		if Fits(ask.weight, u.caps[a]-below.Float()) || a == ask.group && len(list) > 0 && len(u.tree.List[a].Children) == 0 {
 			continue
 		}
 		list = append(list, negotiator.FullGroup{Name: u.tree.List[a].Name, Used: negotiator.Micro(below.Float()), Allowed: negotiator.Micro(u.caps[a]), Subtree: true})
@@ -412,8 +402,8 @@ func (u *groupUse) Full(ask Fullness, freed map[int]accountant.Weight, wanting [
 	return list
 }
 
-// FullInSpins returns the groups whose members spins let take nothing more.
-func (c *roster) FullInSpins(group int, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
+// fullInSpins returns the groups whose members spins let take nothing more.
+func (c *roster) fullInSpins(group int, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
 	tree, rows := c.Config.Params.Groups, c.Accounts()
 	own := &tree.List[group]
 	if own.Autoregroup || group == 0 && tree.Regroups() {

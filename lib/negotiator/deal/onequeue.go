@@ -419,8 +419,9 @@ func (c *Outcome) settleQueue() {
 	if c.Plan.Limited = o.Limits != nil; c.Plan.Limited {
 		for _, s := range c.Submitters {
 			for _, q := range s.Queues {
-				if q.Offered() && c.OneQueue.full(q) {
-					q.refused = o.Limits.Refuses(q.Kind, true)
+				if q.left+len(q.passed) > 0 {
+					q.Refused = o.Limits.Refuses(q.Kind, true)
+					q.soft = q.Refused == "" && o.Limits.Refuses(q.Kind, false) != ""
 				}
 			}
 		}

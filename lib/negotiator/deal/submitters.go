@@ -82,7 +82,8 @@ type Queue struct {
 	Kind      int          // with a Config.Queue: what its limits make of the jobs
 	Kept      string       // why the policy leaves the jobs out; empty: it does not
 	full      bool         // a hard limit of the policy is reached, once that was seen
-	refused   string       // that limit, when all is dealt out
+	Refused   string       // the hard limit that is reached when all is dealt out
+	soft      bool         // else a soft one is
 }
 
 // Offered reports whether the jobs may be matched at all.

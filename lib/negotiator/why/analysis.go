@@ -39,7 +39,7 @@ func (d *diagnosis) analyse(k *deal.Autocluster) negotiator.Analysis {
 	if n == nil {
 		return a
 	}
-	a.Nearest = &negotiator.Nearest{Slot: n.name, Causes: d.causes(n, pool.JobID{}), Lacks: d.lacks(k, n)}
+	a.Nearest = &negotiator.Nearest{Slot: n.slot.Name, Causes: d.causes(n, pool.JobID{}), Lacks: d.lacks(k, n)}
 	if n.own > 0 {
 		a.Nearest.Fails = d.fails("job", k.Ad, n.ad)
 	}
@@ -50,7 +50,7 @@ func (d *diagnosis) analyse(k *deal.Autocluster) negotiator.Analysis {
 	if a.Preemption = d.protections(s, k); a.Preemption != nil {
 		a.PreemptionFor = s.Name
 	}
-	a.Nearest.Holders = d.freed(n).names
+	a.Nearest.Holders = d.without(n).Holders
 	f := d.fieldOf(k, n)
 	d.ahead[k] = f
 	a.Ahead, a.MoreAhead, a.Holders, a.MoreHolders = f.ahead, f.moreAhead, f.holders, f.moreHolders

@@ -3,25 +3,23 @@
 //
 //   - diagnosis.go: all of it (Explain)
 //   - diagnosis.go, nearest.go: what is left, and the nearest slot (findings)
-//   - precedence.go, cause.go: who else has or wants what matches, and who goes first (rivalry)
+//   - precedence.go: who goes before whom with one queue (precedence)
+//   - trial.go: who gets a slot once what is named is out of the way (trials)
+//   - cause.go: what is in the way
 //   - analysis.go, reasons.go, protected.go: puts it into words (diagnosis)
 //   - succession.go: what claims may go on with until the next cycle
 package why
 
 import (
 	"cmp"
-	"iter"
-	"maps"
 	"math"
 	"slices"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/negotiator/deal"
 	"fairspool/lib/negotiator/shapes"
-	"fairspool/lib/pool"
 )
 
 // findings are what a cycle left: the state of all slots, who waits, and how far the nearest
@@ -36,9 +34,6 @@ type findings struct {
 	index  map[*deal.Autocluster]int
 	asker  []*deal.Submitter // by place in asked: who is the first to wait, or is asked about
 	texts  clauseTexts
-	took   map[string]int             // the number of the last match with a slot, from 1
-	before []int                      // by match: that of the one before with the same slot; 0: none
-	gone   map[string]freed           // by name of the slot
 	none   map[*deal.Autocluster]bool // that no slot would take, whatever it is doing
 	pairs  int                        // how many slots may be looked at in detail for one autocluster
 	names  map[string]int             // places in people
@@ -47,22 +42,10 @@ type findings struct {
 	precedence *precedence // nil without a Config.Queue
 }
 
-// rivalry is who waits for which slot, and who of them goes first.
-type rivalry struct {
-	findings
-	wanted map[string][]waiting // by name of the slot
-	fulls  map[deal.Fullness][]negotiator.FullGroup
-	wants  []bool // groups whose members wait
-	lines  map[lineKey]map[*deal.Queue]int
-	askers map[*deal.Submitter]map[string][]*deal.Waiter // by their nearest slot
-	vain   map[askedFor]map[int]int                      // by kin
-	rivals map[string][]keptBack                         // by name of the slot
-}
-
 // diagnosis finds out, at the end of a cycle, why jobs got no slot. What is the same for
 // many shapes is found out once.
 type diagnosis struct {
-	rivalry
+	trials
 	weighed map[*deal.Autocluster][2]accountant.Weight
 	turns   map[string][]lastTurn // by name, in the order of spins
 	sheet   []contender           // scratch, by place in people
@@ -90,15 +73,6 @@ type holding struct {
 	byRank      int // those it got for their rank
 }
 
-// waiting is a submitter's number of jobs that wait for a slot.
-type waiting struct {
-	who   int // place in people
-	jobs  int
-	least accountant.Weight // of any of them, there
-	first int               // the turn of the first of them, with a Config.Queue
-	place int               // and its place
-}
-
 // mostPairs is how many pairs of jobs and slots one cycle looks at clause by
 // clause: some thousandths of a second for a thousand.
 const mostPairs = 20_000
@@ -106,10 +80,10 @@ const mostPairs = 20_000
 // diagnose looks at the state of all slots, and at who waits.
 func diagnose(c *deal.Outcome) *diagnosis {
 	d := &diagnosis{weighed: map[*deal.Autocluster][2]accountant.Weight{}, ahead: map[*deal.Autocluster]*field{}, fields: map[string]*field{}, users: map[negotiator.FullGroup]string{}}
-	d.wanted, d.lines, d.askers = map[string][]waiting{}, map[lineKey]map[*deal.Queue]int{}, map[*deal.Submitter]map[string][]*deal.Waiter{}
-	d.vain, d.rivals = map[askedFor]map[int]int{}, map[string][]keptBack{}
+	d.asIs, d.open, d.wanted, d.tried = c.Fork(), map[string]*deal.Fork{}, map[opening][]entrant{}, map[trial]*rivals{}
+	d.own, d.askers, d.nothing = map[ownTrial]map[*deal.Queue]int{}, map[*deal.Submitter]map[string][]*deal.Waiter{}, map[hopeless]map[int]int{}
 	d.c, d.queues, d.known, d.index = c, map[*deal.Submitter][]deal.Waiter{}, map[*deal.Autocluster]*nearest{}, map[*deal.Autocluster]int{}
-	d.gone, d.names, d.none = map[string]freed{}, map[string]int{}, map[*deal.Autocluster]bool{}
+	d.names, d.none = map[string]int{}, map[*deal.Autocluster]bool{}
 	for i, s := range c.Submitters {
 		d.names[s.Name] = i
 		d.people = append(d.people, s)
@@ -240,116 +214,6 @@ func (d *findings) person(name string) int {
 		d.people = append(d.people, &deal.Submitter{Name: name})
 	}
 	return at
-}
-
-// waiting returns who waits for a slot, in the order of negotiation: also those whom
-// what its holders use of ceilings and limits keeps from it.
-func (d *rivalry) waiting(n *nearest) []waiting {
-	list, known := d.wanted[d.caseOf(n)]
-	if known {
-		return list
-	}
-	freed := d.freed(n)
-	takes := make([]bool, len(d.c.Clusters))
-	for _, k := range d.asked {
-		takes[k.Number] = !k.Barred && !d.blockedBut(k, freed.units) && d.accepts(k, n)
-	}
-	for i, s := range d.c.Submitters {
-		one := waiting{who: i, first: math.MaxInt}
-		for at := range d.queues[s] {
-			w := &d.queues[s][at]
-			if !takes[w.Cluster.Number] {
-				continue
-			}
-			if weight := d.weigh(w.Cluster, n); freed.holds[s.Name] || d.c.UnderCeiling(s, weight) {
-				if d.precedence != nil && !d.compete(&one, w, n, weight) {
-					continue
-				}
-				if one.jobs == 0 || weight < one.least {
-					one.least = weight
-				}
-				one.jobs += w.Jobs
-			}
-		}
-		if one.jobs > 0 {
-			list = append(list, one)
-		}
-	}
-	d.wanted[d.caseOf(n)] = list
-	return list
-}
-
-// freed is what the holders of a slot use of concurrency limits for it, and who they are.
-type freed struct {
-	units map[string]concurrency.Units
-	holds map[string]bool
-	names []string // of holds, sorted
-	kinds []int    // of the jobs there, as the limits of Config.Queue have them
-}
-
-// freed returns what the holders of a slot use of concurrency limits for it, and
-// who they are.
-func (d *findings) freed(n *nearest) freed {
-	f, known := d.gone[n.name]
-	if !known {
-		f = d.findFreed(n)
-		d.gone[n.name] = f
-	}
-	return f
-}
-
-func (d *findings) findFreed(n *nearest) freed {
-	u := concurrency.NewInUse(d.c.Config.Limits)
-	holds := map[string]bool{}
-	for _, cl := range d.c.Claims[n.name] {
-		u.Add(cl.Limits)
-		holds[cl.Submitter] = true
-	}
-	for m := range d.takers(n.name) {
-		u.Add(m.Limits)
-		holds[m.Submitter] = true
-	}
-	if state, _ := n.ad.EvalString(d.c.Eval, pool.AttrState); len(d.c.Claims[n.name]) > 0 && negotiator.HolderIn(d.c.Eval, n.ad, state) != "" {
-		text, _ := n.ad.EvalString(d.c.Eval, pool.AttrConcurrencyLimits) // of the one who has not gone yet
-		u.Add(text)
-	}
-	if len(holds) == 0 {
-		for _, name := range d.c.Holders(&deal.Slot{Name: n.name, Slot: shapes.Slot{Ad: n.ad}, Standing: deal.Claimed}) {
-			holds[name] = true
-			text, _ := n.ad.EvalString(d.c.Eval, pool.AttrConcurrencyLimits)
-			u.Add(text)
-		}
-	}
-	return freed{u.Used, holds, slices.Sorted(maps.Keys(holds)), d.kindsAt(n)}
-}
-
-// blockedBut reports whether a concurrency limit keeps the jobs of k from running,
-// even with some units freed.
-func (d *findings) blockedBut(k *deal.Autocluster, freed map[string]concurrency.Units) bool {
-	for _, l := range k.Limits {
-		most, limited := d.c.InUse.Limits.Of(l.Name)
-		if limited && most-(d.c.InUse.Used[l.Name]-freed[l.Name]) < l.Units {
-			return true
-		}
-	}
-	return false
-}
-
-// takers are the matches of this cycle with pieces of a slot, or with the whole.
-func (d *findings) takers(slot string) iter.Seq[*negotiator.Match] {
-	matches := d.c.Plan.Matches
-	if d.took == nil {
-		d.took, d.before = make(map[string]int, len(matches)), make([]int, len(matches))
-		for i := range matches {
-			name := cmp.Or(matches[i].Piece.Of, matches[i].Slot)
-			d.before[i] = d.took[name]
-			d.took[name] = i + 1
-		}
-	}
-	return func(yield func(*negotiator.Match) bool) {
-		for i := d.took[slot]; i > 0 && yield(&matches[i-1]); i = d.before[i-1] {
-		}
-	}
 }
 
 // accepts reports whether a slot and the jobs of k want each other, whatever the slot

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/lib/accountant"
@@ -17,7 +18,7 @@ import (
 
 // nearest is a slot, and what keeps it from the jobs of an autocluster.
 type nearest struct {
-	name   string
+	slot   *deal.Slot
 	ad     *classad.Ad        // of a partitionable slot: as advertised
 	stand  *stand             // nil: NEGOTIATOR_SLOT_CONSTRAINT leaves the slot out
 	own    int                // clauses of the job's Requirements that are not true
@@ -74,10 +75,10 @@ func (d *findings) nearest(k *deal.Autocluster) *nearest {
 	case n == nil:
 	case n.stand == nil:
 		n.weight = d.quietly(n.ad)
-		n.doing = d.doing(&deal.Slot{Name: n.name, Slot: shapes.Slot{Ad: n.ad}, Standing: deal.Claimed}, false)
+		n.doing = d.doing(n.slot, false)
 	default:
 		n.weight = d.c.Weight(k, n.stand.group)
-		n.doing = d.doing(&d.c.Slots[n.stand.first], n.stand.taken)
+		n.doing = d.doing(n.slot, n.stand.taken)
 	}
 	d.known[k] = n
 	return n
@@ -157,6 +158,12 @@ func (d *findings) ownClauses(k *deal.Autocluster) int {
 	return len(e.Clauses())
 }
 
+// outside returns a slot that NEGOTIATOR_SLOT_CONSTRAINT leaves out, of which it is not known who
+// holds it.
+func outside(s pool.Slot) *nearest {
+	return &nearest{slot: &deal.Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad}, Standing: deal.Claimed}, ad: s.Ad}
+}
+
 // leftOut returns the slot that fails the fewest clauses of those that
 // NEGOTIATOR_SLOT_CONSTRAINT leaves out; nil when there are none.
 func (d *findings) leftOut(k *deal.Autocluster) (best *nearest) {
@@ -164,7 +171,8 @@ func (d *findings) leftOut(k *deal.Autocluster) (best *nearest) {
 		if !k.Explain && i >= d.pairs {
 			break
 		}
-		n := &nearest{name: s.Name, ad: s.Ad, own: d.failing(k.Ad, s.Ad), theirs: d.failing(s.Ad, k.Ad)}
+		n := outside(s)
+		n.own, n.theirs = d.failing(k.Ad, s.Ad), d.failing(s.Ad, k.Ad)
 		n.wide = pool.Partitionable(d.c.Eval, s.Ad) && k.Request != nil && !k.Request.Fits(d.c.LeftIn(s.Ad))
 		if best == nil || n.fails() < best.fails() {
 			best = n
@@ -176,7 +184,7 @@ func (d *findings) leftOut(k *deal.Autocluster) (best *nearest) {
 // at returns the first slot of a stand.
 func (d *findings) at(k *deal.Autocluster, st *stand, own, theirs int) *nearest {
 	s := &d.c.Slots[st.first]
-	n := &nearest{name: s.Name, ad: s.Ad, stand: st, own: own, theirs: theirs}
+	n := &nearest{slot: s, ad: s.Ad, stand: st, own: own, theirs: theirs}
 	if s.Whole == nil {
 		return n
 	}
@@ -203,7 +211,7 @@ func (d *findings) excluded(k *deal.Autocluster) *nearest {
 		state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
 		idle := state == "" || strings.EqualFold(state, "Unclaimed")
 		if idle && len(c.Claims[s.Name]) == 0 && !c.Until[s.Name].After(c.Now) && classad.Match(c.Billed(k.Autocluster), k.Ad, s.Ad) {
-			return &nearest{name: s.Name, ad: s.Ad}
+			return outside(s)
 		}
 	}
 	return nil
@@ -233,7 +241,7 @@ func (d *findings) opens(n *nearest, w deal.Waiter) bool {
 
 func (d *findings) keptFor(n *nearest, job pool.JobID) bool {
 	r := d.c.Kept[job]
-	return r != nil && !r.Over && d.c.Slots[r.Slot].Name == n.name
+	return r != nil && !r.Over && &d.c.Slots[r.Slot] == n.slot
 }
 
 // causes returns what is in the way at the slot.
@@ -341,9 +349,16 @@ func (d *diagnosis) gather(k *deal.Autocluster, n *nearest) (list []contender) {
 			x.byRank += h.byRank
 		}
 	}
-	for _, w := range d.waiting(n) {
-		x := of(w.who)
-		x.waits, x.first, x.place = w.jobs, w.first, w.place
+	for _, e := range d.entrants(n) {
+		if e.kept != nil && e.kept.limit != "" {
+			continue
+		}
+		x := of(e.who)
+		x.waits += e.Jobs
+		if turn := e.later + e.Runs[0].Order; d.precedence != nil && turn < x.first {
+			x.first = turn
+			x.place, _ = d.precedence.standing(e.Runs[0])
+		}
 	}
 	// People are in the order of the cycle.
 	list = make([]contender, 0, touched)
@@ -376,7 +391,8 @@ func (d *diagnosis) fieldOf(k *deal.Autocluster, n *nearest) *field {
 			key = binary.AppendUvarint(key, uint64(number+1))
 		}
 	}
-	key = append(append(key, 0), d.caseOf(n)...)
+	open := openingOf(n)
+	key = append(strconv.AppendBool(append(key, 0), open.ends), open.slot...)
 	f := d.fields[string(key)]
 	if f == nil {
 		f = newField(d.gather(k, n), len(d.c.Submitters))

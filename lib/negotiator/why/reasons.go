@@ -28,13 +28,13 @@ func (d *diagnosis) tell(s *deal.Submitter, w deal.Waiter, r *negotiator.Rejecti
 	case negotiator.CauseBlocked:
 		return "blocked: " + w.Kept
 	case negotiator.CauseThrottle:
-		return "limit of the policy reached: " + strings.Replace(d.precedence.limitOf(w.Queue).text, ": ", ", ", 1)
+		return "limit of the policy reached: " + strings.Replace(w.Refused, ": ", ", ", 1)
 	case negotiator.CauseConcurrencyLimit:
 		return d.limitReached(w.Cluster)
 	case negotiator.CauseCeiling:
 		return fmt.Sprintf("submitter ceiling reached: %s uses %s of at most %d%s", s.Name, s.Usage, s.Ceiling.Slots, d.spinCeiling(s))
 	case negotiator.CauseSkipped:
-		return fmt.Sprintf("no match found: passed over with others of its cluster, after a job for which nothing was found; %s would take it", d.nearest(w.Cluster).name)
+		return fmt.Sprintf("no match found: passed over with others of its cluster, after a job for which nothing was found; %s would take it", d.nearest(w.Cluster).slot.Name)
 	case negotiator.CauseQuota:
 		return d.quotaReached(r) + "; " + d.stillThere(r)
 	case negotiator.CauseShare:
@@ -51,7 +51,7 @@ func (d *diagnosis) tell(s *deal.Submitter, w deal.Waiter, r *negotiator.Rejecti
 		return "no match found: the job's Requirements take too many steps to evaluate: make them simpler"
 	}
 	if n := d.nearest(w.Cluster); n != nil && r.Cause == negotiator.CauseTooSmall && d.keptFor(n, w.Runs[0].FirstJob()) {
-		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.Runs[0].FirstJob(), d.lacks(w.Cluster, n))
+		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.slot.Name, w.Runs[0].FirstJob(), d.lacks(w.Cluster, n))
 	}
 	return "no match found: " + d.unmatched(s, w.Cluster, &d.c.Plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.Cluster) + d.quotaToo(s, w, r)
 }
@@ -65,7 +65,7 @@ func (d *diagnosis) quotaToo(s *deal.Submitter, w deal.Waiter, r *negotiator.Rej
 	}
 	full := r.Groups
 	if len(full) == 0 {
-		full = d.full(s, n.weight, n, false, false)
+		full = d.asIs.Full(s, n.weight, false)
 	}
 	if len(full) > 0 && !full[0].AcceptsSurplus {
 		return "; its group quota is reached, too: " + full[0].Text()

@@ -197,13 +197,14 @@ func successorsIn(c *deal.Outcome) (list []successors) {
 			}
 		}
 	})
+	asIs := c.Fork()
 	for _, h := range all {
 		h.precedence = p
 		switch r := why[h.Runs[0].FirstJob()]; {
 		case r != nil && waitsFor(r, negotiator.CauseClaimed, negotiator.CauseTaken, negotiator.CauseTooSmall, negotiator.CauseOthers, negotiator.CauseOwnJobs):
 			h.takes = true
 		case r != nil && waitsFor(r, negotiator.CauseClaimed, negotiator.CauseTaken, negotiator.CauseTooSmall, negotiator.CauseOthers, negotiator.CauseOwnJobs, negotiator.CauseThrottle):
-			h.limit = p.limitOf(h.Queue).name
+			h.limit, _ = asIs.Throttled(h.Queue)
 		case h.who.Usage == 0:
 			continue
 		}

@@ -1,0 +1,365 @@
+package why
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/deal"
+)
+
+// trials find out who gets a slot once it is open: on a fork of the outcome in which the jobs
+// there have ended, the queues whose jobs the slot takes and nothing keeps back come one after the
+// other. What is the same for many shapes is tried once.
+type trials struct {
+	findings
+	asIs    *deal.Fork
+	open    map[string]*deal.Fork // by name of the slot
+	wanted  map[opening][]entrant
+	tried   map[trial]*rivals
+	own     map[ownTrial]map[*deal.Queue]int
+	askers  map[*deal.Submitter]map[string][]*deal.Waiter // by their nearest slot
+	nothing map[hopeless]map[int]int                      // by kin
+}
+
+// opening is a slot, and whether jobs there have to end before it takes others: they need not on
+// one that is drained, say, and has room beside them.
+type opening struct {
+	slot string
+	ends bool
+}
+
+// trial is what is taken away for a job: an opening is there, a limit of the policy and the quotas
+// of some groups are raised.
+type trial struct {
+	opening
+	limit, groups string
+}
+
+func openingOf(n *nearest) opening {
+	return opening{n.slot.Name, n.small || slices.Contains(n.doing, negotiator.CauseTaken) || slices.Contains(n.doing, negotiator.CauseClaimed)}
+}
+
+// without returns a fork in which the jobs on a slot have ended.
+func (d *trials) without(n *nearest) *deal.Fork {
+	f := d.open[n.slot.Name]
+	if f == nil {
+		f = d.c.Without(n.slot)
+		d.open[n.slot.Name] = f
+	}
+	return f
+}
+
+// fork returns the outcome as it is when a slot takes jobs.
+func (d *trials) fork(n *nearest) *deal.Fork {
+	if openingOf(n).ends {
+		return d.without(n)
+	}
+	return d.asIs
+}
+
+// entrant is a queue that waits for a slot.
+type entrant struct {
+	*deal.Waiter
+	who   int       // place in people
+	later int       // how much later than by its order its turn is
+	kept  *keptBack // nil: by nothing
+}
+
+// keptBack is what keeps a queue from a slot that is open.
+type keptBack struct {
+	limit string // of the policy
+	full  []negotiator.FullGroup
+}
+
+// entrants returns the queues that wait for a slot, in the order of negotiation: also those whom
+// what its holders use of ceilings and limits keeps from it.
+func (d *trials) entrants(n *nearest) []entrant {
+	key := openingOf(n)
+	list, known := d.wanted[key]
+	if known {
+		return list
+	}
+	takes, most, f := make([]bool, len(d.c.Clusters)), 0, d.fork(n)
+	for _, k := range d.asked {
+		takes[k.Number] = !k.Barred && len(f.Blocked(k)) == 0 && d.accepts(k, n)
+	}
+	for _, s := range d.c.Submitters {
+		for _, w := range d.queues[s] {
+			if takes[w.Cluster.Number] {
+				most++
+			}
+		}
+	}
+	list = make([]entrant, 0, most)
+	for i, s := range d.c.Submitters {
+		for at := range d.queues[s] {
+			if w := &d.queues[s][at]; takes[w.Cluster.Number] {
+				list = d.enter(list, i, w, n, d.weigh(w.Cluster, n))
+			}
+		}
+	}
+	d.wanted[key] = list
+	return list
+}
+
+// enter adds a queue to those that wait for a slot, for which its jobs are charged weight, unless
+// the policy leaves it out or its submitter's ceiling does.
+func (d *trials) enter(list []entrant, place int, w *deal.Waiter, n *nearest, weight accountant.Weight) []entrant {
+	s, f := d.people[place], d.fork(n)
+	if w.Kept != "" || !f.UnderCeiling(s, weight) {
+		return list
+	}
+	e := entrant{w, place, d.round(n, s, w.Queue, false), nil}
+	limit, _ := f.Throttled(w.Queue)
+	if full := f.Full(s, weight, true); limit != "" || len(full) > 0 {
+		e.kept = &keptBack{limit, full}
+	}
+	return append(list, e)
+}
+
+// round returns the first turn of the round that a queue has its turns in when a slot is open.
+func (d *trials) round(n *nearest, s *deal.Submitter, q *deal.Queue, worst bool) int {
+	if d.precedence == nil {
+		return 0
+	}
+	_, soft := d.fork(n).Throttled(q)
+	return round(len(d.precedence.Places), d.c.SharesRest(s, worst), soft, s.Nice)
+}
+
+// rivals are who may get a slot before others.
+type rivals struct {
+	who    []*deal.Submitter   // but for those of whom only jobs wait that the limit keeps back
+	before map[*deal.Queue]int // with a Config.Queue: how many jobs of others go before a queue's first
+}
+
+// rivals returns who waits for the slot that is the nearest to some jobs, once a limit of the
+// policy and the quotas of groups are raised for these.
+func (d *trials) rivals(n *nearest, limit string, raise []negotiator.FullGroup) *rivals {
+	key := trial{openingOf(n), limit, negotiator.GroupNames(raise)}
+	r := d.tried[key]
+	if r != nil {
+		return r
+	}
+	r = &rivals{}
+	d.tried[key] = r
+	var all []entrant
+	own := map[*deal.Submitter][]entrant{}
+	for _, e := range append(d.raisedToo(n, raise), d.entrants(n)...) {
+		if k := e.kept; k != nil && (k.limit != "" && k.limit != limit || len(k.full) > 0 && !d.raised(k.full, raise)) {
+			continue
+		}
+		who := d.people[e.who]
+		if d.precedence != nil {
+			all, own[who] = append(all, e), append(own[who], e)
+		}
+		if (e.kept == nil || e.kept.limit == "") && (len(r.who) == 0 || r.who[len(r.who)-1] != who) {
+			r.who = append(r.who, who)
+		}
+	}
+	if d.precedence == nil {
+		return r
+	}
+	var asking []asker
+	for _, s := range d.c.Submitters {
+		asking = append(asking, d.asking(s, n)...)
+	}
+	r.before = countBefore(asking, all)
+	for s, list := range own {
+		for q, jobs := range countBefore(d.asking(s, n), list) {
+			r.before[q] -= jobs
+		}
+	}
+	return r
+}
+
+// raisedToo returns the queues that do not want a slot, but could use another that is there when
+// the quotas of some groups are raised: what they take then counts for the limits of all.
+func (d *trials) raisedToo(n *nearest, raise []negotiator.FullGroup) (list []entrant) {
+	if len(raise) == 0 || d.precedence == nil || d.precedence.Limits == nil {
+		return nil
+	}
+	for i, s := range d.c.Submitters {
+		for at := range d.queues[s] {
+			w := &d.queues[s][at]
+			if k := w.Cluster; !k.Barred && len(d.fork(n).Blocked(k)) == 0 && !d.accepts(k, n) && d.anyLeft(*w) {
+				list = d.enter(list, i, w, n, d.nearest(k).weight)
+			}
+		}
+	}
+	return list
+}
+
+// raised reports whether to raise the quotas of others, and of those above them, may help any
+// of some groups: where one group is above both.
+func (d *trials) raised(some, others []negotiator.FullGroup) bool {
+	tree := d.c.Config.Params.Groups
+	top := func(g negotiator.FullGroup) int {
+		at, _ := tree.Find(g.Name)
+		up := tree.Up(at)
+		return up[len(up)-1]
+	}
+	return slices.ContainsFunc(others, func(o negotiator.FullGroup) bool {
+		return slices.ContainsFunc(some, func(g negotiator.FullGroup) bool { return top(g) == top(o) })
+	})
+}
+
+// ownTrial is a trial of one submitter's jobs, of which those count, too, that could use any slot
+// that is there, and that go first since they weigh less.
+type ownTrial struct {
+	trial
+	who    *deal.Submitter
+	wider  bool
+	weight accountant.Weight
+}
+
+// ownAhead counts the submitter's waiting jobs that could use the slot, or with wider any that
+// is there and counts for the same ceiling, quota or limit, and go before those of w: by their
+// order, or without a Config.Queue since they are lighter and so fit into a share that is too
+// small for these. The slot is the one that is the nearest to w.
+func (d *trials) ownAhead(s *deal.Submitter, w deal.Waiter, n *nearest, limit string, wider bool) int {
+	key := ownTrial{trial{openingOf(n), limit, ""}, s, wider, 0}
+	if d.precedence == nil {
+		key.weight = n.weight
+	}
+	before, known := d.own[key]
+	if !known {
+		before = countBefore(d.asking(s, n), d.ownEntrants(key, n))
+		d.own[key] = before
+	}
+	return before[w.Queue]
+}
+
+func (d *trials) ownEntrants(key ownTrial, n *nearest) (list []entrant) {
+	f := d.fork(n)
+	for i := range d.queues[key.who] {
+		w := &d.queues[key.who][i]
+		k := w.Cluster
+		if k.Barred || w.Kept != "" || len(f.Blocked(k)) > 0 {
+			continue
+		}
+		takes := d.accepts(k, n)
+		if limit, _ := f.Throttled(w.Queue); limit != "" && limit != key.limit || !takes && !(key.wider && d.anyLeft(*w)) {
+			continue
+		}
+		e := entrant{Waiter: w, later: d.round(n, key.who, w.Queue, false)}
+		if own := d.nearest(k); own != nil && own.weight < key.weight || takes && n.stand != nil && d.weigh(k, n) < key.weight {
+			e.later = math.MinInt32
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// asker is a queue that asks how many jobs go before its first, and the turn of that.
+type asker struct {
+	*deal.Waiter
+	turn int
+}
+
+// asking returns a submitter's queues that have a slot as their nearest.
+func (d *trials) asking(s *deal.Submitter, n *nearest) (list []asker) {
+	bySlot := d.askers[s]
+	if bySlot == nil {
+		bySlot = map[string][]*deal.Waiter{}
+		for i := range d.queues[s] {
+			w := &d.queues[s][i]
+			if n := d.nearest(w.Cluster); n != nil {
+				bySlot[n.slot.Name] = append(bySlot[n.slot.Name], w)
+			}
+		}
+		d.askers[s] = bySlot
+	}
+	for _, w := range bySlot[n.slot.Name] {
+		turn := w.Runs[0].Order
+		if d.precedence != nil {
+			turn = d.round(n, s, w.Queue, true) + d.precedence.turn(s, w)
+		}
+		list = append(list, asker{w, turn})
+	}
+	return list
+}
+
+// countBefore returns how many jobs of some queues go before the first of each that asks, by
+// queue.
+func countBefore(asking []asker, some []entrant) map[*deal.Queue]int {
+	slices.SortFunc(asking, func(a, b asker) int { return cmp.Compare(a.turn, b.turn) })
+	more := make([]int, len(asking)+1) // jobs that go before the one in this place, and not before the one before
+	for _, e := range some {
+		if len(e.Runs) > len(asking) {
+			before := 0
+			for i, a := range asking {
+				n := e.Before(a.turn - e.later)
+				more[i] += n - before
+				before = n
+			}
+			continue
+		}
+		for _, r := range e.Runs {
+			more[sort.Search(len(asking), func(i int) bool { return asking[i].turn > e.later+r.Order })] += r.Count()
+		}
+	}
+	before, jobs := make(map[*deal.Queue]int, len(asking)), 0
+	for i, a := range asking {
+		jobs += more[i]
+		before[a.Queue] = jobs
+	}
+	return before
+}
+
+// hopeless asks which of a submitter's jobs find nothing on a fork.
+type hopeless struct {
+	who  *deal.Submitter
+	fork *deal.Fork
+}
+
+// skipped reports whether an earlier job of the same submitter and cluster, for which
+// nothing is found, has the job passed over: in this cycle, where a limit may keep that one
+// from being asked about since then, or in the next.
+func (d *trials) skipped(s *deal.Submitter, w deal.Waiter) bool {
+	kin := w.Runs[0].Kin
+	if kin == 0 {
+		return false
+	}
+	if w.WasPassed() {
+		return true
+	}
+	order, any := d.hopeless(s, w)[kin]
+	return any && order < w.Runs[0].Order
+}
+
+// hopeless returns, by kin, where the first of a submitter's jobs stands for which nothing is
+// found. Limits may keep jobs from being asked about, but those that have room again when the
+// jobs have ended that are on the slot which is the nearest to w.
+func (d *trials) hopeless(s *deal.Submitter, w deal.Waiter) map[int]int {
+	key := hopeless{s, d.asIs}
+	if n := d.nearest(w.Cluster); n != nil && d.fork(n).Limited() {
+		key.fork = d.fork(n)
+	}
+	found, known := d.nothing[key]
+	if known {
+		return found
+	}
+	found = map[int]int{}
+	for _, o := range d.queues[s] {
+		if limit, _ := key.fork.Throttled(o.Queue); !o.Offered() || limit != "" || len(key.fork.Blocked(o.Cluster)) > 0 || d.anyLeft(o) {
+			continue
+		}
+		for _, r := range o.Runs {
+			if first, any := found[r.Kin]; !any || r.Order < first {
+				found[r.Kin] = r.Order
+			}
+		}
+	}
+	d.nothing[key] = found
+	return found
+}
+
+// anyLeft reports whether a slot is left that the jobs of a queue could use.
+func (d *findings) anyLeft(w deal.Waiter) bool {
+	n := d.nearest(w.Cluster)
+	return n != nil && d.there(n, w)
+}
