@@ -374,9 +374,8 @@ func (d *diagnosis) gather(k *deal.Autocluster, n *nearest) (list []contender) {
 // field is the contenders of autoclusters that match the same slots that anybody has, and
 // have the same nearest: what is the same for thousands of shapes is found out once.
 type field struct {
-	list        []contender // in the order of the cycle or the queue, but for those in nobody's way
-	byEUP       []contender // the same, nice users last, by EUP and name
-	got, byRank spoils
+	list  []contender // in the order of the cycle or the queue, but for those in nobody's way
+	byEUP []contender // the same, nice users last, by EUP
 	// What the analysis says of them.
 	ahead                  []negotiator.Contender
 	holders                []negotiator.SlotHolder
@@ -410,45 +409,24 @@ func newField(all []contender, submitters int) *field {
 	}
 	f := &field{list: slices.Clone(all[:end]), byEUP: slices.Clone(all[:end])}
 	slices.SortStableFunc(f.list, func(a, b contender) int { return cmp.Compare(a.first, b.first) })
-	slices.SortFunc(f.byEUP, func(a, b contender) int {
-		return cmp.Or(inTurn(a.Submitter, b.Submitter), strings.Compare(a.Name, b.Name))
-	})
-	f.got = spoilsOf(f.list, func(x *contender) int { return x.got })
-	f.byRank = spoilsOf(f.list, func(x *contender) int { return x.byRank })
+	slices.SortFunc(f.byEUP, func(a, b contender) int { return inTurn(a.Submitter, b.Submitter) })
 	for _, x := range f.list[:min(end, mostAhead)] {
 		f.ahead = append(f.ahead, negotiator.Contender{Submitter: x.Name, EffectivePriority: x.EUP, Slots: x.slots, Waiting: x.waits, Place: x.place})
 	}
 	f.moreAhead = end - len(f.ahead)
-	f.nameHolders(all)
+	holders := slices.DeleteFunc(all, func(x contender) bool { return x.slots == 0 })
+	slices.SortFunc(holders, func(a, b contender) int {
+		return cmp.Or(cmp.Compare(b.slots, a.slots), strings.Compare(a.Name, b.Name))
+	})
+	for _, x := range holders[:min(len(holders), mostHolders)] {
+		f.holders = append(f.holders, negotiator.SlotHolder{Submitter: x.Name, Slots: x.slots, New: x.got})
+	}
+	f.moreHolders = len(holders) - len(f.holders)
 	return f
 }
 
 // inTurn compares submitters by who comes first in negotiation.
 func inTurn(a, b *deal.Submitter) int { return cmp.Or(deal.NiceLast(a, b), cmp.Compare(a.EUP, b.EUP)) }
-
-// nameHolders names those who hold the most.
-func (f *field) nameHolders(all []contender) {
-	var most []contender
-	for _, x := range all {
-		if x.slots == 0 {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(most, x, func(a, b contender) int {
-			return cmp.Or(cmp.Compare(b.slots, a.slots), strings.Compare(a.Name, b.Name))
-		})
-		if at == mostHolders {
-			f.moreHolders++
-			continue
-		}
-		if most = slices.Insert(most, at, x); len(most) > mostHolders {
-			most = most[:mostHolders]
-			f.moreHolders++
-		}
-	}
-	for _, x := range most {
-		f.holders = append(f.holders, negotiator.SlotHolder{Submitter: x.Name, Slots: x.slots, New: x.got})
-	}
-}
 
 // before counts the contenders that come before a submitter.
 func (f *field) before(s *deal.Submitter) int {
@@ -461,55 +439,22 @@ func (f *field) before(s *deal.Submitter) int {
 	return n
 }
 
-// of returns what a submitter is among the contenders; nothing if it is none.
-func (f *field) of(s *deal.Submitter) contender {
-	at, is := slices.BinarySearchFunc(f.byEUP, s, func(x contender, s *deal.Submitter) int {
-		return cmp.Or(inTurn(x.Submitter, s), strings.Compare(x.Name, s.Name))
-	})
-	if !is {
-		return contender{}
-	}
-	return f.byEUP[at]
-}
-
-// spoils is what some took: in all, how many they are, and the two who took most.
-type spoils struct {
-	sum, takers int
-	most        [2]contender
-}
-
-func spoilsOf(list []contender, took func(*contender) int) (s spoils) {
-	ahead := func(x, y *contender) bool {
-		return y.Submitter == nil || cmp.Or(cmp.Compare(took(y), took(x)), strings.Compare(x.Name, y.Name)) < 0
-	}
-	for i := range list {
-		x := &list[i]
-		if took(x) == 0 {
+// takers returns what others than a submitter took: in all, how many they are, and who of them took
+// most.
+func (f *field) takers(but *deal.Submitter, took func(*contender) int) (sum, who int, first *contender) {
+	for i := range f.list {
+		x := &f.list[i]
+		n := took(x)
+		if n == 0 || x.Submitter == but {
 			continue
 		}
-		s.sum += took(x)
-		s.takers++
-		switch {
-		case ahead(x, &s.most[0]):
-			s.most = [2]contender{*x, s.most[0]}
-		case ahead(x, &s.most[1]):
-			s.most[1] = *x
+		sum += n
+		who++
+		if first == nil || cmp.Or(cmp.Compare(took(first), n), strings.Compare(x.Name, first.Name)) < 0 {
+			first = x
 		}
 	}
-	return s
-}
-
-// without returns what others than a submitter took, which itself took so much: in all, how
-// many they are, and who of them took most.
-func (s *spoils) without(one *deal.Submitter, took int) (sum, takers int, first *deal.Submitter) {
-	sum, takers, first = s.sum-took, s.takers, s.most[0].Submitter
-	if took > 0 {
-		takers--
-	}
-	if first == one {
-		first = s.most[1].Submitter
-	}
-	return sum, takers, first
+	return sum, who, first
 }
 
 // aheadOf counts the contenders that come before a submitter.

@@ -48,8 +48,8 @@ func TestContenders(t *testing.T) {
 					most = o
 				}
 			}
-			gotSum, gotTakers, first := f.got.without(x.Submitter, f.of(x.Submitter).got)
-			if got := f.before(x.Submitter); got != before || gotSum != sum || gotTakers != takers || takers > 0 && first != most.Submitter {
+			gotSum, gotTakers, first := f.takers(x.Submitter, func(x *contender) int { return x.got })
+			if got := f.before(x.Submitter); got != before || gotSum != sum || gotTakers != takers || takers > 0 && first.Submitter != most.Submitter {
 				rt.Fatalf("of %s: %d before, %d took %d, first %v; want %d, %d, %d, %s", x.Name, got, gotTakers, gotSum, first, before, takers, sum, most.Name)
 			}
 		}

@@ -132,11 +132,11 @@ func (d *diagnosis) others(s *deal.Submitter, k *deal.Autocluster) string {
 	if f == nil {
 		return ""
 	}
-	own, how := f.of(s), "by rank"
-	sum, who, first := f.byRank.without(s, own.byRank)
+	how := "by rank"
+	sum, who, first := f.takers(s, func(x *contender) int { return x.byRank })
 	if sum == 0 {
 		how = "first"
-		sum, who, first = f.got.without(s, own.got)
+		sum, who, first = f.takers(s, func(x *contender) int { return x.got })
 	}
 	if who == 0 {
 		return ""
