@@ -67,9 +67,9 @@ type arrangement struct {
 	pieces    map[piece]accountant.Weight
 	costs     spinCosts // with Pie Spins
 
-	tenants    []*Tenants   // what runs jobs that may be preempted
+	tenants    []*tenants   // what runs jobs that may be preempted
 	kinds      int          // of tenants that jobs can tell apart (tenants.alike)
-	Choosy     [][]*Tenants // those whose slots may prefer other jobs, by tenants.alike
+	choosy     [][]*tenants // those whose slots may prefer other jobs, by tenants.alike
 	fickle     bool         // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
 	fickleRank bool         // PREEMPTION_RANK does
 }

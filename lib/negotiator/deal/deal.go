@@ -13,6 +13,7 @@
 //   - onequeue.go: by the one queue of a policy that has one (queueDealer)
 //   - spins.go, spinturn.go: HTCondor's division (spinning)
 //   - deal.go: all of it (Outcome)
+//   - protect.go: what protects slots that run jobs from others, when all is dealt out
 //   - fork.go: an outcome in which some jobs have ended (Fork)
 package deal
 
@@ -36,6 +37,8 @@ type Outcome struct {
 	lastOf   map[string]int // by slot, once asked for: the number of the last match with it, from 1
 	sameSlot []int          // by match: that of the one before with the same slot; 0: none
 	seeking  []bool         // by group, once asked for: its members wait
+	claimed  []claimedSlots // once asked for
+	visits   int            // of these, to find what protects them
 }
 
 // Out deals out the slots of a pool as of now. The plan says all but why: it has no Submitters,

@@ -22,7 +22,7 @@ type preemption struct {
 
 // prospect is tenants of whom one may have to go for the first job of a queue.
 type prospect struct {
-	*Tenants
+	*tenants
 	reason string // RankPreemption or PriorityPreemption
 	preemptKey
 }
@@ -141,7 +141,7 @@ func (c *preemption) refresh(p *prospect, k *Autocluster) bool {
 // findProspects lists whom the jobs of a queue may preempt at all.
 func (c *preemption) findProspects(s *Submitter, q *Queue, priority bool) {
 	k, list := q.Cluster, &q.prospects.heap
-	for _, kind := range c.Choosy {
+	for _, kind := range c.choosy {
 		if len(kind) == 0 || !c.prefers(k, kind[0]) {
 			continue
 		}
@@ -189,11 +189,11 @@ func (c *preemption) overdrawn(s, holder *Submitter) bool {
 }
 
 // suits reports whether the jobs of k match running slots.
-func (c *preemption) suits(k *Autocluster, t *Tenants) bool {
+func (c *preemption) suits(k *Autocluster, t *tenants) bool {
 	return len(t.slots) > 0 && c.Verdict(k.Autocluster, t.class.group.Group) == shapes.Accepts && (t.left == nil || k.Request.Fits(t.left))
 }
 
-func (c *preemption) newProspect(s *Submitter, k *Autocluster, t *Tenants, reason string) prospect {
+func (c *preemption) newProspect(s *Submitter, k *Autocluster, t *tenants, reason string) prospect {
 	ranks := c.ranksOf(k.order.ranks, t.class)
 	p := prospect{t, reason, preemptKey{ranks.pre, c.rankBy(k.order, t.class), ranks.post, reason == negotiator.RankPreemption, t.slots[0].rank, t.slots[0].slot}}
 	if t.varies {
@@ -207,26 +207,19 @@ func (c *preemption) newProspect(s *Submitter, k *Autocluster, t *Tenants, reaso
 // its own.
 func (c *preemption) mayPreempt(s *Submitter, q *Queue) func(*prospect) bool {
 	return func(p *prospect) bool {
-		l, freed := p.lot(), accountant.Weight(0)
-		if p.holder == s {
-			freed = l.charged
-		}
-		if p.weight > freed && !Fits(p.weight-freed, s.Room()) {
-			return false
-		}
-		if !c.underQuota(s, l, p.reason) {
+		l := p.lot()
+		switch c.bounds(s, l, p.reason) {
+		case negotiator.Unprotected:
+			return p.reason == negotiator.RankPreemption || c.withinShares(s, l) && (!c.fickle || c.permits(s, q.Cluster, p.tenants))
+		case negotiator.GroupShare:
 			s.bound = true
-			return false
 		}
-		if p.reason == negotiator.RankPreemption {
-			return true
-		}
-		return c.withinShares(s, l) && (!c.fickle || c.permits(s, q.Cluster, p.Tenants))
+		return false
 	}
 }
 
 // lot returns what a holder loses with one of its tenants' slots.
-func (t *Tenants) lot() lot { return lot{t.holder, t.weight, t.slots[0].claim.Weight} }
+func (t *tenants) lot() lot { return lot{t.holder, t.weight, t.slots[0].claim.Weight} }
 
 // preempt takes the best of a prospect away from its holder.
 func (c *preemption) preempt(p *prospect) pick {
@@ -261,7 +254,7 @@ func (c *preemption) offer(s *Submitter, q *Queue, room float64) (pick, outcome)
 }
 
 // prefers reports whether the Rank of running slots prefers the jobs of k to the present one.
-func (c *preemption) prefers(k *Autocluster, t *Tenants) bool {
+func (c *preemption) prefers(k *Autocluster, t *tenants) bool {
 	if k.preferred == nil {
 		k.preferred = make(answers, c.kinds)
 	}
@@ -281,7 +274,7 @@ func (c *preemption) prefers(k *Autocluster, t *Tenants) bool {
 
 // yields reports whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
 // neither worse nor, which is another reason, better than of the present one.
-func (c *preemption) yields(s *Submitter, k *Autocluster, t *Tenants) answer {
+func (c *preemption) yields(s *Submitter, k *Autocluster, t *tenants) answer {
 	if c.fickle {
 		return c.ask(s, k, t)
 	}
@@ -311,7 +304,7 @@ func (c *preemption) answersOf(holder *Submitter, k *Autocluster) answers {
 // answers are those of tenants, by what is alike of them.
 type answers []answer
 
-func (c *preemption) answerOf(a answers, s *Submitter, k *Autocluster, t *Tenants) answer {
+func (c *preemption) answerOf(a answers, s *Submitter, k *Autocluster, t *tenants) answer {
 	if a[t.alike] == unknown {
 		is := c.ask(s, k, t)
 		if c.Cut() {
@@ -333,7 +326,7 @@ const (
 )
 
 // ask finds out what yields tells, with the numbers of this moment.
-func (c *preemption) ask(s *Submitter, k *Autocluster, t *Tenants) answer {
+func (c *preemption) ask(s *Submitter, k *Autocluster, t *tenants) answer {
 	switch rank := c.rankOf(t, k.Ad); {
 	case rank > t.current:
 		return no
@@ -346,7 +339,7 @@ func (c *preemption) ask(s *Submitter, k *Autocluster, t *Tenants) answer {
 }
 
 // presentRank returns what PREEMPTION_RANK makes of a running slot now.
-func (c *preemption) presentRank(s *Submitter, k *Autocluster, t *Tenants) float64 {
+func (c *preemption) presentRank(s *Submitter, k *Autocluster, t *tenants) float64 {
 	slot, job := t.ad, k.Ad
 	if c.fickleRank {
 		slot, job = c.atPresent(s, k, t)
@@ -356,7 +349,7 @@ func (c *preemption) presentRank(s *Submitter, k *Autocluster, t *Tenants) float
 
 // permits reports whether PREEMPTION_REQUIREMENTS is true. What submitters and groups use
 // changes in the course of a cycle.
-func (c *preemption) permits(s *Submitter, k *Autocluster, t *Tenants) bool {
+func (c *preemption) permits(s *Submitter, k *Autocluster, t *tenants) bool {
 	if !c.fickle {
 		return c.Config.Preemption.Requirements.Eval(&c.Bill, t.ad, k.Ad).True()
 	}
@@ -374,7 +367,7 @@ type present struct {
 
 // atPresent returns the ads of a running slot and a job with what is in use now. They hold
 // until it is called again.
-func (c *preemption) atPresent(s *Submitter, k *Autocluster, t *Tenants) (slot, job *classad.Ad) {
+func (c *preemption) atPresent(s *Submitter, k *Autocluster, t *tenants) (slot, job *classad.Ad) {
 	p := &c.present
 	if p.slot == nil || p.moves != c.moves {
 		*p = present{moves: c.moves, slot: classad.New(), job: classad.New()}
@@ -399,77 +392,9 @@ func isFickle(inSlots, inJobs shapes.Names) bool {
 	return slices.ContainsFunc(fickleNames, func(name string) bool { return inSlots.Has(name) || inJobs.Has(name) })
 }
 
-// ProtectionFrom returns what protects tenants from a submitter's jobs of k. Expressions
-// are not asked any more when asked is used up.
-func (c *preemption) ProtectionFrom(s *Submitter, k *Autocluster, t *Tenants, asked *int) negotiator.Protection {
-	c.dealTo(s)
-	if !c.suits(k, t) {
-		return negotiator.Unmatched
-	}
-	if c.OneQueue != nil {
-		if t.ranks && c.prefers(k, t) {
-			return c.bounds(s, t.lot(), negotiator.RankPreemption)
-		}
-		return negotiator.NotPreferred
-	}
-	answer := unknown
-	if *asked--; *asked >= 0 {
-		if c.prefers(k, t) {
-			return c.bounds(s, t.lot(), negotiator.RankPreemption)
-		}
-		answer = c.yields(s, k, t)
-	}
-	switch {
-	case t.holder == s:
-		return negotiator.OwnJob
-	case c.Config.Pie != negotiator.Spins && s.EUP >= t.holder.EUP:
-		return negotiator.BetterPriority
-	case answer == no:
-		return negotiator.SlotRank
-	case answer == refused || c.Config.Preemption.Requirements == nil:
-		return negotiator.PreemptionRequirements
-	case c.Config.Pie == negotiator.Spins:
-		return c.bounds(s, t.lot(), negotiator.PriorityPreemption)
-	case c.withinShares(s, t.lot()):
-		return c.bounds(s, t.lot(), negotiator.PriorityPreemption)
-	case !c.spares(s, t.holder.Usage, t.lot().charged, t.holder.entitled):
-		return negotiator.HolderShare
-	}
-	return negotiator.OwnShare
-}
-
-// bounds returns which limit keeps a submitter from the slot of another; Unprotected for
-// none.
-func (c *preemption) bounds(s *Submitter, l lot, reason string) negotiator.Protection {
-	freed := l.charged
-	if l.holder != s {
-		freed = 0
-	}
-	switch {
-	case c.Config.Pie == negotiator.Spins && s.Spent && reason == negotiator.PriorityPreemption:
-		return negotiator.OwnShare
-	case l.weight > freed && !c.UnderCeiling(s, l.weight-freed):
-		return negotiator.OwnCeiling
-	case !c.underQuota(s, l, reason):
-		return negotiator.GroupShare
-	}
-	return negotiator.Unprotected
-}
-
 // inUseOf tells what the submitter's group uses, if there are groups.
 func (c *preemption) inUseOf(s *Submitter, tell func(weight float64)) {
 	if c.GroupUse != nil {
 		tell(c.GroupUse.Own[s.Group].Float())
-	}
-}
-
-// dealTo has a submitter's turn come, if only to find out what it may have.
-func (c *preemption) dealTo(s *Submitter) {
-	group := s.Group
-	if c.GroupUse == nil || s.Nice {
-		group = -1
-	}
-	if c.dealing == nil || c.dealing.group != group {
-		c.dealing = &sharers{group: group}
 	}
 }

@@ -29,9 +29,9 @@ type running struct {
 	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
 }
 
-// Tenants are running slots of one holder that no expression can tell apart, but for
+// tenants are running slots of one holder that no expression can tell apart, but for
 // PREEMPTION_RANK, which may say whom of them to take first.
-type Tenants struct {
+type tenants struct {
 	class   *class
 	holder  *Submitter
 	ad      *classad.Ad
@@ -50,7 +50,7 @@ type Tenants struct {
 // quotas let a submitter preempt any of them or none.
 type estate struct {
 	lot
-	tenants []*Tenants
+	tenants []*tenants
 }
 
 // lot is what estates are told apart by.
@@ -71,7 +71,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	w := c.newOverlay(asked)
 	for i := range c.Slots {
 		s := &c.Slots[i]
-		if s.Standing != Claimed && s.Whole == nil || c.Retires(s.Ad) || c.Rests(s) {
+		if s.Standing != Claimed && s.Whole == nil || c.retires(s.Ad) || c.rests(s) {
 			continue
 		}
 		if claims := c.Claims[s.Name]; len(claims) > 0 {
@@ -133,7 +133,7 @@ func (c *inventory) ran(r *running) time.Duration {
 
 // settleRunning divides the running slots into tenants.
 func (c *arrangement) settleRunning(list []running) {
-	known, kinds, estates := map[string]*Tenants{}, map[string]int{}, map[lot]*estate{}
+	known, kinds, estates := map[string]*tenants{}, map[string]int{}, map[lot]*estate{}
 	var key []byte
 	for i := range list {
 		r := &list[i]
@@ -161,10 +161,10 @@ func (c *arrangement) settleRunning(list []running) {
 		r.holder.runs[k.group] += r.weight
 	}
 	c.kinds = len(kinds)
-	c.Choosy = make([][]*Tenants, c.kinds)
+	c.choosy = make([][]*tenants, c.kinds)
 	for _, t := range c.tenants {
 		if t.ranks {
-			c.Choosy[t.alike] = append(c.Choosy[t.alike], t)
+			c.choosy[t.alike] = append(c.choosy[t.alike], t)
 		}
 		if !t.varies {
 			slices.SortStableFunc(t.slots, func(a, b *running) int { return cmp.Compare(b.rank, a.rank) })
@@ -173,7 +173,7 @@ func (c *arrangement) settleRunning(list []running) {
 }
 
 // add adds tenants to the estate of a lot.
-func (l lot) add(t *Tenants, estates map[lot]*estate) {
+func (l lot) add(t *tenants, estates map[lot]*estate) {
 	e := estates[l]
 	if e == nil {
 		e = &estate{lot: l}
@@ -184,8 +184,8 @@ func (l lot) add(t *Tenants, estates map[lot]*estate) {
 }
 
 // newTenants returns the tenants of which r is the first.
-func (c *arrangement) newTenants(r *running, k *class, current float64) *Tenants {
-	t := &Tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
+func (c *arrangement) newTenants(r *running, k *class, current float64) *tenants {
+	t := &tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
 		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
 	if _, e, _ := r.ad.Get(slotRankName); e == nil {
 		t.fixed, t.always = true, c.rankOn(r.ad, nil)
@@ -258,7 +258,7 @@ func (c *common) numberIn(ad *classad.Ad, name *classad.Name) float64 {
 }
 
 // rankOf returns what the slots' Rank makes of a job, as rankOn does.
-func (c *common) rankOf(t *Tenants, job *classad.Ad) float64 {
+func (c *common) rankOf(t *tenants, job *classad.Ad) float64 {
 	if t.fixed {
 		return t.always
 	}
@@ -445,25 +445,4 @@ func (w *overlay) remote(ad *classad.Ad, holder *Submitter) {
 		a := &remoteAttributes[i]
 		ad.Set(a.name, classad.Literal(a.value(holder, g)))
 	}
-}
-
-// Tenancies returns the tenants of whole slots, those of pieces by their jobs, and what was
-// preempted in the cycle, by name.
-func (c *arrangement) Tenancies() (on map[int]*Tenants, with map[pool.JobID]*Tenants, gone map[string]bool) {
-	on, with, gone = map[int]*Tenants{}, map[pool.JobID]*Tenants{}, map[string]bool{}
-	for _, t := range c.tenants {
-		for i := range t.slots {
-			if r := t.slots[i]; t.left == nil {
-				on[r.slot] = t
-			} else {
-				with[r.claim.Job] = t
-			}
-		}
-	}
-	for i := range c.Plan.Matches {
-		if m := &c.Plan.Matches[i]; m.Preempts != nil {
-			gone[m.Slot] = true
-		}
-	}
-	return on, with, gone
 }

@@ -124,7 +124,7 @@ func (c *inventory) lookAt(s pool.Slot) Slot {
 		sl.Standing = Drained
 	case !negotiator.IsOpen(state):
 		sl.Standing = Elsewhere
-	case c.Rests(&sl):
+	case c.rests(&sl):
 		sl.Standing = Resting
 	}
 	return sl
@@ -529,27 +529,27 @@ func (c *inventory) lookedAt() (all, slots int) {
 		if s.counted {
 			all += 1 + pieces
 		}
-		if c.Config.Preemption.Consider && !c.Retires(s.Ad) {
+		if c.Config.Preemption.Consider && !c.retires(s.Ad) {
 			slots += pieces
 		}
 		switch {
 		case s.Standing != Claimed:
 			slots++
-		case c.Config.Preemption.Consider && !c.Retires(s.Ad), !c.Config.Preemption.Consider && s.Whole != nil:
+		case c.Config.Preemption.Consider && !c.retires(s.Ad), !c.Config.Preemption.Consider && s.Whole != nil:
 			slots++
 		}
 	}
 	return all, slots
 }
 
-// Retires reports whether the slot's job has time to end by itself that preemption respects.
-func (c *common) Retires(ad *classad.Ad) bool {
+// retires reports whether the slot's job has time to end by itself that preemption respects.
+func (c *common) retires(ad *classad.Ad) bool {
 	left, ok := ad.EvalNumber(c.Eval, retirementLeft)
 	return ok && left > 0 && !c.Config.Preemption.Early
 }
 
-// Rests reports whether the slot is left alone after matches that nobody took up.
-func (c *inventory) Rests(s *Slot) bool { return c.Until[s.Name].After(c.Now) }
+// rests reports whether the slot is left alone after matches that nobody took up.
+func (c *inventory) rests(s *Slot) bool { return c.Until[s.Name].After(c.Now) }
 
 // leastDivisible returns the weight of the lightest partitionable slot.
 func (c *inventory) leastDivisible() (least accountant.Weight) {

@@ -400,10 +400,10 @@ func (n *spinNegotiation) lasts(q *Queue) bool {
 		return how == found
 	case p == nil:
 		return stable.RequirementsStable
-	case !stable.RequirementsStable && n.fickle && p.reason == negotiator.PriorityPreemption && !n.permits(n.entry.Submitter, q.Cluster, p.Tenants):
+	case !stable.RequirementsStable && n.fickle && p.reason == negotiator.PriorityPreemption && !n.permits(n.entry.Submitter, q.Cluster, p.tenants):
 		return false
 	}
-	return stable.RankStable || !n.fickleRank || n.presentRank(n.entry.Submitter, q.Cluster, p.Tenants) == p.preemption
+	return stable.RankStable || !n.fickleRank || n.presentRank(n.entry.Submitter, q.Cluster, p.tenants) == p.preemption
 }
 
 // isListed reports whether a slot is on the list: for priority only within the limit, as it

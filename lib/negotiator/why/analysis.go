@@ -47,7 +47,10 @@ func (d *diagnosis) analyse(k *deal.Autocluster) negotiator.Analysis {
 		a.Nearest.Fails = append(a.Nearest.Fails, d.fails("slot", n.ad, k.Ad)...)
 	}
 	s := d.asker[d.index[k]]
-	if a.Preemption = d.protections(s, k); a.Preemption != nil {
+	if s != nil {
+		a.Preemption = d.c.Protections(s, k, d.pairs)
+	}
+	if a.Preemption != nil {
 		a.PreemptionFor = s.Name
 	}
 	a.Nearest.Holders = d.without(n).Holders

@@ -6,7 +6,7 @@
 //   - precedence.go: who goes before whom with one queue (precedence)
 //   - trial.go: who gets a slot once what is named is out of the way (trials)
 //   - cause.go: what is in the way
-//   - analysis.go, reasons.go, protected.go: puts it into words (diagnosis)
+//   - analysis.go, reasons.go: puts it into words (diagnosis)
 //   - succession.go: what claims may go on with until the next cycle
 package why
 
@@ -49,8 +49,6 @@ type diagnosis struct {
 	weighed map[*deal.Autocluster][2]accountant.Weight
 	turns   map[string][]lastTurn // by name, in the order of spins
 	sheet   []contender           // scratch, by place in people
-	claimed []claimedSlots
-	visits  int // of these, to find what protects them
 	ahead   map[*deal.Autocluster]*field
 	fields  map[string]*field // by slot and groups
 	users   map[negotiator.FullGroup]string
@@ -117,7 +115,6 @@ func diagnose(c *deal.Outcome) *diagnosis {
 		d.pairs = min(max(mostPairs/len(d.asked), 2), 200)
 		d.takeStock()
 		d.findHolders()
-		d.findClaimed()
 	}
 	return d
 }

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,6 +196,29 @@ func (d *diagnosis) unmatched(s *deal.Submitter, k *deal.Autocluster, a *negotia
 		return fmt.Sprintf("%s%s%s", plural.Pick(accept, "the only matching slot has too little left", "all %d matching slots have too little left"), a.Nearest.Near(slots), d.notPreempted(s, k))
 	}
 	return plural.Pick(accept, "the only matching slot is ", "none of %d matching slots is free: ") + whereabouts(a.Steps)
+}
+
+// notPreempted tells why claimed slots that match were not preempted, in a clause; empty
+// where preemption is not considered, in spins, where HTCondor's words say it, and with a
+// Config.Queue where no slot has a Rank that may prefer another job.
+func (d *diagnosis) notPreempted(s *deal.Submitter, k *deal.Autocluster) string {
+	c := d.c
+	if !c.Config.Preemption.Consider || c.Config.Pie == negotiator.Spins || c.OneQueue != nil && !c.MayPrefer() {
+		return ""
+	}
+	all := c.Protections(s, k, d.pairs)
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(all, func(a, b negotiator.Protected) int { return cmp.Compare(b.Slots, a.Slots) })
+	if len(all) == 1 {
+		return "; " + plural.Pick(all[0].Slots, "it is not preempted, as ", "none is preempted, as ") + all[0].Text()
+	}
+	var parts []string
+	for _, p := range all {
+		parts = append(parts, fmt.Sprintf("%d as %s", p.Slots, p.Text()))
+	}
+	return "; not preempted: " + strings.Join(parts, ", ")
 }
 
 // refusal tells why none of the slots that meet a job's Requirements accepts

@@ -1,0 +1,203 @@
+package deal
+
+import (
+	"slices"
+
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/shapes"
+	"fairspool/lib/pool"
+)
+
+// claimed is what slots, or pieces of partitionable ones, that are claimed and protected alike from
+// whatever job have in common.
+type claimed struct {
+	group   *Group         // that says whether they match at all
+	takes   pool.Resources // of pieces
+	tenants *tenants       // whose they are, if they may be preempted at all; else why they may not
+	why     negotiator.Protection
+}
+
+// claimedSlots are so many that are claimed.
+type claimedSlots struct {
+	claimed
+	left  shapes.Amounts // of pieces: what they have; nil: whole slots
+	slots int
+}
+
+// findClaimed divides what is claimed.
+func (c *Outcome) findClaimed() (list []claimedSlots) {
+	type place struct { // of a running slot, pieces by their jobs
+		slot int
+		job  pool.JobID
+	}
+	on := map[place]*tenants{}
+	for _, t := range c.tenants {
+		for _, r := range t.slots {
+			p := place{slot: r.slot}
+			if t.left != nil {
+				p.job = r.claim.Job
+			}
+			on[p] = t
+		}
+	}
+	gone := map[string]bool{}
+	for i := range c.Plan.Matches {
+		if m := &c.Plan.Matches[i]; m.Preempts != nil {
+			gone[m.Slot] = true
+		}
+	}
+	list = []claimedSlots{} // not nil: it was asked for
+	at := map[claimed]int{}
+	add := func(s *Slot, name string, p place, x claimed) {
+		if x.tenants = on[p]; x.tenants == nil {
+			x.why = c.protects(s, gone[name])
+		}
+		n, known := at[x]
+		if !known {
+			n = len(list)
+			at[x] = n
+			list = append(list, claimedSlots{claimed: x})
+			if s.Whole != nil {
+				list[n].left = c.LeftIn(pool.DynamicAd(s.Whole, name, x.takes))
+			}
+		}
+		list[n].slots++
+	}
+	for i := range c.Slots {
+		s := &c.Slots[i]
+		if s.Whole == nil {
+			if s.Standing == Claimed {
+				add(s, s.Name, place{slot: i}, claimed{group: s.Group})
+			}
+			continue
+		}
+		for _, cl := range c.Claims[s.Name] {
+			add(s, cl.Slot, place{i, cl.Job}, claimed{group: s.Wholly, takes: cl.Piece.Takes})
+		}
+	}
+	return list
+}
+
+// protects returns what protects a slot from whatever job.
+func (c *Outcome) protects(s *Slot, gone bool) negotiator.Protection {
+	switch {
+	case !c.Config.Preemption.Consider:
+		return negotiator.Unconsidered
+	case gone:
+		return negotiator.AlreadyPreempted
+	case c.retires(s.Ad):
+		return negotiator.Retiring
+	case c.rests(s):
+		return negotiator.LeftAlone
+	}
+	return negotiator.NotRunning
+}
+
+// mostVisits is how often one cycle looks why something was not preempted.
+const mostVisits = 5_000_000
+
+// Protections returns what protects the claimed slots that match jobs of k from those of
+// a submitter, as the cycle left them, and asks expressions of so many; nil when there is no time
+// left to look.
+func (c *Outcome) Protections(s *Submitter, k *Autocluster, asked int) (list []negotiator.Protected) {
+	if c.claimed == nil {
+		c.claimed = c.findClaimed()
+	}
+	if c.visits += len(c.claimed); c.visits > mostVisits && !k.Explain {
+		return nil
+	}
+	if k.Explain {
+		asked = len(c.claimed)
+	}
+	counts := map[negotiator.Protection]int{}
+	for i := range c.claimed {
+		x := &c.claimed[i]
+		if c.Verdict(k.Autocluster, x.group.Group) != shapes.Accepts || x.left != nil && !k.Request.Fits(x.left) {
+			continue
+		}
+		why := x.why
+		if x.tenants != nil {
+			why = c.protection(s, k, x.tenants, &asked)
+		}
+		counts[why] += x.slots
+	}
+	for _, why := range negotiator.Protections() {
+		if n := counts[why]; n > 0 {
+			list = append(list, negotiator.Protected{Why: why, Slots: n})
+		}
+	}
+	return list
+}
+
+// protection returns what protects tenants from a submitter's jobs of k. Expressions
+// are not asked any more when asked is used up.
+func (c *preemption) protection(s *Submitter, k *Autocluster, t *tenants, asked *int) negotiator.Protection {
+	c.dealTo(s)
+	if !c.suits(k, t) {
+		return negotiator.Unmatched
+	}
+	if c.OneQueue != nil {
+		if t.ranks && c.prefers(k, t) {
+			return c.bounds(s, t.lot(), negotiator.RankPreemption)
+		}
+		return negotiator.NotPreferred
+	}
+	answer := unknown
+	if *asked--; *asked >= 0 {
+		if c.prefers(k, t) {
+			return c.bounds(s, t.lot(), negotiator.RankPreemption)
+		}
+		answer = c.yields(s, k, t)
+	}
+	switch {
+	case t.holder == s:
+		return negotiator.OwnJob
+	case c.Config.Pie != negotiator.Spins && s.EUP >= t.holder.EUP:
+		return negotiator.BetterPriority
+	case answer == no:
+		return negotiator.SlotRank
+	case answer == refused || c.Config.Preemption.Requirements == nil:
+		return negotiator.PreemptionRequirements
+	case c.Config.Pie == negotiator.Spins:
+		return c.bounds(s, t.lot(), negotiator.PriorityPreemption)
+	case c.withinShares(s, t.lot()):
+		return c.bounds(s, t.lot(), negotiator.PriorityPreemption)
+	case !c.spares(s, t.holder.Usage, t.lot().charged, t.holder.entitled):
+		return negotiator.HolderShare
+	}
+	return negotiator.OwnShare
+}
+
+// bounds returns which limit keeps a submitter from the slot of another; Unprotected for
+// none.
+func (c *preemption) bounds(s *Submitter, l lot, reason string) negotiator.Protection {
+	freed := l.charged
+	if l.holder != s {
+		freed = 0
+	}
+	switch {
+	case c.Config.Pie == negotiator.Spins && s.Spent && reason == negotiator.PriorityPreemption:
+		return negotiator.OwnShare
+	case l.weight > freed && !c.UnderCeiling(s, l.weight-freed):
+		return negotiator.OwnCeiling
+	case !c.underQuota(s, l, reason):
+		return negotiator.GroupShare
+	}
+	return negotiator.Unprotected
+}
+
+// dealTo has a submitter's turn come, if only to find out what it may have.
+func (c *preemption) dealTo(s *Submitter) {
+	group := s.Group
+	if c.GroupUse == nil || s.Nice {
+		group = -1
+	}
+	if c.dealing == nil || c.dealing.group != group {
+		c.dealing = &sharers{group: group}
+	}
+}
+
+// MayPrefer reports whether any slot that runs a job has a Rank that may prefer another.
+func (c *Outcome) MayPrefer() bool {
+	return slices.ContainsFunc(c.choosy, func(kind []*tenants) bool { return len(kind) > 0 })
+}
