@@ -60,7 +60,7 @@ type arrangement struct {
 	roster
 	*shapes.Shapes
 	Groups    []*Group // what becomes of those of shapes, in the same order
-	Classes   []*class
+	classes   []*class
 	Clusters  []*Autocluster
 	Telling   shapes.Names   // the attributes that tell jobs apart, also by limits of a policy
 	Explained []explainedRun // jobs of Config.Explain

@@ -35,7 +35,7 @@ type take struct {
 type class struct {
 	*shapes.Class
 	group *Group
-	Free  heap.Heap[slotIndex, *slotIndex] // candidates left, as indices of slots, the first in front
+	free  heap.Heap[slotIndex, *slotIndex] // candidates left, as indices of slots, the first in front
 	after map[int]*class
 }
 
@@ -61,12 +61,12 @@ func (c *arrangement) classBy(k *shapes.Class) *class {
 		c.Groups = append(c.Groups, &Group{Group: g})
 		c.Groups[g.Number].root = c.Groups[g.Number]
 	}
-	if k.Number == len(c.Classes) {
+	if k.Number == len(c.classes) {
 		g := c.Groups[k.Group.Number]
-		c.Classes = append(c.Classes, &class{Class: k, group: g})
-		g.classes = append(g.classes, c.Classes[k.Number])
+		c.classes = append(c.classes, &class{Class: k, group: g})
+		g.classes = append(g.classes, c.classes[k.Number])
 	}
-	return c.Classes[k.Number]
+	return c.classes[k.Number]
 }
 
 // settle puts a slot into its class when the cycle begins.
@@ -80,10 +80,10 @@ func (c *arrangement) settle(i int, k *class) {
 	if s.Now.Left == nil || s.Now.Left[0] > 0 {
 		c.Plan.Candidates++
 	}
-	if len(k.Free) == 0 {
+	if len(k.free) == 0 {
 		k.group.arrivals = append(k.group.arrivals, k)
 	}
-	k.Free = append(k.Free, slotIndex(i))
+	k.free = append(k.free, slotIndex(i))
 	k.group.free++
 }
 
@@ -140,7 +140,7 @@ func (c *offers) divide(at int, from *class, q *shapes.Request) pool.Resources {
 func (c *offers) arrive(at int, k *class) {
 	g := k.group
 	c.Slots[at].Now = g
-	k.Free.Push(slotIndex(at))
+	k.free.Push(slotIndex(at))
 	g.free++
 	g.arrivals = append(g.arrivals, k)
 	g.event = len(c.events)

@@ -41,8 +41,8 @@ type Outcome struct {
 	visits   int            // of these, to find what protects them
 }
 
-// Out deals out the slots of a pool as of now. The plan says all but why: it has no Submitters,
-// Groups, Rejections, Standings, Autoclusters, Explained and no Succession.
+// Out deals out the slots of a pool as of now. The plan says all but why: it has no Rejections,
+// Standings, Autoclusters, Explained and no Succession.
 func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
 		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = negotiator.MaxMin, false, nil
@@ -61,7 +61,7 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	jobs := withoutClaimed(p.Jobs, lasting)
 	c.recall(p.Reservations, jobs)
 	waiting := c.gather(p.Submitters, jobs, lasting)
-	c.GroupUse = c.newGroupUse()
+	c.groupUse = c.newGroupUse()
 	c.shape(jobs, waiting)
 	c.bundleUp()
 	c.fill()
@@ -69,7 +69,29 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	c.settleGroupUse()
 	c.inGroupOrder()
 	c.Plan.PutOff = c.putOffs()
+	c.Plan.Groups = c.accounts()
+	for _, s := range c.Submitters {
+		c.Plan.Submitters = append(c.Plan.Submitters, negotiator.Share{
+			Name: s.Name, EffectivePriority: s.EUP, Priority: s.priority, Usage: s.before.Float(),
+			PieSlice: s.Slice, Limit: s.limit, Idle: s.idle, Matched: s.matched, Demand: s.demand,
+		})
+	}
 	return c
+}
+
+// Taken reports, for each slot, whether it was free when the cycle began, and takes no more jobs.
+func (c *Outcome) Taken() []bool {
+	taken := make([]bool, len(c.Slots))
+	for i := range c.Slots {
+		s := &c.Slots[i]
+		taken[i] = s.Standing == Free && (s.Whole == nil || c.once(s.Group))
+	}
+	for _, k := range c.classes {
+		for _, i := range k.free {
+			taken[i] = false
+		}
+	}
+	return taken
 }
 
 // putOffs lists the owners whose jobs were put off, or found nothing for want of steps. What

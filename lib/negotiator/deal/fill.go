@@ -64,7 +64,7 @@ func (c *shareDealer) preemptTheRest() {
 	}
 	c.last = true
 	c.preemptAll()
-	if slices.ContainsFunc(c.Submitters, func(s *Submitter) bool { return s.Usage == 0 && s.Matched < s.Idle }) {
+	if slices.ContainsFunc(c.Submitters, func(s *Submitter) bool { return s.Usage == 0 && s.matched < s.idle }) {
 		c.parts = true
 		c.preemptAll()
 	}
@@ -88,7 +88,7 @@ func (c *shareDealer) preemptAll() {
 // have no groups: they share what all of these leave, as far as quotas let them.
 func (c *shareDealer) serve(tier []*Submitter, size float64, first bool) {
 	c.contend(tier)
-	if c.GroupUse != nil && !tier[0].Nice {
+	if c.groupUse != nil && !tier[0].Nice {
 		c.dealGroups(tier, size, first)
 		return
 	}
@@ -126,7 +126,7 @@ func (c *shareDealer) deal(p *sharers) {
 // or by preempting.
 func (s *Submitter) begin() {
 	s.Slice = math.Max(s.target, s.entitled)
-	s.Limit = math.Max(0, s.Slice-s.Before.Float())
+	s.limit = math.Max(0, s.Slice-s.before.Float())
 }
 
 // inLine sorts a tier for the negotiation: the best EUP first; of equals the
@@ -140,10 +140,10 @@ func inLine(tier []*Submitter) {
 // starvation is the part that the submitter has of what it may use; infinite if
 // it may use nothing.
 func (s *Submitter) starvation() float64 {
-	if s.Usage == 0 && s.Limit == 0 {
+	if s.Usage == 0 && s.limit == 0 {
 		return math.Inf(1)
 	}
-	return s.Usage.Float() / (s.Usage.Float() + s.Limit)
+	return s.Usage.Float() / (s.Usage.Float() + s.limit)
 }
 
 // roundUp gives one slot each to those furthest below their targets, by the
@@ -304,7 +304,7 @@ func (c *dealer) match(s *Submitter, q *Queue, p pick) {
 	c.Plan.Matches = append(c.Plan.Matches, m)
 	c.InUse.Take(q.Cluster.Limits)
 	c.uses(s, p.weight)
-	s.Matched++
+	s.matched++
 	c.moves++
 	if p.preempts == nil {
 		c.noteTaker(s, q, p)
@@ -384,7 +384,7 @@ func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
 		parties := c.parties(tier, stuck)
 		if first {
 			for i, p := range parties {
-				c.GroupUse.served[p.group] = i
+				c.groupUse.served[p.group] = i
 			}
 		}
 		before := c.moves
@@ -405,7 +405,7 @@ func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
 // inGroupOrder puts the submitters into the order in which their groups were served first,
 // for the report. Spins have done so.
 func (c *Outcome) inGroupOrder() {
-	u := c.GroupUse
+	u := c.groupUse
 	if u == nil || c.Config.Pie == negotiator.Spins {
 		return
 	}
@@ -430,7 +430,7 @@ func (p *sharers) begin() {
 // be more than is allocated: slots that are not counted in the pool's size, or less in use than
 // claims were charged for.
 func (c *shareDealer) roundUpGroups(parties []*sharers, least float64) (any bool) {
-	u := c.GroupUse
+	u := c.groupUse
 	line := slices.Clone(parties)
 	slices.SortStableFunc(line, func(a, b *sharers) int { return cmp.Compare(u.below(b), u.below(a)) })
 	for _, p := range line {
@@ -446,7 +446,7 @@ func (c *shareDealer) roundUpGroups(parties []*sharers, least float64) (any bool
 
 // below returns by how much a party's group is below what it is allocated, in units of slack.
 func (u *groupUse) below(p *sharers) float64 {
-	return math.Round((u.allocated[p.group] - u.Own[p.group].Float()) / Slack)
+	return math.Round((u.allocated[p.group] - u.own[p.group].Float()) / Slack)
 }
 
 // roundUpOne gives one slot to the submitter of a party that is furthest below its target.

@@ -418,7 +418,7 @@ func (c *entitlement) keptWeights() map[*Submitter]accountant.Weight {
 	kept := map[*Submitter]accountant.Weight{}
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
-		if at := &c.Slots[r.Slot]; q != nil && c.Verdict(q.Cluster.Autocluster, at.Group.Group) == shapes.Accepts {
+		if at := &c.Slots[r.slot]; q != nil && c.Verdict(q.Cluster.Autocluster, at.Group.Group) == shapes.Accepts {
 			kept[s] += c.Weight(q.Cluster, at.Group)
 		}
 	}
@@ -427,8 +427,8 @@ func (c *entitlement) keptWeights() map[*Submitter]accountant.Weight {
 
 // inForce returns the reservations that are not over, by slot.
 func (c *entitlement) inForce() (list []*reservation) {
-	for _, r := range c.Kept {
-		if !r.Over {
+	for _, r := range c.reserved {
+		if !r.over {
 			list = append(list, r)
 		}
 	}

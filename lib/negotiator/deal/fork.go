@@ -41,15 +41,15 @@ func (c *Outcome) Without(s *Slot) *Fork {
 		if !limited {
 			continue
 		}
-		if at := slices.IndexFunc(o.Waiting.Running, func(r jobprio.Running) bool { return r.Has(cl.Job) }); at >= 0 {
-			f.kinds = append(f.kinds, o.Limits.Kind(o.Waiting.Running[at].Run))
+		if at := slices.IndexFunc(o.waiting.Running, func(r jobprio.Running) bool { return r.Has(cl.Job) }); at >= 0 {
+			f.kinds = append(f.kinds, o.Limits.Kind(o.waiting.Running[at].Run))
 		}
 	}
 	for i := c.lastMatch(s.Name); i > 0; i = c.sameSlot[i-1] {
 		m := &c.Plan.Matches[i-1]
 		f.end(m.Submitter, m.Limits, m.Weight)
 		if limited {
-			f.kinds = append(f.kinds, o.KindsOf[i-1])
+			f.kinds = append(f.kinds, o.kindsOf[i-1])
 		}
 	}
 	limits, _ := s.Ad.EvalString(c.Eval, pool.AttrConcurrencyLimits)
@@ -131,7 +131,7 @@ type fullness struct {
 // else asks for anything: its own first, then those above.
 func (f *Fork) Full(s *Submitter, weight accountant.Weight, alone bool) []negotiator.FullGroup {
 	c := f.c
-	if c.Config.Params.Groups.None() || c.GroupUse == nil && c.Config.Pie != negotiator.Spins {
+	if c.Config.Params.Groups.None() || c.groupUse == nil && c.Config.Pie != negotiator.Spins {
 		return nil
 	}
 	ask := fullness{group: c.Config.Params.Groups.Of(s.Name), nice: s.Nice, alone: alone, weight: weight}
@@ -139,8 +139,8 @@ func (f *Fork) Full(s *Submitter, weight accountant.Weight, alone bool) []negoti
 	switch {
 	case known:
 		return list
-	case c.GroupUse != nil:
-		list = c.GroupUse.full(ask, f.weight, c.wanting())
+	case c.groupUse != nil:
+		list = c.groupUse.full(ask, f.weight, c.wanting())
 	default:
 		list = c.fullInSpins(ask.group, f.weight)
 	}
@@ -151,7 +151,7 @@ func (f *Fork) Full(s *Submitter, weight accountant.Weight, alone bool) []negoti
 // wanting returns which groups have members that wait.
 func (c *Outcome) wanting() []bool {
 	if c.seeking == nil {
-		c.seeking = make([]bool, len(c.GroupUse.Own))
+		c.seeking = make([]bool, len(c.groupUse.own))
 		for _, s := range c.Submitters {
 			c.seeking[s.Group] = c.seeking[s.Group] || slices.ContainsFunc(s.Queues, func(q *Queue) bool { return q.Kept == "" && q.left+len(q.passed) > 0 })
 		}

@@ -51,7 +51,7 @@ func (c *roster) quotas() []accountant.Quota {
 
 // Accounts returns every accounting group's part in the cycle, in the order of the
 // tree; none without groups.
-func (c *roster) Accounts() []negotiator.Group {
+func (c *roster) accounts() []negotiator.Group {
 	if c.inGroups == nil && !c.Config.Params.Groups.None() {
 		c.inGroups = c.account()
 	}
@@ -72,8 +72,8 @@ func (c *roster) account() []negotiator.Group {
 	}
 	for _, s := range c.Submitters {
 		g := &list[tree.Of(s.Name)]
-		g.Usage += s.Before.Float()
-		g.Requested += s.Before.Float() + s.Demand
+		g.Usage += s.before.Float()
+		g.Requested += s.before.Float() + s.demand
 	}
 	for _, text := range tree.Complaints(c.quotaWeight(), c.quotaRules()) {
 		c.warn("%s", text)
@@ -155,7 +155,7 @@ func (c *roster) groupLine(keys []float64) []int {
 // settleGroups notes at the end of a cycle what the groups were allocated, in the
 // order of the tree, and what they use of it; quotas are nil where none bounds anybody.
 func (c *dealer) settleGroups(quotas []accountant.Quota, allocated []float64) {
-	list := c.Accounts()
+	list := c.accounts()
 	used := make([]float64, len(list))
 	for _, s := range c.Submitters {
 		used[c.Config.Params.Groups.Of(s.Name)] += s.Usage.Float()
@@ -196,7 +196,7 @@ type groupUse struct {
 	// enforced.
 	caps []float64
 	// own is the weight in use by a group's own members, subtree with those below it.
-	Own, subtree []accountant.Weight
+	own, subtree []accountant.Weight
 	// allocated is what each group may use by quotas and surplus, as they were last divided;
 	// atFirst, when the cycle began.
 	allocated, atFirst []float64
@@ -215,7 +215,7 @@ func (c *entitlement) newGroupUse() *groupUse {
 		return nil
 	}
 	n := len(tree.List)
-	u := &groupUse{tree: tree, Own: make([]accountant.Weight, n), subtree: make([]accountant.Weight, n),
+	u := &groupUse{tree: tree, own: make([]accountant.Weight, n), subtree: make([]accountant.Weight, n),
 		allocated: make([]float64, n), entitled: make([]float64, n), caps: make([]float64, n), served: make([]int, n)}
 	u.quotas = c.quotas()
 	for i := range u.caps {
@@ -233,7 +233,7 @@ func (c *entitlement) newGroupUse() *groupUse {
 
 // add counts what a submitter uses more, or less.
 func (u *groupUse) add(s *Submitter, more accountant.Weight) {
-	u.Own[s.Group] += more
+	u.own[s.Group] += more
 	for _, a := range u.tree.Up(s.Group) {
 		u.subtree[a] += more
 	}
@@ -279,8 +279,8 @@ func (u *groupUse) most(group int) float64 {
 // uses counts what a submitter uses more, or less.
 func (c *entitlement) uses(s *Submitter, more accountant.Weight) {
 	s.Usage += more
-	if c.GroupUse != nil {
-		c.GroupUse.add(s, more)
+	if c.groupUse != nil {
+		c.groupUse.add(s, more)
 	}
 }
 
@@ -298,13 +298,13 @@ func everybody(tier []*Submitter) *sharers { return &sharers{members: tier, grou
 // groupRoom returns how much more weight the groups of a submitter may use, as one of the
 // party. Who regroups is bound by no group there.
 func (c *entitlement) groupRoom(p *sharers, s *Submitter) float64 {
-	u := c.GroupUse
+	u := c.groupUse
 	if u == nil || p.group == 0 && s.Group != 0 {
 		return math.Inf(1)
 	}
 	room := u.under(s.Group)
 	if p.group >= 0 && !p.extra {
-		room = math.Min(room, u.allocated[p.group]-u.Own[p.group].Float())
+		room = math.Min(room, u.allocated[p.group]-u.own[p.group].Float())
 	}
 	return room
 }
@@ -312,7 +312,7 @@ func (c *entitlement) groupRoom(p *sharers, s *Submitter) float64 {
 // underQuota reports whether groups let a submitter have a slot of a lot, for its Rank or,
 // which must not make one group live at the expense of another, for priority.
 func (c *entitlement) underQuota(s *Submitter, l lot, reason string) bool {
-	u := c.GroupUse
+	u := c.groupUse
 	if u == nil {
 		return true
 	}
@@ -330,7 +330,7 @@ func (c *entitlement) underQuota(s *Submitter, l lot, reason string) bool {
 	if reason == negotiator.RankPreemption || s.Group == l.holder.Group {
 		return true
 	}
-	return Fits(u.Own[s.Group]+l.weight, u.entitled[s.Group]) && c.spares(s, u.Own[l.holder.Group], l.charged, u.entitled[l.holder.Group])
+	return Fits(u.own[s.Group]+l.weight, u.entitled[s.Group]) && c.spares(s, u.own[l.holder.Group], l.charged, u.entitled[l.holder.Group])
 }
 
 // isIn reports whether a group is another one or below it.
@@ -346,7 +346,7 @@ func (u *groupUse) isIn(group, in int) bool {
 // settleGroupUse notes at the end of the cycle what groups were allocated when it began, and
 // what they use.
 func (c *Outcome) settleGroupUse() {
-	u := c.GroupUse
+	u := c.groupUse
 	if u == nil {
 		if c.Config.Pie != negotiator.Spins && !c.Config.Params.Groups.None() {
 			c.settleGroups(nil, nil)
@@ -371,9 +371,9 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting [
 	if !ask.nice && (own.Autoregroup || ask.group == 0 && u.tree.Regroups()) {
 		return nil
 	}
-	used := func(i int) float64 { return (u.Own[i] - freed[i]).Float() }
+	used := func(i int) float64 { return (u.own[i] - freed[i]).Float() }
 	if !ask.nice {
-		requested := make([]float64, len(u.Own))
+		requested := make([]float64, len(u.own))
 		for i := range requested {
 			if requested[i] = used(i); i != ask.group && wanting[i] && !ask.alone && !own.AcceptSurplus {
 				requested[i] += u.quotas[0].Subtree
@@ -404,7 +404,7 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting [
 
 // fullInSpins returns the groups whose members spins let take nothing more.
 func (c *roster) fullInSpins(group int, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
-	tree, rows := c.Config.Params.Groups, c.Accounts()
+	tree, rows := c.Config.Params.Groups, c.accounts()
 	own := &tree.List[group]
 	if own.Autoregroup || group == 0 && tree.Regroups() {
 		return nil
@@ -435,23 +435,23 @@ func (c *roster) fullInSpins(group int, freed map[int]accountant.Weight) (list [
 // where groups regroup or, at worst, as its own group regroups.
 func (c *entitlement) SharesRest(s *Submitter, worst bool) bool {
 	switch {
-	case c.GroupUse == nil:
+	case c.groupUse == nil:
 		return false
 	case s.Group == 0:
-		return c.GroupUse.tree.Regroups()
+		return c.groupUse.tree.Regroups()
 	}
-	return worst && c.GroupUse.tree.List[s.Group].Autoregroup
+	return worst && c.groupUse.tree.List[s.Group].Autoregroup
 }
 
 // parties divides quotas by what groups use and want now, and returns the groups of a
 // tier in the order in which they are served.
 func (c *entitlement) parties(tier []*Submitter, stuck map[int]bool) []*sharers {
-	u := c.GroupUse
-	requested := make([]float64, len(u.Own))
-	parties := make([]*sharers, len(u.Own))
+	u := c.groupUse
+	requested := make([]float64, len(u.own))
+	parties := make([]*sharers, len(u.own))
 	for i := range parties {
 		parties[i] = &sharers{group: i}
-		requested[i] = u.Own[i].Float()
+		requested[i] = u.own[i].Float()
 	}
 	for _, s := range tier {
 		p := parties[s.Group]
@@ -478,9 +478,9 @@ func (c *entitlement) parties(tier []*Submitter, stuck map[int]bool) []*sharers 
 // inServingOrder returns the parties with members in the order in which they are served:
 // by GROUP_SORT_EXPR, or the part of the quota that the group uses.
 func (c *entitlement) inServingOrder(parties []*sharers) (line []*sharers) {
-	u := c.GroupUse
-	used, given := make([]float64, len(u.Own)), make([]accountant.Allocation, len(u.Own))
-	for i, w := range u.Own {
+	u := c.groupUse
+	used, given := make([]float64, len(u.own)), make([]accountant.Allocation, len(u.own))
+	for i, w := range u.own {
 		used[i], given[i].Weight = w.Float(), u.allocated[i]
 	}
 	for _, i := range c.groupLine(c.groupKeys(u.quotas, used, given, false)) {
@@ -494,9 +494,9 @@ func (c *entitlement) inServingOrder(parties []*sharers) (line []*sharers) {
 // noteStuck notes the groups that could not make use of all that they were allocated,
 // which others may then have; false: none is new.
 func (c *entitlement) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
-	u := c.GroupUse
+	u := c.groupUse
 	for _, p := range parties {
-		if !stuck[p.group] && u.allocated[p.group]-u.Own[p.group].Float() > Slack && slices.ContainsFunc(p.members, (*Submitter).waiting) {
+		if !stuck[p.group] && u.allocated[p.group]-u.own[p.group].Float() > Slack && slices.ContainsFunc(p.members, (*Submitter).waiting) {
 			stuck[p.group], any = true, true
 		}
 	}

@@ -16,12 +16,12 @@ import (
 // OneQueue is the order of all submitters' jobs under a policy that has one (Config.Queue).
 type OneQueue struct {
 	jobprio.Order
-	Waiting  jobprio.Waiting
+	waiting  jobprio.Waiting
 	ofIdle   []*Autocluster // by run of waiting.Idle
 	NiceFrom int            // the first place of a nice user: these are behind all others
 	hard     bool           // soft limits of the policy do not count any more
 	matched  []int          // the places of the jobs that were matched
-	KindsOf  []int          // what limits make of these
+	kindsOf  []int          // what limits make of these
 	listed   int            // prospects of all queues in this turn
 }
 
@@ -31,11 +31,11 @@ func (c *roster) newOneQueue(p negotiator.Pool) *OneQueue {
 	if c.Config.Queue == nil {
 		return nil
 	}
-	o := &OneQueue{Waiting: jobprio.Waiting{Held: p.Held}}
+	o := &OneQueue{waiting: jobprio.Waiting{Held: p.Held}}
 	for _, r := range p.Running {
 		_, over := slices.BinarySearchFunc(c.Plan.GiveUp, r.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
 		if !over {
-			o.Waiting.Running = append(o.Waiting.Running, r)
+			o.waiting.Running = append(o.waiting.Running, r)
 		}
 	}
 	return o
@@ -49,11 +49,11 @@ func (c *arrangement) queueInOrder(waiting map[string][]jobprio.Run, a *autoclus
 	for _, s := range c.Submitters {
 		idle = append(idle, waiting[s.Name]...)
 	}
-	held := o.Waiting.Held
+	held := o.waiting.Held
 	order := c.Among(slices.Concat(idle, held))
 	byProc := order.InJobs(c.Config.Queue.Attributes()).Has(procID)
 	if byProc {
-		o.Waiting.Held = jobprio.Singly(held)
+		o.waiting.Held = jobprio.Singly(held)
 	}
 	if byProc || c.Telling.Has(procID) {
 		idle = jobprio.Singly(idle)
@@ -64,10 +64,10 @@ func (c *arrangement) queueInOrder(waiting map[string][]jobprio.Run, a *autoclus
 		if k := a.of(j); k.Barred {
 			barred, ofBarred = append(barred, j), append(ofBarred, k)
 		} else {
-			o.Waiting.Idle, o.ofIdle = append(o.Waiting.Idle, j), append(o.ofIdle, k)
+			o.waiting.Idle, o.ofIdle = append(o.waiting.Idle, j), append(o.ofIdle, k)
 		}
 	}
-	o.Order = c.Config.Queue.Order(o.Waiting)
+	o.Order = c.Config.Queue.Order(o.waiting)
 	f := filing{c: &c.roster, kinOf: kinOf, kindOf: func(jobprio.Run) int { return 0 }, queues: map[queueKey]*Queue{}}
 	if o.Limits != nil {
 		telling := order.InJobs(o.Limits.Attributes())
@@ -105,7 +105,7 @@ func (c *roster) niceBehind() {
 			c.OneQueue.NiceFrom = len(places)
 		}
 		for _, p := range all {
-			if c.called[c.OneQueue.Waiting.Idle[p.Run].Submitter].Nice == nice {
+			if c.called[c.OneQueue.waiting.Idle[p.Run].Submitter].Nice == nice {
 				places = append(places, p)
 			}
 		}
@@ -153,7 +153,7 @@ func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 
 // jobs returns some procs of an idle run; none if there are none.
 func (o *OneQueue) jobs(p jobprio.Part) []jobprio.Run {
-	return appendRun(nil, o.Waiting.Idle[p.Run], p.First, p.Last+1)
+	return appendRun(nil, o.waiting.Idle[p.Run], p.First, p.Last+1)
 }
 
 // singly splits what is said of several procs.
@@ -243,7 +243,7 @@ func (c *queueDealer) serveInOrder() {
 	for _, tier := range c.tiers() {
 		c.contend(tier)
 		for c.OneQueue.hard = c.OneQueue.Limits == nil; ; c.OneQueue.hard = true {
-			if c.GroupUse != nil && !tier[0].Nice {
+			if c.groupUse != nil && !tier[0].Nice {
 				c.dealGroupsInOrder(tier)
 			} else {
 				c.dealInOrder(everybody(tier))
@@ -266,7 +266,7 @@ func (c *queueDealer) dealInOrder(parties ...*sharers) {
 // more. Where groups regroup, those that do come with nobody's group, and behind all groups:
 // it is bounded by nothing, and would leave them none of their quotas.
 func (c *queueDealer) dealGroupsInOrder(tier []*Submitter) {
-	u, stuck := c.GroupUse, map[int]bool{}
+	u, stuck := c.groupUse, map[int]bool{}
 	for {
 		parties := c.parties(tier, stuck)
 		var groups, rest []*sharers
@@ -291,7 +291,7 @@ func (c *queueDealer) dealGroupsInOrder(tier []*Submitter) {
 func (c *queueDealer) passBeyond(groups []*sharers, least float64) bool {
 	var some []*sharers
 	for _, p := range groups {
-		if c.GroupUse.below(p) > least && c.GroupUse.tree.List[p.group].AcceptSurplus {
+		if c.groupUse.below(p) > least && c.groupUse.tree.List[p.group].AcceptSurplus {
 			p.extra = true
 			some = append(some, p)
 		}
@@ -390,7 +390,7 @@ func (c *queueDealer) openUp(holder *Submitter) (any bool) {
 		holder.since, any = -1, true
 	}
 	for _, s := range c.Submitters {
-		if c.GroupUse != nil && (s.awaits || s.bound && c.GroupUse.bindTogether(s.Group, holder.Group)) {
+		if c.groupUse != nil && (s.awaits || s.bound && c.groupUse.bindTogether(s.Group, holder.Group)) {
 			s.since, s.bound, s.awaits, any = -1, false, false, true
 		}
 	}
@@ -403,7 +403,7 @@ func (o *OneQueue) noteMatch(m *negotiator.Match, q *Queue) {
 	at := q.Runs[0].Order
 	place := o.Places[at]
 	m.QOS, m.PE, m.Priority = place.QOS, place.PE, place.Priority
-	o.matched, o.KindsOf = append(o.matched, at), append(o.KindsOf, q.Kind)
+	o.matched, o.kindsOf = append(o.matched, at), append(o.kindsOf, q.Kind)
 	if o.Limits != nil {
 		o.Limits.Take(q.Kind)
 	}
@@ -450,7 +450,7 @@ func (c *Outcome) noteTickets() {
 	}
 	for i, tickets := range o.Tickets {
 		if tickets >= 0 {
-			c.Plan.Tickets = append(c.Plan.Tickets, negotiator.Tickets{Job: o.Waiting.Running[i].FirstJob(), Tickets: tickets})
+			c.Plan.Tickets = append(c.Plan.Tickets, negotiator.Tickets{Job: o.waiting.Running[i].FirstJob(), Tickets: tickets})
 		}
 	}
 	slices.SortFunc(c.Plan.Tickets, func(a, b negotiator.Tickets) int { return a.Job.Compare(b.Job) })

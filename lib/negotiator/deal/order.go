@@ -43,7 +43,7 @@ type preferred struct {
 // nothing to go by, and not kept: others may ask for the same.
 func (c *offers) ranksOf(col *column, k *class) preferred {
 	if k.Number >= len(col.known) {
-		col.known = append(col.known, make([]preferred, len(c.Classes)-len(col.known))...)
+		col.known = append(col.known, make([]preferred, len(c.classes)-len(col.known))...)
 	}
 	p := &col.known[k.Number]
 	if !p.known {
@@ -128,9 +128,9 @@ func (o *order) laneOf(g *Group) *lane {
 func (c *offers) bestOf(l *lane, o *order) *ranked {
 	for ; l.seen < len(l.group.arrivals); l.seen++ {
 		k := l.group.arrivals[l.seen]
-		if len(k.Free) > 0 {
+		if len(k.free) > 0 {
 			p := c.ranksOf(o.ranks, k)
-			key := rankKey{k.Begun, p.pre, c.rankBy(o, k), p.post, l.group.bundle.place, int(k.Free[0])}
+			key := rankKey{k.Begun, p.pre, c.rankBy(o, k), p.post, l.group.bundle.place, int(k.free[0])}
 			if c.Cut() {
 				return nil
 			}
@@ -140,10 +140,10 @@ func (c *offers) bestOf(l *lane, o *order) *ranked {
 	for len(l.heap) > 0 {
 		top := &l.heap[0]
 		switch {
-		case len(top.class.Free) == 0:
+		case len(top.class.free) == 0:
 			l.heap.Pop()
-		case top.key.first != int(top.class.Free[0]):
-			top.key.first = int(top.class.Free[0])
+		case top.key.first != int(top.class.free[0]):
+			top.key.first = int(top.class.free[0])
 			l.heap.Fix()
 		default:
 			top.key.place = l.group.bundle.place
@@ -230,13 +230,13 @@ func (c *offers) take(k *Autocluster, room float64) (pick, outcome) {
 		return pick{}, how
 	}
 	g := class.group
-	p := pick{slot: int(class.Free.Pop()), group: g, weight: c.Weight(k, g)}
+	p := pick{slot: int(class.free.Pop()), group: g, weight: c.Weight(k, g)}
 	g.free--
 	if g.Left == nil {
 		g.bundle.left--
 		return p, found
 	}
-	if c.Once(g) {
+	if c.once(g) {
 		p.takes = c.takes(k, g)
 		return p, found
 	}
@@ -352,11 +352,11 @@ func (c *offers) best(k *Autocluster, room float64) (*class, rankKey, outcome) {
 		}
 		how = found
 		for _, x := range g.classes {
-			if len(x.Free) == 0 {
+			if len(x.free) == 0 {
 				continue
 			}
 			p := c.ranksOf(k.order.ranks, x)
-			key := rankKey{x.Begun, p.pre, math.Inf(1), p.post, g.bundle.place, int(x.Free[0])}
+			key := rankKey{x.Begun, p.pre, math.Inf(1), p.post, g.bundle.place, int(x.free[0])}
 			if first != nil && !key.before(&top) {
 				continue // no Rank of the job would make it the best
 			}

@@ -394,7 +394,7 @@ func isFickle(inSlots, inJobs shapes.Names) bool {
 
 // inUseOf tells what the submitter's group uses, if there are groups.
 func (c *preemption) inUseOf(s *Submitter, tell func(weight float64)) {
-	if c.GroupUse != nil {
-		tell(c.GroupUse.Own[s.Group].Float())
+	if c.groupUse != nil {
+		tell(c.groupUse.own[s.Group].Float())
 	}
 }

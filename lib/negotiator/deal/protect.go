@@ -189,7 +189,7 @@ func (c *preemption) bounds(s *Submitter, l lot, reason string) negotiator.Prote
 // dealTo has a submitter's turn come, if only to find out what it may have.
 func (c *preemption) dealTo(s *Submitter) {
 	group := s.Group
-	if c.GroupUse == nil || s.Nice {
+	if c.groupUse == nil || s.Nice {
 		group = -1
 	}
 	if c.dealing == nil || c.dealing.group != group {

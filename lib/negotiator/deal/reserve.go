@@ -28,8 +28,8 @@ type reservations struct {
 // reservation is one that the last cycle left, while it is in force.
 type reservation struct {
 	pool.Reservation
-	Slot int
-	Over bool // the job has a slot, or may not wait for this one any longer
+	slot int
+	over bool // the job has a slot, or may not wait for this one any longer
 }
 
 // recall takes up the reservations that the last cycle left: their slots are no
@@ -38,7 +38,7 @@ type reservation struct {
 // for as long as it lasted. One that was made later than now, by a clock that was
 // wrong then, counts as made now.
 func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
-	c.Kept = map[pool.JobID]*reservation{}
+	c.reserved = map[pool.JobID]*reservation{}
 	if c.Config.Reserve.Fraction <= 0 || c.Config.Pie == negotiator.Spins {
 		return
 	}
@@ -53,13 +53,13 @@ func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
 		r.Since = min(r.Since, c.Now.Unix())
 		age := c.Now.Sub(time.Unix(r.Since, 0))
 		switch {
-		case c.Kept[r.Job] != nil || c.spent[r.Job] || !waits(jobs, r):
+		case c.reserved[r.Job] != nil || c.spent[r.Job] || !waits(jobs, r):
 		case age >= c.Config.Reserve.Time && age < 2*c.Config.Reserve.Time:
 			c.spent[r.Job] = true
 			c.Plan.Reservations = append(c.Plan.Reservations, negotiator.Reserved{Reservation: r, GivenUp: true})
 		case age < c.Config.Reserve.Time && there && c.Slots[at].Whole != nil && c.Slots[at].Standing == Free:
 			c.Slots[at].Standing = Reserved
-			c.Kept[r.Job] = &reservation{Reservation: r, Slot: at}
+			c.reserved[r.Job] = &reservation{Reservation: r, slot: at}
 		}
 	}
 }
@@ -77,11 +77,11 @@ func waits(jobs []jobprio.Run, r pool.Reservation) bool {
 // takeKept takes the slot that is kept for the first job of a queue, if enough of
 // it is free by now.
 func (c *reservations) takeKept(q *Queue, room float64) (pick, outcome) {
-	r := c.Kept[q.Runs[0].FirstJob()]
-	if r == nil || r.Over {
+	r := c.reserved[q.Runs[0].FirstJob()]
+	if r == nil || r.over {
 		return pick{}, nothing
 	}
-	s := &c.Slots[r.Slot]
+	s := &c.Slots[r.slot]
 	if c.Verdict(q.Cluster.Autocluster, s.Group.Group) != shapes.Accepts {
 		return pick{}, nothing
 	}
@@ -89,10 +89,10 @@ func (c *reservations) takeKept(q *Queue, room float64) (pick, outcome) {
 	if !Fits(w, room) {
 		return pick{}, tooHeavy
 	}
-	r.Over = true
+	r.over = true
 	s.Standing = Free
 	k := c.classOf(s.Ad, s.Weight, true, false)
-	return pick{slot: r.Slot, group: s.Group, weight: w, takes: c.divide(r.Slot, k, q.Cluster.Request)}, found
+	return pick{slot: r.slot, group: s.Group, weight: w, takes: c.divide(r.slot, k, q.Cluster.Request)}, found
 }
 
 // release ends the reservations that are of no more use, and returns whether that
@@ -101,16 +101,16 @@ func (c *reservations) release() (any bool) {
 	var held negotiator.Holding
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
-		at := &c.Slots[r.Slot]
+		at := &c.Slots[r.slot]
 		if q != nil && q.Offered() && c.Verdict(q.Cluster.Autocluster, at.Wholly.Group) == shapes.Accepts && c.entitled(s, q, at) && c.affords(held, at.Weight) {
 			held.Add(at.Weight)
 			continue
 		}
-		r.Over, any = true, true
+		r.over, any = true, true
 		c.moves++
 		at.Standing = Free
 		k := c.classOf(at.Ad, at.Weight, true, false)
-		c.arrive(r.Slot, k)
+		c.arrive(r.slot, k)
 	}
 	return any
 }
@@ -127,7 +127,7 @@ func (c *reservations) affords(others negotiator.Holding, weight accountant.Weig
 // of the policy.
 func (c *reservations) entitled(s *Submitter, q *Queue, at *Slot) bool {
 	w := c.Weight(q.Cluster, at.Wholly)
-	if s.Nice || !Fits(w, s.Room()) || c.GroupUse != nil && !Fits(w, c.GroupUse.most(s.Group)) {
+	if s.Nice || !Fits(w, s.Room()) || c.groupUse != nil && !Fits(w, c.groupUse.most(s.Group)) {
 		return false
 	}
 	if c.OneQueue != nil {
@@ -176,7 +176,7 @@ func (c *reservations) reserve() {
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
 		busy[s] = true
-		held.Add(c.Slots[r.Slot].Weight)
+		held.Add(c.Slots[r.slot].Weight)
 		c.Plan.Reservations = append(c.Plan.Reservations, c.describe(r, q))
 	}
 	if c.Config.Reserve.Fraction > 0 && c.Resources != nil {
@@ -193,14 +193,20 @@ func (c *reservations) reserve() {
 			if at < 0 || c.oneEndAway(&c.Slots[at], q.Cluster.Request, pieces()[c.Slots[at].Name]) {
 				continue
 			}
-			r := &reservation{Reservation: pool.Reservation{Slot: c.Slots[at].Name, Job: q.Runs[0].FirstJob(), Submitter: s.Name, Since: c.Now.Unix()}, Slot: at}
+			r := &reservation{Reservation: pool.Reservation{Slot: c.Slots[at].Name, Job: q.Runs[0].FirstJob(), Submitter: s.Name, Since: c.Now.Unix()}, slot: at}
 			c.Slots[at].Standing = Reserved
 			held.Add(c.Slots[at].Weight)
-			c.Kept[r.Job] = r
+			c.reserved[r.Job] = r
 			c.Plan.Reservations = append(c.Plan.Reservations, c.describe(r, q))
 		}
 	}
 	slices.SortFunc(c.Plan.Reservations, func(a, b negotiator.Reserved) int { return a.Compare(b.Reservation) })
+}
+
+// KeptFor reports whether a slot is kept for a job.
+func (c *reservations) KeptFor(s *Slot, job pool.JobID) bool {
+	r := c.reserved[job]
+	return r != nil && !r.over && &c.Slots[r.slot] == s
 }
 
 // inReservingOrder returns the submitters in the order of negotiation, or in that of their
@@ -302,7 +308,7 @@ func (c *reservations) nearestWhole(k *Autocluster, may func(*Slot) bool) int {
 
 // describe returns a reservation as the report has it.
 func (c *reservations) describe(r *reservation, q *Queue) negotiator.Reserved {
-	s := &c.Slots[r.Slot]
+	s := &c.Slots[r.slot]
 	left := s.Now.Left
 	return negotiator.Reserved{Reservation: r.Reservation, Weight: s.Weight, Free: c.pieceWeight(s.Wholly, c.Text(left)), Lacks: c.Lacks(q.Cluster.Request, left)}
 }

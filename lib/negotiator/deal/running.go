@@ -350,7 +350,7 @@ var remoteAttributes = []struct {
 	value  func(*Submitter, negotiator.Group) classad.Value
 }{
 	{"RemoteUserPrio", false, func(s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.EUP) }},
-	{"RemoteUserResourcesInUse", false, func(s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.Before.Float()) }},
+	{"RemoteUserResourcesInUse", false, func(s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.before.Float()) }},
 	{"RemoteUserFloor", false, func(s *Submitter, _ negotiator.Group) classad.Value { return classad.Int(s.Floor) }},
 	{"RemoteGroup", true, func(_ *Submitter, g negotiator.Group) classad.Value { return classad.String(g.Name) }},
 	{"RemoteGroupResourcesInUse", true, func(_ *Submitter, g negotiator.Group) classad.Value { return classad.Real(g.Usage) }},
@@ -375,7 +375,7 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 			continue
 		}
 		if a.groups && w.groups == nil {
-			w.groups = c.Accounts()
+			w.groups = c.accounts()
 		}
 		if !a.groups || w.groups != nil {
 			w.holder = append(w.holder, i)

@@ -14,9 +14,9 @@ type entitlement struct {
 	arrangement
 	bundles  []*bundle // by their first group
 	played   bool      // shares are found by playing the division through
-	GroupUse *groupUse // nil: no group bounds anybody
+	groupUse *groupUse // nil: no group bounds anybody
 	Spins    spinUse   // with Pie Spins
-	Kept     map[pool.JobID]*reservation
+	reserved map[pool.JobID]*reservation
 	dealing  *sharers // that has its turn
 	last     bool     // who can take no free slot by now will take none
 	parts    bool     // who has nothing may leave a holder short of a part of a slot
@@ -84,8 +84,8 @@ func (c *entitlement) entitle() {
 		return
 	}
 	total, free := 0.0, 0.0
-	if c.GroupUse != nil {
-		clear(c.GroupUse.entitled)
+	if c.groupUse != nil {
+		clear(c.groupUse.entitled)
 	}
 	for _, s := range c.Submitters {
 		total += s.Usage.Float()
@@ -98,15 +98,15 @@ func (c *entitlement) entitle() {
 	}
 	total = math.Min(total, c.poolSize())
 	for _, tier := range c.tiers() {
-		if c.GroupUse != nil && !tier[0].Nice {
+		if c.groupUse != nil && !tier[0].Nice {
 			c.entitleGroups(tier, total)
 		} else {
 			c.entitleAll(tier, total)
 		}
 		for _, s := range tier {
 			total -= s.entitled
-			if c.GroupUse != nil {
-				c.GroupUse.entitled[s.Group] += s.entitled
+			if c.groupUse != nil {
+				c.groupUse.entitled[s.Group] += s.entitled
 			}
 		}
 		total = math.Max(0, total)
@@ -128,8 +128,8 @@ func (c *entitlement) entitleAll(some []*Submitter, total float64) {
 // entitleGroups divides total among the submitters of groups, by quotas and surplus. Those
 // that regroup share, besides, what is nobody's group's.
 func (c *entitlement) entitleGroups(tier []*Submitter, total float64) {
-	u := c.GroupUse
-	requested, members := make([]float64, len(u.Own)), make([][]*Submitter, len(u.Own))
+	u := c.groupUse
+	requested, members := make([]float64, len(u.own)), make([][]*Submitter, len(u.own))
 	for _, s := range tier {
 		requested[s.Group] += s.desire
 		members[s.Group] = append(members[s.Group], s)
@@ -159,7 +159,7 @@ func (c *entitlement) entitleGroups(tier []*Submitter, total float64) {
 // wantsOfFree returns the weight that the submitter's jobs could use of what is free.
 func (c *entitlement) wantsOfFree(s *Submitter) float64 {
 	wants := c.wants(s)
-	if u := c.GroupUse; u != nil && !u.tree.List[s.Group].Autoregroup {
+	if u := c.groupUse; u != nil && !u.tree.List[s.Group].Autoregroup {
 		wants = math.Min(wants, math.Max(0, u.under(s.Group)))
 	}
 	return wants
@@ -184,7 +184,7 @@ func (c *entitlement) wantsOfAll(s *Submitter) (sum float64) {
 func (c *entitlement) setTargets(p *sharers, size float64) {
 	tier := p.members
 	if p.group >= 0 && !p.extra {
-		size = math.Min(size, c.GroupUse.allocated[p.group])
+		size = math.Min(size, c.groupUse.allocated[p.group])
 	}
 	o := c.look(tier)
 	total := o.usable

@@ -103,7 +103,7 @@ func (c *dealer) newSpinning() *spinning {
 		sp.weight = c.total.Float()
 	}
 	c.Spins.Least, c.Spins.usage = sp.least, sp.usage
-	sp.inGroup = make([]accountant.Weight, max(1, len(c.Accounts())))
+	sp.inGroup = make([]accountant.Weight, max(1, len(c.accounts())))
 	for _, s := range c.Submitters {
 		sp.charge(s, s.Usage)
 	}
@@ -124,8 +124,8 @@ func (sp *spinning) entries() []*entry {
 	var all []*entry
 	for _, s := range sp.Submitters {
 		switch {
-		case s.Idle == 0 && running[s.Name].Slots == 0:
-		case !sp.Config.GlobalJobPrios || s.Idle == 0:
+		case s.idle == 0 && running[s.Name].Slots == 0:
+		case !sp.Config.GlobalJobPrios || s.idle == 0:
 			all = append(all, &entry{Submitter: s})
 		default:
 			for _, p := range s.jobPrios() {
@@ -168,7 +168,7 @@ func (sp *spinning) rounds(p *spinParty, entries []*entry, floor bool) []*entry 
 			return entries
 		}
 		if !sp.Config.Preemption.Consider {
-			entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.Idle == 0 })
+			entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.idle == 0 })
 		}
 		d := sp.divide(p, entries)
 		if len(entries) == 0 || !sp.Config.Preemption.Consider && d.pie <= 0 {
@@ -369,9 +369,9 @@ func (sp *spinning) newSpinGroups(all []*entry) *spinGroups {
 // of ours knows.
 func (sp *spinning) demandOf(s *Submitter, running negotiator.Holding) float64 {
 	if !sp.Config.Quotas.WeightedDemand {
-		return float64(running.Slots + s.Idle)
+		return float64(running.Slots + s.idle)
 	}
-	return running.Weight.Float() + s.Demand
+	return running.Weight.Float() + s.demand
 }
 
 // allocate allocates quotas for a round. In autoregroup mode nobody's group has, asks for
@@ -393,7 +393,7 @@ func (g *spinGroups) round() {
 	line := g.groupLine(keys)
 	for i, key := range keys {
 		if !g.begun {
-			g.Accounts()[i].GroupSortKey = key
+			g.accounts()[i].GroupSortKey = key
 		}
 	}
 	g.begun = true

@@ -27,14 +27,14 @@ func (sp *spinning) turn(p *spinParty, e *entry, spin *negotiator.Spin, d *divis
 		t.Limit = min(t.Limit, float64(e.Floor))
 	} else if spin.Number == 1 && !sp.sliced[e.Submitter] {
 		sp.sliced[e.Submitter] = true
-		e.Slice, e.Limit = max(0, float64(t.Share*p.weight)), max(0, min(t.Limit, p.weight))
+		e.Slice, e.limit = max(0, float64(t.Share*p.weight)), max(0, min(t.Limit, p.weight))
 	}
 	if t.Limit > d.pie {
 		t.Starved, t.Limit = t.Limit-d.pie, d.pie
 	}
 	t.Outcome = negotiator.SpinServed
 	switch {
-	case e.Idle == 0:
+	case e.idle == 0:
 		t.Skipped = "skipped because no idle jobs"
 	case spin.Number > 1 && (t.Limit < sp.least || d.pie < sp.least):
 		t.Skipped, t.Outcome = "skipped as pieLeft < minSlotWeight", negotiator.SpinLimited
@@ -197,7 +197,7 @@ func (n *spinNegotiation) room() float64 {
 // matched charges a slot and gives it to the first job of q.
 func (n *spinNegotiation) matched(q *Queue, p pick) {
 	cost := n.cost(q.Cluster, p.group)
-	whole := p.group.Left == nil || n.Once(p.group)
+	whole := p.group.Left == nil || n.once(p.group)
 	if whole {
 		n.slots--
 	}
@@ -523,4 +523,4 @@ func (c *arrangement) consumptionNames(resources []shapes.Resource) []string {
 }
 
 // Once reports whether a match takes a partitionable slot of the group out of the cycle.
-func (c *arrangement) Once(g *Group) bool { return c.Config.Pie == negotiator.Spins && !c.consumes(g) }
+func (c *arrangement) once(g *Group) bool { return c.Config.Pie == negotiator.Spins && !c.consumes(g) }

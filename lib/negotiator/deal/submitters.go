@@ -22,10 +22,10 @@ import (
 type Submitter struct {
 	Name          string
 	Nice          bool // of the nice-user group: gets what the others leave
-	Priority, EUP float64
-	Before, Usage accountant.Weight // before the cycle, and now
-	Idle, Matched int               // jobs
-	Demand        float64           // the weight that idle jobs ask for
+	priority, EUP float64
+	before, Usage accountant.Weight // before the cycle, and now
+	idle, matched int               // jobs
+	demand        float64           // the weight that idle jobs ask for
 	Ceiling       accountant.Limit
 	Floor         int64
 	Group         int                      // its accounting group, in the order of the tree
@@ -46,7 +46,7 @@ type Submitter struct {
 	entitled float64                      // its share of the whole pool, whoever has that now
 
 	target       float64 // what the submitter may use by the shares, as they are now
-	Slice, Limit float64 // target or entitled at first, the greater, and what it adds to the usage before
+	Slice, limit float64 // target or entitled at first, the greater, and what it adds to the usage before
 }
 
 // common is what all phases have: the settings, and how expressions are evaluated at the
@@ -122,11 +122,11 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	}
 	for _, cl := range claims {
 		if cl.State.Charged() {
-			of(cl.Submitter).Before += cl.Weight
+			of(cl.Submitter).before += cl.Weight
 		}
 	}
 	for name, h := range c.Plan.Outside {
-		of(name).Before += h.Weight
+		of(name).before += h.Weight
 	}
 	for i := range c.Slots {
 		if name := c.pendingFor(&c.Slots[i]); name != "" {
@@ -135,8 +135,8 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	}
 	waiting := map[string][]jobprio.Run{}
 	for _, j := range jobs {
-		of(j.Submitter).Idle += j.Count()
-		of(j.Submitter).Demand += c.asksOf(j)
+		of(j.Submitter).idle += j.Count()
+		of(j.Submitter).demand += c.asksOf(j)
 		waiting[j.Submitter] = append(waiting[j.Submitter], j)
 	}
 	c.lookUp(records)
@@ -160,9 +160,9 @@ func (c *roster) lookUp(records []accountant.Record) {
 		r := byName[s.Name]
 		r.Name = s.Name
 		r = r.AsOf(c.Now, c.Config.Params)
-		s.Usage = s.Before
+		s.Usage = s.before
 		s.Nice = c.Config.Params.Nice(s.Name)
-		s.Priority = r.Priority
+		s.priority = r.Priority
 		s.EUP = r.Effective(c.Now, c.Config.Params)
 		s.Ceiling, s.Floor = r.Ceiling, r.Floor
 		if c.OneQueue != nil {
@@ -398,7 +398,7 @@ var submitterAttributes = []struct {
 }{
 	{"SubmitterUserPrio", false, func(_ *common, s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.EUP) }},
 	{"SubmittorPrio", false, func(_ *common, s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.EUP) }},
-	{"SubmitterUserResourcesInUse", false, func(_ *common, s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.Before.Float()) }},
+	{"SubmitterUserResourcesInUse", false, func(_ *common, s *Submitter, _ negotiator.Group) classad.Value { return classad.Real(s.before.Float()) }},
 	{"SubmitterGroup", true, func(_ *common, _ *Submitter, g negotiator.Group) classad.Value { return classad.String(g.Name) }},
 	{"SubmitterGroupResourcesInUse", true, func(_ *common, _ *Submitter, g negotiator.Group) classad.Value { return classad.Real(g.Usage) }},
 	{"SubmitterGroupQuota", true, func(_ *common, _ *Submitter, g negotiator.Group) classad.Value { return classad.Real(g.EffectiveQuota) }},
@@ -466,7 +466,7 @@ func (c *roster) introduce(waiting map[string][]jobprio.Run, asked shapes.Names)
 	if wanted == nil {
 		return
 	}
-	groups := c.Accounts()
+	groups := c.accounts()
 	for _, s := range c.Submitters {
 		var g negotiator.Group
 		if groups != nil {

@@ -130,20 +130,13 @@ func (d *findings) ask(k *deal.Autocluster, s *deal.Submitter) {
 // takeStock counts the slots that stand alike.
 func (d *findings) takeStock() {
 	c := d.c
-	left := make([]bool, len(c.Slots))
-	for _, k := range c.Classes {
-		for _, i := range k.Free {
-			left[i] = true
-		}
-	}
-	at := map[stand]int{}
+	taken, at := c.Taken(), map[stand]int{}
 	for i := range c.Slots {
 		s := &c.Slots[i]
-		key := stand{group: s.Group, now: s.Now, standing: s.Standing}
+		key := stand{group: s.Group, now: s.Now, standing: s.Standing, taken: taken[i]}
 		if s.Whole != nil {
 			key.group = s.Wholly
 		}
-		key.taken = s.Standing == deal.Free && !left[i] && (s.Whole == nil || c.Once(s.Group))
 		n, known := at[key]
 		if !known {
 			n = len(d.stands)
@@ -230,9 +223,8 @@ func (d *findings) weigh(k *deal.Autocluster, n *nearest) accountant.Weight {
 	return d.c.Weight(k, n.stand.group)
 }
 
-// Explain fills the plan's shares, rejections, autoclusters and succession.
+// Explain fills the plan's rejections, autoclusters and succession.
 func Explain(c *deal.Outcome) {
-	c.Plan.Groups = c.Accounts()
 	d := diagnose(c)
 	for _, k := range d.asked {
 		c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
@@ -241,10 +233,6 @@ func Explain(c *deal.Outcome) {
 		c.Plan.Explained = append(c.Plan.Explained, negotiator.Explained{Jobs: x.Jobs, Autocluster: d.index[x.Cluster]})
 	}
 	for _, s := range c.Submitters {
-		c.Plan.Submitters = append(c.Plan.Submitters, negotiator.Share{
-			Name: s.Name, EffectivePriority: s.EUP, Priority: s.Priority, Usage: s.Before.Float(),
-			PieSlice: s.Slice, Limit: s.Limit, Idle: s.Idle, Matched: s.Matched, Demand: s.Demand,
-		})
 		for _, w := range d.queues[s] {
 			c.Plan.Rejections = append(c.Plan.Rejections, d.reject(s, w))
 		}

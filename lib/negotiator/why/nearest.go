@@ -236,12 +236,7 @@ func (d *findings) there(n *nearest, w deal.Waiter) bool {
 // opens reports whether what is in the way at the slot is so for all jobs, so that
 // others may get it when that goes.
 func (d *findings) opens(n *nearest, w deal.Waiter) bool {
-	return n.stand == nil || n.small || n.stand.taken || n.stand.standing != deal.Free && !d.keptFor(n, w.Runs[0].FirstJob())
-}
-
-func (d *findings) keptFor(n *nearest, job pool.JobID) bool {
-	r := d.c.Kept[job]
-	return r != nil && !r.Over && &d.c.Slots[r.Slot] == n.slot
+	return n.stand == nil || n.small || n.stand.taken || n.stand.standing != deal.Free && !d.c.KeptFor(n.slot, w.Runs[0].FirstJob())
 }
 
 // causes returns what is in the way at the slot.
@@ -257,7 +252,7 @@ func (d *findings) causes(n *nearest, job pool.JobID) (causes []negotiator.Cause
 	}
 	if n.stand == nil {
 		causes = append(causes, negotiator.CauseSlotConstraint)
-	} else if n.stand.standing == deal.Reserved && !d.keptFor(n, job) {
+	} else if n.stand.standing == deal.Reserved && !d.c.KeptFor(n.slot, job) {
 		causes = append(causes, negotiator.CauseReserved)
 	}
 	causes = append(causes, n.doing...)

@@ -51,7 +51,7 @@ func (d *diagnosis) tell(s *deal.Submitter, w deal.Waiter, r *negotiator.Rejecti
 	if w.Cluster.Endless && r.Cause == negotiator.CauseRequirements {
 		return "no match found: the job's Requirements take too many steps to evaluate: make them simpler"
 	}
-	if n := d.nearest(w.Cluster); n != nil && r.Cause == negotiator.CauseTooSmall && d.keptFor(n, w.Runs[0].FirstJob()) {
+	if n := d.nearest(w.Cluster); n != nil && r.Cause == negotiator.CauseTooSmall && d.c.KeptFor(n.slot, w.Runs[0].FirstJob()) {
 		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.slot.Name, w.Runs[0].FirstJob(), d.lacks(w.Cluster, n))
 	}
 	return "no match found: " + d.unmatched(s, w.Cluster, &d.c.Plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.Cluster) + d.quotaToo(s, w, r)
@@ -61,7 +61,7 @@ func (d *diagnosis) tell(s *deal.Submitter, w deal.Waiter, r *negotiator.Rejecti
 // slot run.
 func (d *diagnosis) quotaToo(s *deal.Submitter, w deal.Waiter, r *negotiator.Rejection) string {
 	n := d.nearest(w.Cluster)
-	if n == nil || d.c.GroupUse == nil {
+	if n == nil || d.c.Config.Pie == negotiator.Spins {
 		return ""
 	}
 	full := r.Groups
