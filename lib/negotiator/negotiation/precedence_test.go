@@ -66,6 +66,33 @@ func TestOwnJobsBelowCeiling(t *testing.T) {
 	}
 }
 
+// With the jobs of others their reservations go, so that a job of the same submitter takes what is
+// left of the ceiling on a slot that is kept until then.
+func TestOwnJobsBehindReservation(t *testing.T) {
+	alice := record("alice@x", 0.5)
+	alice.Ceiling = accountant.Limit{Slots: 1, Set: true}
+	p := negotiator.Pool{
+		Slots: []pool.Slot{aSlot(t, "slot1", ""), aSlot(t, "slot2", "PartitionableSlot = true; Cpus = 8; Memory = 2048; Requirements = TARGET.RequestCpus > 1")},
+		Jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestCpus = 2; Requirements = TARGET.Cpus > 1"),
+			aJob(t, 2, 1, "carol@x", "RequestCpus = 8; Requirements = TARGET.Cpus >= 1"), aJob(t, 3, 1, "alice@x", ""), aJob(t, 4, 1, "carol@x", "")},
+		Claims: []pool.Claim{
+			{Job: pool.JobID{Cluster: 8}, Attempt: 1, Slot: "slot1", Submitter: "bob@x", State: pool.RunningClaim, Weight: accountant.One},
+			{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot2_1", Piece: pool.Piece{Of: "slot2", Takes: "Cpus=1 Memory=128"}, Submitter: "bob@x", State: pool.RunningClaim, Weight: accountant.One}},
+		Reservations: []pool.Reservation{{Slot: "slot2", Job: pool.JobID{Cluster: 2}, Submitter: "carol@x", Since: now.Unix()}},
+		Submitters:   []accountant.Record{alice},
+	}
+	cfg := defaults(t)
+	cfg.Reserve = negotiator.Reserve{Fraction: 0.9, Time: time.Hour}
+	plan := Cycle(p, cfg, now)
+	i := slices.IndexFunc(plan.Rejections, func(r negotiator.Rejection) bool { return r.Job.Cluster == 3 })
+	if i < 0 {
+		t.Fatalf("rejections = %q, want 3.0 among them", reasons(plan))
+	}
+	if r := plan.Rejections[i]; r.Cause != negotiator.CauseClaimed || !slices.Equal(r.Also, []negotiator.Cause{negotiator.CauseOwnJobs, negotiator.CauseOthers}) || r.OwnJobs != 1 {
+		t.Errorf("3.0: %s %v, %d jobs go first, want Claimed, OwnJobs, Others and 1.0; all: %q", r.Cause, r.Also, r.OwnJobs, reasons(plan))
+	}
+}
+
 // Every job that is left stands somewhere once, in the order of the policy, and the first of a
 // rejection where the rejection says.
 func TestStandings(t *testing.T) {

@@ -61,14 +61,13 @@ func (d *diagnosis) causesOf(s *deal.Submitter, r *negotiator.Rejection, w deal.
 		add(negotiator.CauseCeiling, ceiling)
 		add(negotiator.CauseSkipped, skipped)
 	}
-	raised := ceiling || throttled || len(r.Groups) > 0
-	if raised || d.opens(n, w) {
-		r.OwnJobs = d.ownAhead(s, w, n, limit, raised || s.Ceiling.Set)
+	raised, open := throttled || len(r.Groups) > 0, d.opens(n, w)
+	others := (raised || open) && d.othersGoFirst(s, w, n, limit, r)
+	if raised || open || ceiling {
+		r.OwnJobs = d.ownAhead(s, w, ownTrial{opening: openingOf(n), limit: limit, wider: raised || ceiling || s.Ceiling.Set, alone: others})
 		add(negotiator.CauseOwnJobs, r.OwnJobs > 0)
 	}
-	if throttled || len(r.Groups) > 0 || d.opens(n, w) {
-		add(negotiator.CauseOthers, d.othersGoFirst(s, w, n, limit, r))
-	}
+	add(negotiator.CauseOthers, others)
 	return causes
 }
 

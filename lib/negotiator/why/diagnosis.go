@@ -27,7 +27,8 @@ import (
 type findings struct {
 	c      *deal.Outcome
 	stands []stand
-	held   [][]holding // by number of the group
+	kept   []*deal.Group // of slots that are kept for wide jobs, as they are divided
+	held   [][]holding   // by number of the group
 	queues map[*deal.Submitter][]deal.Waiter
 	known  map[*deal.Autocluster]*nearest
 	asked  []*deal.Autocluster // that are analysed
@@ -143,6 +144,9 @@ func (d *findings) takeStock() {
 			at[key] = n
 			key.first = i
 			d.stands = append(d.stands, key)
+			if s.Standing == deal.Reserved {
+				d.kept = append(d.kept, s.Now)
+			}
 		}
 		d.stands[n].slots++
 	}

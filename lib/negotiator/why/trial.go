@@ -9,6 +9,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/deal"
+	"fairspool/lib/negotiator/shapes"
 )
 
 // trials find out who gets a slot once it is open: on a fork of the outcome in which the jobs
@@ -185,7 +186,7 @@ func (d *trials) raisedToo(n *nearest, raise []negotiator.FullGroup) (list []ent
 	for i, s := range d.c.Submitters {
 		for at := range d.queues[s] {
 			w := &d.queues[s][at]
-			if k := w.Cluster; !k.Barred && len(d.fork(n).Blocked(k)) == 0 && !d.accepts(k, n) && d.anyLeft(*w) {
+			if k := w.Cluster; !k.Barred && len(d.fork(n).Blocked(k)) == 0 && !d.accepts(k, n) && d.anyLeft(*w, false) {
 				list = d.enter(list, i, w, n, d.nearest(k).weight)
 			}
 		}
@@ -207,22 +208,23 @@ func (d *trials) raised(some, others []negotiator.FullGroup) bool {
 	})
 }
 
-// ownTrial is a trial of one submitter's jobs, of which those count, too, that could use any slot
-// that is there, and that go first since they weigh less.
+// ownTrial is a trial of one submitter's jobs.
 type ownTrial struct {
-	trial
+	opening
+	limit  string // of the policy, that is raised
+	wider  bool   // jobs count that could use any slot that is there
+	alone  bool   // or that is kept for others, who are out of the way as well
 	who    *deal.Submitter
-	wider  bool
-	weight accountant.Weight
+	weight accountant.Weight // jobs that weigh less go first
 }
 
-// ownAhead counts the submitter's waiting jobs that could use the slot, or with wider any that
-// is there and counts for the same ceiling, quota or limit, and go before those of w: by their
-// order, or without a Config.Queue since they are lighter and so fit into a share that is too
-// small for these. The slot is the one that is the nearest to w.
-func (d *trials) ownAhead(s *deal.Submitter, w deal.Waiter, n *nearest, limit string, wider bool) int {
-	key := ownTrial{trial{openingOf(n), limit, ""}, s, wider, 0}
-	if d.precedence == nil {
+// ownAhead counts the submitter's waiting jobs that could use the slot that is the nearest to w, or
+// with wider any that is there and counts for the same ceiling, quota or limit, and go before those
+// of w: by their order, or without a Config.Queue since they are lighter and so fit into a share
+// that is too small for these.
+func (d *trials) ownAhead(s *deal.Submitter, w deal.Waiter, key ownTrial) int {
+	n := d.nearest(w.Cluster)
+	if key.who = s; d.precedence == nil {
 		key.weight = n.weight
 	}
 	before, known := d.own[key]
@@ -242,7 +244,7 @@ func (d *trials) ownEntrants(key ownTrial, n *nearest) (list []entrant) {
 			continue
 		}
 		takes := d.accepts(k, n)
-		if limit, _ := f.Throttled(w.Queue); limit != "" && limit != key.limit || !takes && !(key.wider && d.anyLeft(*w)) {
+		if limit, _ := f.Throttled(w.Queue); limit != "" && limit != key.limit || !takes && !(key.wider && d.anyLeft(*w, key.alone)) {
 			continue
 		}
 		e := entrant{Waiter: w, later: d.round(n, key.who, w.Queue, false)}
@@ -345,7 +347,7 @@ func (d *trials) hopeless(s *deal.Submitter, w deal.Waiter) map[int]int {
 	}
 	found = map[int]int{}
 	for _, o := range d.queues[s] {
-		if limit, _ := key.fork.Throttled(o.Queue); !o.Offered() || limit != "" || len(key.fork.Blocked(o.Cluster)) > 0 || d.anyLeft(o) {
+		if limit, _ := key.fork.Throttled(o.Queue); !o.Offered() || limit != "" || len(key.fork.Blocked(o.Cluster)) > 0 || d.anyLeft(o, false) {
 			continue
 		}
 		for _, r := range o.Runs {
@@ -358,8 +360,11 @@ func (d *trials) hopeless(s *deal.Submitter, w deal.Waiter) map[int]int {
 	return found
 }
 
-// anyLeft reports whether a slot is left that the jobs of a queue could use.
-func (d *findings) anyLeft(w deal.Waiter) bool {
-	n := d.nearest(w.Cluster)
-	return n != nil && d.there(n, w)
+// anyLeft reports whether a slot is left that the jobs of a queue could use, or would be if none
+// was kept for others.
+func (d *findings) anyLeft(w deal.Waiter, unkept bool) bool {
+	if n := d.nearest(w.Cluster); n == nil || d.there(n, w) {
+		return n != nil
+	}
+	return unkept && slices.ContainsFunc(d.kept, func(g *deal.Group) bool { return d.c.Verdict(w.Cluster.Autocluster, g.Group) == shapes.Accepts })
 }
