@@ -12,6 +12,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 )
 
 // What is said where quotas leave no room.
@@ -78,6 +79,22 @@ func TestFullAndClaimed(t *testing.T) {
 	const want = "; its group quota is reached, too: phys uses 2 of 2"
 	if got := plan.Rejections[0].Reason; !strings.HasSuffix(got, want) {
 		t.Errorf("Reason = %q, want ...%q", got, want)
+	}
+}
+
+// Jobs of the same group that could use another slot are named, too, where one quota is in the way of
+// both: what they take then counts for the group's own, which is not raised.
+func TestOthersBelowOneQuota(t *testing.T) {
+	cfg := quotas(t, accountant.Group{Name: "a", Quota: 1}, accountant.Group{Name: "a.x", Quota: 3})
+	cfg.Quotas.Strict, cfg.Quotas.Oversubscribe = true, true
+	slots := append(equal(t, 2, ""), aSlot(t, "slot3", "PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = TARGET.RequestCpus > 1"))
+	plan := Cycle(negotiator.Pool{Slots: slots, Jobs: []jobprio.Run{aJob(t, 1, 1, "a.x.bob@x", "RequestCpus = 2; Requirements = TARGET.Cpus > 1"), aJob(t, 2, 2, "a.x.alice@x", "")}}, cfg, now)
+	i := slices.IndexFunc(plan.Rejections, func(r negotiator.Rejection) bool { return r.Job == pool.JobID{Cluster: 2, Proc: 1} })
+	if i < 0 {
+		t.Fatalf("rejections = %q, want 2.1 among them", reasons(plan))
+	}
+	if r := plan.Rejections[i]; r.Cause != negotiator.CauseQuota || !slices.Equal(r.Also, []negotiator.Cause{negotiator.CauseOthers}) {
+		t.Errorf("2.1: causes %s %v, want the quota and others: %q", r.Cause, r.Also, reasons(plan))
 	}
 }
 

@@ -178,9 +178,9 @@ func (d *trials) rivals(n *nearest, limit string, raise []negotiator.FullGroup) 
 }
 
 // raisedToo returns the queues that do not want a slot, but could use another that is there when
-// the quotas of some groups are raised: what they take then counts for the limits of all.
+// the quotas of some groups are raised: what they take then counts for quotas and limits.
 func (d *trials) raisedToo(n *nearest, raise []negotiator.FullGroup) (list []entrant) {
-	if len(raise) == 0 || d.precedence == nil || d.precedence.Limits == nil {
+	if len(raise) == 0 {
 		return nil
 	}
 	for i, s := range d.c.Submitters {
