@@ -13,11 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/sys/unix"
 
 	"fairspool/lib/clean"
+	"fairspool/lib/report/table"
 	"fairspool/spool"
 )
 
@@ -221,61 +220,26 @@ func fileOf(w io.Writer) *os.File {
 }
 
 // Column is one column of a table.
-type Column struct {
-	Head  string
-	Right bool // align to the right, as numbers are
-}
+type Column = table.Column
 
-// Table writes rows to standard output under a heading, columns two blanks
-// apart and as wide as they need to be, each row on one line. Without rows it writes nothing.
+// Table writes rows to standard output under a heading, see table.Write; on a terminal the heading
+// is bold.
 func (c *Call) Table(columns []Column, rows [][]string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	t := table.NewWriter()
-	t.SetStyle(plain())
-	head := make(table.Row, len(columns))
-	configs := make([]table.ColumnConfig, len(columns))
-	for i, col := range columns {
-		head[i] = col.Head
-		configs[i] = table.ColumnConfig{Number: i + 1}
-		if col.Right {
-			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
-		}
-	}
-	t.AppendHeader(head)
-	t.SetColumnConfigs(configs)
-	for _, r := range rows {
-		row := make(table.Row, len(r))
-		for i, cell := range r {
-			row[i] = clean.Line(cell)
-		}
-		t.AppendRow(row)
-	}
-	heading, lines, _ := strings.Cut(t.Render(), "\n")
-	if coloured(c.Stdout) {
-		const bold, usual = "\x1b[1m", "\x1b[0m"
-		io.WriteString(Raw(c.Stdout), bold)
-		io.WriteString(c.Stdout, heading)
-		io.WriteString(Raw(c.Stdout), usual)
-		heading = ""
-	}
-	for _, line := range strings.Split(heading+"\n"+lines, "\n") {
-		if _, err := io.WriteString(c.Stdout, strings.TrimRight(line, " ")+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
+	return table.Write(c.Stdout, columns, rows)
 }
 
-// plain is a table without lines.
-func plain() table.Style {
-	s := table.StyleDefault
-	s.Name = "plain"
-	s.Options = table.OptionsNoBordersAndSeparators
-	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
-	s.Format.Header = text.FormatDefault
-	return s
+// WriteHeading writes the heading of a table, on a terminal in bold.
+func (o *output) WriteHeading(line string) error {
+	const bold, usual = "\x1b[1m", "\x1b[0m"
+	if !coloured(o) {
+		_, err := io.WriteString(o, line+"\n")
+		return err
+	}
+	io.WriteString(raw{o}, bold)
+	io.WriteString(o, line)
+	io.WriteString(raw{o}, usual)
+	_, err := io.WriteString(o, "\n")
+	return err
 }
 
 // Progress shows on a terminal how far long work has come, on one line of
