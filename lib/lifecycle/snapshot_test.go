@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -184,19 +183,6 @@ func TestBeside(t *testing.T) {
 	const cut = "1.0 alice@example.org 1s, 1.1 alice@example.org 0s, 2.1 bob@example.org 0s, 2.0 x1 bob@example.org, 2.2 x1 bob@example.org, 3.0 x1 carol@example.org"
 	if got := words(b.snapshot()); got != cut {
 		t.Errorf("beside the idle jobs are %s, want %s", got, cut)
-	}
-}
-
-func TestHeadOf(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]*ReportHead{
-		`{"Cycle": 3, "Time": 1800000000, "Slots": 7, "Warnings": ["a"], "Submitters": [], "Cycle": 9}`: {3, 1800000000, []string{"a"}},
-		`{"Cycle": 3}`: {Cycle: 3}, `{"Time": "now"}`: nil, `{"Cycle": 3, "Submitters": [`: nil, `[]`: nil, ``: nil,
-	} {
-		got, err := HeadOf([]byte(text))
-		if (err == nil) != (want != nil) || want != nil && !reflect.DeepEqual(got, *want) {
-			t.Errorf("HeadOf(%s) = %v, %v, want %v", text, got, err, want)
-		}
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
 	"fairspool/spool"
 )
 
@@ -370,8 +371,8 @@ func diskOf(dir string) (Disk, error) {
 }
 
 // timeOf returns when the cycle of a report was.
-func timeOf(report []byte) (time.Time, error) {
-	head, err := lifecycle.HeadOf(report)
+func timeOf(text []byte) (time.Time, error) {
+	head, err := report.HeadOf(text)
 	switch {
 	case err != nil:
 		return time.Time{}, fmt.Errorf("cycle.json: %w", err)

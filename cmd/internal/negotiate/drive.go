@@ -13,7 +13,6 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/steer"
 	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/asuser"
 	"fairspool/lib/lifecycle"
@@ -195,7 +194,7 @@ func absent(v *spool.View, x *explained) error {
 		return fmt.Errorf("%s: not in the queue", x.written)
 	}
 	name := f.Coming().String()
-	if why, held := steer.HeldBack(f); held {
+	if why, held := lifecycle.HeldBack(f); held {
 		return fmt.Errorf("%s: not in the queue: %s %s held back: %s", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"), why)
 	}
 	if f.Paused != "" {

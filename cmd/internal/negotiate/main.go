@@ -21,6 +21,7 @@ import (
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
 	"fairspool/spool"
 )
 
@@ -172,16 +173,16 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 
 // prepare does what is done before a cycle with jobs that are in the queue, and with
 // those that are still to come: what they wait for may have come about long since.
-func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending) (did Policy, err error) {
+func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending) (did report.Policy, err error) {
 	joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
 	if did, err = policies(c, s, p, of, nil); err != nil {
 		return did, err
 	}
 	waiting, err := materialize(c, s)
 	if err == nil && len(waiting) > 0 {
-		var more Policy
+		var more report.Policy
 		more, err = policies(c, s, p, of, waiting)
-		did.merge(more)
+		did.Merge(more)
 	}
 	of.report(&did)
 	return did, err

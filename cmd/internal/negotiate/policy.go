@@ -15,23 +15,10 @@ import (
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
-
-// Policy is what became of jobs before the cycle because their own expressions
-// wanted it, or since what they waited for came about or cannot: numbers of jobs.
-type Policy struct {
-	Held     int `json:",omitempty"`
-	Released int `json:",omitempty"`
-	Removed  int `json:",omitempty"`
-	Vacated  int `json:",omitempty"` // they have to leave their slots, to run again
-	Left     int `json:",omitempty"` // they had ended, and left the queue
-	Met      int `json:",omitempty"` // they wait for no others any more
-	// PutOff are the owners whose jobs' expressions took more steps than there were, with the
-	// jobs that were not looked at for that.
-	PutOff []negotiator.ReportedPutOff `json:",omitempty"`
-}
 
 // spending is what the expressions of owners may take in a cycle, and what they took.
 type spending struct {
@@ -55,7 +42,7 @@ func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) lifec
 // that wait for others still have to, so that the cycle sees them as they are then.
 // Where nothing is due, nothing is written. Only the jobs of some clusters count, unless
 // only is nil.
-func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending, only map[int]bool) (did Policy, err error) {
+func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending, only map[int]bool) (did report.Policy, err error) {
 	var found lifecycle.Outlook
 	survey := func() error {
 		return s.View(func(v *spool.View) error {
@@ -85,12 +72,12 @@ func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending
 			return err
 		}
 		lifecycle.Forget(tx, found.Unneeded)
-		did, log = Policy{}, joblog.Events{}
+		did, log = report.Policy{}, joblog.Events{}
 		for _, f := range done {
-			did.add(f.Due)
+			did.Add(f.Due)
 			note(tx, &log, f)
 		}
-		tx.Op("job policy", did.words()...)
+		tx.Op("job policy", did.Words()...)
 		if tx.Forked {
 			return nil
 		}
@@ -178,61 +165,8 @@ func note(tx *spool.Tx, log *joblog.Events, f lifecycle.Followed) {
 	}
 }
 
-// add counts jobs.
-func (d *Policy) add(x lifecycle.Due) {
-	n := x.Count()
-	switch x.What {
-	case lifecycle.HoldThem:
-		d.Held += n
-	case lifecycle.ReleaseThem:
-		d.Released += n
-	case lifecycle.RemoveThem:
-		d.Removed += n
-	case lifecycle.VacateThem:
-		d.Vacated += n
-	case lifecycle.LetThemGo:
-		d.Left += n
-	case lifecycle.LetThemRun:
-		d.Met += n
-	}
-}
-
-// merge counts what was done later as well.
-func (d *Policy) merge(more Policy) {
-	d.Held += more.Held
-	d.Released += more.Released
-	d.Removed += more.Removed
-	d.Vacated += more.Vacated
-	d.Left += more.Left
-	d.Met += more.Met
-}
-
-// words says what was done with how many, such as "3 held" and "1 removed".
-func (d Policy) words() (parts []string) {
-	for _, x := range [...]struct {
-		n    int
-		what string
-	}{
-		{d.Held, "held"}, {d.Released, "released"}, {d.Removed, "removed"}, {d.Vacated, "sent off their slots"},
-		{d.Left, "let out of the queue"}, {d.Met, "no longer waiting for others"},
-	} {
-		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
-		}
-	}
-	return parts
-}
-
-// line says in a sentence what was done, empty for nothing.
-func (d Policy) line() string {
-	if len(d.words()) == 0 {
-		return ""
-	}
-	return "Jobs by their own policy: " + strings.Join(d.words(), ", ") + "."
-}
-
 // report notes in what was done what was put off.
-func (s *spending) report(did *Policy) {
+func (s *spending) report(did *report.Policy) {
 	for _, p := range s.putOff {
 		did.PutOff = append(did.PutOff, negotiator.ReportedPutOff{Owner: p.Owner, First: p.First.String(), Jobs: p.Jobs})
 	}
@@ -240,7 +174,7 @@ func (s *spending) report(did *Policy) {
 
 // tellPutOff prints of each owner whose expressions took more steps than there were which of
 // its jobs the next cycle looks at.
-func tellPutOff(c *cmdline.Call, r negotiator.Report, did Policy) {
+func tellPutOff(c *cmdline.Call, r negotiator.Report, did report.Policy) {
 	for _, x := range []struct {
 		list []negotiator.ReportedPutOff
 		what string
@@ -259,13 +193,13 @@ func policyFirst(c *cmdline.Call, v *spool.View, now time.Time) {
 	if c.Has("q") {
 		return
 	}
-	var d Policy
+	var d report.Policy
 	for _, x := range lifecycle.Policies(v, now, new(spending).look(c, v, nil)).Due {
 		if x.What != lifecycle.LetThemGo {
-			d.add(x)
+			d.Add(x)
 		}
 	}
-	if len(d.words()) > 0 {
-		c.Warn("jobs would first be, by their own policy: %s; here they count as they are", strings.Join(d.words(), ", "))
+	if len(d.Words()) > 0 {
+		c.Warn("jobs would first be, by their own policy: %s; here they count as they are", strings.Join(d.Words(), ", "))
 	}
 }

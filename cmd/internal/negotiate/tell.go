@@ -10,29 +10,23 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/elapsed"
-	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
 	"fairspool/spool"
 )
 
-// told is a cycle's report with what came before it.
-type told struct {
-	negotiator.Report
-	Policy *Policy `json:",omitempty"` // what became of jobs by their own policy; nil: nothing
-}
-
 // tell leaves the cycle's report in the spool, and prints it; did is what was done
 // before the cycle.
-func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) error {
+func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did report.Policy) error {
 	last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 	if err != nil {
 		return err
 	}
-	report := plan.Report(last.Cycle+1, c.Now)
-	all := told{Report: report}
-	if len(did.words())+len(did.PutOff) > 0 {
+	r := plan.Report(last.Cycle+1, c.Now)
+	all := report.Document{Report: r}
+	if len(did.Words())+len(did.PutOff) > 0 {
 		all.Policy = &did
 	}
 	text, err := cmdline.JSON(all)
@@ -57,21 +51,21 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) er
 	case c.Has("q"):
 		return nil
 	}
-	headline(c, report, plan, "")
-	if line := did.line(); line != "" {
+	headline(c, r, plan, "")
+	if line := did.Line(); line != "" {
 		fmt.Fprintln(c.Stdout, line)
 	}
-	tellPutOff(c, report, did)
+	tellPutOff(c, r, did)
 	if err := showPreempted(c, plan, plural.Pick(preempted(plan), "is", "are")); err != nil {
 		return err
 	}
 	showReserved(c, plan)
-	return show(c, report, plan)
+	return show(c, r, plan)
 }
 
 // lastCycle returns how the last report begins, nothing if there is none. A report that
 // does not read is no reason not to negotiate; but says what becomes of it.
-func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last lifecycle.ReportHead, err error) {
+func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last report.Head, err error) {
 	b, err := s.Report()
 	var damage *spool.DamageError
 	switch {
@@ -82,11 +76,11 @@ func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last lifecycle.Repo
 		return last, err
 	}
 	if err == nil {
-		last, err = lifecycle.HeadOf(b)
+		last, err = report.HeadOf(b)
 	}
 	if err != nil {
 		c.Warn("%v: %s", err, but)
-		return lifecycle.ReportHead{}, nil
+		return report.Head{}, nil
 	}
 	return last, nil
 }

@@ -64,7 +64,7 @@ func run(c *cmdline.Call) error {
 			}
 			return userlog.Held{Reason: why, Code: jobpolicy.ByUser, Subcode: subcode}
 		},
-		Late: steer.HoldBack,
+		Late: lifecycle.HoldBack,
 	}.Run(c)
 }
 

@@ -48,6 +48,6 @@ func run(c *cmdline.Call) error {
 		Event: func(_ lifecycle.Outcome, _ pool.Status, why string) userlog.Body {
 			return userlog.Released{Reason: why}
 		},
-		Late: func(tx *spool.Tx, f spool.Factory, _ string) (string, bool) { return steer.LetGo(tx, f) },
+		Late: func(tx *spool.Tx, f spool.Factory, _ string) (string, bool) { return lifecycle.LetGo(tx, f) },
 	}.Run(c)
 }

@@ -10,6 +10,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/table"
 	"fairspool/spool"
 )
 
@@ -69,7 +70,7 @@ func TestBrief(t *testing.T) {
 		status, out, bad := qstat("-brief")
 		cmdtest.Displayed(t, fmt.Sprintf("qstat -brief (on %d columns)", columns), status, out, bad)
 		for line := range strings.Lines(out) {
-			if n := breadth(strings.TrimSuffix(line, "\n")); n > columns {
+			if n := table.Width(strings.TrimSuffix(line, "\n")); n > columns {
 				t.Errorf("on %d columns a line has %d: %s", columns, n, line)
 			}
 		}
@@ -110,20 +111,6 @@ func TestLayout(t *testing.T) {
 	}
 	t.Setenv("FAIRSPOOL_QSTAT", "slurm")
 	cmdtest.Refuses(t, Command(), 2, "-u", "alice")
-}
-
-func TestBriefly(t *testing.T) {
-	for _, c := range []struct {
-		d    time.Duration
-		want string
-	}{
-		{-time.Hour, "0:00"}, {7 * time.Second, "0:07"}, {59*time.Minute + 59*time.Second, "59:59"}, {time.Hour, "1h00m"},
-		{23*time.Hour + 59*time.Minute, "23h59m"}, {52 * time.Hour, "2d4h"}, {100*24*time.Hour - 1, "99d23h"}, {2400 * time.Hour, "100d"},
-	} {
-		if got := string(appendBriefly(nil, c.d)); got != c.want {
-			t.Errorf("%v = %s, want %s", c.d, got, c.want)
-		}
-	}
 }
 
 // Procs that differ in their arguments alone share a line, which has what their commands begin

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/report/queue"
 )
 
 // What the report has of a job's causes is shown with the reason, and with -json.
@@ -20,7 +21,7 @@ func TestCauses(t *testing.T) {
 		{"Slot":"slot3@node","Job":"4.1","Submitter":"alice@pool","Since":1,"Weight":8,"Free":2}]}`, now))
 	displays(t, "-j 3")
 	_, out, _ := qstat("-j", "3", "-json")
-	var got []Waiting
+	var got []queue.Waiting
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || got[0].Analysis == nil || got[0].Rejection == nil {
 		t.Fatalf("qstat -j 3 -json = %s, %v, want one with all", out, err)
 	}

@@ -9,13 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -103,92 +100,10 @@ func TestBySlot(t *testing.T) {
 	displays(t, "-f 1.0 1.1 1.2 13 14 2", "-f -ne -q node", "-f 12")
 }
 
-// Of slots and machines names give way on a narrow terminal, numbers never do.
-func TestSlotsFit(t *testing.T) {
-	slots := []*instance{
-		{name: "slot1_12@node-0123456789.cluster.example.org", kind: "D", reserved: 64.25, used: 1064.75, total: 1129, arch: "aarch64/FREEBSD", states: "dD"},
-		{name: "slot2@a", kind: "S", total: 1, arch: unknown},
-	}
-	list := []machine{{name: "node-0123456789.cluster.example.org", total: 1129}, {name: "a", total: 1}}
-	const name, cutName = "slot1_12@node-0123456789.cluster.example.org", "slot1_12@node-0123456789.clust"
-	for _, c := range []struct {
-		line         int // of the terminal, 0: none
-		wide         bool
-		slot, system string
-		machine      int
-		over         int // how wide the line of large numbers may be
-	}{
-		{0, false, cutName, "aarch64/FREEB", 30, 92},
-		{0, true, name, "aarch64/FREEBSD", 35, 120},
-		{200, false, name, "aarch64/FREEBSD", 35, 120},
-		{80, false, name[:27], "aarch64/FREEBSD", 30, 88},
-		{40, false, name[:9], "aarch64/FREEBSD", 13, 80},
-	} {
-		cs := columns{options: options{Options: policy.Options{Wide: c.wide}, slotless: true}, line: func() int { return c.line }}
-		cs.shown = columnsWith(cs.options)
-		var b strings.Builder
-		table := cs.table(&b, nil)
-		table.instances(slots, min(slotRule, table.most()))
-		if err := table.flush(); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(b.String(), "\n")
-		if fields := strings.Fields(lines[2]); len(fields) != 6 || fields[0] != c.slot || fields[2] != "64.25/1064.75/1129" || fields[4] != c.system {
-			t.Errorf("a slot on a line of %d, wide %v = %q, want %q and %q", c.line, c.wide, lines[2], c.slot, c.system)
-		}
-		if len(lines[2]) > c.over || c.line >= 80 && (len(lines[0]) > c.line || len(lines[4]) > c.line) {
-			t.Errorf("slots on a line of %d are too wide:\n%s", c.line, b.String())
-		}
-		b.Reset()
-		if err := cs.writeMachines(&b, list); err != nil {
-			t.Fatal(err)
-		}
-		lines = strings.Split(b.String(), "\n")
-		if got := len(strings.Fields(lines[2])[0]); got != c.machine || c.line >= 80 && len(lines[0]) > c.line {
-			t.Errorf("machines on a line of %d: name of %d, want %d\n%s", c.line, got, c.machine, b.String())
-		}
-	}
-}
-
 // TestColumns holds each display's columns, as wide as they are.
 func TestColumns(t *testing.T) {
 	everyKind(t)
 	displays(t, "-g c", "-r 10", "-pri 1.500", "-urg 11", "-ext 13", "-ext 12", "-w 5", "-g d 3", "-g t 13 2")
-}
-
-// On a terminal columns are as wide as they need to be, and on a narrow one the widest
-// give way first.
-func TestFitted(t *testing.T) {
-	rows := []*row{
-		{cells: cells{cluster: 1, name: "simulation-of-everything", user: "bartholomew", state: "r", slot: "slot1@a-machine-with-a-long-name.example.org"}, ranges: []pool.Procs{{First: 0, Last: 0}}},
-		{cells: cells{cluster: 2, name: "é", user: "al", state: "qw"}, ranges: []pool.Procs{{First: 1, Last: 1}, {First: 3, Last: 3}, {First: 6, Last: 6}, {First: 8, Last: 8}, {First: 11, Last: 11}, {First: 13, Last: 13}}},
-	}
-	for _, c := range []struct{ line, name, user, queue, tasks int }{
-		{200, 24, 11, 44, 73},
-		{130, 24, 11, 37, 10},
-		{100, 16, 11, 15, 10},
-		{80, 7, 7, 8, 10},
-		{20, 6, 6, 8, 10},
-	} {
-		list, tasks := fitted(columnsWith(options{}), rows, c.line, leastTasks(rows))
-		got := map[string]int{}
-		sum := 0
-		for _, k := range list {
-			got[k.head] = k.width
-			sum += k.width + 1
-		}
-		if got["name"] != c.name || got["user"] != c.user || got["queue"] != c.queue || tasks != c.tasks {
-			t.Errorf("fitted to %d = name %d, user %d, queue %d, procs %d, want %+v", c.line, got["name"], got["user"], got["queue"], tasks, c)
-		}
-		if c.line >= 80 && sum+tasks > c.line {
-			t.Errorf("fitted to %d is %d wide", c.line, sum+tasks)
-		}
-	}
-	c := columns{shown: columnsWith(options{}), line: func() int { return 80 }}
-	var b strings.Builder
-	if err := c.list(&b, rows); err != nil || !strings.HasSuffix(b.String(), " 1,3,6,8...\n") {
-		t.Errorf("list on a narrow terminal = %v\n%s", err, b.String())
-	}
 }
 
 // wellFormed reads XML to its end.
@@ -215,29 +130,6 @@ func TestXML(t *testing.T) {
 	displays(t, "-xml 10 -r -urg", "-xml -j 1.3-5")
 }
 
-// Whatever a job says of itself, the XML is read, and the element holds it.
-func TestXMLHoldsAnything(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("<>&'\"]]>\x00\t\n\ufffe")))).Draw(t, "text")
-		var got struct {
-			Name string `xml:"name,attr"`
-			Text string `xml:",chardata"`
-		}
-		if err := xml.Unmarshal(namedElement(nil, "x", text, text), &got); err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		want := strings.Map(func(r rune) rune {
-			if r < ' ' && r != '\t' && r != '\n' || r == '\ufffd' || r == '\ufffe' || r == '\uffff' {
-				return '?'
-			}
-			return r
-		}, text)
-		if got.Text != want {
-			t.Errorf("element of %q holds %q, want %q", text, got.Text, want)
-		}
-	})
-}
-
 // A display can be written again on the spool that is open, as of another time.
 func TestShownAgain(t *testing.T) {
 	fill(t)
@@ -255,10 +147,11 @@ func TestShownAgain(t *testing.T) {
 func twice(first, second io.Writer) cmdline.Command {
 	c := Command()
 	c.Run = func(call *cmdline.Call) error {
-		d, err := displayOf(call)
+		o, err := optionsOf(call)
 		if err != nil {
 			return err
 		}
+		d := display{call, o}
 		if err := d.show(first, call.Now); err != nil {
 			return err
 		}

@@ -2,18 +2,20 @@ package qstat
 
 import (
 	"slices"
+	"sync"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/health"
 	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "qstat",
 		Served:   true,
-		Here:     func(c *cmdline.Call) bool { return c.Has("wait") || c.Has("timeout") },
+		Here:     waits,
 		Before:   before,
 		Brief:    "show the queue",
 		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-f [-ne] [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-g c [options]", "-j [ID[,ID...]] [-json | -xml]", "-start [-json] [CLUSTER | CLUSTER.PROC | USER ...]", "-history [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-wait LOG [-timeout SECONDS] [-json] [CLUSTER | CLUSTER.PROC ...]"},
@@ -43,7 +45,7 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Name: "w", Aliases: []string{"wide"}, Help: "cut nothing; in the layout of Grid Engine, also show how long each job waited (D+HH:MM:SS)"},
 			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
 			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits, or how it ended; without ID why all jobs wait that do, by the reason"},
-		}, slices.Concat(adprint.Flags, layoutFlags, []cmdline.Flag{startFlag}, waitFlags, pastFlags, watchFlags, elsewhere)...),
+		}, slices.Concat(adprint.Flags, moreFlags, elsewhere)...),
 		Examples: []cmdline.Example{
 			{Does: "the whole queue", Line: "qstat"},
 			{Does: "one user's jobs", Line: "qstat -u alice"},
@@ -57,6 +59,20 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 		},
 		Run: run,
 	}
+}
+
+// moreFlags are those of layouts, of forecasts, of logs, of jobs that have left, and of -watch.
+var moreFlags = []cmdline.Flag{
+	{Name: "brief", Help: "show a line for people: job, owner, state, how long, slot or reason, command. A terminal shows this unless another option chooses a layout; FAIRSPOOL_QSTAT=brief chooses it everywhere"},
+	{Name: "sge", Help: "show Grid Engine's layout, as a pipe or a file gets it (also FAIRSPOOL_QSTAT=sge)"},
+	{Name: "start", Help: "forecast when each waiting job starts at the latest, from the time limits of the jobs before it, if no jobs are submitted"},
+	{Name: "wait", Args: []string{"LOG"}, Help: "wait until the jobs have ended that the event log LOG tells of, or those named as arguments, and exit with their status"},
+	{Name: "timeout", Args: []string{"SECONDS"}, Help: "with -wait, give up after that time"},
+	{Name: "history", Help: "show the jobs that have left the queue, the last one first: when they began and ended, how they ended, how long they ran and how long they waited for their first start (D+HH:MM:SS)"},
+	{Name: "limit", Args: []string{"N"}, Help: "with -history, show N jobs at most"},
+	{Name: "since", Args: []string{"TIME"}, Help: "with -history, show jobs that ended at TIME or later: Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
+	{Name: "watch", Args: []string{"[SECONDS]"},
+		Help: "show it again and again, every 2 seconds or as often as that at most, until q or ^C: whenever something has changed, and where times are shown that run. On a terminal it is drawn anew, elsewhere one follows the other behind a line with the time. Drawing a long queue takes less than a twentieth of one processor's time: then it is drawn less often"},
 }
 
 // elsewhere are options of Grid Engine's qstat, condor_q and squeue that have no meaning here, or
@@ -81,28 +97,29 @@ var elsewhere = cmdline.Elsewhere(
 )
 
 func run(c *cmdline.Call) error {
-	if c.Has("wait") || c.Has("timeout") {
+	if waits(c) {
 		return waitForLog(c)
 	}
-	if c.Has("watch") {
-		return watch(c)
-	}
-	d, err := shownBy(c)
+	o, err := optionsOf(c)
 	if err != nil {
 		return err
 	}
+	var d shows = display{c, o}
+	if o.past != nil {
+		d = past{c, o}
+	}
+	if o.watch > 0 {
+		return watch(c, d, o)
+	}
 	err = d.show(c.Stdout, c.Now)
-	warnOfPool(c)
+	if o.warned {
+		warnOfPool(c)
+	}
 	return err
 }
 
 // warnOfPool warns on a terminal of what keeps jobs waiting, in a line below a display for people.
 func warnOfPool(c *cmdline.Call) {
-	for _, form := range [...]string{"j", "json", "xml", "long", "af", "history"} {
-		if c.Has(form) {
-			return
-		}
-	}
 	if !c.Terminal() || c.Flush() != nil {
 		return
 	}
@@ -124,37 +141,36 @@ func warnOfPool(c *cmdline.Call) {
 	}
 }
 
-// amiss returns what is amiss in the pool, nothing where that cannot be told.
-func (q queue) amiss() []health.Finding {
-	facts, err := health.Gather(q.call, q.spool)
-	if err != nil {
-		return nil
-	}
-	found, err := health.Look(q.view, facts)
-	if err != nil {
-		return nil
-	}
-	return found
-}
-
-// stuck says what in the pool keeps the jobs from running, and what to do about it: jobs that wait
-// for a slot, or for the starter of its machine.
-func (d *sheet) stuck() (lines []string) {
-	for _, f := range d.pool {
-		switch {
-		case !f.Stops:
-		case d.state == "qw" && f.Severity == health.Critical,
-			d.claim != nil && d.claim.State == pool.Matched && d.late(f):
-			lines = append(lines, f.Line())
+// stuck returns what says what in the pool keeps jobs from running, and what to do about it: jobs that
+// wait for a slot, or for the starter of its machine; nothing where that cannot be told.
+func stuck(c *cmdline.Call, s *spool.Spool, v *spool.View) func(state string, claim *pool.Claim) []string {
+	look := sync.OnceValue(func() []health.Finding {
+		facts, err := health.Gather(c, s)
+		if err != nil {
+			return nil
 		}
+		found, err := health.Look(v, facts)
+		if err != nil {
+			return nil
+		}
+		return found
+	})
+	return func(state string, claim *pool.Claim) (lines []string) {
+		for _, f := range look() {
+			switch {
+			case !f.Stops:
+			case state == "qw" && f.Severity == health.Critical, claim != nil && claim.State == pool.Matched && late(f, claim):
+				lines = append(lines, f.Line())
+			}
+		}
+		return lines
 	}
-	return lines
 }
 
 // late reports whether a finding keeps a matched job from being started.
-func (d *sheet) late(f health.Finding) bool {
+func late(f health.Finding, claim *pool.Claim) bool {
 	if len(f.Machines) == 0 {
 		return f.Code != health.NoCycle && f.Code != health.NoSlots
 	}
-	return slices.Contains(f.Machines, d.claim.Machine)
+	return slices.Contains(f.Machines, claim.Machine)
 }

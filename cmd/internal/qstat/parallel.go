@@ -3,16 +3,13 @@ package qstat
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 	"iter"
 	"runtime"
 	"slices"
-	"sort"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
@@ -21,10 +18,10 @@ import (
 
 // ads goes through the ads of all jobs, by ascending id. The ad of a run is one
 // of its procs after the other.
-func ads(procs []selection.Procs) iter.Seq[*classad.Ad] {
+func ads(jobs []spool.Run) iter.Seq[*classad.Ad] {
 	return func(yield func(*classad.Ad) bool) {
-		for _, s := range procs {
-			ad := s.Run.Proc(s.First)
+		for _, s := range jobs {
+			ad := s.Proc(s.First)
 			for p := s.First; p <= s.Last; p++ {
 				ad.SetInt(pool.AttrProcID, int64(p))
 				if !yield(ad) {
@@ -37,14 +34,13 @@ func ads(procs []selection.Procs) iter.Seq[*classad.Ad] {
 
 // printAds writes whole ads, a part of the jobs by each processor. What -af writes may
 // have columns that grow from line to line, so it is written in one go.
-func (q queue) printAds(form string, procs []selection.Procs) error {
-	c := q.call
-	if form != "af" && (q.every || manyJobs(procs)) && !c.Terminal() {
-		return q.printParts(form, procs)
+func (d look) printAds(jobs []spool.Run) error {
+	if d.form != "af" && (d.every || manyJobs(jobs)) && !d.Terminal() {
+		return d.printParts(jobs)
 	}
 	var bad error
-	err := adprint.Print(c, form, func(yield func(*classad.Ad) bool) {
-		for some, err := range q.wholly(procs) {
+	err := adprint.Print(d.Call, d.form, func(yield func(*classad.Ad) bool) {
+		for some, err := range d.Wholly(jobs, d.every) {
 			if bad = err; err != nil {
 				return
 			}
@@ -62,19 +58,19 @@ func (q queue) printAds(form string, procs []selection.Procs) error {
 }
 
 // manyJobs reports whether there are more jobs than one portion.
-func manyJobs(procs []selection.Procs) bool {
+func manyJobs(jobs []spool.Run) bool {
 	n := 0
-	for i := 0; i < len(procs) && n <= portion; i++ {
-		n += procs[i].Count()
+	for i := 0; i < len(jobs) && n <= portion; i++ {
+		n += jobs[i].Count()
 	}
 	return n > portion
 }
 
 // printParts writes ads in portions.
-func (q queue) printParts(form string, procs []selection.Procs) (err error) {
-	p := newPress(q.call, form)
+func (d look) printParts(jobs []spool.Run) (err error) {
+	p := newPress(d.Call, d.form)
 	defer func() { err = p.end(err) }()
-	for some, err := range q.wholly(procs) {
+	for some, err := range d.Wholly(jobs, d.every) {
 		if err != nil {
 			return err
 		}
@@ -131,7 +127,7 @@ func (p *press) write() {
 }
 
 // print prints parts, each by itself.
-func (p *press) print(parts [][]selection.Procs) error {
+func (p *press) print(parts [][]spool.Run) error {
 	s := <-p.free
 	for len(s.texts) < len(parts) {
 		s.texts = append(s.texts, new(bytes.Buffer))
@@ -176,19 +172,19 @@ const portion = 500
 // listEnd is what a list that is not empty ends with in JSON.
 const listEnd = "\n]\n"
 
-// jsonList writes a list of objects, some at a time: object makes one of each element.
-func jsonList[T any](c *cmdline.Call, list []T, object func(T) any) error {
-	if len(list) == 0 {
+// jsonList writes a list of so many objects, some at a time.
+func jsonList(c *cmdline.Call, count int, object func(int) any) error {
+	if count == 0 {
 		return c.JSON([]any{})
 	}
 	var near bytes.Buffer
 	own := *c
 	own.Stdout = &near
 	first := true
-	for some := range slices.Chunk(list, portion) {
-		objects := make([]any, len(some))
-		for i, x := range some {
-			objects[i] = object(x)
+	for from := 0; from < count; from += portion {
+		objects := make([]any, min(portion, count-from))
+		for i := range objects {
+			objects[i] = object(from + i)
 		}
 		near.Reset()
 		if err := own.JSON(objects); err != nil {
@@ -213,7 +209,7 @@ func linked(list []byte, first bool) []byte {
 }
 
 // portions cuts procs into parts of so many jobs.
-func portions(procs []selection.Procs, jobs int) (parts [][]selection.Procs) {
+func portions(procs []spool.Run, jobs int) (parts [][]spool.Run) {
 	room := 0
 	for _, s := range procs {
 		for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
@@ -227,116 +223,4 @@ func portions(procs []selection.Procs, jobs int) (parts [][]selection.Procs) {
 		}
 	}
 	return parts
-}
-
-// wholly goes through jobs with all their attributes, some at a time, by ascending id. Of
-// jobs that have only what listings read, whole ones are read for that, and kept no longer
-// than until the next come.
-func (q queue) wholly(procs []selection.Procs) iter.Seq2[[]selection.Procs, error] {
-	return func(yield func([]selection.Procs, error) bool) {
-		if q.whole == nil {
-			yield(procs, nil)
-			return
-		}
-		pieces := q.whole.Pieces()
-		readers := make([]*spool.PieceReader, runtime.GOMAXPROCS(0))
-		for i := range readers {
-			readers[i] = pieces.Reader()
-		}
-		list := piecesOf(pieces, procs)
-		if q.every {
-			list = allPieces(pieces)
-		}
-		for some := range slices.Chunk(list, 2*len(readers)) {
-			parallel.Each(len(some), func(worker, i int) { some[i].read(readers[worker]) })
-			var all []selection.Procs
-			for _, p := range some {
-				if p.err != nil {
-					yield(nil, p.err)
-					return
-				}
-				all = append(all, p.procs...)
-			}
-			if !yield(all, nil) {
-				return
-			}
-			clear(some)
-		}
-	}
-}
-
-// piece is jobs that stand in one piece of the queue.
-type piece struct {
-	number int
-	every  bool // all its jobs
-	procs  []selection.Procs
-	err    error
-}
-
-func allPieces(all *spool.Pieces) []piece {
-	list := make([]piece, all.Len())
-	for i := range list {
-		list[i] = piece{number: i, every: true}
-	}
-	return list
-}
-
-// piecesOf divides jobs among the pieces that they are in.
-func piecesOf(all *spool.Pieces, procs []selection.Procs) (list []piece) {
-	for i := range all.Len() {
-		_, last := all.Range(i)
-		n := sort.Search(len(procs), func(n int) bool { return procs[n].Cluster > last })
-		if n > 0 {
-			list = append(list, piece{number: i, procs: slices.Clone(procs[:n])})
-		}
-		procs = procs[n:]
-	}
-	return list
-}
-
-// read makes the jobs whole ones.
-func (p *piece) read(r *spool.PieceReader) {
-	var clusters []*spool.Cluster
-	clusters, p.err = r.Read(p.number, p.has)
-	switch {
-	case p.err != nil:
-	case p.every:
-		for _, c := range clusters {
-			for _, run := range c.Runs {
-				p.procs = append(p.procs, selection.Procs{Procs: run.Procs, Run: run})
-			}
-		}
-	default:
-		p.err = p.take(clusters)
-	}
-}
-
-// has reports whether there are jobs of a cluster.
-func (p *piece) has(cluster int) bool {
-	i := sort.Search(len(p.procs), func(i int) bool { return p.procs[i].Cluster >= cluster })
-	return p.every || i < len(p.procs) && p.procs[i].Cluster == cluster
-}
-
-// take takes the runs of whole clusters.
-func (p *piece) take(clusters []*spool.Cluster) error {
-	for i := range p.procs {
-		s := &p.procs[i]
-		for len(clusters) > 0 && clusters[0].ID < s.Cluster {
-			clusters = clusters[1:]
-		}
-		if len(clusters) == 0 || clusters[0].ID != s.Cluster || !whole(s, clusters[0].Runs) {
-			return fmt.Errorf("job %v: not in the queue any more", s.FirstJob())
-		}
-	}
-	return nil
-}
-
-// whole gives procs the run that they are part of.
-func whole(s *selection.Procs, runs []spool.Run) bool {
-	i := sort.Search(len(runs), func(i int) bool { return runs[i].Last >= s.First })
-	if i == len(runs) || runs[i].First > s.First || runs[i].Last < s.Last {
-		return false
-	}
-	s.Run = runs[i]
-	return true
 }

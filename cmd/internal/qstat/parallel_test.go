@@ -10,6 +10,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
+	"fairspool/lib/report/queue"
 	"fairspool/spool"
 )
 
@@ -37,10 +38,11 @@ func TestPrintedInParts(t *testing.T) {
 				var got, want bytes.Buffer
 				whole, parts := *call, *call
 				whole.Stdout, parts.Stdout = &want, &got
-				if err := adprint.Print(&whole, form, ads(procs)); err != nil {
+				if err := adprint.Print(&whole, form, ads(runsOf(procs))); err != nil {
 					return err
 				}
-				if err := (queue{call: &parts, spool: s, view: v}).printAds(form, procs); err != nil {
+				d := look{display: display{&parts, options{form: form}}, Queue: &queue.Queue{View: v}}
+				if err := d.printAds(runsOf(procs)); err != nil {
 					return err
 				}
 				if !bytes.Equal(got.Bytes(), want.Bytes()) {

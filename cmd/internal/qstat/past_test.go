@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/queue"
+	"fairspool/lib/report/table"
 	"fairspool/spool"
 )
 
@@ -93,21 +94,6 @@ func TestHistoryRefuses(t *testing.T) {
 	}
 }
 
-// What a foreign ad says must not keep others from being shown.
-func TestLifeOfOdd(t *testing.T) {
-	for _, c := range []struct{ ad, want string }{
-		{`[]`, "0.0 0s 0s "},
-		{`[ClusterId = 1; ProcId = "x"; QDate = -5; RemoteWallClockTime = real("NaN"); JobStatus = 3]`, "1.0 0s 0s removed"},
-		{`[RemoteWallClockTime = 1.0e300; ExitCode = 1; QDate = 9; JobStartDate = 5]`, "0.0 2562047h47m16.854775807s 0s exit 1"},
-		{`[RemoteWallClockTime = -1; ExitBySignal = true; ExitSignal = 11; QDate = 9; EnteredCurrentStatus = 19]`, "0.0 0s 10s signal 11"},
-	} {
-		l := lifeOf(&classad.Context{}, cmdtest.Ad(t, c.ad))
-		if got := fmt.Sprintf("%v %v %v %s", l.id, l.ran, l.waited, l.how); got != c.want {
-			t.Errorf("lifeOf(%s) = %s, want %s", c.ad, got, c.want)
-		}
-	}
-}
-
 // On a terminal how a job ended always has room, before the times that matter less.
 func TestHistoryFits(t *testing.T) {
 	ad := cmdtest.Ad(t, `[ClusterId = 12; ProcId = 3; JobBatchName = "名前がとても長い"; Owner = "alice"; QDate = 100; JobCurrentStartDate = 160; JobStartDate = 160;
@@ -116,10 +102,10 @@ func TestHistoryFits(t *testing.T) {
 		zone := time.Local
 		time.Local = time.UTC
 		var out strings.Builder
-		err := pastTable(&cmdline.Call{Stdout: &out}, line, slices.Values([]*classad.Ad{ad}))
+		err := queue.Left(&out, queue.Options{Width: line}, time.Time{}, slices.Values([]*classad.Ad{ad}))
 		time.Local = zone
 		lines := strings.Split(out.String(), "\n")
-		if err != nil || line >= 80 && (breadth(lines[2]) > line || len(lines[0]) > line || len(lines[1]) > line) {
+		if err != nil || line >= 80 && (table.Width(lines[2]) > line || len(lines[0]) > line || len(lines[1]) > line) {
 			t.Errorf("history on a line of %d is wider, or %v:\n%s", line, err, out.String())
 		}
 		cmdtest.Displayed(t, fmt.Sprintf("qstat -history (on a line of %d)", line), 0, out.String(), "")

@@ -163,19 +163,6 @@ func TestRankedRefuses(t *testing.T) {
 	}
 }
 
-func TestGather(t *testing.T) {
-	line := func(cluster, first, last int, name string) *row {
-		return &row{cells: cells{cluster: cluster, name: name}, ranges: []pool.Procs{{Cluster: cluster, First: first, Last: last}}}
-	}
-	var got []string
-	for _, r := range gather([]*row{line(1, 5, 6, "a"), line(2, 0, 0, "a"), line(1, 3, 4, "a"), line(1, 7, 7, "b"), line(1, 0, 0, "a"), line(2, 1, 1, "a")}) {
-		got = append(got, r.name+argument(r.cluster, r.ranges))
-	}
-	if want := []string{"a1.0 1.3-6", "a2.0-1", "b1.7"}; !slices.Equal(got, want) {
-		t.Errorf("gather = %q, want %q", got, want)
-	}
-}
-
 // TestRankedLater: a job that is to start at a time has no numbers, no place and no course
 // before that.
 func TestRankedLater(t *testing.T) {

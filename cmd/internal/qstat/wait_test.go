@@ -11,6 +11,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/waiting"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 )
@@ -134,11 +135,11 @@ func TestWaitForHeldJobsCost(t *testing.T) {
 	if err := userlog.Append(path, events...); err != nil {
 		t.Fatal(err)
 	}
-	all, _ := wantedJobs(nil)
-	v := newVigil(path, all, 2026)
-	defer v.log.Close()
+	all, _ := waiting.Jobs(nil)
+	v := waiting.ForLog(path, all, 2026)
+	defer v.Close()
 	look := func() int {
-		far, err := v.look()
+		far, err := v.Look()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,13 +20,10 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
 	"fairspool/lib/clean"
-	"fairspool/lib/policy/registry"
+	"fairspool/lib/report/queue"
+	"fairspool/lib/report/table"
 	"fairspool/spool"
 )
-
-// watchFlags are those of -watch.
-var watchFlags = []cmdline.Flag{{Name: "watch", Args: []string{"[SECONDS]"},
-	Help: "show it again and again, every 2 seconds or as often as that at most, until q or ^C: whenever something has changed, and where times are shown that run. On a terminal it is drawn anew, elsewhere one follows the other behind a line with the time. Drawing a long queue takes less than a twentieth of one processor's time: then it is drawn less often"}}
 
 // shows is what can be drawn again and again on the same opened spool.
 type shows interface {
@@ -35,8 +31,6 @@ type shows interface {
 }
 
 const (
-	usualWatch            = "2"
-	leastWatch, mostWatch = 0.1, 86400 // seconds
 	// share is how much of the time may be spent on drawing: one of so many parts.
 	share = 30
 	// atLeast is how often something is drawn that has not changed, for what depends
@@ -44,25 +38,13 @@ const (
 	atLeast = time.Minute
 )
 
-// watch draws what the command line asks for until standard output is closed or a
-// signal comes.
-func watch(c *cmdline.Call) error {
-	if err := only(c, "-watch", "wait"); err != nil {
-		return err
-	}
-	every, err := strconv.ParseFloat(cmp.Or(c.Value("watch"), usualWatch), 64)
-	if err != nil || !(every >= leastWatch && every <= mostWatch) {
-		return cmdline.Usagef("-watch: %q: want a number of seconds from %v to %v", c.Value("watch"), leastWatch, mostWatch)
-	}
+// watch draws a display until standard output is closed or a signal comes.
+func watch(c *cmdline.Call, d shows, o options) error {
 	s, err := c.Spool()
 	if err != nil {
 		return err
 	}
 	var drawn bytes.Buffer
-	d, err := shownBy(c)
-	if err != nil {
-		return err
-	}
 	c.Stderr = cmdline.Cleaned(&drawn) // what it complains of belongs to the display
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, sys.SIGTERM, sys.SIGHUP, sys.SIGQUIT)
 	defer stop()
@@ -80,37 +62,11 @@ func watch(c *cmdline.Call) error {
 		screen.head += endingKey
 	}
 	w := watching{
-		call: c, spool: s, shows: d, drawn: &drawn, every: time.Duration(every * float64(time.Second)),
-		runs: runs(c, d), screen: screen, cpu: processorTime,
+		call: c, spool: s, shows: d, drawn: &drawn, every: o.watch,
+		runs: o.runs, screen: screen, cpu: processorTime,
 		pause: func(ctx context.Context, d time.Duration) bool { return pause(ctx, d, sized, closed) },
 	}
 	return w.loop(ctx)
-}
-
-// runs reports whether the display shows times that run, or priorities that grow with them.
-func runs(c *cmdline.Call, d shows) bool {
-	if list, ok := d.(display); ok && list.brief || registry.Of(c.Config).OneQueue() {
-		return true
-	}
-	for _, flag := range [...]string{"w", "urg", "ext", "af", "constraint", "s", "f"} {
-		if c.Has(flag) {
-			return true
-		}
-	}
-	return false
-}
-
-// shownBy reads what the command line asks to be shown. Errors are about its usage.
-func shownBy(c *cmdline.Call) (shows, error) {
-	if c.Has("history") {
-		return pastOf(c)
-	}
-	for _, flag := range [...]string{"limit", "since"} {
-		if c.Has(flag) {
-			return nil, cmdline.Usagef("-%s: has a meaning with -history only", flag)
-		}
-	}
-	return displayOf(c)
 }
 
 // watching is a display that is drawn again and again.
@@ -233,7 +189,7 @@ func (w *watching) write(now time.Time) error {
 	if w.screen != nil {
 		return w.screen.draw(w.call, w.drawn.Bytes(), now)
 	}
-	if _, err := fmt.Fprintf(w.call.Stdout, "%s %s\n", strings.Repeat("-", 20), clock(now)); err != nil {
+	if _, err := fmt.Fprintf(w.call.Stdout, "%s %s\n", strings.Repeat("-", 20), queue.Clock(now)); err != nil {
 		return err
 	}
 	if _, err := cmdline.Raw(w.call.Stdout).Write(w.drawn.Bytes()); err != nil {
@@ -468,7 +424,7 @@ func (s *screen) tick(c *cmdline.Call, now time.Time) error {
 }
 
 func (s *screen) first(now time.Time, width int) string {
-	return fit(s.head+"  "+clock(now), width)
+	return fit(s.head+"  "+queue.Clock(now), width)
 }
 
 func (s *screen) write(c *cmdline.Call, b []byte) error {
@@ -484,7 +440,7 @@ func fit(line string, width int) string {
 	if len(line) <= width || utf8.RuneCountInString(line)*2 <= width {
 		return line
 	}
-	line, _ = within(line, width)
+	line, _ = table.Cut(line, width)
 	return line
 }
 

@@ -9,7 +9,6 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/machine"
-	"fairspool/cmd/internal/steer"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/lifecycle"
@@ -287,7 +286,7 @@ func (s *submission) lookForKey(tx *spool.Tx) error {
 		}
 	}
 	for _, f := range tx.Factories() {
-		_, held := steer.HeldBack(f)
+		_, held := lifecycle.HeldBack(f)
 		if queued[f.Cluster] || f.Owner != s.owner || f.Paused != "" && !held {
 			continue // of one that is paused nothing is to come, unless it is released
 		}

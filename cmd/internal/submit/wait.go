@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/steer"
 	"fairspool/cmd/internal/waiting"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -80,7 +80,7 @@ func (w *clusterWait) count(v *spool.View) error {
 	open, held := 0, map[pool.JobID]string{}
 	w.never = 0
 	if f, ok := v.Factory(w.cluster.id); ok {
-		if _, held := steer.HeldBack(f); held || f.Paused == "" {
+		if _, held := lifecycle.HeldBack(f); held || f.Paused == "" {
 			open = f.Jobs - f.Next
 		} else {
 			w.never, w.why = f.Jobs-f.Next, f.Paused

@@ -8,11 +8,11 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/cmd/internal/steer"
 	"fairspool/cmd/internal/waiting"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -122,7 +122,7 @@ func TestWaitForLateJobs(t *testing.T) {
 	if got, err := w.look(); err != nil || !reflect.DeepEqual(got, waiting.Far{Ended: 2, All: 5}) {
 		t.Errorf("look = %+v, %v, want 2 of 5", got, err)
 	}
-	cmdtest.Update(t, func(tx *spool.Tx) { steer.HoldBack(tx, f, "not yet") })
+	cmdtest.Update(t, func(tx *spool.Tx) { lifecycle.HoldBack(tx, f, "not yet") })
 	if got, err := w.look(); err != nil || !reflect.DeepEqual(got, waiting.Far{Ended: 2, All: 5}) {
 		t.Errorf("look when the others are held back = %+v, %v, want 2 of 5", got, err)
 	}

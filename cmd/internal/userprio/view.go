@@ -10,8 +10,8 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/report"
 	"fairspool/spool"
 )
 
@@ -101,7 +101,7 @@ func showsAds(c *cmdline.Call) bool {
 // does not read is no reason not to show priorities: what it would say is not known.
 func readCycle(c *cmdline.Call, s *spool.Spool) *lastCycle {
 	last := new(lastCycle)
-	found, err := lifecycle.ReadReport(s, last)
+	found, err := report.Read(s.Report, last)
 	if err != nil {
 		c.Warn("%v: shares, limits and quotas are not known until the next cycle", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
 	"fairspool/spool"
 )
 
@@ -149,7 +150,7 @@ func stands(c *cmdline.Call, r accountant.Record, waiting int, records []account
 
 // lastReport returns the last cycle's report, or why there is none.
 func lastReport(s *spool.Spool) (r negotiator.Report, silent string) {
-	found, err := lifecycle.ReadReport(s, &r)
+	found, err := report.Read(s.Report, &r)
 	switch {
 	case err != nil:
 		return negotiator.Report{}, fmt.Sprintf("its report does not read: %v", err)

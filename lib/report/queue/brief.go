@@ -1,17 +1,16 @@
-package qstat
+package queue
 
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
@@ -19,51 +18,9 @@ import (
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/table"
 	"fairspool/spool"
 )
-
-// layoutFlags choose between the brief layout and Grid Engine's.
-var layoutFlags = []cmdline.Flag{
-	{Name: "brief", Help: "show a line for people: job, owner, state, how long, slot or reason, command. A terminal shows this unless another option chooses a layout; FAIRSPOOL_QSTAT=brief chooses it everywhere"},
-	{Name: "sge", Help: "show Grid Engine's layout, as a pipe or a file gets it (also FAIRSPOOL_QSTAT=sge)"},
-}
-
-// layoutVariable names the layout of displays whose options choose none.
-const layoutVariable = "FAIRSPOOL_QSTAT"
-
-// isBrief reports whether a display in this form has the brief layout. Errors are about its
-// usage.
-func isBrief(c *cmdline.Call, form string) (bool, error) {
-	if _, err := c.One("brief", "sge"); err != nil {
-		return false, err
-	}
-	others := []string{"j", "start", "long", "json", "af", "f", "xml", "r", "pri", "urg", "ext"}
-	if c.Has("sge") {
-		return false, only(c, "-sge", "long", "json", "af", "start")
-	}
-	if c.Has("brief") {
-		if err := only(c, "-brief", others...); err != nil {
-			return false, err
-		}
-	}
-	chosen := form != "" || slices.ContainsFunc(others, c.Has)
-	for _, g := range c.Repeated("g") {
-		if g[0] != "d" && c.Has("brief") {
-			return false, cmdline.Usagef("-brief and -g %s: only one of them at a time", g[0])
-		}
-		chosen = chosen || g[0] != "d"
-	}
-	switch layout := os.Getenv(layoutVariable); {
-	case layout != "" && layout != "brief" && layout != "sge":
-		return false, cmdline.Usagef("%s: %q: want brief or sge", layoutVariable, layout)
-	case c.Has("brief"):
-		return true, nil
-	case chosen || layout == "sge":
-		return false, nil
-	default:
-		return layout == "brief" || c.Terminal(), nil
-	}
-}
 
 // briefly is what the brief layout shows of jobs, and what has to be equal to share a line.
 type briefly struct {
@@ -149,7 +106,7 @@ func (r *reader) command() string {
 		return clean.Line(r.name()) // another user's
 	}
 	program := filepath.Base(path)
-	words, _ := jobargs.FromAd(r.procs.Run.Ad) // none of an ad that does not read
+	words, _ := jobargs.FromAd(r.procs.Ad) // none of an ad that does not read
 	line, name := program, r.text(batchName)
 	if i := slices.Index(words, pool.BatchScriptPath); i >= 0 {
 		// Of a batch script its interpreter says nothing: it goes by the name of the job.
@@ -213,8 +170,8 @@ func soon(t, now time.Time) string {
 
 // reasoned returns the rows with the reasons of waiting jobs that the last cycle's report
 // and the claims have. A row of jobs with several reasons is divided.
-func (q queue) reasoned(rows []*row) (list []*row) {
-	last := sync.OnceValue(q.report)
+func (q *Queue) reasoned(rows []*row) (list []*row) {
+	last := sync.OnceValue(q.lastCycle)
 	for _, r := range rows {
 		switch {
 		case r.claim != nil && r.claim.State == pool.Promised:
@@ -229,8 +186,8 @@ func (q queue) reasoned(rows []*row) (list []*row) {
 }
 
 // promisedBy says in short which job leaves the slot that is promised to another.
-func (q queue) promisedBy(r *row) string {
-	all := q.view.Claims()
+func (q *Queue) promisedBy(r *row) string {
+	all := q.View.Claims()
 	if i := slices.IndexFunc(all, func(c pool.Claim) bool { return c.Promises(*r.claim) }); i >= 0 {
 		return fmt.Sprintf("%v leaves first", all[i].Job)
 	}
@@ -315,21 +272,25 @@ func briefID(r *row) string {
 
 // briefList writes the brief layout: the jobs, which are still to come, and how many there are
 // in which state.
-func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
-	rows = q.reasoned(rows)
-	t := table{columns: d.columns, w: q.call.Stdout}
-	line := d.line()
+func (l Listing) briefList(w io.Writer, c columns, rows []*row) error {
+	kept := l.Kept
+	if !l.None() {
+		kept = nil
+	}
+	rows = l.reasoned(rows)
+	t := writer{columns: c, w: w}
+	line := c.Width
 	most := 0
 	for _, r := range rows {
 		if r.commands {
 			r.command += cut
 		}
-		most = max(most, breadth(r.command))
+		most = max(most, table.Width(r.command))
 	}
-	if d.Wide {
-		t.shown, line = widened(d.shown, rows), math.MaxInt
+	if c.Wide {
+		t.shown, line = widened(c.shown, rows), math.MaxInt
 	} else {
-		t.shown, line = fitted(d.shown, rows, line, min(most, leastCommand))
+		t.shown, line = fitted(c.shown, rows, line, min(most, leastCommand))
 	}
 	if len(rows) > 0 {
 		t.line(t.heading() + "command")
@@ -338,7 +299,7 @@ func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
 		for i := range t.shown {
 			t.cell(&t.shown[i], r)
 		}
-		command, _ := within(r.command, line)
+		command, _ := table.Cut(r.command, line)
 		t.line(command)
 		if len(t.b) >= full && t.flush() != nil {
 			break
@@ -347,13 +308,13 @@ func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	if err := tellKept(t.w, kept); err != nil {
+	if err := Kept(t.w, kept); err != nil {
 		return err
 	}
-	if len(rows) == 0 && len(q.call.Args) > 0 {
+	if len(rows) == 0 && l.Named {
 		return nil // that they do not exist is said elsewhere
 	}
-	for _, text := range wrapped(total(q, rows, kept), d.line()) {
+	for _, text := range wrapped(l.total(rows, kept), c.Width) {
 		t.line(text)
 	}
 	return t.flush()
@@ -373,7 +334,7 @@ func wrapped(text string, width int) (lines []string) {
 
 // total returns the last line: how many jobs are shown, in which states, or that there are
 // none.
-func total(q queue, rows []*row, kept []spool.Factory) string {
+func (q *Queue) total(rows []*row, kept []spool.Factory) string {
 	counts, all := map[string]int{}, 0
 	for _, r := range rows {
 		for _, s := range r.ranges {
@@ -382,7 +343,7 @@ func total(q queue, rows []*row, kept []spool.Factory) string {
 		}
 	}
 	if all == 0 {
-		switch n := q.view.Len(); {
+		switch n := q.View.Len(); {
 		case n > 0:
 			return fmt.Sprintf("0 jobs shown of %d in the queue", n)
 		case len(kept) > 0:

@@ -1,11 +1,10 @@
-package qstat
+package queue
 
 import (
 	"slices"
 	"strconv"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/elapsed"
@@ -14,14 +13,21 @@ import (
 	"fairspool/lib/pool"
 )
 
-// options are what the command line says of the listing's columns and lines.
-type options struct {
+// Options say how a list shows jobs.
+type Options struct {
 	policy.Options
-	requests bool // -r
-	single   bool // -g d: no two procs share a line
-	master   bool // -g t
-	slotless bool // -f: the slot stands above its jobs
-	brief    bool // the columns are the brief layout's
+	Requests bool // show below each job what it asks for
+	Single   bool // no two procs share a line
+	Master   bool // say of jobs with a slot that this is their master
+	BySlot   bool // show the slots with their jobs, then the others
+	Taken    bool // with BySlot, leave out those without jobs
+	Brief    bool // in the brief layout
+	Width    int  // places of a line of the terminal; 0: there is none
+}
+
+// options are those of a list under a policy.
+type options struct {
+	Options
 	oneQueue bool // all jobs stand in one queue, whatever their submitters' EUPs
 	display  policy.Display
 }
@@ -30,44 +36,27 @@ type options struct {
 type columns struct {
 	options
 	shown []column
-	line  func() int // see lineOf
 }
 
-// columnsOf reads -pri, -urg, -ext, -w, -r and -g d and t.
-func columnsOf(c *cmdline.Call, form string) (columns, error) {
-	p := registry.Of(c.Config)
-	o := options{Options: policy.Options{Pri: c.Has("pri"), Urg: c.Has("urg"), Ext: c.Has("ext"), Wide: c.Has("w"), XML: c.Has("xml")},
-		requests: c.Has("r"), slotless: form == "f", oneQueue: p.OneQueue(), display: p.Display(c.Config)}
-	var err error
-	if o.brief, err = isBrief(c, form); err != nil {
-		return columns{}, err
-	}
-	for _, g := range c.Repeated("g") {
-		o.single = o.single || g[0] == "d"
-		o.master = o.master || g[0] == "t"
-	}
-	if o.Wide && c.Has("xml") {
-		return columns{}, cmdline.Usagef("-w and -xml: only one of them at a time, and in XML names are never cut")
-	}
-	line := lineOf(c)
-	if o.brief {
-		line = func() int { width, _ := c.Screen(); return width }
-	}
-	return columns{o, columnsWith(o), line}, nil
+// columns returns those that options ask for.
+func (q *Queue) columns(o Options) columns {
+	p := registry.Of(q.Config)
+	own := options{Options: o, oneQueue: p.OneQueue(), display: p.Display(q.Config)}
+	return columns{own, columnsWith(own)}
 }
 
 // columnsWith returns the columns that options ask for.
 func columnsWith(o options) (list []column) {
 	var without []string
 	if o.display.Without != nil {
-		without = o.display.Without(o.Options)
+		without = o.display.Without(o.Options.Options)
 	}
 	for _, c := range every {
-		if c.brief == o.brief && (c.when == nil || c.when(o)) && !slices.Contains(without, c.head) {
+		if c.brief == o.Brief && (c.when == nil || c.when(o)) && !slices.Contains(without, c.head) {
 			list = append(list, c)
 		}
 	}
-	if o.brief {
+	if o.Brief {
 		return list
 	}
 	at := len(list)
@@ -77,7 +66,7 @@ func columnsWith(o options) (list []column) {
 				at = len(list)
 			}
 		}
-		if c.When != nil && !c.When(o.Options) {
+		if c.When != nil && !c.When(o.Options.Options) {
 			continue
 		}
 		list = slices.Insert(list, at, columnOf(c))
@@ -183,9 +172,9 @@ var every = []column{
 	{head: "io", width: 7, left: true, when: withExt, reads: []*classad.Name{bytesInName, bytesOutName},
 		fill:   func(m *maker, r *row) { r.used.io = m.used(r, 1/gib, bytesInName, bytesOutName) },
 		number: usage(func(u used) float64 { return u.io }), xml: usageXML("io_usage", func(u used) float64 { return u.io })},
-	{head: "queue", width: 30, least: 8, when: func(o options) bool { return !o.slotless }, element: "queue_name", text: func(r *row) string { return r.slot }},
-	{head: "slots", width: 5, when: func(o options) bool { return !o.master }, element: "slots", number: integer(func(r *row) int64 { return r.slots })},
-	{head: "master", width: 6, when: func(o options) bool { return o.master }, text: master, xml: masterXML},
+	{head: "queue", width: 30, least: 8, when: func(o options) bool { return !o.BySlot }, element: "queue_name", text: func(r *row) string { return r.slot }},
+	{head: "slots", width: 5, when: func(o options) bool { return !o.Master }, element: "slots", number: integer(func(r *row) int64 { return r.slots })},
+	{head: "master", width: 6, when: func(o options) bool { return o.Master }, text: master, xml: masterXML},
 
 	// The brief layout has the command behind these, which gets what they leave of a line.
 	{head: "job", brief: true, least: 8, part: 5, text: briefID, dots: true},
@@ -270,8 +259,8 @@ func usage(of func(used) float64) func([]byte, *row) []byte {
 	}
 }
 
-// clock writes a point in local time as the table has it.
-func clock(t time.Time) string { return string(appendClock(nil, t)) }
+// Clock writes a point in local time as the table has it.
+func Clock(t time.Time) string { return string(appendClock(nil, t)) }
 
 func appendClock(b []byte, t time.Time) []byte {
 	return t.Local().AppendFormat(b, "01/02/2006 15:04:05")

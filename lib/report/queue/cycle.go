@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"cmp"
@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
-	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
+	"fairspool/spool"
 )
 
 // cycle is what the report of the last negotiation cycle says of jobs that
@@ -36,21 +36,21 @@ type why struct {
 	at     int // the index of the rejection in the report, counted from 1; 0: none
 }
 
-// report reads the last cycle's report. One that does not read is no reason
+// lastCycle reads the last cycle's report. One that does not read is no reason
 // not to show a job.
-func (q queue) report() cycle {
-	var r struct {
-		negotiator.Report
-		Policy struct{ PutOff []negotiator.ReportedPutOff }
-	}
-	found, err := lifecycle.ReadReport(q.spool, &r)
+func (q *Queue) lastCycle() cycle {
+	var r report.Document
+	found, err := report.Read(q.Report, &r)
 	switch {
 	case err != nil:
 		return cycle{unknown: fmt.Sprintf("the report of the last negotiation cycle does not read: %v", err)}
 	case !found:
 		return cycle{unknown: "no negotiation cycle has been run yet"}
 	}
-	c := cycle{at: unix(r.Time), report: r.Report, putOff: r.Policy.PutOff}
+	c := cycle{at: unix(r.Time), report: r.Report}
+	if r.Policy != nil {
+		c.putOff = r.Policy.PutOff
+	}
 	for i, x := range r.Rejections {
 		if len(x.Jobs) == 0 {
 			return cycle{unknown: "the report of the last negotiation cycle is an older version's and does not name the jobs"}
@@ -65,7 +65,7 @@ func (q queue) report() cycle {
 
 // scheduling returns why the last cycle did not match the jobs of a row: one
 // reason, or a line for each with its procs, and behind each how far the slots were
-// from taking one of the jobs, and what would help. Lines of that begin with blanks.
+// from taking one of the jobs, and what would help. Lines of that begin with table.Blanks.
 func (c cycle) scheduling(r *row) []string {
 	if c.unknown != "" {
 		return []string{c.unknown}
@@ -196,9 +196,9 @@ func (c cycle) verdicts(of pool.Procs, submitted time.Time) (all []verdict) {
 // silence tells why the report says nothing of a job.
 func (c cycle) silence(submitted time.Time) string {
 	if submitted.After(c.at) {
-		return fmt.Sprintf("submitted after the last negotiation cycle, which was at %s", clock(c.at))
+		return fmt.Sprintf("submitted after the last negotiation cycle, which was at %s", Clock(c.at))
 	}
-	return fmt.Sprintf("not among the jobs that the last negotiation cycle, at %s, left without a slot", clock(c.at))
+	return fmt.Sprintf("not among the jobs that the last negotiation cycle, at %s, left without a slot", Clock(c.at))
 }
 
 // Waiting is what -j prints with -json of jobs that are in one state.
@@ -219,9 +219,9 @@ type Waiting struct {
 	Reservations []negotiator.ReportedReservation `json:",omitempty"`
 }
 
-// waiting returns why jobs wait.
-func (q queue) waiting(procs []selection.Procs) []Waiting {
-	last := q.report()
+// Waiting returns why jobs wait, or what else they are in.
+func (q *Queue) Waiting(procs []spool.Run) []Waiting {
+	last := q.lastCycle()
 	list, claims := []Waiting{}, q.claims(procs)
 	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
@@ -229,7 +229,7 @@ func (q queue) waiting(procs []selection.Procs) []Waiting {
 				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: why})
 				continue
 			}
-			d := sheet{queue: q, row: r, context: q.context()}
+			d := sheet{Queue: q, row: r, context: q.context()}
 			if q.past {
 				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: ending(d.context, r.ad)})
 				continue
@@ -264,7 +264,7 @@ func (c cycle) waiting(r *row) (list []Waiting) {
 
 // moving says what a job waits for that is promised a slot, and why one leaves its slot
 // that is preempted; nothing of all other jobs.
-func (q queue) moving(r *row) string {
+func (q *Queue) moving(r *row) string {
 	switch {
 	case r.claim == nil:
 		return ""
@@ -273,12 +273,12 @@ func (q queue) moving(r *row) string {
 	case r.claim.State != pool.Promised:
 		return ""
 	}
-	all := q.view.Claims()
+	all := q.View.Claims()
 	if i := slices.IndexFunc(all, func(c pool.Claim) bool { return c.Promises(*r.claim) }); i >= 0 {
 		return fmt.Sprintf("waits for job %v of %s to leave %s", all[i].Job, all[i].Submitter, r.slot)
 	}
-	for _, s := range q.view.SlotsNamed([]string{r.claim.SlotAd()}) {
-		if who := negotiator.Holder(&classad.Context{Now: q.call.Now}, s.Ad); who != "" {
+	for _, s := range q.View.SlotsNamed([]string{r.claim.SlotAd()}) {
+		if who := negotiator.Holder(&classad.Context{Now: q.Now}, s.Ad); who != "" {
 			return fmt.Sprintf("waits for %s to leave %s", who, r.slot)
 		}
 	}

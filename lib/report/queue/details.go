@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"fmt"
@@ -7,25 +7,24 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/health"
-	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
-// details writes everything that matters about the jobs, as Grid Engine's
+// Sheets writes everything that matters about the jobs, as Grid Engine's
 // -j does: a rule before each, then keys and values. Jobs of a cluster of which the
 // same is said share that.
-func (q queue) details(w io.Writer, procs []selection.Procs) error {
+func (q *Queue) Sheets(w io.Writer, procs []spool.Run) error {
 	claims := q.claims(procs)
-	last, fits, amiss := q.report(), q.fitting(), q.amiss()
+	last, fits := q.lastCycle(), q.fitting()
 	p := pile{w: w}
 	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
-			d := sheet{queue: q, row: r, context: q.context(), pool: amiss}
+			d := sheet{Queue: q, row: r, context: q.context()}
 			d.all(last, fits)
 			if err := p.add(&d); err != nil {
 				return err
@@ -36,9 +35,9 @@ func (q queue) details(w io.Writer, procs []selection.Procs) error {
 }
 
 // claims returns the claims of jobs.
-func (q queue) claims(procs []selection.Procs) map[pool.JobID]pool.Claim {
+func (q *Queue) claims(procs []spool.Run) map[pool.JobID]pool.Claim {
 	claims := map[pool.JobID]pool.Claim{}
-	list := claimsOf(q.view.Claims())
+	list := claimsOf(q.View.Claims())
 	for _, s := range procs {
 		for _, c := range list.parts(s) {
 			if c != nil {
@@ -51,10 +50,9 @@ func (q queue) claims(procs []selection.Procs) map[pool.JobID]pool.Claim {
 
 // sheet is what -j shows of jobs that are alike.
 type sheet struct {
-	queue
+	*Queue
 	*row
 	context *classad.Context
-	pool    []health.Finding // what is amiss in it
 	text    []byte
 	named   []naming // where in the text the jobs are named
 }
@@ -80,12 +78,12 @@ func (d *sheet) lines(last cycle, fits *fitting) []string {
 	if moving := d.moving(d.row); moving != "" {
 		why = append(why, moving)
 	}
-	why = append(append(why, d.release()...), d.stuck()...)
+	why = append(append(why, d.release()...), d.Stuck(d.state, d.claim)...)
 	if d.state != "qw" {
 		return append(why, d.could(last, fits)...)
 	}
-	if at := d.time(jobpolicy.AttrDeferralTime); at.After(d.call.Now) {
-		why = append(why, "is not to be executed before "+clock(at))
+	if at := d.time(jobpolicy.AttrDeferralTime); at.After(d.Now) {
+		why = append(why, "is not to be executed before "+Clock(at))
 	}
 	return append(append(why, last.scheduling(d.row)...), d.could(last, fits)...)
 }
@@ -153,7 +151,7 @@ func (d *sheet) since(name string) string {
 	if t.IsZero() {
 		return ""
 	}
-	return clock(t)
+	return Clock(t)
 }
 
 // Grid Engine's headings of jobs that wait whatever the slots do.
@@ -188,12 +186,12 @@ func (o *overview) add(heading string, p pool.Procs) {
 	o.groups[heading] = append(list, p)
 }
 
-// overview writes why all jobs wait that do, as Grid Engine's -j without jobs: the
+// Overview writes why all jobs wait that do, as Grid Engine's -j without jobs: the
 // last cycle, and below each reason the jobs.
-func (q queue) overview(w io.Writer, procs []selection.Procs) error {
-	last := q.report()
+func (q *Queue) Overview(w io.Writer, procs []spool.Run) error {
+	last := q.lastCycle()
 	o := overview{groups: map[string][]pool.Procs{}}
-	r, claims := q.reader(), claimsOf(q.view.Claims())
+	r, claims := q.reader(), claimsOf(q.View.Claims())
 	for _, s := range procs {
 		for part, claim := range claims.parts(s) {
 			if claim == nil {
@@ -207,7 +205,7 @@ func (q queue) overview(w io.Writer, procs []selection.Procs) error {
 
 // explain adds jobs without a slot: those of a run together, unless what counts is an
 // expression.
-func (o *overview) explain(r *reader, part selection.Procs, last cycle) {
+func (o *overview) explain(r *reader, part spool.Run, last cycle) {
 	end := part.Last
 	for part.First <= end {
 		part.Last = part.First
@@ -245,7 +243,7 @@ func (o *overview) sort(jobs pool.Procs, state string, h holds, submitted time.T
 func (o *overview) append(b []byte, last cycle) []byte {
 	what := last.unknown
 	if what == "" {
-		what = "as of the negotiation cycle at " + clock(last.at)
+		what = "as of the negotiation cycle at " + Clock(last.at)
 	}
 	b = fmt.Appendf(b, "%-27s %s\n", "scheduling info:", clean.Line(what))
 	slices.SortStableFunc(o.reasons, func(a, b string) int { return o.count(b) - o.count(a) })
@@ -278,7 +276,7 @@ func countProcs(list []pool.Procs) (n int) {
 // fitting tells which of the pool's slots could run a job. The slots are read when
 // they are first needed.
 type fitting struct {
-	queue queue
+	queue *Queue
 	read  bool
 	slots []pool.Slot
 	// judged is how many jobs were held against all slots. A display of very many
@@ -289,7 +287,7 @@ type fitting struct {
 // mostJudged bounds the pairs of job and slot that a display looks at.
 const mostJudged = 1_000_000
 
-func (q queue) fitting() *fitting { return &fitting{queue: q} }
+func (q *Queue) fitting() *fitting { return &fitting{queue: q} }
 
 // could names slots that match the job as they are advertised, whoever has them, and
 // nothing for a job that has one or whose analysis says it already.
@@ -312,7 +310,7 @@ func (d *sheet) could(last cycle, fits *fitting) []string {
 func (f *fitting) of(c *classad.Context, ad *classad.Ad) string {
 	if !f.read {
 		f.read = true
-		f.slots, _ = f.queue.view.Slots()
+		f.slots, _ = f.queue.View.Slots()
 	}
 	if len(f.slots) == 0 || f.judged > mostJudged {
 		return ""

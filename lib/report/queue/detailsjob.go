@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"cmp"
@@ -21,11 +21,11 @@ func (d *sheet) identity() {
 	d.line("job-array tasks", tasksHere)
 	d.line("state", d.state)
 	d.line("state_since", d.since(pool.AttrEnteredStatus))
-	d.line("submission_time", clock(unix(d.key.QDate)))
+	d.line("submission_time", Clock(unix(d.key.QDate)))
 	d.line("execution_time", d.since(jobpolicy.AttrDeferralTime))
 	d.line("deadline", d.since("Deadline"))
 	if d.slot != "" {
-		d.line("start_time", clock(d.at))
+		d.line("start_time", Clock(d.at))
 		d.line("queue", d.slot)
 	}
 	if d.past {
@@ -199,18 +199,18 @@ func (d *sheet) clusters(ids []int) (list []string) {
 // clusterState says what has become of a cluster.
 func (d *sheet) clusterState(id int) string {
 	jobs := 0
-	if c, ok := d.view.Cluster(id); ok {
+	if c, ok := d.View.Cluster(id); ok {
 		for _, r := range c.Runs {
 			if n, _ := r.Ad.EvalInt(d.context, pool.AttrJobStatus); n != int64(pool.Completed) && n != int64(pool.Removed) {
 				jobs += r.Count()
 			}
 		}
 	}
-	if f, ok := d.view.Factory(id); ok {
+	if f, ok := d.View.Factory(id); ok {
 		jobs += f.Jobs - f.Next
 	}
 	var words []string
-	if e, ok := lifecycle.EndingsOf(d.view, id); ok {
+	if e, ok := lifecycle.EndingsOf(d.View, id); ok {
 		for _, x := range []struct {
 			n    int
 			what string
@@ -275,7 +275,7 @@ func at(before string, t time.Time, after string) string {
 	if t.IsZero() {
 		return ""
 	}
-	return before + clock(t) + after
+	return before + Clock(t) + after
 }
 
 // reason writes a reason with its codes.
@@ -348,9 +348,9 @@ func (d *sheet) expected() string {
 	ok, either := jobpolicy.After(d.ad)
 	var list []string
 	for _, id := range append(ok, either...) {
-		if _, there := d.view.Cluster(id); there {
+		if _, there := d.View.Cluster(id); there {
 			list = append(list, fmt.Sprint(id))
-		} else if _, there := d.view.Factory(id); there {
+		} else if _, there := d.View.Factory(id); there {
 			list = append(list, fmt.Sprint(id))
 		}
 	}

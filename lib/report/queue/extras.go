@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"math"
@@ -42,7 +42,7 @@ func (m *maker) extend(r *row) {
 			fill(m, r)
 		}
 	}
-	if m.requests {
+	if m.Requests {
 		r.asked = m.asked()
 	}
 }
@@ -92,7 +92,7 @@ func (m *maker) used(r *row, unit float64, names ...*classad.Name) float64 {
 // else a job asks for.
 func (r *reader) asked() (a asked) {
 	var hard strings.Builder
-	ad := r.procs.Run.Ad
+	ad := r.procs.Ad
 	for _, name := range r.requestNames() {
 		v := ad.Eval(r.context, name, nil)
 		if e, ok := ad.Lookup(name); ok {
@@ -130,7 +130,7 @@ const requestPrefix = "Request"
 // requestNames returns the names of attributes that say what is asked of a slot, sorted without
 // regard to case. Those of a cluster's ad are looked for once.
 func (r *reader) requestNames() []string {
-	own, cluster := r.procs.Run.Ad, r.procs.Run.Ad.Parent()
+	own, cluster := r.procs.Ad, r.procs.Ad.Parent()
 	if cluster == nil {
 		return requestsAmong(own.OwnNames())
 	}

@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 // job has one task.
 //
 // Some differences are deliberate. The procs stand in ja-task-ID for every job, where Grid
-// Engine leaves blanks for a job that is no array. -r says nothing of bindings, which there
+// Engine leaves table.Blanks for a job that is no array. -r says nothing of bindings, which there
 // are not. A job has one slot, and none of its cores a line of its own. With other policies
 // prior is a whole number, JobPrio, in the same seven places, so that the recorded text is fed
 // for it.
@@ -72,13 +72,13 @@ func (g *golden) printed(command, listing string) (got string, served bool) {
 	if has("-j", "-t", "-zz", "x") || !g.sge && has("-ext", "-urg", "-pri", "-r") {
 		return "", false
 	}
-	o := options{Options: policy.Options{Pri: has("-pri"), Urg: has("-urg"), Ext: has("-ext"), XML: has("-xml")}, requests: has("-r"), slotless: has("-f"),
-		master: strings.Contains(command, "-g t"), oneQueue: g.sge}
+	o := options{Options: Options{Options: policy.Options{Pri: has("-pri"), Urg: has("-urg"), Ext: has("-ext"), XML: has("-xml")}, Requests: has("-r"), BySlot: has("-f"),
+		Master: strings.Contains(command, "-g t")}, oneQueue: g.sge}
 	if g.sge {
 		c := registry.Default()
 		o.display = sge.Policy{}.Display(&c)
 	}
-	c := columns{o, columnsWith(o), func() int { return 0 }}
+	c := columns{o, columnsWith(o)}
 	if !g.sge {
 		c.shown[1].number = func(b []byte, r *row) []byte { return append(b, g.prior[r]...) }
 	}
@@ -316,7 +316,7 @@ func (g *golden) bySlot(b *strings.Builder, c columns, listing string) {
 		r.slot = s.name
 	}
 	rows := g.rows(c, pending)
-	t := c.table(b, rows)
+	t := c.writer(b, rows)
 	slot, block := t.slotRules()
 	t.instances([]*instance{s}, slot)
 	t.block("PENDING", rows, block)
@@ -334,7 +334,7 @@ func (g *golden) summary(listing string) string {
 	}
 	var b strings.Builder
 	m := machine{name: fields[0], load: x[0] * x[4], measured: x[4], used: x[1], reserved: x[2], avail: x[3], total: x[4], resting: x[5], broken: x[6]}
-	if err := (columns{line: func() int { return 0 }}).writeMachines(&b, []machine{m}); err != nil {
+	if err := (Options{}).writeMachines(&b, []machine{m}); err != nil {
 		g.t.Fatal(err)
 	}
 	return b.String()

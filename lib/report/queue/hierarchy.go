@@ -1,11 +1,10 @@
-package qstat
+package queue
 
 import (
 	"cmp"
 	"slices"
 	"sort"
 
-	"fairspool/cmd/internal/selection"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
@@ -27,14 +26,14 @@ type hierarchy struct {
 }
 
 // hierarchyOf returns the queue, without jobs so far; nil where the policy has none.
-func hierarchyOf(q queue) (*hierarchy, error) {
-	c := q.call.Config
+func hierarchyOf(q *Queue) (*hierarchy, error) {
+	c := q.Config
 	barring, err := lifecycle.BarringOf(c)
 	if err != nil {
 		return nil, err
 	}
 	p := registry.Of(c)
-	list := p.Listing(c, lifecycle.SourcesOf(q.view, q.call.Now))
+	list := p.Listing(c, lifecycle.SourcesOf(q.View, q.Now))
 	if list == nil {
 		return nil, nil
 	}
@@ -66,20 +65,20 @@ func (h *hierarchy) reads() (names []string, ok bool) {
 }
 
 // rank makes the queue, of all jobs, whichever are shown.
-func (h *hierarchy) rank(q queue) {
+func (h *hierarchy) rank(q *Queue) {
 	if h == nil {
 		return
 	}
-	c, v := q.call, q.view
-	if names, ok := h.reads(); ok && q.whole == nil {
+	v := q.View
+	if names, ok := h.reads(); ok && q.Whole == nil {
 		v = v.Only(append(names, totalsNames...))
 	}
-	b := besides{reader: q.reader(), domain: q.spool.Domain(), groups: c.Config.Groups, barring: h.barring}
+	b := besides{reader: q.reader(), domain: q.Domain, groups: q.Config.Groups, barring: h.barring}
 	for _, name := range h.Attributes() {
 		b.names = append(b.names, classad.NewName(name))
 	}
 	w := b.waiting(v)
-	h.take(w, c.Config.Params.Nice)
+	h.take(w, q.Config.Params.Nice)
 }
 
 // take puts jobs in order. Nice users go behind all others, as in a cycle.
@@ -129,7 +128,7 @@ func (h *hierarchy) from(id pool.JobID) *placed {
 
 // among returns the procs that the first of some procs without a claim is one of, nil for
 // none, and the last of them that may share its row.
-func (h *hierarchy) among(s selection.Procs) (in *placed, last int) {
+func (h *hierarchy) among(s spool.Run) (in *placed, last int) {
 	id := s.FirstJob()
 	switch in = h.from(id); {
 	case in == nil || in.Cluster != s.Cluster:
@@ -175,16 +174,17 @@ func jobOf(id pool.JobID, claim *pool.Claim, state string, in *placed, run func(
 }
 
 // known returns what the policy is asked about a job of the view.
-func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
+func (q *Queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 	var in *placed
 	if claim == nil {
 		in = q.hierarchy.at(id)
 	}
-	run, ok := q.view.Run(id)
+	run, ok := q.View.Run(id)
 	if !ok { // it is one of the view's
 		return jobOf(id, claim, "", in, func() jobprio.Run { return jobprio.Run{Procs: pool.Only(id), Ad: classad.New()} })
 	}
-	s := selection.Procs{Procs: pool.Only(id), Run: run}
+	s := run
+	s.Procs = pool.Only(id)
 	read := q.reader()
 	read.of(s)
 	j := jobOf(id, claim, read.standing(claim).state(), in, func() jobprio.Run { return runOf(s, q.submitter(run.Ad)) })
@@ -195,9 +195,9 @@ func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 // fill notes in a row what the policy shows of its first job.
 func (h *hierarchy) fill(m *maker, r *row, in *placed) {
 	s := m.procs
-	j := jobOf(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Run.Ad)) })
+	j := jobOf(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Ad)) })
 	j.Owner, j.QDate = r.owner, r.key.QDate
-	x := h.Show(j, m.Options)
+	x := h.Show(j, m.Options.Options)
 	r.shown, r.prior, r.alike = &x, x.Prior, x.Alike
 	if x.Slots > 0 {
 		r.slots = x.Slots
@@ -213,7 +213,7 @@ func (h *hierarchy) fill(m *maker, r *row, in *placed) {
 			r.project, r.department = clean.Line(c.Project), clean.Line(c.Department)
 		}
 	}
-	if m.requests {
+	if m.Requests {
 		r.asked.Requests = h.Requests(j, r.asked.hard)
 	}
 }
@@ -234,46 +234,33 @@ func (h *hierarchy) sheet(d *sheet) {
 	}
 }
 
-// own writes the policy's own form of what is shown of rows.
-func (h *hierarchy) own(d display, q queue, rows []*row) error {
+// Own returns the policy's own form of jobs; it is for a policy that has one.
+func (l Listing) Own() policy.OwnForm {
 	var list []policy.Row
-	for _, r := range rows {
+	for _, r := range l.rows(l.columns(l.Options)) {
 		place := r.place
 		for _, s := range r.ranges {
-			j := q.known(s.FirstJob(), r.claim)
+			j := l.known(s.FirstJob(), r.claim)
 			if j.Place = place; place == 0 && r.claim == nil {
-				j.Why = cmp.Or(r.why, q.notQueued(r))
+				j.Why = cmp.Or(r.why, l.notQueued(r))
 			} else {
 				place += s.Count()
 			}
 			list = append(list, policy.Row{Job: j, Jobs: s, Each: func(yield func(policy.Job) bool) {
 				for id := range s.Jobs() {
-					if !yield(q.known(id, r.claim)) {
+					if !yield(l.known(id, r.claim)) {
 						return
 					}
 				}
 			}})
 		}
 	}
-	form := h.Own(list, d.single)
-	if q.call.Has("json") || form.Print == nil {
-		return jsonList(q.call, indices(form.Count), form.Object)
-	}
-	return form.Print(q.call.Stdout)
-}
-
-// indices returns the numbers from 0 to below n.
-func indices(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
+	return l.hierarchy.Own(list, l.Single)
 }
 
 // notQueued says why jobs stand in no queue that the policy does not keep out of it.
-func (q queue) notQueued(r *row) string {
-	run, ok := q.view.Run(r.key.ID)
+func (q *Queue) notQueued(r *row) string {
+	run, ok := q.View.Run(r.key.ID)
 	if !ok {
 		return ""
 	}
@@ -285,11 +272,11 @@ func (q queue) notQueued(r *row) string {
 }
 
 // runOf returns some procs of a run, as the policy sees them.
-func runOf(s selection.Procs, submitter string) jobprio.Run {
+func runOf(s spool.Run, submitter string) jobprio.Run {
 	return jobprio.Run{
 		Procs:     s.Procs,
 		Submitter: submitter,
-		Ad:        s.Run.Proc(s.First),
+		Ad:        s.Proc(s.First),
 	}
 }
 
@@ -308,8 +295,7 @@ func (b *besides) waiting(v *spool.View) (w jobprio.Waiting) {
 	list := claimsOf(v.Claims())
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
-			s := selection.Procs{Procs: run.Procs, Run: run}
-			for part, claim := range list.parts(s) {
+			for part, claim := range list.parts(run) {
 				b.add(&w, part, claim)
 			}
 		}
@@ -318,17 +304,17 @@ func (b *besides) waiting(v *spool.View) (w jobprio.Waiting) {
 }
 
 // add adds procs of a run. Where something that decides is an expression, each stands alone.
-func (b *besides) add(w *jobprio.Waiting, s selection.Procs, claim *pool.Claim) {
+func (b *besides) add(w *jobprio.Waiting, s spool.Run, claim *pool.Claim) {
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 		b.of(s)
 		state := b.standing(claim).state()
-		if b.varies || b.barring.TellsApart(s.Run) || slices.ContainsFunc(b.names, b.tellsApart) {
+		if b.varies || b.barring.TellsApart(s) || slices.ContainsFunc(b.names, b.tellsApart) {
 			s.Last = s.First
 		}
 		switch {
 		case claim != nil:
 			w.Running = append(w.Running, jobprio.Running{Run: runOf(s, claim.Submitter), Started: claim.RunsFrom()})
-		case state == "qw" && !b.barring.Bars(b.context, s.Run, s.First):
+		case state == "qw" && !b.barring.Bars(b.context, s, s.First):
 			submitter := accountant.SubmitterName(b.text(ownerName), b.groups.Canonical(b.text(groupName)), b.domain)
 			w.Idle = append(w.Idle, runOf(s, submitter))
 		}
@@ -337,8 +323,8 @@ func (b *besides) add(w *jobprio.Waiting, s selection.Procs, claim *pool.Claim) 
 
 // tellsApart reports whether an attribute is an expression that procs have different values of.
 func (r *reader) tellsApart(n *classad.Name) bool {
-	_, e, ok := r.procs.Run.Ad.Get(n)
-	return ok && e != nil && r.procs.Run.TellsApart(e)
+	_, e, ok := r.procs.Ad.Get(n)
+	return ok && e != nil && r.procs.TellsApart(e)
 }
 
 // Explained is what -j prints of jobs with the numbers of the first one's priority.
@@ -348,9 +334,9 @@ type Explained struct {
 	Course   any `json:",omitempty"` // what they come from, if the policy says more
 }
 
-// explained adds priorities to what -j prints of jobs that have not ended, where all stand in
+// Explained adds priorities to what -j prints of jobs that have not ended, where all stand in
 // one queue.
-func (q queue) explained(list []Waiting) any {
+func (q *Queue) Explained(list []Waiting) any {
 	if q.hierarchy == nil {
 		return list
 	}
@@ -366,8 +352,8 @@ func (q queue) explained(list []Waiting) any {
 }
 
 // claimOf returns a job's claim, nil for none.
-func (q queue) claimOf(id pool.JobID) *pool.Claim {
-	if c, ok := q.view.Claim(id); ok {
+func (q *Queue) claimOf(id pool.JobID) *pool.Claim {
+	if c, ok := q.View.Claim(id); ok {
 		return &c
 	}
 	return nil

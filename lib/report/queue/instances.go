@@ -1,7 +1,8 @@
-package qstat
+package queue
 
 import (
 	"cmp"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"fairspool/lib/clean"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/table"
 	"fairspool/spool"
 )
 
@@ -29,14 +31,14 @@ type instance struct {
 // instances returns the slots that -q asks for with the jobs on them, by name: behind each
 // partitionable one its dynamic slots. A slot of a claim that nobody advertises any more is
 // among them, in state o.
-func (d display) instances(q queue, placed []*row) []*instance {
-	list := d.advertised(q)
+func (l Listing) instances(placed []*row) []*instance {
+	list := l.advertised()
 	byName := map[string]*instance{}
 	for _, s := range list {
 		byName[s.name] = s
 	}
-	for _, c := range q.view.Claims() {
-		if !d.onSlot(&c) {
+	for _, c := range l.View.Claims() {
+		if !l.onSlot(&c) {
 			continue
 		}
 		s, ok := byName[c.SlotAd()]
@@ -57,7 +59,7 @@ func (d display) instances(q queue, placed []*row) []*instance {
 		slices.SortFunc(s.parts, func(a, b *instance) int { return pool.CompareNames(a.name, b.name) })
 		flat = append(append(flat, s), s.parts...)
 	}
-	if d.call.Has("ne") {
+	if l.Taken {
 		flat = slices.DeleteFunc(flat, func(s *instance) bool {
 			return len(s.jobs) == 0 && !slices.ContainsFunc(s.parts, func(p *instance) bool { return len(p.jobs) > 0 })
 		})
@@ -92,19 +94,19 @@ func (s *instance) count(c pool.Claim, cores float64) {
 const unknown = "-NA-"
 
 // advertised returns the slots of the pool that -q asks for, as if nobody had them.
-func (d display) advertised(q queue) (list []*instance) {
-	slots, bad := lifecycle.Slots(q.view)
+func (l Listing) advertised() (list []*instance) {
+	slots, bad := lifecycle.Slots(l.View)
 	for _, err := range bad {
-		q.call.Warn("%v", err)
+		l.Warn("%v", err)
 	}
-	ctx := q.context()
+	ctx := l.context()
 	left := map[string]bool{}
-	for _, b := range q.view.Backoffs() {
-		left[b.Slot] = q.call.Now.Before(b.Until)
+	for _, b := range l.View.Backoffs() {
+		left[b.Slot] = l.Now.Before(b.Until)
 	}
 	for _, slot := range slots {
 		machine, _ := slot.Ad.EvalString(ctx, pool.AttrMachine)
-		if !d.takes(slot.Name, machine) {
+		if !l.takes(slot.Name, machine) {
 			continue
 		}
 		s := &instance{name: slot.Name, machine: cmp.Or(machine, slot.Name), kind: "S"}
@@ -114,15 +116,15 @@ func (d display) advertised(q queue) (list []*instance) {
 		}
 		list = append(list, s)
 	}
-	keep(q, list)
+	l.keep(list)
 	return list
 }
 
 // keep counts what is kept of partitionable slots for wide jobs.
-func keep(q queue, list []*instance) {
+func (q *Queue) keep(list []*instance) {
 	kept := map[string]float64{}
-	for _, r := range spool.Reservations.All(q.view) {
-		if ad, ok := q.view.Job(r.Job); ok {
+	for _, r := range spool.Reservations.All(q.View) {
+		if ad, ok := q.View.Job(r.Job); ok {
 			n, _ := ad.EvalNumber(q.context(), pool.AttrRequestCpus)
 			kept[r.Slot] += n
 		}
@@ -173,14 +175,14 @@ const (
 )
 
 // bySlot writes the slots with their jobs, then the others, as Grid Engine's -f does.
-func (d display) bySlot(q queue, rows []*row) error {
+func (l Listing) bySlot(w io.Writer, c columns, rows []*row) error {
 	n := 0
 	for n < len(rows) && rows[n].claim != nil {
 		n++
 	}
-	t := d.table(q.call.Stdout, rows)
+	t := c.writer(w, rows)
 	slot, block := t.slotRules()
-	t.instances(d.instances(q, rows[:n]), slot)
+	t.instances(l.instances(rows[:n]), slot)
 	ended := len(rows)
 	for ended > n && rows[ended-1].state == "z" {
 		ended--
@@ -192,7 +194,7 @@ func (d display) bySlot(q queue, rows []*row) error {
 
 // slotRules returns the lengths of the rules above slots, and of those around headings of
 // jobs without one.
-func (t *table) slotRules() (slot, block int) {
+func (t *writer) slotRules() (slot, block int) {
 	slot, block = slotRule, blockRule
 	switch {
 	case t.width > 0: // all of it fits, or is cut
@@ -207,15 +209,15 @@ func (t *table) slotRules() (slot, block int) {
 	return min(slot, t.most()), min(block, t.most())
 }
 
-func (t *table) instances(list []*instance, rule int) {
+func (t *writer) instances(list []*instance, rule int) {
 	name, arch := t.slotWidths(list)
 	line := func(texts ...string) {
 		for i, width := range [...]int{name, 5, 14, 8, arch} {
 			s := texts[i]
 			if i == 0 || i == 4 { // the others are never cut
-				s, _ = within(s, width)
+				s, _ = table.Cut(s, width)
 			}
-			t.b = append(pad(append(t.b, s...), width-breadth(s)), ' ')
+			t.b = append(table.Pad(append(t.b, s...), width-table.Width(s)), ' ')
 		}
 		t.line(texts[5])
 	}
@@ -235,14 +237,14 @@ func (t *table) instances(list []*instance, rule int) {
 
 // slotWidths returns how wide the names of slots and their architectures are: all of them
 // with -w, and on a terminal as wide as they need to be, or as a line allows.
-func (t *table) slotWidths(list []*instance) (name, arch int) {
+func (t *writer) slotWidths(list []*instance) (name, arch int) {
 	const usualName, usualArch, others = 30, 13, 5 + 14 + 8 + 6 + 5
 	if t.width == 0 && !t.Wide {
 		return usualName, usualArch
 	}
 	name, arch = len("queuename"), len("arch")
 	for _, s := range list {
-		name, arch = max(name, breadth(clean.Line(s.name))), max(arch, breadth(s.arch))
+		name, arch = max(name, table.Width(clean.Line(s.name))), max(arch, table.Width(s.arch))
 	}
 	if t.Wide {
 		return max(name, usualName), max(arch, usualArch)
@@ -254,7 +256,7 @@ func (t *table) slotWidths(list []*instance) (name, arch int) {
 }
 
 // block writes the jobs that have no slot, under a heading.
-func (t *table) block(kind string, rows []*row, rule int) {
+func (t *writer) block(kind string, rows []*row, rule int) {
 	if len(rows) == 0 {
 		return
 	}

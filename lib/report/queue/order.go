@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"cmp"
@@ -19,14 +19,14 @@ type account struct {
 
 // order knows who goes first.
 type order struct {
-	queue
+	*Queue
 	params accountant.Params
 	known  map[[2]string]*account // by owner and accounting group
 	named  map[string]*account    // by name
 }
 
-func (q queue) order() *order {
-	return &order{queue: q, params: q.call.Config.Params, known: map[[2]string]*account{}, named: map[string]*account{}}
+func (q *Queue) order() *order {
+	return &order{Queue: q, params: q.Config.Params, known: map[[2]string]*account{}, named: map[string]*account{}}
 }
 
 // account returns the submitter of an owner's jobs in an accounting group.
@@ -34,11 +34,11 @@ func (o *order) account(owner, group string) *account {
 	if a, ok := o.known[[2]string{owner, group}]; ok {
 		return a
 	}
-	name := accountant.SubmitterName(owner, o.call.Config.Groups.Canonical(group), o.spool.Domain())
+	name := accountant.SubmitterName(owner, o.Config.Groups.Canonical(group), o.Domain)
 	a, ok := o.named[name]
 	if !ok {
-		record, _ := o.view.Submitter(name)
-		now := o.call.Now
+		record, _ := o.View.Submitter(name)
+		now := o.Now
 		a = &account{name: name, rup: record.AsOf(now, o.params).Priority, eup: record.Effective(now, o.params)}
 		o.named[name] = a
 	}

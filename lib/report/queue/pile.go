@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"fmt"

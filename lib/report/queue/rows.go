@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"iter"
@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
+	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/lifecycle"
@@ -21,24 +20,27 @@ import (
 	"fairspool/spool"
 )
 
-// queue is what a listing is made from.
-type queue struct {
-	call  *cmdline.Call
-	spool *spool.Spool
-	view  *spool.View
-	whole *spool.View // whose jobs have all their attributes; nil: those of view do
-	every bool        // what is shown is all jobs of whole, which are not chosen one by one
+// Queue is what is shown, as of a time.
+type Queue struct {
+	View   *spool.View // its jobs may have no more attributes than Reads names
+	Whole  *spool.View // whose jobs have all of them; nil: those of View do
+	Domain string
+	Config *config.Config
+	Now    time.Time
+	Report func() ([]byte, error)                         // the last cycle's, as spool.Spool.Report has it
+	Warn   func(format string, args ...any)               // is told of slots that cannot be read
+	Stuck  func(state string, claim *pool.Claim) []string // says what in the pool keeps a job from running
 
 	past      bool       // the jobs have left the queue
 	hierarchy *hierarchy // nil: submitters go by EUP
 }
 
 // submitter returns who is charged for a job.
-func (q queue) submitter(ad *classad.Ad) string {
-	return lifecycle.Submitter(ad, q.spool.Domain(), q.call.Config.Groups)
+func (q *Queue) submitter(ad *classad.Ad) string {
+	return lifecycle.Submitter(ad, q.Domain, q.Config.Groups)
 }
 
-func (q queue) context() *classad.Context { return &classad.Context{Now: q.call.Now} }
+func (q *Queue) context() *classad.Context { return &classad.Context{Now: q.Now} }
 
 // row is one line of the table: jobs of one cluster that look alike.
 type row struct {
@@ -70,23 +72,23 @@ type cells struct {
 	slots             int64
 }
 
-// rowsWith returns the lines of the table with what its columns show, in their order.
-func (q queue) rowsWith(c columns, procs []selection.Procs) []*row {
-	rows := q.read(c, procs)
-	o := q.order()
+// rows returns the lines of the list with what its columns show, in their order.
+func (l Listing) rows(c columns) []*row {
+	rows := l.read(c, l.Jobs)
+	o := l.order()
 	for _, r := range rows {
 		if r.asked.unmet != "" {
-			r.asked.unmet = q.unended(r.asked.unmet)
+			r.asked.unmet = l.unended(r.asked.unmet)
 		}
 		r.who = o.account(r.owner, r.group)
 	}
-	return o.ordered(rows, !c.single)
+	return o.ordered(rows, !c.Single)
 }
 
 // read makes rows of all jobs, by ascending id. What takes its time is done by all
 // processors.
-func (q queue) read(c columns, procs []selection.Procs) []*row {
-	claims := claimsOf(q.view.Claims())
+func (q *Queue) read(c columns, procs []spool.Run) []*row {
+	claims := claimsOf(q.View.Claims())
 	bounds := parallel.Bounds(len(procs), 1)
 	made := make([][]*row, len(bounds)-1)
 	parallel.Parts(bounds, func(part, from, to int) {
@@ -103,7 +105,7 @@ func (q queue) read(c columns, procs []selection.Procs) []*row {
 
 // split makes a row of each job with a claim, and one of consecutive jobs
 // without. Each has its ad.
-func (q queue) split(s selection.Procs, of map[pool.JobID]pool.Claim) (rows []*row) {
+func (q *Queue) split(s spool.Run, of map[pool.JobID]pool.Claim) (rows []*row) {
 	m := maker{reader: q.reader(), from: q}
 	first := s.First
 	for p := s.First; p <= s.Last; p++ {
@@ -116,7 +118,7 @@ func (q queue) split(s selection.Procs, of map[pool.JobID]pool.Claim) (rows []*r
 	m.equal(s, first, s.Last, nil)
 	for _, r := range m.made {
 		if r.ad == nil {
-			r.ad = s.Run.Proc(r.ranges[0].First)
+			r.ad = s.Proc(r.ranges[0].First)
 		}
 	}
 	return m.made
@@ -126,13 +128,13 @@ func (q queue) split(s selection.Procs, of map[pool.JobID]pool.Claim) (rows []*r
 type maker struct {
 	*reader
 	columns
-	from queue
+	from *Queue
 	made []*row
 	room []row // for those to come, allocated together
 	near []pool.Procs
 }
 
-func (m *maker) equal(s selection.Procs, first, last int, claim *pool.Claim) {
+func (m *maker) equal(s spool.Run, first, last int, claim *pool.Claim) {
 	if first <= last {
 		s.First, s.Last = first, last
 		m.rows(s, claim)
@@ -142,7 +144,7 @@ func (m *maker) equal(s selection.Procs, first, last int, claim *pool.Claim) {
 // rows makes one row of procs of a run, or one of each where something that is shown
 // or that orders them is an expression, which each may evaluate differently. In a queue of
 // all jobs the policy says which may share a row.
-func (m *maker) rows(s selection.Procs, claim *pool.Claim) {
+func (m *maker) rows(s spool.Run, claim *pool.Claim) {
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 		var in *placed
 		if claim == nil {
@@ -150,7 +152,7 @@ func (m *maker) rows(s selection.Procs, claim *pool.Claim) {
 		}
 		m.of(s)
 		r := m.row(claim)
-		if m.varies || m.single {
+		if m.varies || m.Single {
 			s.Last = s.First
 		}
 		r.ranges = m.ranges(s)
@@ -176,7 +178,7 @@ func (m *maker) next() *row {
 	return r
 }
 
-func (m *maker) ranges(s selection.Procs) []pool.Procs {
+func (m *maker) ranges(s spool.Run) []pool.Procs {
 	if len(m.near) == 0 {
 		m.near = make([]pool.Procs, block)
 	}
@@ -230,11 +232,11 @@ func (r *reader) name() string {
 }
 
 // unended returns those of a list of clusters that have jobs in the queue.
-func (q queue) unended(list string) string {
+func (q *Queue) unended(list string) string {
 	var there []string
 	for _, word := range strings.Split(list, ", ") {
 		if id, err := pool.ParseCluster(word); err == nil {
-			if _, ok := q.view.Cluster(id); ok {
+			if _, ok := q.View.Cluster(id); ok {
 				there = append(there, word)
 			}
 		}
@@ -301,7 +303,7 @@ func wordsOf(names ...*classad.Name) (list []string) {
 // when there is an expression to be evaluated in it. It is for one goroutine.
 type reader struct {
 	context *classad.Context
-	procs   selection.Procs
+	procs   spool.Run
 	own     *classad.Ad // nil: not needed so far
 	// varies: what was read since of() was, or may be, not the same for the other procs.
 	varies bool
@@ -310,21 +312,21 @@ type reader struct {
 	shared  []string    // their names
 }
 
-func (q queue) reader() *reader { return &reader{context: q.context()} }
+func (q *Queue) reader() *reader { return &reader{context: q.context()} }
 
 // of makes the reader read procs.
-func (r *reader) of(s selection.Procs) { r.procs, r.own, r.varies = s, nil, false }
+func (r *reader) of(s spool.Run) { r.procs, r.own, r.varies = s, nil, false }
 
 // proc returns the ad of the first proc.
 func (r *reader) proc() *classad.Ad {
 	if r.own == nil {
-		r.own = r.procs.Run.Proc(r.procs.First)
+		r.own = r.procs.Proc(r.procs.First)
 	}
 	return r.own
 }
 
 func (r *reader) value(n *classad.Name) classad.Value {
-	v, e, ok := r.procs.Run.Ad.Get(n)
+	v, e, ok := r.procs.Ad.Get(n)
 	if !ok {
 		return classad.Undefined()
 	}
@@ -349,7 +351,7 @@ func (r *reader) text(n *classad.Name) string {
 }
 
 func (r *reader) has(n *classad.Name) bool {
-	_, _, ok := r.procs.Run.Ad.Get(n)
+	_, _, ok := r.procs.Ad.Get(n)
 	return ok
 }
 
@@ -405,8 +407,8 @@ func claimsOf(list []pool.Claim) claims { return list }
 
 // parts goes through procs: each with a claim by itself, those between them
 // together and with nil.
-func (c claims) parts(s selection.Procs) iter.Seq2[selection.Procs, *pool.Claim] {
-	return func(yield func(selection.Procs, *pool.Claim) bool) {
+func (c claims) parts(s spool.Run) iter.Seq2[spool.Run, *pool.Claim] {
+	return func(yield func(spool.Run, *pool.Claim) bool) {
 		from := pool.JobID{Cluster: s.Cluster, Proc: s.First}
 		i := sort.Search(len(c), func(i int) bool { return !c[i].Job.Less(from) })
 		part := s

@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"strings"
@@ -93,18 +93,18 @@ func broken(code int64) bool {
 // The ways in which jobs wait although nobody is in front of them.
 type holds struct{ user, operator, system, job, time bool }
 
-// choice are the states of -s.
-type choice struct {
+// States are those in which jobs are shown.
+type States struct {
 	pending, running, suspended, ended bool
 	holds
 }
 
-// everyState is what is shown without -s.
-var everyState = choice{pending: true, running: true, suspended: true, ended: true}
+// EveryState are all of them.
+var EveryState = States{pending: true, running: true, suspended: true, ended: true}
 
-// parseStates reads the argument of -s. Two letters that begin with h are one hold;
+// ParseStates reads letters of states behind each other, as those of -s. Two letters that begin with h are one hold;
 // what h is followed by else is a letter of its own.
-func parseStates(text string) (w choice, ok bool) {
+func ParseStates(text string) (w States, ok bool) {
 	ok = text != ""
 	for text != "" {
 		n := 1
@@ -131,7 +131,7 @@ func parseStates(text string) (w choice, ok bool) {
 
 // hold reads which holds are wanted from what follows an h, and returns how many letters
 // that takes.
-func (w *choice) hold(text string) int {
+func (w *States) hold(text string) int {
 	if text != "" {
 		switch text[0] {
 		case 'u':
@@ -158,7 +158,7 @@ func (w *choice) hold(text string) int {
 }
 
 // has reports whether a job in a state, held in these ways, is wanted.
-func (w choice) has(state string, h holds) bool {
+func (w States) has(state string, h holds) bool {
 	switch {
 	case state == "z":
 		return w.ended

@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"testing"
@@ -46,23 +46,23 @@ func TestParseStates(t *testing.T) {
 	every := holds{true, true, true, true, true}
 	for _, c := range []struct {
 		text string
-		want choice
+		want States
 		ok   bool
 	}{
-		{"prs", choice{pending: true, running: true, suspended: true}, true},
-		{"a", choice{pending: true, running: true, suspended: true}, true},
-		{"z", choice{ended: true}, true},
-		{"h", choice{holds: every}, true},
-		{"hp", choice{pending: true, holds: every}, true},
-		{"hurho", choice{running: true, holds: holds{user: true, operator: true}}, true},
-		{"hshjhd", choice{holds: holds{system: true, job: true}}, true},
-		{"ha", choice{holds: holds{time: true}}, true},
-		{"hd", choice{}, true},
-		{"", choice{}, false},
-		{"px", choice{pending: true}, false},
+		{"prs", States{pending: true, running: true, suspended: true}, true},
+		{"a", States{pending: true, running: true, suspended: true}, true},
+		{"z", States{ended: true}, true},
+		{"h", States{holds: every}, true},
+		{"hp", States{pending: true, holds: every}, true},
+		{"hurho", States{running: true, holds: holds{user: true, operator: true}}, true},
+		{"hshjhd", States{holds: holds{system: true, job: true}}, true},
+		{"ha", States{holds: holds{time: true}}, true},
+		{"hd", States{}, true},
+		{"", States{}, false},
+		{"px", States{pending: true}, false},
 	} {
-		if got, ok := parseStates(c.text); got != c.want || ok != c.ok {
-			t.Errorf("parseStates(%q) = %+v, %v, want %+v, %v", c.text, got, ok, c.want, c.ok)
+		if got, ok := ParseStates(c.text); got != c.want || ok != c.ok {
+			t.Errorf("ParseStates(%q) = %+v, %v, want %+v, %v", c.text, got, ok, c.want, c.ok)
 		}
 	}
 }

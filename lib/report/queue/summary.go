@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"fmt"
@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"fairspool/cmd/internal/selection"
 	"fairspool/lib/clean"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/table"
+	"fairspool/spool"
 )
 
 // machine is the slots of one machine, as Grid Engine sums up a cluster queue. Amounts
@@ -73,8 +74,8 @@ type tally struct{ jobs, cores int64 }
 var shownStates = [...]string{"r", "Rr", "s", "Rs", "t", "Rt", "dr", "dt", "hr", "ht", "qw", "hqw", "Eqw", "z"}
 
 // count counts jobs by state. It makes no rows, and all processors take part.
-func (q queue) count(procs []selection.Procs) map[string]tally {
-	claims := claimsOf(q.view.Claims())
+func (q *Queue) count(procs []spool.Run) map[string]tally {
+	claims := claimsOf(q.View.Claims())
 	bounds := parallel.Bounds(len(procs), 1)
 	counted := make([]map[string]tally, len(bounds)-1)
 	parallel.Parts(bounds, func(part, from, to int) {
@@ -95,7 +96,7 @@ func (q queue) count(procs []selection.Procs) map[string]tally {
 	return all
 }
 
-func (r *reader) count(sums map[string]tally, s selection.Procs, claim *pool.Claim) {
+func (r *reader) count(sums map[string]tally, s spool.Run, claim *pool.Claim) {
 	last := s.Last
 	for s.First <= last {
 		r.of(s)
@@ -113,31 +114,30 @@ func (r *reader) count(sums map[string]tally, s selection.Procs, claim *pool.Cla
 	}
 }
 
-// summary writes how full the machines are, and how many jobs there are in which
-// state.
-func (d display) summary(q queue, procs []selection.Procs) error {
-	list, sums := machines(d.instances(q, nil)), q.count(procs)
-	if d.call.Has("xml") {
-		return summaryXML(q.call.Data(), list)
+// Summary writes how full the machines are, and how many jobs there are in which state.
+func (l Listing) Summary(w io.Writer) error {
+	list, sums := machines(l.instances(nil)), l.count(l.Jobs)
+	if l.XML {
+		return summaryXML(w, list)
 	}
-	if err := d.writeMachines(q.call.Stdout, list); err != nil {
+	if err := l.writeMachines(w, list); err != nil {
 		return err
 	}
 	between := ""
 	if len(list) > 0 && len(sums) > 0 {
 		between = "\n"
 	}
-	return writeTallies(q.call.Stdout, between, sums)
+	return writeTallies(w, between, sums)
 }
 
 // writeMachines writes Grid Engine's summary of cluster queues, of machines instead. The
 // load is that of a core.
-func (c columns) writeMachines(w io.Writer, list []machine) error {
+func (o Options) writeMachines(w io.Writer, list []machine) error {
 	if len(list) == 0 {
 		return nil
 	}
-	name, end := c.machineWidth(list)
-	b := pad(append([]byte(nil), machineHeading...), name-len(machineHeading))
+	name, end := o.machineWidth(list)
+	b := table.Pad(append([]byte(nil), machineHeading...), name-len(machineHeading))
 	b = append(append(b, "  CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE"...), end...)
 	b = append(append(b, strings.Repeat("-", name+machineOthers)...), '\n')
 	for _, m := range list {
@@ -145,7 +145,7 @@ func (c columns) writeMachines(w io.Writer, list []machine) error {
 		if m.measured > 0 {
 			load = strconv.FormatFloat(m.load/m.measured, 'f', 2, 64)
 		}
-		b = appendText(b, clean.Line(m.name), name)
+		b = table.Append(b, clean.Line(m.name), name)
 		b = fmt.Appendf(b, " %7s %6s %6s %6s %6s %6s %6s", load,
 			amount(m.used), amount(m.reserved), amount(m.avail), amount(m.total), amount(m.resting), amount(m.broken))
 		b = append(b, end[min(1, len(end)-1):]...)
@@ -160,18 +160,18 @@ const (
 )
 
 // machineWidth returns how wide the names of machines are, and what the heading ends
-// with: on a terminal not in blanks, for which there may be no room.
-func (c columns) machineWidth(list []machine) (name int, end string) {
+// with: on a terminal not in table.Blanks, for which there may be no room.
+func (o Options) machineWidth(list []machine) (name int, end string) {
 	const usual = 30
-	line := c.line()
-	if line == 0 && !c.Wide {
+	line := o.Width
+	if line == 0 && !o.Wide {
 		return usual, "  \n"
 	}
 	name = len(machineHeading)
 	for _, m := range list {
-		name = max(name, breadth(clean.Line(m.name)))
+		name = max(name, table.Width(clean.Line(m.name)))
 	}
-	if c.Wide {
+	if o.Wide {
 		return max(name, usual), "  \n"
 	}
 	return max(min(name, line-machineOthers), len(machineHeading)), "\n"

@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"bytes"
@@ -7,31 +7,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/table"
 )
 
-const (
-	tasksHead = "ja-task-ID"
-	blanks    = "                                                                "
-)
+const tasksHead = "ja-task-ID"
 
 // list writes Grid Engine's table; nothing at all without a job.
 func (c columns) list(w io.Writer, rows []*row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	t := c.table(w, rows)
+	t := c.writer(w, rows)
 	heading := t.heading() + tasksHead + " "
 	t.line(heading[:min(len(heading), t.most())])
 	rule := len(heading) - 1
 	if rules := c.display.Rulers; rules != nil && t.width == 0 && !t.Wide {
-		rule = rules.Of(t.Options)
-		if t.master {
+		rule = rules.Of(t.Options.Options)
+		if t.Master {
 			rule++ // which is a place wider than the slots
 		}
 	}
@@ -40,10 +34,10 @@ func (c columns) list(w io.Writer, rows []*row) error {
 	return t.flush()
 }
 
-// table is what lines are written to.
-type table struct {
+// writer writes rows as lines.
+type writer struct {
 	columns
-	width int // of a line of the terminal; 0: there is none
+	width int // of a line that is not to be longer; 0: any
 	tasks int // how many places the procs of a row may take there
 	w     io.Writer
 	b     []byte
@@ -51,11 +45,11 @@ type table struct {
 	err   error
 }
 
-// table returns a table for rows, which decide how wide columns are where that is not
+// writer returns a writer for rows, which decide how wide columns are where that is not
 // fixed.
-func (c columns) table(w io.Writer, rows []*row) *table {
-	t := &table{columns: c, w: w}
-	switch t.width = c.line(); {
+func (c columns) writer(w io.Writer, rows []*row) *writer {
+	t := &writer{columns: c, w: w}
+	switch t.width = c.Width; {
 	case c.Wide:
 		t.width, t.shown = 0, widened(c.shown, rows)
 	case t.width > 0:
@@ -65,7 +59,7 @@ func (c columns) table(w io.Writer, rows []*row) *table {
 }
 
 // most returns how long a heading may be.
-func (t *table) most() int {
+func (t *writer) most() int {
 	if t.width > 0 {
 		return t.width
 	}
@@ -75,7 +69,7 @@ func (t *table) most() int {
 // full is when what has been written so far is handed on.
 const full = 64 << 10
 
-func (t *table) flush() error {
+func (t *writer) flush() error {
 	if t.err == nil && len(t.b) > 0 {
 		_, t.err = t.w.Write(t.b)
 	}
@@ -83,16 +77,16 @@ func (t *table) flush() error {
 	return t.err
 }
 
-func (t *table) line(s string) { t.b = append(append(t.b, s...), '\n') }
+func (t *writer) line(s string) { t.b = append(append(t.b, s...), '\n') }
 
 // heading returns the headings of the columns, with a blank behind each.
-func (t *table) heading() string {
+func (t *writer) heading() string {
 	var b []byte
 	for _, c := range t.shown {
 		if c.right {
-			b = append(pad(b, c.width-len(c.head)), c.head...)
+			b = append(table.Pad(b, c.width-len(c.head)), c.head...)
 		} else {
-			b = pad(append(b, c.head...), c.width-len(c.head))
+			b = table.Pad(append(b, c.head...), c.width-len(c.head))
 		}
 		b = append(b, ' ')
 	}
@@ -101,7 +95,7 @@ func (t *table) heading() string {
 
 // rows writes a line for each row, and below it what the job asks for if that is
 // wanted.
-func (t *table) rows(rows []*row) {
+func (t *writer) rows(rows []*row) {
 	for _, r := range rows {
 		for i := range t.shown {
 			t.cell(&t.shown[i], r)
@@ -112,7 +106,7 @@ func (t *table) rows(rows []*row) {
 			t.b = append(t.b[:start+max(t.tasks-len(cut), 0)], cut...)
 		}
 		t.b = append(t.b, '\n')
-		if t.requests {
+		if t.Requests {
 			t.b = appendRequests(t.b, r)
 		}
 		if len(t.b) >= full && t.flush() != nil {
@@ -125,74 +119,22 @@ func (t *table) rows(rows []*row) {
 const cut = "..."
 
 // cell appends a cell and a blank.
-func (t *table) cell(c *column, r *row) {
+func (t *writer) cell(c *column, r *row) {
 	if c.text != nil {
 		text := c.text(r)
 		if c.dots && len(text) > c.width {
 			text = text[:c.width-len(cut)] + cut
 		}
-		t.b = append(appendText(t.b, text, c.width), ' ')
+		t.b = append(table.Append(t.b, text, c.width), ' ')
 		return
 	}
 	t.near = c.number(t.near[:0], r)
 	if !c.left {
-		t.b = pad(t.b, c.width-len(t.near))
+		t.b = table.Pad(t.b, c.width-len(t.near))
 		t.b = append(append(t.b, t.near...), ' ')
 		return
 	}
-	t.b = append(pad(append(t.b, t.near...), c.width-len(t.near)), ' ')
-}
-
-// appendText appends a text that is cut and padded to so many places.
-func appendText(b []byte, s string, width int) []byte {
-	if plain(s) {
-		s = s[:min(len(s), width)]
-		return pad(append(b, s...), width-len(s))
-	}
-	s, left := within(s, width)
-	return pad(append(b, s...), left)
-}
-
-// within cuts a text to so many places of a terminal, where a character may take two of
-// them or none, and returns how many are left.
-func within(s string, width int) (_ string, left int) {
-	for i, r := range s {
-		n := text.RuneWidth(r)
-		if n > width {
-			return s[:i], width
-		}
-		width -= n
-	}
-	return s, width
-}
-
-// breadth returns how many places a text takes.
-func breadth(s string) int {
-	if plain(s) {
-		return len(s)
-	}
-	_, left := within(s, math.MaxInt)
-	return math.MaxInt - left
-}
-
-// plain reports whether each byte is a character.
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-func pad(b []byte, n int) []byte {
-	for ; n > len(blanks); n -= len(blanks) {
-		b = append(b, blanks...)
-	}
-	if n > 0 {
-		b = append(b, blanks[:n]...)
-	}
-	return b
+	t.b = append(table.Pad(append(t.b, t.near...), c.width-len(t.near)), ' ')
 }
 
 // tasks writes procs as Grid Engine writes the tasks of an array: "3",
@@ -237,7 +179,7 @@ func evenly(ranges []pool.Procs) int {
 func appendRequests(b []byte, r *row) []byte {
 	line := func(key, value string) {
 		b = append(b, "       "...)
-		b = append(pad(append(b, key...), 18-len(key)), value...)
+		b = append(table.Pad(append(b, key...), 18-len(key)), value...)
 		b = append(b, '\n')
 	}
 	line("Full jobname:", r.name)
@@ -250,7 +192,7 @@ func appendRequests(b []byte, r *row) []byte {
 			line("Granted PE:", pe+" "+strconv.FormatInt(r.slots, 10))
 		}
 	}
-	line("Hard Resources:", strings.ReplaceAll(r.asked.withAdds(), "\n", "\n"+blanks[:25]))
+	line("Hard Resources:", strings.ReplaceAll(r.asked.withAdds(), "\n", "\n"+table.Blanks[:25]))
 	line("Soft Resources:", r.asked.soft)
 	if r.asked.after != "" {
 		b = append(append(append(b, "       Predecessor Jobs (request): "...), r.asked.after...), '\n')
@@ -273,20 +215,6 @@ func numbers(list []int) string {
 	return b.String()
 }
 
-// lineOf returns what tells how many places there are on a line of the terminal that
-// the call's standard output is, 0 where it is none; asked anew each time, since
-// windows change. What is drawn goes through buffers: it is the call of the command
-// line that knows the terminal.
-func lineOf(c *cmdline.Call) func() int {
-	return func() int {
-		if !c.Terminal() {
-			return 0
-		}
-		width, _ := c.Screen()
-		return width
-	}
-}
-
 // needs returns how wide each column would have to be: as its heading, and every cell.
 func needs(list []column, rows []*row) []int {
 	widths := make([]int, len(list))
@@ -295,7 +223,7 @@ func needs(list []column, rows []*row) []int {
 		widths[i] = len(c.head)
 		for _, r := range rows {
 			if c.text != nil {
-				widths[i] = max(widths[i], breadth(c.text(r)))
+				widths[i] = max(widths[i], table.Width(c.text(r)))
 				continue
 			}
 			near = c.number(near[:0], r)

@@ -1,4 +1,4 @@
-package qstat
+package queue
 
 import (
 	"cmp"
@@ -8,9 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/table"
+	"fairspool/spool"
 )
 
 // The names that Grid Engine's programs look for.
@@ -22,8 +23,8 @@ const (
 )
 
 // xml writes the list, or with -f the slots, as Grid Engine's -xml does.
-func (d display) xml(q queue, rows []*row) error {
-	x := xmlWriter{columns: d.columns, w: q.call.Data()}
+func (l Listing) xml(w io.Writer, c columns, rows []*row) error {
+	x := xmlWriter{columns: c, w: w}
 	placed := rows
 	for i, r := range rows {
 		if r.claim == nil {
@@ -32,8 +33,8 @@ func (d display) xml(q queue, rows []*row) error {
 		}
 	}
 	x.b = append(x.b, jobInfo+"  <queue_info>\n"...)
-	if d.form == "f" {
-		for _, s := range d.instances(q, placed) {
+	if l.BySlot {
+		for _, s := range l.instances(placed) {
 			x.instance(s)
 		}
 	} else {
@@ -125,7 +126,7 @@ func (x *xmlWriter) job(b []byte, r *row) []byte {
 	}
 	b = append(b, inElement+"<tasks>"...)
 	b = append(appendTasks(b, r.ranges), "</tasks>\n"...)
-	if x.requests {
+	if x.Requests {
 		b = requestsXML(b, r)
 	}
 	return b
@@ -254,11 +255,11 @@ func usageXML(name string, of func(used) float64) func([]byte, *row) []byte {
 	}
 }
 
-// detailsXML writes the jobs as Grid Engine's -j -xml does: an element for those of a
+// SheetsXML writes the jobs as Grid Engine's -j -xml does: an element for those of a
 // cluster that are in one state, then why they wait.
-func (q queue) detailsXML(w io.Writer, procs []selection.Procs) error {
+func (q *Queue) SheetsXML(w io.Writer, procs []spool.Run) error {
 	b := []byte(xmlHead + `<detailed_job_info  xmlns:xsd="` + schemas + "detailed_job_info.xsd\">\n  <djob_info>\n")
-	last, claims := q.report(), q.claims(procs)
+	last, claims := q.lastCycle(), q.claims(procs)
 	var messages []byte
 	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
@@ -289,11 +290,11 @@ func messageXML(b []byte, r *row, text string) []byte {
 
 // indented appends an element that stands so many levels deeper than those of a job.
 func indented(b []byte, levels int, name, text string) []byte {
-	return element(append(b, blanks[:2*levels]...), name, text)
+	return element(append(b, table.Blanks[:2*levels]...), name, text)
 }
 
 // jobXML appends what is known of a row's jobs.
-func (q queue) jobXML(b []byte, r *row) []byte {
+func (q *Queue) jobXML(b []byte, r *row) []byte {
 	ctx := q.context()
 	text := func(name string) string {
 		v := r.ad.Eval(ctx, name, nil)
@@ -354,11 +355,12 @@ func (r *row) int(ctx *classad.Context, name string) int64 {
 }
 
 // listsXML appends what stands in lists: requests, arguments, paths.
-func (q queue) listsXML(b []byte, r *row, text func(string) string) []byte {
+func (q *Queue) listsXML(b []byte, r *row, text func(string) string) []byte {
 	read := q.reader()
 	first := pool.JobID{Cluster: r.cluster, Proc: r.ranges[0].First}
-	if run, ok := q.view.Run(first); ok {
-		read.of(selection.Procs{Procs: pool.Only(first), Run: run})
+	if run, ok := q.View.Run(first); ok {
+		run.Procs = pool.Only(first)
+		read.of(run)
 		b = append(b, inElement+"<JB_hard_resource_list>\n"...)
 		for line := range strings.SplitSeq(read.asked().hard, "\n") {
 			key, value, ok := strings.Cut(line, "=")

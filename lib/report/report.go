@@ -1,0 +1,131 @@
+// Package report is the report of a negotiation cycle as it is kept in cycle.json: what stands in it,
+// and its one reader.
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/negotiator"
+)
+
+// Document is what stands in cycle.json, but for its checksum.
+type Document struct {
+	negotiator.Report
+	Policy *Policy `json:",omitempty"` // what became of jobs by their own policy; nil: nothing
+}
+
+// Read decodes a report, a Document or some of its members, and reports whether there is one. Text
+// returns the report, nil without one, as spool.Spool.Report does.
+func Read(text func() ([]byte, error), to any) (found bool, err error) {
+	b, err := text()
+	if err != nil || b == nil {
+		return false, err
+	}
+	return true, json.Unmarshal(b, to)
+}
+
+// Head is how a cycle's report begins.
+type Head struct {
+	Cycle    int
+	Time     int64
+	Warnings []string
+}
+
+// HeadOf decodes the beginning of a report, which may have megabytes. It fails for what is not
+// JSON.
+func HeadOf(report []byte) (h Head, err error) {
+	if !json.Valid(report) {
+		return h, json.Unmarshal(report, &h)
+	}
+	d := json.NewDecoder(bytes.NewReader(report))
+	if begin, _ := d.Token(); begin != json.Delim('{') {
+		return h, json.Unmarshal(report, &h)
+	}
+	for d.More() && err == nil {
+		var to any = new(json.RawMessage)
+		switch key, _ := d.Token(); key {
+		case "Cycle":
+			to = &h.Cycle
+		case "Time":
+			to = &h.Time
+		case "Warnings":
+			to = &h.Warnings
+		case "Slots":
+		default:
+			return h, nil
+		}
+		err = d.Decode(to)
+	}
+	return h, err
+}
+
+// Policy is what became of jobs before the cycle because their own expressions
+// wanted it, or since what they waited for came about or cannot: numbers of jobs.
+type Policy struct {
+	Held     int `json:",omitempty"`
+	Released int `json:",omitempty"`
+	Removed  int `json:",omitempty"`
+	Vacated  int `json:",omitempty"` // they have to leave their slots, to run again
+	Left     int `json:",omitempty"` // they had ended, and left the queue
+	Met      int `json:",omitempty"` // they wait for no others any more
+	// PutOff are the owners whose jobs' expressions took more steps than there were, with the
+	// jobs that were not looked at for that.
+	PutOff []negotiator.ReportedPutOff `json:",omitempty"`
+}
+
+// Add counts jobs.
+func (d *Policy) Add(x lifecycle.Due) {
+	n := x.Count()
+	switch x.What {
+	case lifecycle.HoldThem:
+		d.Held += n
+	case lifecycle.ReleaseThem:
+		d.Released += n
+	case lifecycle.RemoveThem:
+		d.Removed += n
+	case lifecycle.VacateThem:
+		d.Vacated += n
+	case lifecycle.LetThemGo:
+		d.Left += n
+	case lifecycle.LetThemRun:
+		d.Met += n
+	}
+}
+
+// Merge counts what was done later as well.
+func (d *Policy) Merge(more Policy) {
+	d.Held += more.Held
+	d.Released += more.Released
+	d.Removed += more.Removed
+	d.Vacated += more.Vacated
+	d.Left += more.Left
+	d.Met += more.Met
+}
+
+// Words says what was done with how many, such as "3 held" and "1 removed".
+func (d Policy) Words() (parts []string) {
+	for _, x := range [...]struct {
+		n    int
+		what string
+	}{
+		{d.Held, "held"}, {d.Released, "released"}, {d.Removed, "removed"}, {d.Vacated, "sent off their slots"},
+		{d.Left, "let out of the queue"}, {d.Met, "no longer waiting for others"},
+	} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return parts
+}
+
+// Line says in a sentence what was done, empty for nothing.
+func (d Policy) Line() string {
+	if len(d.Words()) == 0 {
+		return ""
+	}
+	return "Jobs by their own policy: " + strings.Join(d.Words(), ", ") + "."
+}
