@@ -62,6 +62,7 @@ var layout = map[string][]string{
 	"lib/policy/sge/qconf":         nil,
 	"lib/radix":                    nil,
 	"lib/report":                   {"lib/lifecycle", "lib/negotiator"},
+	"lib/report/cycle":             {"lib/accountant", "lib/classad", "lib/clean", "lib/elapsed", "lib/lifecycle", "lib/negotiator", "lib/plural", "lib/pool", "lib/report", "lib/report/table", "spool"},
 	"lib/report/queue":             {"lib/accountant", "lib/caseless", "lib/classad", "lib/clean", "lib/config", "lib/elapsed", "lib/jobargs", "lib/jobpolicy", "lib/jobprio", "lib/lifecycle", "lib/negotiator", "lib/parallel", "lib/plural", "lib/policy", "lib/policy/registry", "lib/pool", "lib/report", "lib/report/table", "spool"},
 	"lib/report/table":             {"lib/clean"},
 	"lib/sge":                      {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/nearest", "lib/parallel", "lib/plural", "lib/pool", "lib/radix"},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
@@ -129,3 +130,9 @@ func (d Policy) Line() string {
 	}
 	return "Jobs by their own policy: " + strings.Join(d.Words(), ", ") + "."
 }
+
+// ToSecond is the layout of times for people.
+const ToSecond = "2006-01-02 15:04:05"
+
+// Moment is a time for people, in the local time zone.
+func Moment(t time.Time) string { return t.Local().Format(ToSecond) }

@@ -328,6 +328,25 @@ func Usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
+// Refusal is an option with those that have no meaning beside it.
+type Refusal struct {
+	Option string
+	Others []string
+	Why    string // more of the message
+}
+
+// Refuse returns a usage error for the first two options that were given and do not go together.
+func Refuse(given func(option string) bool, list ...Refusal) error {
+	for _, r := range list {
+		for _, o := range r.Others {
+			if given(r.Option) && given(o) {
+				return Usagef("-%s and -%s: only one of them at a time%s", r.Option, o, r.Why)
+			}
+		}
+	}
+	return nil
+}
+
 // report tells of err on w, in the name of a command, and returns the exit
 // status for it.
 func report(w io.Writer, name string, err error) int {

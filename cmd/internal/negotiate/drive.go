@@ -44,7 +44,7 @@ const sameTrouble = time.Hour
 // drive makes one cycle, and has starter make a pass, on behalf of a command that has changed the
 // queue; see package onchange. Bad news goes to the drivers' log. A cycle that fails is noted as
 // one that is still to be made.
-func drive(c *cmdline.Call) error {
+func drive(c *cmdline.Call, o options) error {
 	dir, err := c.SpoolDir()
 	if err == nil {
 		dir, err = filepath.Abs(dir)
@@ -59,14 +59,14 @@ func drive(c *cmdline.Call) error {
 	reached(stepTaken)
 	log := &trouble.Log{Path: onchange.LogPath(dir), Again: sameTrouble}
 	c.Stderr = log
-	if err = driven(c, d, log); err == nil || errors.Is(err, cmdline.ErrReported) {
+	if err = driven(c, o, d, log); err == nil || errors.Is(err, cmdline.ErrReported) {
 		return err
 	}
 	c.Warn("%v", err)
 	return errors.Join(cmdline.ErrReported, err)
 }
 
-func driven(c *cmdline.Call, d *onchange.Driver, log *trouble.Log) error {
+func driven(c *cmdline.Call, o options, d *onchange.Driver, log *trouble.Log) error {
 	pool, on, err := c.OnChange()
 	if err != nil || !on {
 		return err
@@ -83,7 +83,7 @@ func driven(c *cmdline.Call, d *onchange.Driver, log *trouble.Log) error {
 	reached(stepBegun)
 	now := c.Again()
 	now.Pace(sp)
-	if err := cycle(now, c.LockWait()); err != nil {
+	if err := runCycle(now, o, c.LockWait()); err != nil {
 		return err
 	}
 	reached(stepCycled)
@@ -170,7 +170,7 @@ func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err err
 // no part of what is computed, since nothing is written.
 func notYetMade(c *cmdline.Call, v *spool.View) {
 	list, room := lifecycle.Wanting(v, c.Config)
-	if len(list) == 0 || c.Has("q") {
+	if len(list) == 0 {
 		return
 	}
 	all := 0
@@ -179,26 +179,10 @@ func notYetMade(c *cmdline.Call, v *spool.View) {
 		all += room[i]
 		names = append(names, pool.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Next + room[i] - 1}.String())
 	}
-	if more := len(names) - mostNames; more > 0 {
-		names = append(names[:mostNames], fmt.Sprintf("%s more", plural.Count(more, "cluster")))
+	const most = 2
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%s more", plural.Count(more, "cluster")))
 	}
 	c.Warn("%d %s still to come would appear first, and %s left out here: %s",
 		all, plural.Pick(all, "job that is", "jobs that are"), plural.Pick(all, "is", "are"), strings.Join(names, ", "))
-}
-
-// absent is the error about a cluster or a job that is not in the queue, which may
-// be one that is still to come.
-func absent(v *spool.View, x *explained) error {
-	f, ok := v.Factory(x.id.Cluster)
-	if !ok || !x.whole && (x.id.Proc < f.Next || x.id.Proc >= f.Jobs) {
-		return fmt.Errorf("%s: not in the queue", x.written)
-	}
-	name := f.Coming().String()
-	if why, held := lifecycle.HeldBack(f); held {
-		return fmt.Errorf("%s: not in the queue: %s %s held back: %s", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"), why)
-	}
-	if f.Paused != "" {
-		return fmt.Errorf("%s: not in the queue, as %s cannot be made: %s", x.written, name, f.Paused)
-	}
-	return fmt.Errorf("%s: not in the queue yet: %s %s still to come", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"mime"
 	"os"
 	"os/exec"
 	"slices"
@@ -17,7 +16,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/clean"
 	"fairspool/lib/lifecycle"
-	"fairspool/lib/plural"
+	"fairspool/lib/report/cycle"
 	"fairspool/spool"
 )
 
@@ -32,7 +31,7 @@ const mailMark = "mail trouble"
 // mail sends the messages that are due, one after the other, and notes of each
 // that it was sent. The cycle is done, whatever comes of it. Only one process may
 // do this at a time, and none with a lock of the spool.
-func mail(c *cmdline.Call, s *spool.Spool) {
+func mail(c *cmdline.Call, s *spool.Spool, quiet bool) {
 	var list []lifecycle.Owed
 	said := ""
 	err := s.View(func(v *spool.View) error {
@@ -43,7 +42,7 @@ func mail(c *cmdline.Call, s *spool.Spool) {
 		c.Flush() // this may take a while; at the end the error is still there
 	}
 	p := poster{Call: c, spool: s}
-	if c.Has("q") && said != "" { // cron need not tell of it every minute
+	if quiet && said != "" { // cron need not tell of it every minute
 		p.said = said + again
 	}
 	for end := time.Now().Add(mailTime); err == nil && len(list) > 0 && time.Now().Before(end); list = list[1:] {
@@ -74,7 +73,7 @@ func (p *poster) post(m lifecycle.Owed) error {
 	if err == nil {
 		var program mailProgram
 		if program, err = mailProgramOf(p.Config.NotifyCommand, usualPlaces); err == nil {
-			err = program.send(to, write(m), p.Config.NotifyTimeout)
+			err = program.send(to, cycle.Mail(m), p.Config.NotifyTimeout)
 		}
 	}
 	last := false
@@ -190,10 +189,10 @@ var afterFunc = time.AfterFunc
 
 // send runs the program, in a process group of its own, which is killed when it takes
 // too long. The error is one line.
-func (p mailProgram) send(to []string, m message, patience time.Duration) error {
-	words, text := slices.Clone(p.words[1:]), m.full(to)
+func (p mailProgram) send(to []string, m cycle.Message, patience time.Duration) error {
+	words, text := slices.Clone(p.words[1:]), m.Full(to)
 	if p.bySubject {
-		words, text = append(words, "-s", m.subject), m.body
+		words, text = append(words, "-s", m.Subject), m.Body
 	}
 	switch {
 	case p.each:
@@ -204,7 +203,7 @@ func (p mailProgram) send(to []string, m message, patience time.Duration) error 
 	run := exec.Command(p.words[0], words...)
 	var said lastBytes
 	run.Stdin, run.Stdout, run.Stderr = strings.NewReader(text), &said, &said
-	run.Env = append(os.Environ(), "NOTIFY_SUBJECT="+m.subject)
+	run.Env = append(os.Environ(), "NOTIFY_SUBJECT="+m.Subject)
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	run.WaitDelay = time.Second // whoever left the group may keep the pipes open
 	if err := run.Start(); err != nil {
@@ -239,113 +238,4 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 func (l *lastBytes) line() string {
 	b := bytes.TrimSpace(l.b)
 	return clean.Blanked(string(b[bytes.LastIndexByte(b, '\n')+1:]))
-}
-
-// message is mail about a cluster, to its owner.
-type message struct{ subject, body string }
-
-// full returns the message with its header.
-func (m message) full(to []string) string {
-	return "To: " + strings.Join(to, ", ") + "\nSubject: " + mime.QEncoding.Encode("utf-8", m.subject) +
-		"\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\nAuto-Submitted: auto-generated\n\n" + m.body
-}
-
-// mostName bounds the name of a cluster in a subject.
-const mostName = 60
-
-// write words a message.
-func write(m lifecycle.Owed) message {
-	name := ""
-	if m.Name != "" {
-		name = " (" + shortened(clean.Blanked(m.Name)) + ")"
-	}
-	var b text
-	subject := fmt.Sprintf("[fairspool] cluster %d%s: ", m.Cluster, name)
-	b.line("Cluster", fmt.Sprintf("%d%s", m.Cluster, name))
-	b.line("Owner", m.Owner)
-	switch m.About {
-	case lifecycle.TellHeld:
-		subject += fmt.Sprintf("%d %s held", m.Held, plural.Pick(m.Held, "job was", "jobs were"))
-		b.line("Jobs held", fmt.Sprint(m.Held))
-		b.sum(m.Endings)
-		b.list("The first of them", []string{m.FirstHeld})
-		b.end(fmt.Sprintf("Why: qstat -j %d. Once that is put right, qrls %d lets them run.", m.Cluster, m.Cluster))
-	case lifecycle.TellStart:
-		subject += "the first job was started"
-		b.sum(m.Endings)
-		b.end(fmt.Sprintf("More: qstat %d.", m.Cluster))
-	default:
-		subject += how(m.Endings)
-		b.sum(m.Endings)
-		b.list("The first that did not succeed", m.Troubles)
-		if len(m.Shown) > 1 {
-			b.list("Of "+clean.Blanked(m.Shown[0])+", the last to end", m.Shown[1:])
-		}
-		b.end(fmt.Sprintf("More: qstat -history %d.", m.Cluster))
-	}
-	return message{subject, b.String()}
-}
-
-// how says how the jobs of a cluster ended.
-func how(e lifecycle.Endings) string {
-	all := e.Jobs()
-	switch {
-	case e.Succeeded == all && all == 1:
-		return "the job succeeded"
-	case e.Succeeded == all:
-		return fmt.Sprintf("all %d jobs succeeded", all)
-	}
-	of, failed := fmt.Sprintf("of %s", plural.Count(all, "job")), e.Failed+e.Signalled
-	removed := plural.Pick(e.Removed, "was removed", "were removed")
-	switch {
-	case e.Removed == 0:
-		return fmt.Sprintf("%d %s failed", failed, of)
-	case failed == 0:
-		return fmt.Sprintf("%d %s %s", e.Removed, of, removed)
-	}
-	return fmt.Sprintf("%d %s failed, %d %s", failed, of, e.Removed, removed)
-}
-
-// text is the body of a message. No line begins with what a mail program could take
-// for an order, a tilde or a dot.
-type text struct{ strings.Builder }
-
-func (b *text) line(head, value string) { fmt.Fprintf(b, "%-12s %s\n", head, clean.Blanked(value)) }
-
-// sum sums up how jobs have ended.
-func (b *text) sum(e lifecycle.Endings) {
-	if e.Jobs() > 0 {
-		b.line("Ended", fmt.Sprintf("%d: %d with success, %d with another exit code, %d by a signal, %d removed",
-			e.Jobs(), e.Succeeded, e.Failed, e.Signalled, e.Removed))
-	}
-	for _, x := range [...]struct {
-		head string
-		at   int64
-	}{{"Submitted", e.Submitted}, {"First start", e.First}, {"Last end", e.Last}} {
-		if x.at > 0 {
-			b.line(x.head, moment(time.Unix(x.at, 0)))
-		}
-	}
-	if e.Jobs() > 0 {
-		b.line("Wall time", work(e.Wall))
-		b.line("CPU time", work(e.CPU))
-	}
-}
-
-func (b *text) list(head string, lines []string) {
-	if len(lines) > 0 {
-		fmt.Fprintf(b, "\n%s:\n", head)
-	}
-	for _, l := range lines {
-		fmt.Fprintf(b, "  %s\n", clean.Blanked(l))
-	}
-}
-
-func (b *text) end(line string) { fmt.Fprintf(b, "\n%s\n", line) }
-
-func shortened(s string) string {
-	if r := []rune(s); len(r) > mostName {
-		return string(r[:mostName-3]) + "..."
-	}
-	return s
 }

@@ -16,6 +16,7 @@ import (
 	"fairspool/internal/testenv"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/cycle"
 )
 
 func TestAddresses(t *testing.T) {
@@ -91,7 +92,7 @@ func program(t *testing.T, text string) string {
 func TestSend(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	tell := program(t, `for a; do echo "[$a]"; done >`+out+`; echo "$NOTIFY_SUBJECT" >>`+out+`; cat >>`+out)
-	m := message{subject: "a b\u00fc", body: "text\n"}
+	m := cycle.Message{Subject: "a b\u00fc", Body: "text\n"}
 	const header = "MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\nAuto-Submitted: auto-generated\n\ntext\n"
 	for _, c := range []struct {
 		name string
@@ -126,7 +127,7 @@ func TestSendFails(t *testing.T) {
 		if c.name == "hangs" {
 			patience = 200 * time.Millisecond
 		}
-		err := (mailProgram{words: []string{path}}).send([]string{"a"}, message{body: strings.Repeat("x", 1<<20)}, patience)
+		err := (mailProgram{words: []string{path}}).send([]string{"a"}, cycle.Message{Body: strings.Repeat("x", 1<<20)}, patience)
 		if (err == nil) != c.ok {
 			t.Errorf("%s: send = %v, want that it succeeds: %v", c.name, err, c.ok)
 		}
@@ -134,7 +135,7 @@ func TestSendFails(t *testing.T) {
 			cmdtest.Printed(t, "negotiate (mail program: "+c.name+")", 0, "", err.Error()+"\n")
 		}
 	}
-	if err := (mailProgram{words: []string{"/no/such/program"}}).send([]string{"a"}, message{}, time.Minute); err == nil || strings.Contains(err.Error(), "\n") {
+	if err := (mailProgram{words: []string{"/no/such/program"}}).send([]string{"a"}, cycle.Message{}, time.Minute); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("send by a program that is not there = %v, want an error of one line", err)
 	}
 }
@@ -155,7 +156,7 @@ func TestSendKillsAll(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() { afterFunc = time.AfterFunc })
-	if err := (mailProgram{words: []string{path}}).send([]string{"a"}, message{}, time.Minute); err == nil {
+	if err := (mailProgram{words: []string{path}}).send([]string{"a"}, cycle.Message{}, time.Minute); err == nil {
 		t.Fatal("send = nil, want that it takes too long")
 	}
 	if pid == "" {
@@ -185,7 +186,7 @@ func TestSubjects(t *testing.T) {
 		call := fmt.Sprintf("negotiate (mail: %d succeeded, %d failed, %d by a signal, %d removed, %d held, %d first)",
 			c.e.Succeeded, c.e.Failed, c.e.Signalled, c.e.Removed, c.e.Held, c.e.First)
 		c.e.Cluster, c.e.Name = 12, "name"
-		cmdtest.Printed(t, call, 0, write(lifecycle.Owed{Endings: c.e, About: c.about}).subject+"\n", "")
+		cmdtest.Printed(t, call, 0, cycle.Mail(lifecycle.Owed{Endings: c.e, About: c.about}).Subject+"\n", "")
 	}
 }
 
@@ -196,18 +197,18 @@ func TestNoInjection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := lifecycle.Endings{Cluster: 12, Failed: 1, Held: 1, Owner: text.Draw(t, "owner"), Name: text.Draw(t, "name"), To: text.Draw(t, "to"),
 			Troubles: []string{text.Draw(t, "trouble")}, FirstHeld: text.Draw(t, "held")}
-		m := write(lifecycle.Owed{Endings: e, About: rapid.SampledFrom([]pool.Tell{lifecycle.TellHeld, lifecycle.TellStart, lifecycle.TellEnd}).Draw(t, "about")})
-		if strings.ContainsAny(m.subject, "\r\n\x00") {
-			t.Errorf("the subject is %q", m.subject)
+		m := cycle.Mail(lifecycle.Owed{Endings: e, About: rapid.SampledFrom([]pool.Tell{lifecycle.TellHeld, lifecycle.TellStart, lifecycle.TellEnd}).Draw(t, "about")})
+		if strings.ContainsAny(m.Subject, "\r\n\x00") {
+			t.Errorf("the subject is %q", m.Subject)
 		}
-		read, err := netmail.ReadMessage(strings.NewReader(m.full([]string{"alice"})))
+		read, err := netmail.ReadMessage(strings.NewReader(m.Full([]string{"alice"})))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(read.Header) != 6 || len(read.Header["To"]) != 1 || read.Header.Get("To") != "alice" {
 			t.Errorf("the header is %v, want six lines and one To", read.Header)
 		}
-		for _, line := range strings.Split(m.body, "\n") {
+		for _, line := range strings.Split(m.Body, "\n") {
 			if strings.HasPrefix(line, "~") || strings.HasPrefix(line, ".") {
 				t.Errorf("a line begins %q", line)
 			}

@@ -4,8 +4,6 @@ package negotiate
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -72,53 +70,48 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 
 // run does what the command line asks for: a cycle, if nothing else.
 func run(c *cmdline.Call) error {
-	if c.Has("check-config") {
-		return checkConfig(c)
-	}
-	if c.Has("health") {
-		return tellHealth(c)
-	}
-	looks, err := asked(c)
-	if err != nil {
+	o, err := optionsOf(c)
+	switch {
+	case err != nil:
 		return err
+	case o.checkConfig:
+		return checkConfig(c, o)
+	case o.health:
+		return tellHealth(c, o)
 	}
 	who, err := c.Caller()
 	if err != nil {
 		return err
 	}
 	switch {
-	case looks && !who.Admin && slices.ContainsFunc(c.Repeated("what-if"), isConfig):
+	case o.looks && !who.Admin && o.tries("config"):
 		return fmt.Errorf("-what-if config: you are %s: only administrators may try settings, which may name files", who.Name)
-	case looks:
-		return look(c)
+	case o.looks:
+		return look(c, o)
 	case !who.Admin:
 		return fmt.Errorf("you are %s: only administrators may run a cycle; -dry-run shows what it would do", who.Name)
-	case c.Has(onchange.Flag):
-		return drive(c)
-	case c.Has("q"):
-		err = cycle(c, 0)
+	case o.driven:
+		return drive(c, o)
+	case o.quiet:
+		err = runCycle(c, o, 0)
 		if errors.Is(err, spool.ErrNegotiating) {
 			return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come
 		}
 		return err
 	}
-	return cycle(c, c.LockWait())
+	return runCycle(c, o, c.LockWait())
 }
 
-// isConfig reports whether a -what-if is about the configuration.
-func isConfig(change []string) bool {
-	words := strings.Fields(change[0])
-	return len(words) > 0 && words[0] == "config"
-}
-
-// cycle is the whole cycle: read, decide, write, tell. It waits no longer than wait for another
+// runCycle is the whole cycle: read, decide, write, tell. It waits no longer than wait for another
 // one that runs.
-func cycle(c *cmdline.Call, wait time.Duration) error {
+func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 	cfg, err := lifecycle.CycleConfig(c.Config)
 	if err != nil {
 		return err
 	}
-	warnOfConfig(c)
+	if !o.quiet {
+		warnOfConfig(c)
+	}
 	s, err := c.Spool()
 	if err != nil {
 		return err
@@ -157,16 +150,16 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 			return err
 		}
 		sample(c, s, plan, cfg.Params)
-		err = tell(c, s, plan, did)
-		mail(c, s)
+		err = tell(c, o, s, plan, did)
+		mail(c, s, o.quiet)
 		return err
 	})
-	if matched && !c.Has(onchange.Flag) {
+	if matched && !o.driven {
 		c.Changed() // for the pass
 	}
 	if err == nil {
 		fold(c, s, cfg.Params)
-		warnOfMachines(c, s)
+		warnOfMachines(c, o, s)
 	}
 	return err
 }
@@ -186,19 +179,6 @@ func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending)
 	}
 	of.report(&did)
 	return did, err
-}
-
-// asked reports whether the command line asks only for a look, which changes nothing.
-func asked(c *cmdline.Call) (look bool, err error) {
-	if len(c.Args) > 0 {
-		return false, cmdline.Usagef("%s: takes no argument; see negotiate -help", c.Args[0])
-	}
-	for _, pair := range [][]string{{"json", "q"}, {"what-if", "q"}, {"explain", "q"}} {
-		if _, err := c.One(pair...); err != nil {
-			return false, err
-		}
-	}
-	return c.Has("dry-run") || c.Has("what-if") || c.Has("explain"), nil
 }
 
 // respell follows a configuration that spells the names of groups otherwise than
@@ -249,9 +229,6 @@ func compute(c *cmdline.Call, v *spool.View, seen lifecycle.Snapshot, cfg negoti
 
 // warnOfConfig tells what is amiss in the configuration and no error.
 func warnOfConfig(c *cmdline.Call) {
-	if c.Has("q") {
-		return
-	}
 	for _, w := range c.Config.Warnings {
 		c.Warn("%s", w)
 	}
@@ -275,26 +252,16 @@ func warnOf(c *cmdline.Call, seen lifecycle.Snapshot) {
 }
 
 // checkConfig compiles what the configuration says, and prints each setting with where it is from.
-func checkConfig(c *cmdline.Call) error {
-	if len(c.Args) > 0 {
-		return cmdline.Usagef("%s: unexpected argument", c.Args[0])
-	}
-	for _, pair := range [][]string{{"json", "q"}, {"check-config", "dry-run", "what-if", "explain", "health"}} {
-		if _, err := c.One(pair...); err != nil {
-			return err
-		}
-	}
+func checkConfig(c *cmdline.Call, o options) error {
 	if err := lifecycle.CheckConfig(c.Config); err != nil {
 		return err
 	}
-	for _, w := range c.Config.Warnings {
-		c.Warn("%s", w)
-	}
+	warnOfConfig(c)
 	lines := c.Config.Lines()
 	switch {
-	case c.Has("q"):
+	case o.quiet:
 		return nil
-	case c.Has("json"):
+	case o.json:
 		return c.JSON(lines)
 	}
 	rows := make([][]string, len(lines))
@@ -329,27 +296,16 @@ type state struct {
 }
 
 // tellHealth prints what is amiss in the pool, and exits as monitoring plug-ins do.
-func tellHealth(c *cmdline.Call) error {
-	for _, other := range []string{"dry-run", "what-if", "explain", "force"} {
-		if _, err := c.One("health", other); err != nil {
-			return err
-		}
-	}
-	if _, err := c.One("json", "q"); err != nil {
-		return err
-	}
-	if len(c.Args) > 0 {
-		return cmdline.Usagef("%s: unexpected argument", c.Args[0])
-	}
+func tellHealth(c *cmdline.Call, o options) error {
 	found, err := health.Of(c)
 	if err != nil {
 		found = []health.Finding{{Code: health.Unreadable, Severity: health.Unknown, What: err.Error(), Stops: true}}
 	}
 	worst := health.Worst(found)
 	switch {
-	case c.Has("json"):
+	case o.json:
 		err = c.JSON(state{worst, append([]health.Finding{}, found...)})
-	case len(found) == 0 && !c.Has("q"):
+	case len(found) == 0 && !o.quiet:
 		_, err = fmt.Fprintf(c.Stdout, "%v - nothing is amiss\n", worst)
 	default:
 		for _, f := range found {
@@ -368,8 +324,8 @@ func tellHealth(c *cmdline.Call) error {
 }
 
 // warnOfMachines warns on a terminal, after a cycle, of slots whose machines have no starter.
-func warnOfMachines(c *cmdline.Call, s *spool.Spool) {
-	if c.Has("json") || c.Has("q") || !c.Terminal() || c.Flush() != nil {
+func warnOfMachines(c *cmdline.Call, o options, s *spool.Spool) {
+	if o.json || o.quiet || !c.Terminal() || c.Flush() != nil {
 		return
 	}
 	found, err := health.In(c, s)

@@ -360,18 +360,6 @@ func TestPreemptionForPeople(t *testing.T) {
 	}
 }
 
-// EUPs that differ are told as different ones.
-func TestUnlike(t *testing.T) {
-	for _, c := range []struct {
-		a, b float64
-		want string
-	}{{0.5, 40, "0.50 40.00"}, {0.5001, 0.5004, "0.5001 0.5004"}, {0.501, 0.509, "0.50 0.51"}, {2, 2, "2.00 2.00"}} {
-		if a, b := unlike(c.a, c.b); a+" "+b != c.want {
-			t.Errorf("unlike(%v, %v) = %s %s, want %s", c.a, c.b, a, b, c.want)
-		}
-	}
-}
-
 // everyFile returns what is in all files of the spool, by name.
 func everyFile(t *testing.T) map[string]string {
 	t.Helper()

@@ -1,7 +1,6 @@
 package negotiate
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/lib/report"
 	"fairspool/lib/userlog"
@@ -172,27 +170,10 @@ func (s *spending) report(did *report.Policy) {
 	}
 }
 
-// tellPutOff prints of each owner whose expressions took more steps than there were which of
-// its jobs the next cycle looks at.
-func tellPutOff(c *cmdline.Call, r negotiator.Report, did report.Policy) {
-	for _, x := range []struct {
-		list []negotiator.ReportedPutOff
-		what string
-	}{{did.PutOff, "the policies of %s"}, {r.PutOff, "%s"}} {
-		for _, p := range x.list {
-			fmt.Fprintf(c.Stdout, "Put off to the next cycle: "+x.what+", from %s on: the expressions of %s's jobs took all of their steps (MAX_STEPS_PER_OWNER = %d).\n",
-				plural.Count(p.Jobs, "job"), p.First, p.Owner, c.Config.Cycle.Steps)
-		}
-	}
-}
-
 // policyFirst tells whoever only looks what a cycle would do with jobs first that
 // makes a difference to it. What is computed takes them as they are, since nothing is
 // written.
 func policyFirst(c *cmdline.Call, v *spool.View, now time.Time) {
-	if c.Has("q") {
-		return
-	}
 	var d report.Policy
 	for _, x := range lifecycle.Policies(v, now, new(spending).look(c, v, nil)).Due {
 		if x.What != lifecycle.LetThemGo {

@@ -21,12 +21,14 @@ import (
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/cycle"
 	"fairspool/spool"
 )
 
 // change is one -what-if.
 type change struct {
 	text  string // as written
+	kind  string // such as "config"
 	trial *cmdline.Trial
 	apply func(*world) error // instead of a trial: what no command does
 }
@@ -110,6 +112,7 @@ func readChange(text string) (ch change, err error) {
 		return ch, unknownChange(words[0], kinds)
 	}
 	k, words := kinds[i], words[1:]
+	ch.kind = k.name
 	if k.own != nil {
 		if ch.apply, err = k.own(words); err != nil || ch.apply != nil {
 			return ch, err
@@ -288,7 +291,7 @@ func readSubmit(words []string) (func(*world) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, whole, err := readJob(words[2])
+	id, whole, err := cycle.ReadJob(words[2])
 	if err != nil {
 		return nil, cmdline.Usagef("%v", err)
 	}
@@ -314,17 +317,6 @@ func count(word string) (int, error) {
 		return 0, cmdline.Usagef("%q: want a whole number from 1 to %d", word, maxNew)
 	}
 	return n, nil
-}
-
-// readJob reads a cluster or a job; a cluster's proc is none, -1.
-func readJob(word string) (id pool.JobID, whole bool, err error) {
-	if cluster, err := pool.ParseCluster(word); err == nil {
-		return pool.JobID{Cluster: cluster, Proc: -1}, true, nil
-	}
-	if id, err = pool.ParseJobID(word); err != nil {
-		err = fmt.Errorf("%q: want a cluster or a job like 12.0", word)
-	}
-	return id, false, err
 }
 
 // ofItsPast are the attributes of a job's ad that tell what became of it so far. How large

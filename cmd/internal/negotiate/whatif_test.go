@@ -1,7 +1,6 @@
 package negotiate
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -17,12 +16,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -415,33 +412,6 @@ func TestLookRespells(t *testing.T) {
 	}
 	if text := fmt.Sprint(real); !strings.Contains(text, "EffectivePriority:40") || !strings.Contains(text, "physics.alice@pool") {
 		t.Errorf("submitters = %s, want physics.alice with the record of PHYSICS.alice", text)
-	}
-}
-
-// A table of many matches stays short.
-func TestManyMatches(t *testing.T) {
-	var plan negotiator.Plan
-	var slots []pool.Slot
-	for i := range 60 {
-		user := fmt.Sprintf("user%02d@pool", i)
-		plan.Submitters = append(plan.Submitters, negotiator.Share{Name: user})
-		for k := range 200 {
-			name := fmt.Sprintf("slot%d@node%d", k, i)
-			slots = append(slots, pool.Slot{Name: name, Ad: ad(t, `[Cpus = 2; Memory = 64]`)})
-			plan.Matches = append(plan.Matches, negotiator.Match{
-				Job: pool.JobID{Cluster: i + 1, Proc: 199 - k}, Submitter: user, Slot: name, Weight: 2 * accountant.One,
-			})
-		}
-	}
-	slices.Reverse(plan.Matches)
-	var out bytes.Buffer
-	if err := (dry{Call: &cmdline.Call{Stdout: &out, Now: time.Unix(now, 0)}, plan: &plan, pool: negotiator.Pool{Slots: slots}}).showMatches(); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 52 || strings.Join(strings.Fields(lines[1]), " ") != "user00@pool 200 400.00 Cpus=2 Memory=64 1.0-199 slot0@node0, slot1@node0 and 198 more" ||
-		lines[51] != "and 10 more lines like these, of 2000 jobs: -json has them all" {
-		t.Errorf("%d lines of 60 submitters' matches:\n%s", len(lines), out.String())
 	}
 }
 

@@ -57,37 +57,30 @@ const everybody = "*"
 // layoutVariable names the layout of displays whose options choose none.
 const layoutVariable = "FAIRSPOOL_QSTAT"
 
-// refusal is an option with those that have no meaning beside it. "g c" is -g with c.
-type refusal struct {
-	option string
-	others []string
-	why    string // more of the message
-}
-
 // refusals are what does not go together in a list without a form of the policy's own, in the order
-// in which it is refused.
-var refusals = []refusal{
-	{option: "history", others: []string{"j", "f", "ne", "r", "g", "s", "q", "pri", "urg", "ext", "xml", "brief", "sge", "start"}},
-	{option: "j", others: []string{"start", "long", "af", "f"}},
-	{option: "start", others: []string{"long", "af", "f"}},
-	{option: "long", others: []string{"json", "af", "f"}},
-	{option: "json", others: []string{"af", "f"}},
-	{option: "af", others: []string{"f"}},
-	{option: "g c", others: []string{"f", "r", "j", "long", "json", "af", "pri", "urg", "ext"}},
-	{option: "start", others: []string{"xml", "r", "g", "pri", "urg", "ext", "w"}},
-	{option: "j", others: []string{"r", "g", "s", "q", "constraint", "pri", "urg", "ext", "w"}},
-	{option: "json", others: []string{"xml"}},
+// in which it is refused. "g c" is -g with c.
+var refusals = []cmdline.Refusal{
+	{Option: "history", Others: []string{"j", "f", "ne", "r", "g", "s", "q", "pri", "urg", "ext", "xml", "brief", "sge", "start"}},
+	{Option: "j", Others: []string{"start", "long", "af", "f"}},
+	{Option: "start", Others: []string{"long", "af", "f"}},
+	{Option: "long", Others: []string{"json", "af", "f"}},
+	{Option: "json", Others: []string{"af", "f"}},
+	{Option: "af", Others: []string{"f"}},
+	{Option: "g c", Others: []string{"f", "r", "j", "long", "json", "af", "pri", "urg", "ext"}},
+	{Option: "start", Others: []string{"xml", "r", "g", "pri", "urg", "ext", "w"}},
+	{Option: "j", Others: []string{"r", "g", "s", "q", "constraint", "pri", "urg", "ext", "w"}},
+	{Option: "json", Others: []string{"xml"}},
 }
 
 // adRefusals are what does not go with ads, which -long, -json and -af alone show.
 var adRefusals = []string{"xml", "r", "g", "pri", "urg", "ext", "w"}
 
 // layoutRefusals are what does not go together in any list.
-var layoutRefusals = []refusal{
-	{option: "brief", others: []string{"sge"}},
-	{option: "sge", others: []string{"long", "json", "af", "start"}},
-	{option: "brief", others: []string{"j", "start", "long", "json", "af", "f", "xml", "r", "pri", "urg", "ext", "g c", "g t"}},
-	{option: "w", others: []string{"xml"}, why: ", and in XML names are never cut"},
+var layoutRefusals = []cmdline.Refusal{
+	{Option: "brief", Others: []string{"sge"}},
+	{Option: "sge", Others: []string{"long", "json", "af", "start"}},
+	{Option: "brief", Others: []string{"j", "start", "long", "json", "af", "f", "xml", "r", "pri", "urg", "ext", "g c", "g t"}},
+	{Option: "w", Others: []string{"xml"}, Why: ", and in XML names are never cut"},
 }
 
 // needed are options that have a meaning beside another one only.
@@ -110,16 +103,12 @@ func conflict(c *cmdline.Call, own string, refused []string) error {
 	has := given(c)
 	rules := refusals
 	if own != "" {
-		rules = []refusal{{option: own, others: refused}}
+		rules = []cmdline.Refusal{{Option: own, Others: refused}}
 	} else if i := slices.IndexFunc(adForms, has); i >= 0 && !has("j") && !has("start") && !has("history") {
-		rules = slices.Concat(rules, []refusal{{option: adForms[i], others: adRefusals}})
+		rules = slices.Concat(rules, []cmdline.Refusal{{Option: adForms[i], Others: adRefusals}})
 	}
-	for _, r := range slices.Concat(rules, layoutRefusals) {
-		for _, o := range r.others {
-			if has(r.option) && has(o) {
-				return cmdline.Usagef("-%s and -%s: only one of them at a time%s", r.option, o, r.why)
-			}
-		}
+	if err := cmdline.Refuse(has, slices.Concat(rules, layoutRefusals)...); err != nil {
+		return err
 	}
 	for _, n := range needed {
 		if has(n.option) && !has(n.with) {

@@ -1,17 +1,18 @@
-package negotiate
+package cycle
 
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/table"
 )
 
 // Comparison is what -what-if prints with -json.
@@ -96,13 +97,13 @@ type ChangedReason struct {
 	Now, WhatIf string
 }
 
-// none reports whether nothing is different.
-func (d Difference) none() bool {
+// None reports whether nothing is different.
+func (d Difference) None() bool {
 	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Preempted)+len(d.Spared)+len(d.Reserved)+len(d.Released)+len(d.Rejections)+len(d.Places) == 0
 }
 
-// compare returns what is different in b.
-func compare(a, b *negotiator.Plan) Difference {
+// Compare returns what is different in b.
+func Compare(a, b *negotiator.Plan) Difference {
 	d := Difference{
 		Submitters: compareSubmitters(a.Submitters, b.Submitters), Groups: compareGroups(a.Groups, b.Groups),
 		Rejections: compareReasons(a.Rejections, b.Rejections), Places: comparePlaces(a, b), before: a.Policy, after: b.Policy,
@@ -368,7 +369,7 @@ func standing(list []negotiator.Standing) []stretch {
 }
 
 // tellPlaces prints the places that are other ones.
-func (d Difference) tellPlaces(c *cmdline.Call) {
+func (d Difference) tellPlaces(w io.Writer) {
 	var lines []string
 	jobs, shown := 0, 0
 	for _, x := range d.Places {
@@ -381,12 +382,12 @@ func (d Difference) tellPlaces(c *cmdline.Call) {
 	if jobs == 0 {
 		return
 	}
-	fmt.Fprintf(c.Stdout, "\n%s would have another place in the queue:\n", plural.Count(jobs, "job"))
+	fmt.Fprintf(w, "\n%s would have another place in the queue:\n", plural.Count(jobs, "job"))
 	for _, l := range lines {
-		fmt.Fprintf(c.Stdout, "  %s\n", l)
+		fmt.Fprintf(w, "  %s\n", l)
 	}
 	if jobs > shown {
-		fmt.Fprintf(c.Stdout, "  and %d more\n", jobs-shown)
+		fmt.Fprintf(w, "  and %d more\n", jobs-shown)
 	}
 }
 
@@ -408,36 +409,33 @@ func (s QueuePlace) text(procs int) string {
 // epoch is the time of reports whose time nobody sees.
 var epoch = time.Unix(0, 0)
 
-// tellDifference prints what the changes make different.
-func (q inquiry) tellDifference(plan, after *negotiator.Plan) error {
-	c, both := q.Call, Comparison{plan.Report(q.number, q.Now), after.Report(q.number, q.Now), compare(plan, after)}
-	if c.Has("json") {
-		return c.JSON(both)
-	}
-	fmt.Fprintln(c.Stdout, "What if:")
-	for _, ch := range q.changes {
-		fmt.Fprintf(c.Stdout, "  %s\n", ch.text)
+// Write writes what changes, as they were written, make different for the cycle of a number: before and
+// after them.
+func (d Difference) Write(w io.Writer, number int, changes []string, plan, after *negotiator.Plan) error {
+	fmt.Fprintln(w, "What if:")
+	for _, ch := range changes {
+		fmt.Fprintf(w, "  %s\n", ch)
 	}
 	now, then := len(plan.Matches), len(after.Matches)
 	leave := ""
 	if now, then := preempted(plan), preempted(after); now+then > 0 {
 		leave = fmt.Sprintf(", %s %s preempted", turn(now, then), plural.Noun(then, "job"))
 	}
-	fmt.Fprintf(c.Stdout, "\nCycle %d: %s %s would be matched%s, %s of %s %s free.\n", q.number,
+	fmt.Fprintf(w, "\nCycle %d: %s %s would be matched%s, %s of %s %s free.\n", number,
 		turn(now, then), plural.Noun(then, "job"), leave, turn(plan.Candidates, after.Candidates),
 		turn(plan.Slots, after.Slots), plural.Noun(after.Slots, "slot"))
-	if both.Difference.none() {
+	if d.None() {
 		same := "shares, matches and reasons"
 		if plan.Policy != "" && after.Policy != "" {
 			same = "matches, reasons and places of waiting jobs"
 		}
-		fmt.Fprintf(c.Stdout, "Nothing would be different: %s are the same.\n", same)
+		fmt.Fprintf(w, "Nothing would be different: %s are the same.\n", same)
 		return nil
 	}
-	return both.Difference.tell(c)
+	return d.tell(w)
 }
 
-func (d Difference) tell(c *cmdline.Call) error {
+func (d Difference) tell(w io.Writer) error {
 	columns, cells := columns, Figures.cells
 	if d.before != "" && d.after != "" {
 		columns, cells = jobColumns, Figures.jobs
@@ -445,37 +443,37 @@ func (d Difference) tell(c *cmdline.Call) error {
 			columns, cells = eupColumns, Figures.withEUP
 		}
 	}
-	if err := tellChanged(c, columns, d.Submitters, func(s ChangedSubmitter) []string {
+	if err := tellChanged(w, columns, d.Submitters, func(s ChangedSubmitter) []string {
 		return figures(s.Name, s.Now, s.WhatIf, cells)
 	}); err != nil {
 		return err
 	}
-	if err := tellChanged(c, quotaColumns, d.Groups, func(g ChangedGroup) []string {
+	if err := tellChanged(w, quotaColumns, d.Groups, func(g ChangedGroup) []string {
 		return figures(g.Name, g.Now, g.WhatIf, Quotas.cells)
 	}); err != nil {
 		return err
 	}
-	showLines(c, plural.Noun(len(d.Gained), "job")+" would be matched that would not now", matchLines(d.Gained))
-	showLines(c, plural.Noun(len(d.Lost), "job")+" would not be matched that would now", matchLines(d.Lost))
+	showLines(w, plural.Noun(len(d.Gained), "job")+" would be matched that would not now", matchLines(d.Gained))
+	showLines(w, plural.Noun(len(d.Lost), "job")+" would not be matched that would now", matchLines(d.Lost))
 	var moved []string
 	for _, m := range d.Moved {
 		moved = append(moved, fmt.Sprintf("%s of %s: %s -> %s", m.Job, m.Submitter, m.Now, m.WhatIf))
 	}
-	showLines(c, plural.Noun(len(moved), "job")+" would be matched with another slot", moved)
-	showLines(c, plural.Noun(len(d.Preempted), "job")+" would be preempted that would not now", evictedLines(d.Preempted))
-	showLines(c, plural.Noun(len(d.Spared), "job")+" would not be preempted that would now", evictedLines(d.Spared))
-	showLines(c, plural.Noun(len(d.Reserved), "slot")+" would be reserved that would not now", reservedLines(d.Reserved))
-	showLines(c, plural.Noun(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
-	d.tellPlaces(c)
-	d.tellReasons(c)
+	showLines(w, plural.Noun(len(moved), "job")+" would be matched with another slot", moved)
+	showLines(w, plural.Noun(len(d.Preempted), "job")+" would be preempted that would not now", evictedLines(d.Preempted))
+	showLines(w, plural.Noun(len(d.Spared), "job")+" would not be preempted that would now", evictedLines(d.Spared))
+	showLines(w, plural.Noun(len(d.Reserved), "slot")+" would be reserved that would not now", reservedLines(d.Reserved))
+	showLines(w, plural.Noun(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
+	d.tellPlaces(w)
+	d.tellReasons(w)
 	return nil
 }
 
 // jobColumns are the columns where nobody has a share, and eupColumns those where the
 // changes make other EUPs, which decide nothing there.
 var (
-	jobColumns = []cmdline.Column{{Head: "Submitter"}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true}}
-	eupColumns = slices.Insert(slices.Clone(jobColumns), 1, cmdline.Column{Head: "EUP (decides nothing)", Right: true})
+	jobColumns = []table.Column{{Head: "Submitter"}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true}}
+	eupColumns = slices.Insert(slices.Clone(jobColumns), 1, table.Column{Head: "EUP (decides nothing)", Right: true})
 )
 
 // otherEUPs reports whether the EUP of anybody who takes part before and after is another one.
@@ -510,7 +508,7 @@ func reservedLines(list []negotiator.ReportedReservation) (lines []string) {
 }
 
 // tellChanged prints a table of what is different.
-func tellChanged[T any](c *cmdline.Call, columns []cmdline.Column, list []T, row func(T) []string) error {
+func tellChanged[T any](w io.Writer, columns []table.Column, list []T, row func(T) []string) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -518,8 +516,8 @@ func tellChanged[T any](c *cmdline.Call, columns []cmdline.Column, list []T, row
 	for _, x := range list {
 		rows = append(rows, row(x))
 	}
-	fmt.Fprintln(c.Stdout)
-	return c.Table(columns, rows)
+	fmt.Fprintln(w)
+	return table.Write(w, columns, rows)
 }
 
 // figures returns a row with the figures before and after the changes.
@@ -559,20 +557,20 @@ func matchLines(list []negotiator.ReportedMatch) []string {
 
 // tellReasons prints the reasons that are other ones. Those who are matched after the
 // changes are told of already.
-func (d Difference) tellReasons(c *cmdline.Call) {
+func (d Difference) tellReasons(w io.Writer) {
 	list := slices.DeleteFunc(slices.Clone(d.Rejections), func(x ChangedReason) bool { return x.WhatIf == "" })
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(c.Stdout, "\nReasons that would be other ones:")
+	fmt.Fprintln(w, "\nReasons that would be other ones:")
 	for _, x := range list[:min(len(list), mostLines)] {
-		fmt.Fprintf(c.Stdout, "  %s of %s\n", procsText(x.Jobs), x.Submitter)
+		fmt.Fprintf(w, "  %s of %s\n", procsText(x.Jobs), x.Submitter)
 		if x.Now != "" {
-			fmt.Fprintf(c.Stdout, "    now:     %s\n", x.Now)
+			fmt.Fprintf(w, "    now:     %s\n", x.Now)
 		}
-		fmt.Fprintf(c.Stdout, "    what if: %s\n", x.WhatIf)
+		fmt.Fprintf(w, "    what if: %s\n", x.WhatIf)
 	}
 	if n := len(list) - mostLines; n > 0 {
-		fmt.Fprintf(c.Stdout, "  and %d more\n", n)
+		fmt.Fprintf(w, "  and %d more\n", n)
 	}
 }

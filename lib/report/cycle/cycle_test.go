@@ -1,4 +1,4 @@
-package negotiate
+package cycle
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
@@ -68,10 +68,10 @@ func TestCompare(t *testing.T) {
 		},
 		Places: []ChangedPlace{},
 	}
-	if got := compare(a, b); !reflect.DeepEqual(got, want) {
+	if got := Compare(a, b); !reflect.DeepEqual(got, want) {
 		t.Errorf("compare = %+v\nwant %+v", got, want)
 	}
-	if got := compare(a, a); !got.none() {
+	if got := Compare(a, a); !got.None() {
 		t.Errorf("compare with itself = %+v, want nothing", got)
 	}
 }
@@ -162,7 +162,7 @@ func TestCompareEvicted(t *testing.T) {
 	}
 	a := []negotiator.Match{evicts(0, 1, pool.JobID{Cluster: 7}, ""), evicts(1, 2, pool.JobID{Cluster: 7, Proc: 1}, "")}
 	b := []negotiator.Match{evicts(5, 1, pool.JobID{Cluster: 7}, ""), evicts(0, 3, pool.JobID{}, "9.9"), {Job: pool.JobID{Cluster: 1, Proc: 1}, Slot: "s2"}}
-	d := compare(&negotiator.Plan{Matches: a}, &negotiator.Plan{Matches: b})
+	d := Compare(&negotiator.Plan{Matches: a}, &negotiator.Plan{Matches: b})
 	if want := []Evicted{{"9.9", "bob@pool", "s3", "1.0", "Priority", 3600}}; !slices.Equal(d.Preempted, want) {
 		t.Errorf("compare: Preempted = %+v, want %+v", d.Preempted, want)
 	}
@@ -267,7 +267,7 @@ func TestTellPlaces(t *testing.T) {
 		{pool.Procs{Cluster: 2}, "carol@pool", QueuePlace{2, &third}, QueuePlace{1, &half}},
 		{pool.Procs{Cluster: 1, First: 2, Last: 5}, "bob@pool", QueuePlace{3, &half}, QueuePlace{12, &third}},
 		{pool.Procs{Cluster: 3, First: 0, Last: 1}, "bob@pool", QueuePlace{1, nil}, QueuePlace{0, nil}},
-	}}.tellPlaces(&cmdline.Call{Stdout: &out})
+	}}.tellPlaces(&out)
 	want := `
 7 jobs would have another place in the queue:
   2.0 of carol@pool: 2 (0.33333) -> 1 (0.50000)
@@ -279,8 +279,51 @@ func TestTellPlaces(t *testing.T) {
 	}
 	lines := Difference{Places: slices.Repeat([]ChangedPlace{{pool.Procs{Cluster: 2, First: 0, Last: 1}, "carol@pool", QueuePlace{2, nil}, QueuePlace{1, nil}}}, mostLines+2)}
 	out.Reset()
-	lines.tellPlaces(&cmdline.Call{Stdout: &out})
+	lines.tellPlaces(&out)
 	if got := out.String(); strings.Count(got, "carol") != mostLines || !strings.HasSuffix(got, "  and 4 more\n") {
 		t.Errorf("tellPlaces prints of %d\n%s", mostLines+2, got)
+	}
+}
+
+// EUPs that differ are told as different ones.
+func TestUnlike(t *testing.T) {
+	for _, c := range []struct {
+		a, b float64
+		want string
+	}{{0.5, 40, "0.50 40.00"}, {0.5001, 0.5004, "0.5001 0.5004"}, {0.501, 0.509, "0.50 0.51"}, {2, 2, "2.00 2.00"}} {
+		if a, b := unlike(c.a, c.b); a+" "+b != c.want {
+			t.Errorf("unlike(%v, %v) = %s %s, want %s", c.a, c.b, a, b, c.want)
+		}
+	}
+}
+
+// A table of many matches stays short.
+func TestManyMatches(t *testing.T) {
+	var plan negotiator.Plan
+	var slots []pool.Slot
+	ad, err := classad.ParseAd(`[Cpus = 2; Memory = 64]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		user := fmt.Sprintf("user%02d@pool", i)
+		plan.Submitters = append(plan.Submitters, negotiator.Share{Name: user})
+		for k := range 200 {
+			name := fmt.Sprintf("slot%d@node%d", k, i)
+			slots = append(slots, pool.Slot{Name: name, Ad: ad})
+			plan.Matches = append(plan.Matches, negotiator.Match{
+				Job: pool.JobID{Cluster: i + 1, Proc: 199 - k}, Submitter: user, Slot: name, Weight: 2 * accountant.One,
+			})
+		}
+	}
+	slices.Reverse(plan.Matches)
+	var out bytes.Buffer
+	if err := (Outcome{Now: time.Unix(1795217646, 0), Plan: &plan, Pool: negotiator.Pool{Slots: slots}}).showMatches(&out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 52 || strings.Join(strings.Fields(lines[1]), " ") != "user00@pool 200 400.00 Cpus=2 Memory=64 1.0-199 slot0@node0, slot1@node0 and 198 more" ||
+		lines[51] != "and 10 more lines like these, of 2000 jobs: -json has them all" {
+		t.Errorf("%d lines of 60 submitters' matches:\n%s", len(lines), out.String())
 	}
 }

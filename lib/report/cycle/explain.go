@@ -1,4 +1,4 @@
-package negotiate
+package cycle
 
 import (
 	"fmt"
@@ -9,34 +9,44 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
 	"fairspool/spool"
 )
 
-// explained is a cluster or a job that -explain asks about.
-type explained struct {
+// Asked is a cluster or a job that -explain asks about.
+type Asked struct {
 	written string
 	id      pool.JobID
 	whole   bool // all of the cluster
 }
 
-// askedFor returns what -explain asks about, nil without it.
-func askedFor(c *cmdline.Call) (*explained, error) {
-	if !c.Has("explain") {
-		return nil, nil
-	}
-	x := &explained{written: c.Value("explain")}
-	var err error
-	if x.id, x.whole, err = readJob(x.written); err != nil {
-		return nil, cmdline.Usagef("-explain: %v", err)
+// ParseAsked reads a cluster or a job, such as 12 or 12.0.
+func ParseAsked(word string) (x *Asked, err error) {
+	x = &Asked{written: word}
+	if x.id, x.whole, err = ReadJob(word); err != nil {
+		return nil, err
 	}
 	return x, nil
 }
+
+// ReadJob reads a cluster or a job; a cluster's proc is none, -1.
+func ReadJob(word string) (id pool.JobID, whole bool, err error) {
+	if cluster, err := pool.ParseCluster(word); err == nil {
+		return pool.JobID{Cluster: cluster, Proc: -1}, true, nil
+	}
+	if id, err = pool.ParseJobID(word); err != nil {
+		err = fmt.Errorf("%q: want a cluster or a job like 12.0", word)
+	}
+	return id, false, err
+}
+
+// String returns the cluster or job as it was written.
+func (x *Asked) String() string { return x.written }
 
 // Explanation is what -explain prints with -json.
 type Explanation struct {
@@ -124,12 +134,12 @@ type Standing struct {
 }
 
 // has reports whether a job is asked about.
-func (x *explained) has(id pool.JobID) bool {
+func (x *Asked) has(id pool.JobID) bool {
 	return id == x.id || x.whole && id.Cluster == x.id.Cluster
 }
 
 // within returns those of some procs that are asked about.
-func (x *explained) within(list []pool.Procs) []pool.Procs {
+func (x *Asked) within(list []pool.Procs) []pool.Procs {
 	var some []pool.Procs
 	for _, p := range list {
 		switch {
@@ -142,22 +152,10 @@ func (x *explained) within(list []pool.Procs) []pool.Procs {
 	return some
 }
 
-// tell prints all about the jobs.
-func (x *explained) tell(now, after dry) error {
-	e, err := x.explain(now.view, after)
-	if err != nil {
-		return err
-	}
-	if now.Has("json") {
-		return now.JSON(e)
-	}
-	e.show(now.Call)
-	return nil
-}
-
-// explain gathers what there is to say of the jobs after changes of a view.
-func (x *explained) explain(before *spool.View, d dry) (Explanation, error) {
-	plan, e := d.plan, Explanation{
+// Explain gathers what there is to say of the jobs after a cycle, before which changes of a view may have
+// been made. Jobs that are not there are an error.
+func (x *Asked) Explain(before *spool.View, d Outcome) (Explanation, error) {
+	plan, e := d.Plan, Explanation{
 		Job: x.written, States: []State{}, Matches: []negotiator.ReportedMatch{}, Rejections: []Refusal{},
 		Idle: []pool.Procs{}, Analyses: []Chosen{}, Submitters: []Standing{},
 	}
@@ -204,7 +202,7 @@ func (x *explained) explain(before *spool.View, d dry) (Explanation, error) {
 	if len(e.States)+len(waiting) > 0 {
 		return e, nil
 	}
-	if cluster, ok := before.Cluster(x.id.Cluster); ok && before != d.view {
+	if cluster, ok := before.Cluster(x.id.Cluster); ok && before != d.View {
 		var gone []pool.Procs
 		for _, run := range cluster.Runs {
 			gone = append(gone, x.within([]pool.Procs{run.Procs})...)
@@ -214,19 +212,19 @@ func (x *explained) explain(before *spool.View, d dry) (Explanation, error) {
 			return e, nil
 		}
 	}
-	return e, absent(d.view, x)
+	return e, absent(d.View, x)
 }
 
 // states notes what jobs are that take no part in the cycle, and returns those that do.
-func (e *Explanation) states(x *explained, d dry) []pool.Procs {
-	plan := d.plan
+func (e *Explanation) states(x *Asked, d Outcome) []pool.Procs {
+	plan := d.Plan
 	var waiting []pool.Procs
-	for _, j := range d.pool.Jobs {
+	for _, j := range d.Pool.Jobs {
 		waiting = append(waiting, x.within([]pool.Procs{j.Procs})...)
 	}
 	var held []pool.Procs
 	leaves, eups := leaving(plan), eupsOf(plan)
-	for _, cl := range d.pool.Claims {
+	for _, cl := range d.Pool.Claims {
 		if !x.has(cl.Job) || slices.ContainsFunc(plan.GiveUp, func(g pool.Claim) bool { return g.Job == cl.Job }) {
 			continue
 		}
@@ -248,7 +246,7 @@ func (e *Explanation) states(x *explained, d dry) []pool.Procs {
 		}
 		e.States = append(e.States, s)
 	}
-	if cluster, ok := d.view.Cluster(x.id.Cluster); ok {
+	if cluster, ok := d.View.Cluster(x.id.Cluster); ok {
 		for _, run := range cluster.Runs {
 			status, _ := run.Ad.EvalInt(&classad.Context{Now: d.Now}, pool.AttrJobStatus)
 			jobs := without(x.within([]pool.Procs{run.Procs}), held)
@@ -257,7 +255,7 @@ func (e *Explanation) states(x *explained, d dry) []pool.Procs {
 			case pool.Held:
 				why, _ = run.Ad.EvalString(&classad.Context{Now: d.Now}, pool.AttrHoldReason)
 			case pool.Idle:
-				why = lifecycle.WaitsFor(d.view, cluster.ID, run.Ad)
+				why = lifecycle.WaitsFor(d.View, cluster.ID, run.Ad)
 			}
 			if len(jobs) == 0 || pool.Status(status) == pool.Idle && why == "" {
 				continue
@@ -288,16 +286,16 @@ func plain(list []pool.Procs) []stretch {
 	return all
 }
 
-// procs returns the jobs that are asked about.
-func (x *explained) procs() []pool.Procs {
+// Procs returns the jobs that are asked about.
+func (x *Asked) Procs() []pool.Procs {
 	if x.whole {
 		return []pool.Procs{{Cluster: x.id.Cluster, First: 0, Last: math.MaxInt}}
 	}
 	return []pool.Procs{pool.Only(x.id)}
 }
 
-// listed reports whether the queue of a view has one of the jobs.
-func (x *explained) listed(v *spool.View) bool {
+// Listed reports whether the queue of a view has one of the jobs.
+func (x *Asked) Listed(v *spool.View) bool {
 	if !x.whole {
 		_, ok := v.Run(x.id)
 		return ok
@@ -367,8 +365,8 @@ func (r Refusal) explain(w io.Writer) {
 	fmt.Fprintf(w, "What would help: %s.\n", r.Help)
 }
 
-// show prints the explanation for people.
-func (e Explanation) show(c *cmdline.Call) {
+// Write writes the explanation for people.
+func (e Explanation) Write(w io.Writer) {
 	var lines []string
 	for _, s := range e.States {
 		lines = append(lines, s.words())
@@ -381,28 +379,28 @@ func (e Explanation) show(c *cmdline.Call) {
 		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s would be matched with %s%s. %s", m.Job, m.Slot, by, e.leaves[i]), " "))
 	}
 	for _, l := range lines[:min(len(lines), mostLines)] {
-		fmt.Fprintln(c.Stdout, l)
+		fmt.Fprintln(w, l)
 	}
 	if n := len(lines) - mostLines; n > 0 {
-		fmt.Fprintf(c.Stdout, "And so for %d more: see -json.\n", n)
+		fmt.Fprintf(w, "And so for %d more: see -json.\n", n)
 	}
 	for _, x := range e.Analyses {
-		x.explain(c.Stdout)
+		x.explain(w)
 	}
 	for _, r := range e.Rejections {
-		fmt.Fprintf(c.Stdout, "%s would not be matched: %s.\n", procsText(r.Jobs), r.Reason)
+		fmt.Fprintf(w, "%s would not be matched: %s.\n", procsText(r.Jobs), r.Reason)
 		if r.Analysis != nil {
-			r.explain(c.Stdout)
+			r.explain(w)
 		}
 	}
 	for _, r := range e.Reservations {
-		fmt.Fprintln(c.Stdout, r.Line()+".")
+		fmt.Fprintln(w, r.Line()+".")
 	}
 	if len(e.Idle) > 0 {
-		fmt.Fprintf(c.Stdout, "%s would not be looked at.\n", procsText(e.Idle))
+		fmt.Fprintf(w, "%s would not be looked at.\n", procsText(e.Idle))
 	}
 	for _, s := range e.Submitters {
-		fmt.Fprintln(c.Stdout, s.words())
+		fmt.Fprintln(w, s.words())
 	}
 }
 
@@ -411,13 +409,13 @@ func (s State) words() string {
 	jobs := procsText(s.Jobs)
 	switch s.State {
 	case "Matched":
-		return fmt.Sprintf("%s is matched with %s since %s, and waits for a starter there.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+		return fmt.Sprintf("%s is matched with %s since %s, and waits for a starter there.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)))
 	case "Running":
-		return fmt.Sprintf("%s runs on %s since %s.%s", jobs, s.Slot, moment(time.Unix(s.Since, 0)), s.leaves)
+		return fmt.Sprintf("%s runs on %s since %s.%s", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)), s.leaves)
 	case "Promised":
-		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has it to leave.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has it to leave.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)))
 	case "Vacating":
-		return fmt.Sprintf("%s is vacating %s since %s%s.", jobs, s.Slot, moment(time.Unix(s.Since, 0)), s.leaves)
+		return fmt.Sprintf("%s is vacating %s since %s%s.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)), s.leaves)
 	}
 	if s.Reason != "" {
 		return fmt.Sprintf("%s: %s: %s", jobs, s.State, s.Reason)
@@ -437,4 +435,21 @@ func (s Standing) words() string {
 	}
 	return fmt.Sprintf("Of %d %s, %s ahead of %s, whose EUP is %.2f (lower is better): pie slice %.2f, limit %.2f, %d of %d idle %s matched.",
 		s.Of, plural.Noun(s.Of, "submitter"), ahead, s.Name, s.EffectivePriority, s.PieSlice, s.Limit, s.Matched, s.Idle, plural.Noun(s.Idle, "job"))
+}
+
+// absent is the error about a cluster or a job that is not in the queue, which may
+// be one that is still to come.
+func absent(v *spool.View, x *Asked) error {
+	f, ok := v.Factory(x.id.Cluster)
+	if !ok || !x.whole && (x.id.Proc < f.Next || x.id.Proc >= f.Jobs) {
+		return fmt.Errorf("%s: not in the queue", x.written)
+	}
+	name := f.Coming().String()
+	if why, held := lifecycle.HeldBack(f); held {
+		return fmt.Errorf("%s: not in the queue: %s %s held back: %s", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"), why)
+	}
+	if f.Paused != "" {
+		return fmt.Errorf("%s: not in the queue, as %s cannot be made: %s", x.written, name, f.Paused)
+	}
+	return fmt.Errorf("%s: not in the queue yet: %s %s still to come", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"))
 }
