@@ -20,6 +20,7 @@ import (
 // has the picture. Whoever adds an arrow adds it here, and thinks about it.
 var layout = map[string][]string{
 	"lib/accountant":               nil,
+	"lib/accountant/state":         {"lib/accountant"},
 	"lib/batchscript":              {"lib/jobargs", "lib/nearest", "lib/submitfile"},
 	"lib/caseless":                 nil,
 	"lib/classad":                  {"lib/caseless", "lib/classad/internal/lazydfa", "lib/elapsed"},
@@ -63,6 +64,7 @@ var layout = map[string][]string{
 	"lib/radix":                    nil,
 	"lib/report":                   {"lib/lifecycle", "lib/negotiator"},
 	"lib/report/cycle":             {"lib/accountant", "lib/classad", "lib/clean", "lib/elapsed", "lib/lifecycle", "lib/negotiator", "lib/plural", "lib/pool", "lib/report", "lib/report/table", "spool"},
+	"lib/report/accounts":          {"lib/accountant", "lib/accountant/state", "lib/classad", "lib/config", "lib/elapsed", "lib/history", "lib/jobprio", "lib/lifecycle", "lib/nearest", "lib/negotiator", "lib/plural", "lib/policy", "lib/policy/maui", "lib/policy/registry", "lib/policy/sge", "lib/pool", "lib/report", "lib/report/table", "lib/sge", "spool"},
 	"lib/report/queue":             {"lib/accountant", "lib/caseless", "lib/classad", "lib/clean", "lib/config", "lib/elapsed", "lib/jobargs", "lib/jobpolicy", "lib/jobprio", "lib/lifecycle", "lib/negotiator", "lib/parallel", "lib/plural", "lib/policy", "lib/policy/registry", "lib/pool", "lib/report", "lib/report/table", "spool"},
 	"lib/report/table":             {"lib/clean"},
 	"lib/sge":                      {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/nearest", "lib/parallel", "lib/plural", "lib/pool", "lib/radix"},

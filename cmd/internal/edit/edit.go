@@ -15,6 +15,8 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
+	"fairspool/lib/report"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
@@ -40,23 +42,22 @@ type Given struct {
 
 // The operations that are known by name.
 const (
-	OpSetFactor = "set priority factor"
-	OpResetAll  = "reset all usage"
+	OpResetAll = "reset all usage"
 )
 
 // kinds are the changes, by their flags.
 var kinds = map[string]Kind{
-	"setprio": {"set user priority", &quantity{least: accountant.MinPriority, most: MaxPriority}, true,
+	"setprio": {"set user priority", &quantity{least: accountant.MinPriority, most: accountant.MaxPriority}, true,
 		func(r accountant.Record, v Given) (accountant.Record, error) {
 			r.Priority = v.x
 			return r, nil
 		},
 		wasSet("The priority of %s was set to %f", asReal),
 	},
-	"setfactor":  setting(OpSetFactor, &quantity{least: 1, most: MaxPriority}, &factorLease, "The priority factor of %s was set to %f", asReal),
-	"setceiling": setting("set ceiling", &quantity{least: -1, most: MaxLimit, whole: true}, &ceilingLease, "The ceiling of %s was set to %d", asWhole),
-	"setfloor":   setting("set floor", &quantity{least: 0, most: MaxLimit, whole: true}, &floorLease, "The floor of %s was set to %d", asWhole),
-	"setaccum": {"set accumulated usage", &quantity{least: 0, most: MaxUsage}, true,
+	"setfactor":  setting(accounts.OpSetFactor, &quantity{least: 1, most: accountant.MaxPriority}, &factorLease, "The priority factor of %s was set to %f", asReal),
+	"setceiling": setting("set ceiling", &quantity{least: -1, most: accountant.MaxLimit, whole: true}, &ceilingLease, "The ceiling of %s was set to %d", asWhole),
+	"setfloor":   setting("set floor", &quantity{least: 0, most: accountant.MaxLimit, whole: true}, &floorLease, "The floor of %s was set to %d", asWhole),
+	"setaccum": {"set accumulated usage", &quantity{least: 0, most: accountant.MaxUsage}, true,
 		func(r accountant.Record, v Given) (accountant.Record, error) {
 			var err error
 			r.Weighted, err = accountant.UsageOf(v.x)
@@ -64,14 +65,14 @@ var kinds = map[string]Kind{
 		},
 		wasSet("The Accumulated Usage of %s was set to %f", asReal),
 	},
-	"setbegin": {"set begin usage time", &quantity{least: 0, most: MaxTime, whole: true}, true,
+	"setbegin": {"set begin usage time", &quantity{least: 0, most: accountant.MaxTime, whole: true}, true,
 		func(r accountant.Record, v Given) (accountant.Record, error) {
 			r.Begin = v.time()
 			return r, nil
 		},
 		wasSet("The Begin Usage Time of %s was set to %d", asWhole),
 	},
-	"setlast": {"set last usage time", &quantity{least: 0, most: MaxTime, whole: true}, true,
+	"setlast": {"set last usage time", &quantity{least: 0, most: accountant.MaxTime, whole: true}, true,
 		func(r accountant.Record, v Given) (accountant.Record, error) {
 			r.Last = v.time()
 			return r, nil
@@ -207,7 +208,7 @@ func (ch Change) Make(in *spool.View, domain string, now time.Time, p accountant
 			return nil, err
 		}
 		if ch.flag == "delete" {
-			after.There = Holding(after.Record)
+			after.There = accountant.Holding(after.Record)
 		}
 		changed[i] = Altered{e, after}
 	}
@@ -229,9 +230,9 @@ func (ch Change) find(in *spool.View, domain string, groups *accountant.Groups) 
 	case known || ch.create:
 		return []accountant.Entry{{Record: r, There: known}}, nil
 	case !strings.Contains(ch.name, "@"):
-		return nil, cmdline.Usagef("-%s: %v", ch.flag, errFullName(ch.name))
+		return nil, cmdline.Usagef("-%s: %v", ch.flag, accountant.ErrFullName(ch.name))
 	case !ch.creates:
-		return nil, Unknown(ch.name, in.Submitters())
+		return nil, accounts.Unknown(ch.name, in.Submitters())
 	}
 	all := in.Submitters()
 	for _, name := range slices.Sorted(maps.Keys(lifecycle.IdleJobs(in, domain, groups))) {
@@ -242,9 +243,6 @@ func (ch Change) find(in *spool.View, domain string, groups *accountant.Groups) 
 	}
 	return nil, stranger(ch.name, domain, all)
 }
-
-// Holding reports whether anything is charged to the record.
-func Holding(r accountant.Record) bool { return r.ResourcesUsed != 0 || r.InUse != 0 || r.Subtree != 0 }
 
 // Create is the flag with which an edit makes a record of a submitter that the pool does
 // not know.
@@ -319,7 +317,7 @@ func (l *lease) give(r accountant.Record, v Given) (accountant.Record, error) {
 	now := accountant.Lease{}
 	if v.span > 0 {
 		if until := l.in(&r).Until; !until.IsZero() {
-			return r, fmt.Errorf("%s: its %s is leased already, until %s: end that first, with -%s", r.Name, l.word, Shown(until), l.flag)
+			return r, fmt.Errorf("%s: its %s is leased already, until %s: end that first, with -%s", r.Name, l.word, report.Moment(until), l.flag)
 		}
 		now = accountant.Lease{Until: v.now.Truncate(time.Millisecond).Add(v.span).UTC(), Before: l.value(r)}
 	}
@@ -343,9 +341,3 @@ func cancelling(op string, l *lease) Kind {
 		func(name string, _ Given) string { return fmt.Sprintf("Cancelled %s lease for %s", l.word, name) },
 	}
 }
-
-// Shown is a time as userprio tells it: in the local time zone.
-func Shown(t time.Time) string { return t.Local().Format(ToSecond) }
-
-// ToSecond is the layout of such times.
-const ToSecond = "2006-01-02 15:04:05"

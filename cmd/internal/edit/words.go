@@ -8,19 +8,11 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/nearest"
+	"fairspool/lib/report/accounts"
 )
 
-// The largest that may be set by hand.
-const (
-	// MaxPriority keeps every product of a priority and a factor in the range
-	// of numbers.
-	MaxPriority = 1e100
-	MaxLimit    = 1e12         // units of slot weight, a million times the largest slot's
-	MaxUsage    = 9e15         // seconds, nearly what a Usage holds
-	MaxTime     = 253402300799 // the last second of the year 9999
-	maxSpan     = 100 * 366 * 86400
-)
+// maxSpan is how long a lease may be, in seconds.
+const maxSpan = 100 * 366 * 86400
 
 // quantity is a kind of number that is given to an edit.
 type quantity struct {
@@ -66,10 +58,10 @@ func editable(name, flag string, creates bool) error {
 	if flag == "delete" && !strings.Contains(name, "@") && name != "" {
 		return nil
 	}
-	if err := fullName(name); err != nil {
+	if err := accountant.FullName(name); err != nil {
 		return err
 	}
-	user, _ := Apart(name)
+	user, _ := accountant.Apart(name)
 	switch {
 	case !creates:
 		return nil
@@ -83,78 +75,21 @@ func editable(name, flag string, creates bool) error {
 	return nil
 }
 
-// fullName refuses what cannot be a submitter's name.
-func fullName(name string) error {
-	at := strings.LastIndexByte(name, '@')
-	if at < 1 || at == len(name)-1 {
-		return errFullName(name)
-	}
-	if !accountant.NamesSubmitter(name) {
-		return fmt.Errorf("%q: blanks, quotes or characters that cannot be seen in a submitter's name", name)
-	}
-	return nil
-}
-
-func errFullName(name string) error {
-	return fmt.Errorf("%q: want the full name of a submitter, user@uid.domain", name)
-}
-
-// RecordName refuses what cannot be the name of any record.
-func RecordName(name string) error {
-	if strings.Contains(name, "@") || name == "" {
-		return fullName(name)
-	}
-	if name == accountant.RootGroup {
-		return nil
-	}
-	return accountant.CheckGroupName(name)
-}
-
 // Number reads a decimal number from least up.
 func Number(text string, least float64) (float64, error) {
-	v, err := quantity{least: least, most: MaxPriority}.read(text)
+	v, err := quantity{least: least, most: accountant.MaxPriority}.read(text)
 	return v.x, err
-}
-
-// Unknown returns the error for a name that no submitter has, with the one
-// that was probably meant. Most submitters of a pool share their domain, so
-// whole names resemble each other too much: of names in the domain that was
-// written the part before the @ has to be near, of others the domain.
-func Unknown(name string, records []accountant.Record) error {
-	user, domain := Apart(name)
-	var users, domains []string
-	for _, r := range records {
-		u, d := Apart(r.Name)
-		switch {
-		case d == domain || !strings.Contains(name, "@"):
-			users = append(users, u)
-		case u == user:
-			domains = append(domains, d)
-		}
-	}
-	hint := ""
-	if member := memberCalled(name, records); member != "" {
-		hint = member
-	} else if u, ok := nearest.Name(user, users); ok {
-		hint = u + name[len(user):]
-	} else if d, ok := nearest.Name(domain, domains); ok {
-		hint = user + "@" + d
-	}
-	if hint == "" {
-		return fmt.Errorf("%s: no such submitter", name)
-	}
-	return fmt.Errorf("%s: no such submitter; did you mean %s?", name, hint)
 }
 
 // stranger returns what Unknown does, with what to do if the name is right. Of a name in
 // another domain than the pool's, the same user in the pool's is meant.
 func stranger(name, domain string, records []accountant.Record) error {
-	user, _ := Apart(name)
+	user, _ := accountant.Apart(name)
 	here := user + "@" + domain
 	if here != name && slices.ContainsFunc(records, func(r accountant.Record) bool { return r.Name == here }) {
 		return fmt.Errorf("%s: no such submitter; did you mean %s? -create makes a new one", name, here)
 	}
-	err := Unknown(name, records)
+	err := accounts.Unknown(name, records)
 	if strings.HasSuffix(err.Error(), "?") {
 		return fmt.Errorf("%w -create makes a new one", err)
 	}
@@ -162,45 +97,4 @@ func stranger(name, domain string, records []accountant.Record) error {
 		return fmt.Errorf("%w, and names of the pool end in @%s; -create makes a new one", err, domain)
 	}
 	return fmt.Errorf("%w; -create makes a new one", err)
-}
-
-// memberCalled returns the first member of a group whose name without that of the
-// group, as listings of groups have it, is name; empty for none.
-func memberCalled(name string, records []accountant.Record) string {
-	for _, r := range records {
-		if end := GroupEnd(r.Name); end > 0 && Named(r.Name[end+1:], name) {
-			return r.Name
-		}
-	}
-	return ""
-}
-
-// Apart returns what stands before and behind the @ of a submitter's name.
-func Apart(name string) (user, domain string) {
-	at := strings.LastIndexByte(name, '@')
-	if at < 0 {
-		return name, ""
-	}
-	return name[:at], name[at+1:]
-}
-
-// Named reports whether a submitter is the one that the user of the command
-// calls name: the full name, or what stands before the @. The case of a group's
-// name, before the last dot, does not count.
-func Named(submitter, name string) bool {
-	if !strings.Contains(name, "@") {
-		submitter, _ = Apart(submitter)
-	}
-	if submitter == name {
-		return true
-	}
-	a, b := GroupEnd(submitter), GroupEnd(name)
-	return a > 0 && b > 0 && submitter[a:] == name[b:] && strings.EqualFold(submitter[:a], name[:b])
-}
-
-// GroupEnd returns where the name of the group ends that a submitter's name begins
-// with, 0 if it has none.
-func GroupEnd(name string) int {
-	user, _ := Apart(name)
-	return max(strings.LastIndexByte(user, '.'), 0)
 }

@@ -12,7 +12,6 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
@@ -200,7 +199,7 @@ func (f fields) number(name string) (x float64, ok bool) {
 
 // moment returns a time in Unix seconds; 0 and less mean never.
 func (f fields) moment(name string) time.Time {
-	if x, _ := f.number(name); x >= 1 && x <= edit.MaxTime {
+	if x, _ := f.number(name); x >= 1 && x <= accountant.MaxTime {
 		return time.Unix(int64(x), 0)
 	}
 	return time.Time{}

@@ -10,23 +10,14 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
+	"fairspool/lib/accountant/state"
 	"fairspool/lib/lifecycle"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
-// The operations that are known by name beside those of edits.
-const (
-	opUndo   = "undo edit"
-	opImport = "import accounting"
-)
-
-// Behind the words that a person reads, a transaction names behind a mark, for
-// every record that it changed, the record's row before and after; an empty row
-// is no record. Tallies stand there too, as they are exported.
-const (
-	rowsMark   = "--"
-	reasonMark = "reason: "
-)
+// opImport is what the spool's log calls an import.
+const opImport = "import accounting"
 
 // trail makes the changes of an edit, and keeps what undoing it needs.
 type trail struct {
@@ -86,15 +77,15 @@ func (t *trail) changeTally(before, after accountant.TallyEntry) {
 	default:
 		return
 	}
-	t.rows = append(t.rows, tallyText(before), tallyText(after))
+	t.rows = append(t.rows, state.TallyText(before), state.TallyText(after))
 }
 
 // name names the transaction.
 func (t *trail) name(op string, words []string, why string) {
 	if why != "" {
-		words = append(words, reasonMark+why)
+		words = append(words, accounts.ReasonMark+why)
 	}
-	t.tx.Op(op, append(append(words, rowsMark), t.rows...)...)
+	t.tx.Op(op, append(append(words, accounts.RowsMark), t.rows...)...)
 }
 
 func rowText(e accountant.Entry) string {

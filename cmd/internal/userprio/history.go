@@ -1,11 +1,7 @@
 package userprio
 
 import (
-	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,10 +9,10 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/plural"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
@@ -44,11 +40,11 @@ func showHistory(c *cmdline.Call) error {
 	}
 	switch form {
 	case "csv":
-		err = historyCSV(c, list)
+		err = accounts.HistoryCSV(c.Data(), list)
 	case "json":
-		err = historyJSON(c.Stdout, list)
+		err = accounts.HistoryJSON(c.Stdout, list)
 	default:
-		err = historyTable(c, list)
+		err = accounts.WriteHistory(c.Stdout, c.Now.Location(), list)
 	}
 	if err == nil {
 		_, err = strangers(c, c.Args, list)
@@ -87,7 +83,7 @@ func series(c *cmdline.Call, users []string) ([]history.Series, error) {
 	want := spool.Samples{Until: c.Now}
 	if len(users) > 0 {
 		want.Wanted = func(name string) bool {
-			return slices.ContainsFunc(users, func(u string) bool { return edit.Named(name, u) })
+			return slices.ContainsFunc(users, func(u string) bool { return accountant.Named(name, u) })
 		}
 	}
 	back := dayBack
@@ -214,7 +210,7 @@ func strangers(c *cmdline.Call, users []string, list []history.Series) (former i
 		return 0, err
 	}
 	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool {
-		return slices.ContainsFunc(known, func(r accountant.Record) bool { return edit.Named(r.Name, u) })
+		return slices.ContainsFunc(known, func(r accountant.Record) bool { return accountant.Named(r.Name, u) })
 	})
 	if len(missing) == 0 {
 		return 0, nil
@@ -225,7 +221,7 @@ func strangers(c *cmdline.Call, users []string, list []history.Series) (former i
 	}
 	var never []string
 	for _, u := range missing {
-		i := slices.IndexFunc(ever, func(r accountant.Record) bool { return edit.Named(r.Name, u) })
+		i := slices.IndexFunc(ever, func(r accountant.Record) bool { return accountant.Named(r.Name, u) })
 		if i < 0 {
 			never = append(never, u)
 			continue
@@ -267,83 +263,3 @@ func since(text string, now time.Time) (time.Time, error) {
 	}
 	return t, nil
 }
-
-var historyColumns = []cmdline.Column{
-	{Head: "Name"}, {Head: "Time"}, {Head: "EUP (lower is better)", Right: true}, {Head: "RUP", Right: true},
-	{Head: "In Use", Right: true}, {Head: "Usage (hours)", Right: true}, {Head: "Demand", Right: true},
-}
-
-func historyTable(c *cmdline.Call, list []history.Series) error {
-	var rows [][]string
-	for _, s := range list {
-		for _, p := range s.Points {
-			rows = append(rows, []string{
-				s.Name, p.Time.In(c.Now.Location()).Format("2006-01-02 15:04"), fixed(p.Effective), fixed(p.Priority),
-				fixed(p.InUse), fixed(p.Usage / 3600), fixed(p.Demand),
-			})
-		}
-	}
-	return c.Table(historyColumns, rows)
-}
-
-func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
-
-// instant is a point as programs read it: the names are those of userprio -long.
-type instant struct {
-	Time                                            time.Time
-	EffectivePriority, RealPriority                 float64
-	WeightedResourcesUsed, WeightedAccumulatedUsage float64
-	Demand                                          float64
-}
-
-type course struct {
-	Name   string
-	Points []instant
-}
-
-// historyJSON writes what Call.JSON would, but one series at a time: the text of
-// all of them may be much larger than they are.
-func historyJSON(w io.Writer, list []history.Series) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("  ", "  ")
-	open, end := "[\n  ", "[]\n"
-	for _, s := range list {
-		one := course{s.Name, make([]instant, len(s.Points))}
-		for j, p := range s.Points {
-			one.Points[j] = instant{p.Time.UTC(), p.Effective, p.Priority, p.InUse, p.Usage, p.Demand}
-		}
-		text.Reset()
-		text.WriteString(open)
-		if err := e.Encode(one); err != nil {
-			return err
-		}
-		text.Truncate(text.Len() - 1) // a newline
-		if _, err := text.WriteTo(w); err != nil {
-			return err
-		}
-		open, end = ",\n  ", "\n]\n"
-	}
-	_, err := io.WriteString(w, end)
-	return err
-}
-
-func historyCSV(c *cmdline.Call, list []history.Series) error {
-	w := csv.NewWriter(c.Data())
-	w.Write([]string{"Name", "Time", "EffectivePriority", "RealPriority", "WeightedResourcesUsed", "WeightedAccumulatedUsage", "Demand"})
-	for _, s := range list {
-		for _, p := range s.Points {
-			line := []string{s.Name, p.Time.UTC().Format(rfc3339Millis)}
-			for _, x := range []float64{p.Effective, p.Priority, p.InUse, p.Usage, p.Demand} {
-				line = append(line, strconv.FormatFloat(x, 'g', -1, 64))
-			}
-			w.Write(line)
-		}
-	}
-	w.Flush()
-	return w.Error()
-}
-
-// rfc3339Millis is RFC 3339 with three decimals, so that times sort as texts.
-const rfc3339Millis = "2006-01-02T15:04:05.000Z07:00"

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
@@ -120,32 +119,6 @@ func TestHistoryJSON(t *testing.T) {
 	}
 	if n := len(list[0].Points); n != 241 {
 		t.Errorf("%d points, want one a minute and the present: 241", n)
-	}
-}
-
-// TestHistoryJSONForm holds that what is written series by series looks like any
-// other JSON of these commands.
-func TestHistoryJSONForm(t *testing.T) {
-	for n := range 3 {
-		var list []history.Series
-		courses := []course{}
-		for i := range n {
-			s := history.Series{Name: fmt.Sprintf("a<b&%d@pool", i)}
-			one := course{s.Name, []instant{}}
-			for j := range i {
-				p := history.Point{Time: time.Unix(int64(j), 5e6).UTC(), Priority: 0.5, Effective: 500, InUse: 1, Usage: 1e21, Demand: 3}
-				s.Points = append(s.Points, p)
-				one.Points = append(one.Points, instant{p.Time, p.Effective, p.Priority, p.InUse, p.Usage, p.Demand})
-			}
-			list, courses = append(list, s), append(courses, one)
-		}
-		var got strings.Builder
-		if err := historyJSON(&got, list); err != nil {
-			t.Fatal(err)
-		}
-		if want, err := cmdline.JSON(courses); err != nil || got.String() != string(want) {
-			t.Errorf("historyJSON of %d series writes\n%s, want\n%s%v", n, got.String(), want, err)
-		}
 	}
 }
 

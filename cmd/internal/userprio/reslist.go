@@ -10,12 +10,12 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/elapsed"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
@@ -52,8 +52,8 @@ func resources(c *cmdline.Call) error {
 		return err
 	}
 	// As in HTCondor nobody's list is empty, and no failure.
-	if !slices.ContainsFunc(records, func(r accountant.Record) bool { return edit.Named(r.Name, user) }) {
-		c.Warn("%v", edit.Unknown(user, records))
+	if !slices.ContainsFunc(records, func(r accountant.Record) bool { return accountant.Named(r.Name, user) }) {
+		c.Warn("%v", accounts.Unknown(user, records))
 	}
 	switch form {
 	case "":
@@ -74,7 +74,7 @@ func resources(c *cmdline.Call) error {
 func charged(claims []pool.Claim, user string) []resource {
 	var list []resource
 	for _, x := range claims {
-		if edit.Named(x.Submitter, user) && x.State.Charged() {
+		if accountant.Named(x.Submitter, user) && x.State.Charged() {
 			list = append(list, resource{x.Slot, x.ChargedFrom()})
 		}
 	}
@@ -93,7 +93,7 @@ func heldOutside(slots []pool.Slot, claims []pool.Claim, user string, c *cmdline
 	var list []resource
 	eval := &classad.Context{Now: c.Now}
 	for _, s := range slots {
-		if ours[s.Name] || pieces[s.Name] && !pool.Partitionable(eval, s.Ad) || !edit.Named(c.Config.Groups.Spelled(negotiator.Holder(eval, s.Ad)), user) {
+		if ours[s.Name] || pieces[s.Name] && !pool.Partitionable(eval, s.Ad) || !accountant.Named(c.Config.Groups.Spelled(negotiator.Holder(eval, s.Ad)), user) {
 			continue
 		}
 		since := c.Now

@@ -13,8 +13,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
+	"fairspool/lib/accountant/state"
 	"fairspool/spool"
 )
 
@@ -35,18 +35,18 @@ func drawState(t *rapid.T) []accountant.Record {
 	for _, name := range names {
 		whole := func(most int64) int64 { return rapid.Int64Range(0, most).Draw(t, "n") }
 		at := func() (u time.Time) {
-			if n := whole(edit.MaxTime * 1000); n > 0 {
+			if n := whole(accountant.MaxTime * 1000); n > 0 {
 				u = time.UnixMilli(n).UTC()
 			}
 			return u
 		}
-		r := accountant.Record{Name: name, Priority: rapid.Float64Range(0.5, edit.MaxPriority).Draw(t, "priority"),
+		r := accountant.Record{Name: name, Priority: rapid.Float64Range(0.5, accountant.MaxPriority).Draw(t, "priority"),
 			At: time.UnixMilli(1 + whole(cmdtest.Now*1000-1)).UTC(), HalfLife: time.Duration(1 + whole(math.MaxInt64-1)),
 			Slots:    accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
 			Weighted: accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
-			Begin:    at(), Last: at(), Ceiling: accountant.LimitOf(whole(9) - 1), Floor: whole(edit.MaxLimit)}
+			Begin:    at(), Last: at(), Ceiling: accountant.LimitOf(whole(9) - 1), Floor: whole(accountant.MaxLimit)}
 		if whole(1) == 1 {
-			r.Factor = rapid.Float64Range(1, edit.MaxPriority).Draw(t, "factor")
+			r.Factor = rapid.Float64Range(1, accountant.MaxPriority).Draw(t, "factor")
 		}
 		if whole(1) == 1 {
 			r.FactorLease = accountant.Lease{Until: time.UnixMilli(1 + whole(cmdtest.Now*2000)).UTC(), Before: 1.1}
@@ -108,7 +108,7 @@ func TestExportLater(t *testing.T) {
 			tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindUser, Name: name}, At: time.Unix(cmdtest.Now, 0), Cpus: 2 * int64(i), PE: 5 * accountant.Weight(i), Interval: 12 * time.Hour})
 		}
 	})
-	state, err := parseState([]byte(must(t, fmt.Sprint("-export - -now ", cmdtest.Now+60))))
+	read, err := state.Parse([]byte(must(t, fmt.Sprint("-export - -now ", cmdtest.Now+60))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,12 +117,12 @@ func TestExportLater(t *testing.T) {
 		"bob":   {At: time.Unix(cmdtest.Now+60, 0), Cpus: 2, PE: 5, Windows: []accountant.Window{{Dedicated: accountant.Usage{Millis: 120_000}, Equivalent: accountant.Usage{Millis: 300}}}},
 	} {
 		want.Key, want.Interval = accountant.Key{Kind: accountant.KindUser, Name: name}, 12*time.Hour
-		if got := state.tallies[want.Key]; !(accountant.TallyEntry{Tally: got, There: true}).Same(accountant.TallyEntry{Tally: want, There: true}) {
+		if got := read.Tallies[want.Key]; !(accountant.TallyEntry{Tally: got, There: true}).Same(accountant.TallyEntry{Tally: want, There: true}) {
 			t.Errorf("the tally of %s a minute later = %+v, want %+v", name, got, want)
 		}
 	}
 	for name, at := range map[string]int64{"alice@pool": cmdtest.Now - 86400, "bob@pool": cmdtest.Now + 60} {
-		if got := state.records[name].At.Unix(); got != at {
+		if got := read.Records[name].At.Unix(); got != at {
 			t.Errorf("%s is exported as of %d, want %d", name, got, at)
 		}
 	}
@@ -267,29 +267,6 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-func FuzzParseState(f *testing.F) {
-	f.Add([]byte(`{"Format":1,"Submitters":[{"Name":"a@b","Priority":1.5,"At":5,"HalfLifeNanos":5,"PriorityFactor":2,"FactorLease":{"Until":5,"Before":0},"Ceiling":3,"CeilingLease":{"Until":9,"Before":-1},"Floor":2,"SlotMillis":0,"WeightedMillis":0,"WeightedRest":3,"Begin":4,"Last":5}],"Groups":[{"Name":"<none>","Priority":1,"At":0,"HalfLifeNanos":0,"Subtree":5,"SlotMillis":0,"WeightedMillis":0}],"Tallies":[{"Kind":"user","Name":"a","At":5,"IntervalNanos":5,"Windows":[{"DedicatedMillis":5,"UtilizedMillis":6,"UtilizedRest":7}]},{"Kind":"own","Name":"a","At":5,"Decayed":{"CPU":1.5,"Memory":0,"IO":0}}]}`))
-	f.Add([]byte(`{"Format":1,"Submitters":[],"Groups":[],"Tallies":[]}`))
-	f.Add([]byte("{\"Format\":1,\n\"Submitters\":[{]"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		state, err := parseState(text)
-		if err != nil {
-			if strings.Contains(err.Error(), "\n") || state != nil {
-				t.Errorf("parseState(%q) = %v, %v, want an error of one line alone", text, state, err)
-			}
-			return
-		}
-		for name, r := range state.records {
-			if name != r.Name || r.Priority < accountant.MinPriority || r.Factor != 0 && r.Factor < 1 || r.Floor < 0 {
-				t.Errorf("parseState(%q): %s is %+v", text, name, r)
-			}
-			if _, err := spool.ParseSubmitterRow(spool.SubmitterRow(r)); err != nil {
-				t.Errorf("parseState(%q): %s: a record that does not read back: %v", text, name, err)
-			}
-		}
-	})
-}
-
 // What an export says nothing of equivalents of counts as its processors do.
 func TestImportWithoutEquivalents(t *testing.T) {
 	const of = `{"Kind":"user","Name":"alice","At":1000,"Cpus":3,%s"Windows":[{"DedicatedMillis":5,"DedicatedRest":7,%s"UtilizedMillis":2}]}`
@@ -302,7 +279,7 @@ func TestImportWithoutEquivalents(t *testing.T) {
 		{`"PE":4500,`, `"EquivalentMillis":9,`, 4500, accountant.Usage{Millis: 9}},
 		{`"PE":0,`, `"EquivalentMillis":0,"EquivalentRest":1,`, 0, accountant.Usage{Rest: 1}},
 	} {
-		y, err := parseTally(fmt.Sprintf(of, c.pe, c.equivalent))
+		y, err := state.ParseTally(fmt.Sprintf(of, c.pe, c.equivalent))
 		if err != nil || y.PE != c.want || len(y.Windows) != 1 || y.Windows[0].Equivalent != c.window {
 			t.Errorf("a tally with %s%s is read as %+v, %v, want %v in use, %+v", c.pe, c.equivalent, y, err, c.want, c.window)
 		}

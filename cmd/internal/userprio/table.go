@@ -297,3 +297,5 @@ func (t *table) classicTime(at time.Time) string {
 	}
 	return string(t.moment(nil, at))
 }
+
+func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

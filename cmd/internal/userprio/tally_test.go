@@ -11,6 +11,7 @@ import (
 
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
@@ -86,14 +87,14 @@ user  john    31.79  54.55  0.00  10.00  33.33
 func TestWindowsJSON(t *testing.T) {
 	tally(t)
 	_, out, _ := userprio("-windows", "-json", "-now", "1795219200") // an hour later
-	var got windowView
+	var got accounts.Windows
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if got.Counts != "DEDICATEDPS" || got.FSINTERVAL != 3600 || got.FSDEPTH != 4 || got.FSDECAY != 0.5 || got.WindowStart != 1795219200 || len(got.Windows) != 5 {
 		t.Errorf("userprio -windows -json = %+v", got)
 	}
-	want := windowRow{Type: "user", Name: "john", Usage: 31.25 * 3600, UsagePercent: 100 * 31.25 / 98.75, Dedicated: []float64{0, 60 * 3600, 0, 10 * 3600}, Equivalent: []float64{0, 60 * 7200, 0, 10 * 7200}, Utilized: []float64{0, 60 * 1800, 0, 10 * 1800}}
+	want := accounts.WindowRow{Type: "user", Name: "john", Usage: 31.25 * 3600, UsagePercent: 100 * 31.25 / 98.75, Dedicated: []float64{0, 60 * 3600, 0, 10 * 3600}, Equivalent: []float64{0, 60 * 7200, 0, 10 * 7200}, Utilized: []float64{0, 60 * 1800, 0, 10 * 1800}}
 	if !reflect.DeepEqual(got.Windows[1], want) {
 		t.Errorf("john = %+v, want %+v", got.Windows[1], want)
 	}
@@ -114,7 +115,7 @@ func TestWindowsCount(t *testing.T) {
 		if status != 0 || bad != "" || !strings.HasPrefix(out, c.word+" in % of") || !strings.Contains(out, " "+c.total+"\n") {
 			t.Errorf("userprio -windows under %s = %d, %q\n%s", c.policy, status, bad, out)
 		}
-		var got windowView
+		var got accounts.Windows
 		if _, out, _ := userprio("-windows", "-json"); json.Unmarshal([]byte(out), &got) != nil || got.Counts != c.word {
 			t.Errorf("userprio -windows -json under %s counts %q, want %s", c.policy, got.Counts, c.word)
 		}
@@ -140,12 +141,12 @@ bob    a/b      40.00      1.50   0.00     40.00      50.00
 	_, out, _ := userprio("-decayed", "-json", "a/b")
 	var got struct {
 		Halftime float64
-		Usage    []decayedRow
+		Usage    []accounts.DecayedRow
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Halftime != 1 || len(got.Usage) != 2 {
 		t.Fatalf("userprio -decayed -json = %+v, %v\n%s", got, err, out)
 	}
-	if want := (decayedRow{User: "bob", Project: "a/b", CPU: 40, Memory: 1.5, Combined: 40, LongTermCPU: 50, LongTermCombined: 50}); got.Usage[0] != want {
+	if want := (accounts.DecayedRow{User: "bob", Project: "a/b", CPU: 40, Memory: 1.5, Combined: 40, LongTermCPU: 50, LongTermCombined: 50}); got.Usage[0] != want {
 		t.Errorf("bob within a/b = %+v, want %+v", got.Usage[0], want)
 	}
 }

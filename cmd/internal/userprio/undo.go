@@ -9,9 +9,49 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
+
+// operations are the names of all edits.
+func operations() map[string]bool {
+	all := map[string]bool{accounts.OpUndo: true, opImport: true}
+	for _, op := range edit.Ops() {
+		all[op] = true
+	}
+	return all
+}
+
+// showLog shows the edits of some submitters, or of everybody.
+func showLog(c *cmdline.Call) error {
+	in, err := pooled(c)
+	if err != nil {
+		return err
+	}
+	list, err := in.Edits(operations())
+	if err != nil {
+		return err
+	}
+	wanted := func(name string) bool {
+		return len(c.Args) == 0 || slices.ContainsFunc(c.Args, func(u string) bool { return accountant.Named(name, u) })
+	}
+	shown := []accounts.Told{}
+	for _, l := range list {
+		t, some, err := l.Tell(c.Config.Params, wanted)
+		if err != nil {
+			return err
+		}
+		if some || len(c.Args) == 0 {
+			shown = append(shown, t)
+		}
+	}
+	if c.Has("json") {
+		return c.JSON(accounts.LogObjects(shown))
+	}
+	return accounts.WriteLog(c.Stdout, shown)
+}
 
 // undo takes back an edit. The log cannot be read inside a transaction: if
 // somebody was faster, it is read again.
@@ -35,7 +75,7 @@ func undo(c *cmdline.Call) error {
 		}
 		err = edited(c, s, func(t *trail) error { return u.make(t, c.Now, why) })
 		if err == nil {
-			_, err = fmt.Fprintf(c.Stdout, "Edit %d was undone: %s\n", number, strings.Join(append([]string{u.Op}, u.words...), " "))
+			_, err = fmt.Fprintf(c.Stdout, "Edit %d was undone: %s\n", number, strings.Join(append([]string{u.Op}, u.Words...), " "))
 			return err
 		}
 		if !errors.Is(err, errOvertaken) {
@@ -52,10 +92,10 @@ var errOvertaken = errors.New("others keep changing the spool")
 
 // undoing is an edit to be taken back, and what was done later.
 type undoing struct {
-	*logged
-	records []accountant.Edit
+	*accounts.Edit
+	changed []accountant.Edit
 	counted []accountant.TallyEdit
-	later   []*logged
+	later   []*accounts.Edit
 	last    uint64 // the last transaction that the log is sure to have had
 	p       accountant.Params
 }
@@ -67,28 +107,28 @@ func undoingOf(s *spool.Spool, number uint64, p accountant.Params) (undoing, err
 	if err := s.View(func(v *spool.View) error { u.last = v.Seq(); return nil }); err != nil {
 		return u, err
 	}
-	list, err := readLog(s)
+	list, err := accounts.Pool{Spool: s}.Edits(operations())
 	if err != nil {
 		return u, err
 	}
-	u.logged = find(list, number)
+	u.Edit = accounts.Find(list, number)
 	switch {
-	case u.logged == nil:
+	case u.Edit == nil:
 		return u, fmt.Errorf("%d: no edit has this number: see userprio -log", number)
-	case u.undone != 0:
-		return u, fmt.Errorf("edit %d: already undone by %d", number, u.undone)
-	case len(u.rows) == 0:
+	case u.Undone != 0:
+		return u, fmt.Errorf("edit %d: already undone by %d", number, u.Undone)
+	case len(u.Rows) == 0:
 		return u, fmt.Errorf("edit %d: it did not keep what was there before: make the contrary edit", number)
 	}
 	for _, l := range list {
-		if l.Seq > number && l.undone == 0 {
+		if l.Seq > number && l.Undone == 0 {
 			u.later = append(u.later, l)
 		}
 	}
-	if u.records, err = u.edits(); err != nil {
+	if u.changed, err = u.Edit.Records(); err != nil {
 		return u, err
 	}
-	if u.counted, err = u.tallies(); err != nil {
+	if u.counted, err = u.Tallies(); err != nil {
 		return u, err
 	}
 	return u, u.overlap()
@@ -97,32 +137,32 @@ func undoingOf(s *spool.Spool, number uint64, p accountant.Params) (undoing, err
 // overlap refuses an edit whose attributes were changed again. Undoing, and what
 // was undone, changed nothing on balance.
 func (u undoing) overlap() error {
-	list, err := u.touches(u.p)
+	list, err := u.Touches(u.p)
 	if err != nil {
 		return err
 	}
-	wanted := map[touch]bool{}
+	wanted := map[accounts.Touch]bool{}
 	for _, t := range list {
 		wanted[t] = true
 	}
-	return u.blame(wanted, func(l *logged) bool { return l.undoes == 0 })
+	return u.blame(wanted, func(l *accounts.Edit) bool { return l.Undoes == 0 })
 }
 
 // blame returns an error that names the newest of the later edits that changed
 // one of these; nil if none did.
-func (u undoing) blame(wanted map[touch]bool, counts func(*logged) bool) error {
+func (u undoing) blame(wanted map[accounts.Touch]bool, counts func(*accounts.Edit) bool) error {
 	for _, l := range slices.Backward(u.later) {
 		if !counts(l) {
 			continue
 		}
-		list, err := l.touches(u.p)
+		list, err := l.Touches(u.p)
 		if err != nil {
 			return err
 		}
 		for _, t := range list {
 			if wanted[t] {
 				return fmt.Errorf("edit %d: %s: edit %d changed its %s again: undo that first, userprio -undo %d",
-					u.Seq, t.name, l.Seq, t.what, l.Seq)
+					u.Seq, t.Name, l.Seq, t.What, l.Seq)
 			}
 		}
 	}
@@ -135,7 +175,7 @@ func (u undoing) make(t *trail, now time.Time, why string) error {
 	if tx.Seq() > u.last+1 {
 		return errOvertaken
 	}
-	for _, e := range u.records {
+	for _, e := range u.changed {
 		r, there := tx.Submitter(e.Before.Name)
 		current := accountant.Entry{Record: r, There: there}
 		then, err := e.Undo(current, now, u.p)
@@ -152,7 +192,7 @@ func (u undoing) make(t *trail, now time.Time, why string) error {
 	if len(t.rows) == 0 {
 		return fmt.Errorf("edit %d: nothing is left of it", u.Seq)
 	}
-	t.name(opUndo, []string{strconv.FormatUint(u.Seq, 10)}, why)
+	t.name(accounts.OpUndo, []string{strconv.FormatUint(u.Seq, 10)}, why)
 	return nil
 }
 
@@ -162,8 +202,8 @@ func (u undoing) changedSince(err error) error {
 	if !errors.As(err, &since) {
 		return err
 	}
-	wanted := map[touch]bool{{since.Name, string(since.Attribute)}: true}
-	if blamed := u.blame(wanted, func(*logged) bool { return true }); blamed != nil {
+	wanted := map[accounts.Touch]bool{{Name: since.Name, What: string(since.Attribute)}: true}
+	if blamed := u.blame(wanted, func(*accounts.Edit) bool { return true }); blamed != nil {
 		return blamed
 	}
 	return fmt.Errorf("edit %d: %w", u.Seq, err)

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/report"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
@@ -319,7 +319,7 @@ func (s chosen) pick(v view) []*row {
 
 func (s chosen) wants(r *row) bool {
 	if len(s.users) > 0 {
-		return slices.ContainsFunc(s.users, func(u string) bool { return edit.Named(r.name, u) })
+		return slices.ContainsFunc(s.users, func(u string) bool { return accountant.Named(r.name, u) })
 	}
 	if r.group && s.quotas && s.grouped { // a tree of quotas has no gaps
 		return true
@@ -334,8 +334,8 @@ func (s chosen) wants(r *row) bool {
 func (s chosen) complain(c *cmdline.Call, records []accountant.Record) error {
 	var failed error
 	for _, u := range s.users {
-		if !slices.ContainsFunc(records, func(r accountant.Record) bool { return edit.Named(r.Name, u) }) {
-			c.Warn("%v", edit.Unknown(u, records))
+		if !slices.ContainsFunc(records, func(r accountant.Record) bool { return accountant.Named(r.Name, u) }) {
+			c.Warn("%v", accounts.Unknown(u, records))
 			failed = cmdline.ErrReported
 		}
 	}

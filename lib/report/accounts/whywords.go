@@ -1,4 +1,4 @@
-package userprio
+package accounts
 
 import (
 	"fmt"
@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
 )
 
-// tell writes the standing in words, for people who do not know the system: one
+// Write writes the standing in words, for people who do not know the system: one
 // paragraph of a line or more for each question.
-func (w *standing) tell(c *cmdline.Call) error {
+func (w *Standing) Write(to io.Writer) error {
 	lines := []string{w.place(), w.policy(), w.product(), w.factor()}
 	lines = append(lines, w.direction()...)
 	lines = append(lines, w.real(), w.usage(), w.share())
@@ -22,7 +21,7 @@ func (w *standing) tell(c *cmdline.Call) error {
 	lines = append(lines, w.inGroup())
 	lines = append(lines, w.prospects()...)
 	lines = withoutEmpty(lines)
-	_, err := io.WriteString(c.Stdout, strings.Join(lines, "\n")+"\n")
+	_, err := io.WriteString(to, strings.Join(lines, "\n")+"\n")
 	return err
 }
 
@@ -36,7 +35,7 @@ func withoutEmpty(lines []string) (said []string) {
 	return said
 }
 
-func (w *standing) place() string {
+func (w *Standing) place() string {
 	if w.Rank == nil {
 		return fmt.Sprintf("%s is an accounting group. Lower priorities are better.", w.Name)
 	}
@@ -52,7 +51,7 @@ func (w *standing) place() string {
 }
 
 // policy says that EUPs decide nothing where all jobs stand in one queue.
-func (w *standing) policy() string {
+func (w *Standing) policy() string {
 	if w.Policy == "" {
 		return ""
 	}
@@ -63,12 +62,12 @@ func (w *standing) policy() string {
 	return text
 }
 
-func (w *standing) product() string {
+func (w *Standing) product() string {
 	return fmt.Sprintf("Effective priority (EUP): %s, which is the real priority (RUP) %s times the factor %s.", figure(w.EUP), figure(w.RUP), short(w.Factor))
 }
 
 // factor says where the factor comes from.
-func (w *standing) factor() string {
+func (w *Standing) factor() string {
 	from := w.FactorFrom
 	text := "Factor: "
 	switch from.kind {
@@ -98,7 +97,7 @@ func (w *standing) factor() string {
 }
 
 // direction says what a factor that is not everybody's does, and what not.
-func (w *standing) direction() []string {
+func (w *Standing) direction() []string {
 	usual := w.future.p.DefaultFactor
 	if w.Factor == usual || w.Rank == nil || w.Rank.Nice || w.Policy != "" {
 		return nil
@@ -111,7 +110,7 @@ func (w *standing) direction() []string {
 }
 
 // real says what the RUP follows.
-func (w *standing) real() string {
+func (w *Standing) real() string {
 	whose, uses := "it uses", max(w.record.InUse, w.record.Subtree)
 	if w.record.IsGroup() {
 		whose = "it and the groups below use"
@@ -120,7 +119,7 @@ func (w *standing) real() string {
 		whose, uses, long(time.Duration(w.HalfLife*float64(time.Second))), accountant.MinPriority)
 }
 
-func (w *standing) usage() string {
+func (w *Standing) usage() string {
 	text := fmt.Sprintf("Usage: %.2f weighted slot hours", w.Usage/3600)
 	switch {
 	case w.Begin != 0:
@@ -135,7 +134,7 @@ func (w *standing) usage() string {
 }
 
 // share says what part of the pool its EUP is worth, if it decides anything.
-func (w *standing) share() string {
+func (w *Standing) share() string {
 	if w.Rank == nil || w.Policy != "" {
 		return ""
 	}
@@ -150,7 +149,7 @@ func (w *standing) share() string {
 }
 
 // cycle says what the last cycle gave, and what stands in the way.
-func (w *standing) cycle() []string {
+func (w *Standing) cycle() []string {
 	if w.Rank == nil {
 		return nil
 	}
@@ -193,7 +192,7 @@ func jobs(idle, matched int) string {
 }
 
 // stop says what kept the last cycle from giving more.
-func (w *standing) stop() string {
+func (w *Standing) stop() string {
 	waiting := w.Cycle.Idle - w.Cycle.Matched
 	switch {
 	case w.Cycle.Idle == 0:
@@ -209,7 +208,7 @@ func (w *standing) stop() string {
 }
 
 // bounds says what was set beside the factor.
-func (w *standing) bounds() (lines []string) {
+func (w *Standing) bounds() (lines []string) {
 	if w.Ceiling >= 0 {
 		lines = append(lines, fmt.Sprintf("Ceiling: it may not use more than a slot weight of %d%s.", w.Ceiling, until(w.record.CeilingLease)))
 	}
@@ -223,7 +222,7 @@ func (w *standing) bounds() (lines []string) {
 }
 
 // floor says what a floor does, which a ceiling below it cuts short.
-func (w *standing) floor() string {
+func (w *Standing) floor() string {
 	most, why := w.Floor, ""
 	if w.Ceiling >= 0 && w.Ceiling < w.Floor {
 		most, why = w.Ceiling, fmt.Sprintf(", its ceiling: the floor is %d", w.Floor)
@@ -241,7 +240,7 @@ func until(l accountant.Lease) string {
 	return ", until " + date24(l.Until)
 }
 
-func (w *standing) inGroup() string {
+func (w *Standing) inGroup() string {
 	g := w.Group
 	if g == nil {
 		return ""
@@ -264,7 +263,7 @@ func (w *standing) inGroup() string {
 }
 
 // prospects says where the priority goes: as things are, and without jobs.
-func (w *standing) prospects() []string {
+func (w *Standing) prospects() []string {
 	f := w.future
 	idle := f
 	idle.of.InUse, idle.of.Subtree, idle.of.ResourcesUsed = 0, 0, 0
@@ -283,7 +282,7 @@ func (w *standing) prospects() []string {
 }
 
 // recovery says when the EUP of one who uses nothing will be better.
-func (f future) recovery() string {
+func (f Future) recovery() string {
 	text := ""
 	if half := f.of.Reaches(f.eup(f.now)/2, f.now, f.p); !half.Never {
 		text = "half of its EUP is gone in " + long(half.At.Sub(f.now)) + "; "
@@ -301,7 +300,7 @@ func (f future) recovery() string {
 }
 
 // afterLease says what the end of a lease on the factor does to the EUP.
-func (f future) afterLease() []string {
+func (f Future) afterLease() []string {
 	end, leased := f.of.FactorLeaseEnd(f.now)
 	if !leased {
 		return nil

@@ -1,71 +1,44 @@
-package userprio
+package accounts
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	gridengine "fairspool/lib/policy/sge"
 	"fairspool/lib/pool"
+	"fairspool/lib/report"
+	"fairspool/lib/report/table"
 	"fairspool/lib/sge"
 	"fairspool/spool"
 )
 
-// showTree shows Grid Engine's share tree with the usage and the jobs of now, whichever policy
-// is in force.
-func showTree(c *cmdline.Call) error {
-	if gridengine.Settings(c.Config).Tree == nil {
-		return errors.New(`-tree: there is no share tree; set its nodes in [sge.share_tree] as "/PATH" = SHARES, or qconf_sstree in [sge]`)
-	}
-	s, err := c.Spool()
-	if err != nil {
-		return err
-	}
-	barring, err := lifecycle.BarringOf(c.Config)
-	if err != nil {
-		return err
-	}
-	var nodes []sge.TreeNode
-	if err := s.View(func(v *spool.View) error { nodes = treeOf(c, v, s.Domain(), barring); return nil }); err != nil {
-		return err
-	}
-	nodes, failed := onlyNamed(c, nodes, "no node of the share tree has this name", namesOn)
-	view := treeViewOf(c, nodes)
-	if c.Has("json") {
-		err = c.JSON(view)
-	} else {
-		err = view.print(c)
-	}
-	return cmp.Or(err, failed)
-}
-
-// namesOn returns the names on the path of a node: naming one of them names all below it.
-func namesOn(n sge.TreeNode) []string {
+// NamesOn returns the names on the path of a node: naming one of them names all below it.
+func NamesOn(n sge.TreeNode) []string {
 	if n.Level == 0 {
 		return []string{n.Name}
 	}
 	return strings.Split(n.Path[1:], "/")
 }
 
-// treeOf returns the nodes of the share tree as the jobs of a view have it. Usage is looked up
+// TreeNodes returns the nodes of the share tree as the jobs of a view have it. Usage is looked up
 // though the tree may give no tickets.
-func treeOf(c *cmdline.Call, v *spool.View, domain string, barring lifecycle.Barring) []sge.TreeNode {
-	from := lifecycle.SourcesOf(v, c.Now)
-	w := gridengine.World(c.Config, from)
-	w.Used = sge.UsedOf(from.Tallies(), c.Config.Decay, from.Now)
-	q := sge.NewQueue(gridengine.Settings(c.Config), w)
-	seen := lifecycle.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true})
-	return q.Listing(waitingOf(&classad.Context{Now: c.Now}, seen.Pool, q.Attributes(), barring)).Ranking().Tree()
+func TreeNodes(c *config.Config, now time.Time, v *spool.View, domain string, barring lifecycle.Barring) []sge.TreeNode {
+	from := lifecycle.SourcesOf(v, now)
+	w := gridengine.World(c, from)
+	w.Used = sge.UsedOf(from.Tallies(), c.Decay, from.Now)
+	q := sge.NewQueue(gridengine.Settings(c), w)
+	seen := lifecycle.TakeSnapshot(v, domain, c.Groups, policy.Beside{Running: true})
+	return q.Listing(waitingOf(&classad.Context{Now: now}, seen.Pool, q.Attributes(), barring)).Ranking().Tree()
 }
 
 // waitingOf returns the jobs of a pool as the policy is asked about them: those that are idle
@@ -133,38 +106,41 @@ func appendRun(list []jobprio.Run, j jobprio.Run, from, end int, alone bool) []j
 	return list
 }
 
-// treeView is what -tree shows, as its JSON has it.
-type treeView struct {
+// Tree is what -tree shows, as its JSON has it.
+type Tree struct {
 	AsOf               int64   // Unix seconds
 	Inert              string  `json:",omitempty"` // why the tree decides nothing
 	TicketsShare       float64 `json:"weight_tickets_share"`
 	CompensationFactor float64 `json:"compensation_factor"`
 	HalfTime           float64 `json:"halftime"` // hours
 	Nodes              []sge.TreeNode
+
+	at time.Time
 }
 
-func treeViewOf(c *cmdline.Call, nodes []sge.TreeNode) treeView {
-	return treeView{
-		AsOf: c.Now.Unix(), Inert: gridengine.Inert(c.Config),
-		TicketsShare: gridengine.Settings(c.Config).TicketsShare, CompensationFactor: gridengine.Settings(c.Config).Compensation, HalfTime: c.Config.Decay.HalfTime.Hours(),
+// TreeOf returns the tree of nodes as of now.
+func TreeOf(c *config.Config, now time.Time, nodes []sge.TreeNode) Tree {
+	return Tree{
+		AsOf: now.Unix(), at: now, Inert: gridengine.Inert(c),
+		TicketsShare: gridengine.Settings(c).TicketsShare, CompensationFactor: gridengine.Settings(c).Compensation, HalfTime: c.Decay.HalfTime.Hours(),
 		Nodes: append([]sge.TreeNode{}, nodes...),
 	}
 }
 
-var treeColumns = []cmdline.Column{
+var treeColumns = []table.Column{
 	{Head: "Node"}, {Head: "Shares", Right: true}, {Head: "Long %", Right: true}, {Head: "of all", Right: true},
 	{Head: "Usage", Right: true}, {Head: "Actual %", Right: true}, {Head: "Short %", Right: true}, {Head: "of all", Right: true},
 	{Head: "Running", Right: true}, {Head: "Waiting", Right: true}, {Head: "Remark"},
 }
 
-// print writes the nodes as a table below a line that says of when and of what it is.
-func (v treeView) print(c *cmdline.Call) error {
+// Write writes the nodes as a table below a line that says of when and of what it is.
+func (v Tree) Write(w io.Writer) error {
 	if v.Inert != "" {
-		if _, err := fmt.Fprintf(c.Stdout, "the share tree decides nothing: %s\n", v.Inert); err != nil {
+		if _, err := fmt.Fprintf(w, "the share tree decides nothing: %s\n", v.Inert); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(c.Stdout, "share tree as of %s; weight_tickets_share %s, compensation_factor %s, halftime %s h\n", c.Now.Format(edit.ToSecond),
+	_, err := fmt.Fprintf(w, "share tree as of %s; weight_tickets_share %s, compensation_factor %s, halftime %s h\n", v.at.Format(report.ToSecond),
 		exact(v.TicketsShare), exact(v.CompensationFactor), exact(v.HalfTime))
 	if err != nil {
 		return err
@@ -173,7 +149,7 @@ func (v treeView) print(c *cmdline.Call) error {
 	for i, n := range v.Nodes {
 		cells[i] = treeCells(n)
 	}
-	return c.Table(treeColumns, cells)
+	return table.Write(w, treeColumns, cells)
 }
 
 // exact writes a number of the configuration.

@@ -1,44 +1,47 @@
-package userprio
+package accounts
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
+	"fairspool/lib/accountant/state"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
+	"fairspool/lib/report"
+	"fairspool/lib/report/table"
 	"fairspool/spool"
 )
 
-// logged is one edit of the log.
-type logged struct {
+// OpUndo is what the spool's log calls the taking back of an edit.
+const OpUndo = "undo edit"
+
+// Behind the words that a person reads, a transaction names behind a mark, for
+// every record that it changed, the record's row before and after; an empty row
+// is no record. Tallies stand there too, as they are exported.
+const (
+	RowsMark   = "--"
+	ReasonMark = "reason: "
+)
+
+// Edit is one edit of the log.
+type Edit struct {
 	spool.Logged
-	words  []string // its arguments without reason and rows
-	reason string
-	rows   []string // of the records before and after, in pairs
-	undoes uint64   // the edit that it takes back, 0 for none
-	undone uint64   // the edit that took it back and is in force, 0 for none
+	Words  []string // its arguments without reason and rows
+	Reason string
+	Rows   []string // of the records before and after, in pairs
+	Undoes uint64   // the edit that it takes back, 0 for none
+	Undone uint64   // the edit that took it back and is in force, 0 for none
 }
 
-// operations are the names of all edits.
-func operations() map[string]bool {
-	all := map[string]bool{opUndo: true, opImport: true}
-	for _, op := range edit.Ops() {
-		all[op] = true
-	}
-	return all
-}
-
-// readLog returns all edits, the oldest first.
-func readLog(s *spool.Spool) (list []*logged, err error) {
-	is := operations()
-	err = s.Log(func(l spool.Logged) error {
+// Edits returns all edits, by the operations that are some, the oldest first.
+func (in Pool) Edits(is map[string]bool) (list []*Edit, err error) {
+	err = in.Spool.Log(func(l spool.Logged) error {
 		if d, ok := lifecycle.RenamingOf(l.Transaction); ok {
 			for _, before := range list {
 				before.rename(d)
@@ -51,45 +54,45 @@ func readLog(s *spool.Spool) (list []*logged, err error) {
 	})
 	// From the newest: what is undone has no effect on what is older.
 	for _, l := range slices.Backward(list) {
-		if l.undoes == 0 || l.undone != 0 {
+		if l.Undoes == 0 || l.Undone != 0 {
 			continue
 		}
-		if of := find(list, l.undoes); of != nil {
-			of.undone = l.Seq
+		if of := Find(list, l.Undoes); of != nil {
+			of.Undone = l.Seq
 		}
 	}
 	return list, err
 }
 
 // rename makes the edit speak of submitters by the names that they got later.
-func (l *logged) rename(d lifecycle.Renaming) {
-	if len(l.words) > 0 {
-		l.words = append([]string{d.Name(l.words[0])}, l.words[1:]...)
+func (l *Edit) rename(d lifecycle.Renaming) {
+	if len(l.Words) > 0 {
+		l.Words = append([]string{d.Name(l.Words[0])}, l.Words[1:]...)
 	}
-	rows := make([]string, len(l.rows))
-	for i, row := range l.rows {
+	rows := make([]string, len(l.Rows))
+	for i, row := range l.Rows {
 		rows[i] = d.Text(row)
 	}
-	l.rows = rows
+	l.Rows = rows
 }
 
-func loggedOf(t spool.Logged) *logged {
-	l := &logged{Logged: t, words: t.Args}
-	if i := slices.Index(t.Args, rowsMark); i >= 0 && (len(t.Args)-i)%2 == 1 {
-		l.words, l.rows = t.Args[:i], t.Args[i+1:]
-		if n := len(l.words); n > 0 && strings.HasPrefix(l.words[n-1], reasonMark) {
-			l.words, l.reason = l.words[:n-1], l.words[n-1][len(reasonMark):]
+func loggedOf(t spool.Logged) *Edit {
+	l := &Edit{Logged: t, Words: t.Args}
+	if i := slices.Index(t.Args, RowsMark); i >= 0 && (len(t.Args)-i)%2 == 1 {
+		l.Words, l.Rows = t.Args[:i], t.Args[i+1:]
+		if n := len(l.Words); n > 0 && strings.HasPrefix(l.Words[n-1], ReasonMark) {
+			l.Words, l.Reason = l.Words[:n-1], l.Words[n-1][len(ReasonMark):]
 		}
 	}
-	if t.Op == opUndo && len(l.words) == 1 {
-		l.undoes, _ = strconv.ParseUint(l.words[0], 10, 64)
+	if t.Op == OpUndo && len(l.Words) == 1 {
+		l.Undoes, _ = strconv.ParseUint(l.Words[0], 10, 64)
 	}
 	return l
 }
 
-// find returns the edit with a number; nil without one.
-func find(list []*logged, number uint64) *logged {
-	i, ok := slices.BinarySearchFunc(list, number, func(l *logged, n uint64) int {
+// Find returns the edit with a number; nil without one.
+func Find(list []*Edit, number uint64) *Edit {
+	i, ok := slices.BinarySearchFunc(list, number, func(l *Edit, n uint64) int {
 		return int(min(max(int64(l.Seq-n), -1), 1))
 	})
 	if !ok {
@@ -107,13 +110,13 @@ type changed struct {
 
 // changes returns what the edit changed of the records that are wanted. An
 // edit that changed nothing of a record names it all the same.
-func (l *logged) changes(p accountant.Params, wanted func(name string) bool) ([]changed, error) {
-	list, err := l.edits()
+func (l *Edit) changes(p accountant.Params, wanted func(name string) bool) ([]changed, error) {
+	list, err := l.Records()
 	if err != nil {
 		return nil, err
 	}
-	if len(l.rows) == 0 && len(l.words) > 0 && wanted(l.words[0]) {
-		return []changed{{name: l.words[0]}}, nil // made before rows were kept
+	if len(l.Rows) == 0 && len(l.Words) > 0 && wanted(l.Words[0]) {
+		return []changed{{name: l.Words[0]}}, nil // made before rows were kept
 	}
 	var all []changed
 	for _, e := range list {
@@ -131,41 +134,8 @@ func (l *logged) changes(p accountant.Params, wanted func(name string) bool) ([]
 	return all, nil
 }
 
-// showLog shows the edits of some submitters, or of everybody.
-func showLog(c *cmdline.Call) error {
-	s, err := c.Spool()
-	if err != nil {
-		return err
-	}
-	list, err := readLog(s)
-	if err != nil {
-		return err
-	}
-	wanted := func(name string) bool {
-		return len(c.Args) == 0 || slices.ContainsFunc(c.Args, func(u string) bool { return edit.Named(name, u) })
-	}
-	shown, p := []told{}, c.Config.Params
-	for _, l := range list {
-		changes, err := l.changes(p, wanted)
-		if err != nil {
-			return err
-		}
-		if len(changes) > 0 || len(c.Args) == 0 {
-			tallied := 0
-			for range l.pairs(true) {
-				tallied++
-			}
-			shown = append(shown, told{l, changes, tallied})
-		}
-	}
-	if c.Has("json") {
-		return logJSON(c, shown)
-	}
-	return logTable(c, shown)
-}
-
-// edits returns what the edit did, record by record.
-func (l *logged) edits() ([]accountant.Edit, error) {
+// Records returns what the edit did, record by record.
+func (l *Edit) Records() ([]accountant.Edit, error) {
 	var list []accountant.Edit
 	for before, after := range l.pairs(false) {
 		e, err := accountant.Edit{At: l.Policy}, error(nil)
@@ -190,8 +160,8 @@ func entryOf(row string) (accountant.Entry, error) {
 	return accountant.Entry{Record: r, There: true}, err
 }
 
-// tallies returns what the edit did, tally by tally.
-func (l *logged) tallies() ([]accountant.TallyEdit, error) {
+// Tallies returns what the edit did, tally by tally.
+func (l *Edit) Tallies() ([]accountant.TallyEdit, error) {
 	var list []accountant.TallyEdit
 	for before, after := range l.pairs(true) {
 		e, err := accountant.TallyEdit{At: l.Policy}, error(nil)
@@ -214,15 +184,15 @@ func tallyOf(row string) (accountant.TallyEntry, error) {
 	if row == "" {
 		return accountant.TallyEntry{}, nil
 	}
-	y, err := parseTally(row)
+	y, err := state.ParseTally(row)
 	return accountant.TallyEntry{Tally: y, There: true}, err
 }
 
 // pairs goes through the rows before and after: of tallies, or of records.
-func (l *logged) pairs(tallies bool) func(yield func(before, after string) bool) {
+func (l *Edit) pairs(tallies bool) func(yield func(before, after string) bool) {
 	return func(yield func(before, after string) bool) {
-		for i := 0; i+1 < len(l.rows); i += 2 {
-			before, after := l.rows[i], l.rows[i+1]
+		for i := 0; i+1 < len(l.Rows); i += 2 {
+			before, after := l.Rows[i], l.Rows[i+1]
 			if strings.HasPrefix(before+after, "{") == tallies && !yield(before, after) {
 				return
 			}
@@ -230,25 +200,25 @@ func (l *logged) pairs(tallies bool) func(yield func(before, after string) bool)
 	}
 }
 
-// touch is an attribute of a record that an edit changed, or a tally.
-type touch struct{ name, what string }
+// Touch is an attribute of a record that an edit changed, or a tally.
+type Touch struct{ Name, What string }
 
-// touches returns what the edit itself changed.
-func (l *logged) touches(p accountant.Params) ([]touch, error) {
-	list, err := l.edits()
+// Touches returns what the edit itself changed.
+func (l *Edit) Touches(p accountant.Params) ([]Touch, error) {
+	list, err := l.Records()
 	if err != nil {
 		return nil, err
 	}
-	var all []touch
+	var all []Touch
 	for _, e := range list {
 		what, _, _ := e.Changed(p)
 		for _, a := range what {
-			all = append(all, touch{e.Before.Name, string(a)})
+			all = append(all, Touch{e.Before.Name, string(a)})
 		}
 	}
-	tallies, err := l.tallies()
+	tallies, err := l.Tallies()
 	for _, e := range tallies {
-		all = append(all, touch{e.Before.Kind + " " + e.Before.Name, "tally"})
+		all = append(all, Touch{e.Before.Kind + " " + e.Before.Name, "tally"})
 	}
 	return all, err
 }
@@ -324,10 +294,10 @@ func words(a accountant.Attribute, r accountant.Record) string {
 	case int64:
 		text = strconv.FormatInt(v, 10)
 	case time.Time:
-		text = edit.Shown(v)
+		text = report.Moment(v)
 	}
 	if t := leaseUntil(a, r); !t.IsZero() {
-		text += " until " + edit.Shown(t)
+		text += " until " + report.Moment(t)
 	}
 	return text
 }
@@ -356,11 +326,12 @@ type changeJSON struct {
 	OldLeaseUntil, NewLeaseUntil any `json:",omitempty"`
 }
 
-func logJSON(c *cmdline.Call, list []told) error {
+// LogObjects returns edits for JSON.
+func LogObjects(list []Told) any {
 	all := []editJSON{}
 	for _, l := range list {
 		e := editJSON{Number: l.Seq, Time: unixSeconds(l.Policy), MachineTime: unixSeconds(l.Machine), User: l.User, UID: l.UID, Program: l.Program,
-			Operation: l.Op, Arguments: append([]string{}, l.words...), Reason: l.reason, Undoes: l.undoes, UndoneBy: l.undone,
+			Operation: l.Op, Arguments: append([]string{}, l.Words...), Reason: l.Reason, Undoes: l.Undoes, UndoneBy: l.Undone,
 			Changes: []changeJSON{}, Tallies: l.tallied}
 		for _, x := range l.changes {
 			e.Changes = append(e.Changes, changeJSON{x.name, x.attribute,
@@ -369,7 +340,7 @@ func logJSON(c *cmdline.Call, list []told) error {
 		}
 		all = append(all, e)
 	}
-	return c.JSON(all)
+	return all
 }
 
 // plain returns a value as JSON has it.
@@ -380,9 +351,22 @@ func plain(v any) any {
 	return v
 }
 
-// told is an edit with those of its changes that are shown.
-type told struct {
-	*logged
+// Tell returns the edit with its changes of records that are wanted; ok is false where there are none.
+func (l *Edit) Tell(p accountant.Params, wanted func(name string) bool) (t Told, ok bool, err error) {
+	changes, err := l.changes(p, wanted)
+	if err != nil {
+		return t, false, err
+	}
+	tallied := 0
+	for range l.pairs(true) {
+		tallied++
+	}
+	return Told{l, changes, tallied}, len(changes) > 0, nil
+}
+
+// Told is an edit with those of its changes that are shown.
+type Told struct {
+	*Edit
 	changes []changed
 	tallied int // how many tallies it changed
 }
@@ -395,17 +379,17 @@ const mostLines = 30
 // is taken when a command begins, and a transaction may wait for others.
 const skew = 2 * time.Minute
 
-var logColumns = []cmdline.Column{
+var logColumns = []table.Column{
 	{Head: "Edit", Right: true}, {Head: "When"}, {Head: "Who"}, {Head: "Program"}, {Head: "What"}, {Head: "Name"}, {Head: "Attribute"},
 	{Head: "Old", Right: true}, {Head: "New", Right: true}, {Head: "Remarks"},
 }
 
-// logTable writes a line for every attribute that changed.
-func logTable(c *cmdline.Call, list []told) error {
+// WriteLog writes a line for every attribute that changed.
+func WriteLog(w io.Writer, list []Told) error {
 	var rows [][]string
 	for _, l := range list {
 		lines := l.lines()
-		lead := []string{strconv.FormatUint(l.Seq, 10), edit.Shown(l.Policy), l.who(), l.Program, l.Op}
+		lead := []string{strconv.FormatUint(l.Seq, 10), report.Moment(l.Policy), l.who(), l.Program, l.Op}
 		for i, line := range lines {
 			row, remarks := make([]string, len(lead)), ""
 			if i == 0 {
@@ -414,12 +398,12 @@ func logTable(c *cmdline.Call, list []told) error {
 			rows = append(rows, append(append(row, line...), remarks))
 		}
 	}
-	return c.Table(logColumns, rows)
+	return table.Write(w, logColumns, rows)
 }
 
 // lines returns name, attribute, old and new value of each change, or in one
 // line how many records there are.
-func (l told) lines() [][]string {
+func (l Told) lines() [][]string {
 	if len(l.changes) > mostLines {
 		names := map[string]bool{}
 		for _, x := range l.changes {
@@ -441,32 +425,32 @@ func (l told) lines() [][]string {
 	return lines
 }
 
-func (l told) who() string {
+func (l Told) who() string {
 	if l.User == "" {
 		return strconv.Itoa(l.UID)
 	}
 	return fmt.Sprintf("%s (%d)", l.User, l.UID)
 }
 
-func (l told) remarks() string {
+func (l Told) remarks() string {
 	var notes []string
-	if l.undoes != 0 {
-		notes = append(notes, fmt.Sprintf("undoes %d", l.undoes))
+	if l.Undoes != 0 {
+		notes = append(notes, fmt.Sprintf("undoes %d", l.Undoes))
 	}
-	if l.undone != 0 {
-		notes = append(notes, fmt.Sprintf("undone by %d", l.undone))
+	if l.Undone != 0 {
+		notes = append(notes, fmt.Sprintf("undone by %d", l.Undone))
 	}
-	if len(l.rows) == 0 && len(l.words) > 1 {
-		notes = append(notes, "to "+l.words[1])
+	if len(l.Rows) == 0 && len(l.Words) > 1 {
+		notes = append(notes, "to "+l.Words[1])
 	}
 	if l.tallied > 0 {
 		notes = append(notes, fmt.Sprintf("%d tallies too", l.tallied))
 	}
 	if l.Policy.Sub(l.Machine).Abs() >= skew {
-		notes = append(notes, "made at "+edit.Shown(l.Machine))
+		notes = append(notes, "made at "+report.Moment(l.Machine))
 	}
-	if l.reason != "" {
-		notes = append(notes, l.reason)
+	if l.Reason != "" {
+		notes = append(notes, l.Reason)
 	}
 	return strings.Join(notes, "; ")
 }

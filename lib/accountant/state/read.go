@@ -1,4 +1,4 @@
-package userprio
+package state
 
 import (
 	"bytes"
@@ -7,22 +7,22 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 )
 
-// state is an exported state, by names.
-type state struct {
-	records map[string]accountant.Record
-	tallies map[accountant.Key]accountant.Tally
+// State is an exported state, by names.
+type State struct {
+	Records map[string]accountant.Record
+	Tallies map[accountant.Key]accountant.Tally
 }
 
-// parseState reads an exported state. Whatever -export would not have written is
+// Parse reads an exported state. Whatever -export would not have written is
 // an error, `line: what: why`.
-func parseState(text []byte) (*state, error) {
+func Parse(text []byte) (*State, error) {
 	in, err := newStateReader(text)
 	if err == nil {
 		err = in.whole(in.state)
@@ -38,13 +38,13 @@ func parseState(text []byte) (*state, error) {
 type stateReader struct {
 	text []byte
 	dec  *json.Decoder
-	read state
+	read State
 }
 
 func newStateReader(text []byte) (*stateReader, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	in := &stateReader{text, d, state{map[string]accountant.Record{}, map[accountant.Key]accountant.Tally{}}}
+	in := &stateReader{text, d, State{map[string]accountant.Record{}, map[accountant.Key]accountant.Tally{}}}
 	if !utf8.Valid(text) {
 		return in, errors.New("no UTF-8")
 	}
@@ -97,15 +97,15 @@ func (in *stateReader) record(group bool) error {
 	ceiling := int64(-1)
 	if err := in.object(members{
 		"Name":           in.string(&r.Name),
-		"Priority":       in.real(&r.Priority, accountant.MinPriority, edit.MaxPriority),
-		"At":             in.int(&at, 0, edit.MaxTime*1000),
+		"Priority":       in.real(&r.Priority, accountant.MinPriority, accountant.MaxPriority),
+		"At":             in.int(&at, 0, accountant.MaxTime*1000),
 		"HalfLifeNanos":  in.int(&halfLife, 0, math.MaxInt64),
-		"PriorityFactor": in.real(&r.Factor, 1, edit.MaxPriority),
-		"FactorLease":    in.lease(&r.FactorLease, 0, edit.MaxPriority, false),
-		"Ceiling":        in.int(&ceiling, 0, edit.MaxLimit),
-		"CeilingLease":   in.lease(&r.CeilingLease, -1, edit.MaxLimit, true),
-		"Floor":          in.int(&r.Floor, 0, edit.MaxLimit),
-		"FloorLease":     in.lease(&r.FloorLease, 0, edit.MaxLimit, true),
+		"PriorityFactor": in.real(&r.Factor, 1, accountant.MaxPriority),
+		"FactorLease":    in.lease(&r.FactorLease, 0, accountant.MaxPriority, false),
+		"Ceiling":        in.int(&ceiling, 0, accountant.MaxLimit),
+		"CeilingLease":   in.lease(&r.CeilingLease, -1, accountant.MaxLimit, true),
+		"Floor":          in.int(&r.Floor, 0, accountant.MaxLimit),
+		"FloorLease":     in.lease(&r.FloorLease, 0, accountant.MaxLimit, true),
 		"ResourcesUsed":  in.int(&used, 0, math.MaxInt64),
 		"InUse":          in.int(&inUse, 0, math.MaxInt64),
 		"Subtree":        in.int(&subtree, 0, math.MaxInt64),
@@ -113,8 +113,8 @@ func (in *stateReader) record(group bool) error {
 		"SlotRest":       in.int(&r.Slots.Rest, 0, int64(accountant.One)-1),
 		"WeightedMillis": in.int(&r.Weighted.Millis, 0, math.MaxInt64),
 		"WeightedRest":   in.int(&r.Weighted.Rest, 0, int64(accountant.One)-1),
-		"Begin":          in.int(&begin, 0, edit.MaxTime*1000),
-		"Last":           in.int(&last, 0, edit.MaxTime*1000),
+		"Begin":          in.int(&begin, 0, accountant.MaxTime*1000),
+		"Last":           in.int(&last, 0, accountant.MaxTime*1000),
 	}, "Name", "Priority", "At", "HalfLifeNanos", "SlotMillis", "WeightedMillis"); err != nil {
 		return err
 	}
@@ -126,16 +126,16 @@ func (in *stateReader) record(group bool) error {
 	}
 	r.At, r.Begin, r.Last = fromMillis(at), fromMillis(begin), fromMillis(last)
 	r.HalfLife, r.Ceiling = time.Duration(halfLife), accountant.LimitOf(ceiling)
-	in.read.records[r.Name] = r
+	in.read.Records[r.Name] = r
 	return nil
 }
 
 // named checks the name of a record.
 func (in *stateReader) named(r accountant.Record, group bool) error {
-	if err := edit.RecordName(r.Name); err != nil {
+	if err := accountant.RecordName(r.Name); err != nil {
 		return wrong("Name", "%w", err)
 	}
-	if _, twice := in.read.records[r.Name]; twice {
+	if _, twice := in.read.Records[r.Name]; twice {
 		return wrong("Name", "%s is there twice", r.Name)
 	}
 	if r.IsGroup() != group {
@@ -159,7 +159,7 @@ func (in *stateReader) lease(to *accountant.Lease, least, most float64, whole bo
 		if whole {
 			before = in.int(&n, int64(least), int64(most))
 		}
-		err := in.object(members{"Until": in.int(&until, 1, edit.MaxTime*1000), "Before": before}, "Until", "Before")
+		err := in.object(members{"Until": in.int(&until, 1, accountant.MaxTime*1000), "Before": before}, "Until", "Before")
 		if whole {
 			to.Before = float64(n)
 		}
@@ -223,7 +223,7 @@ func (in *stateReader) tally() error {
 	if err := in.object(members{
 		"Kind":          in.string(&y.Kind),
 		"Name":          in.string(&y.Name),
-		"At":            in.int(&at, 0, edit.MaxTime*1000),
+		"At":            in.int(&at, 0, accountant.MaxTime*1000),
 		"Cpus":          in.int(&y.Cpus, 0, math.MaxInt64),
 		"PE":            in.int(&equivalents, 0, math.MaxInt64),
 		"IntervalNanos": in.int(&interval, 0, math.MaxInt64),
@@ -239,14 +239,14 @@ func (in *stateReader) tally() error {
 	if err := fitting(y); err != nil {
 		return err
 	}
-	if _, twice := in.read.tallies[y.Key]; twice {
+	if _, twice := in.read.Tallies[y.Key]; twice {
 		return wrong("Name", "%s %s is there twice", y.Kind, y.Name)
 	}
 	if y.PE = accountant.Weight(equivalents); equivalents == none {
 		y.PE = accountant.EquivalentsOf(y.Cpus)
 	}
 	y.At, y.Interval = fromMillis(at), time.Duration(interval)
-	in.read.tallies[y.Key] = y
+	in.read.Tallies[y.Key] = y
 	return nil
 }
 
@@ -300,9 +300,9 @@ func (in *stateReader) recent(to *accountant.Recent) func() error {
 	}
 }
 
-// tallyText is a tally in the log: as it is exported, in one line; empty for
+// TallyText is a tally in the log: as it is exported, in one line; empty for
 // none.
-func tallyText(e accountant.TallyEntry) string {
+func TallyText(e accountant.TallyEntry) string {
 	if !e.There {
 		return ""
 	}
@@ -313,14 +313,138 @@ func tallyText(e accountant.TallyEntry) string {
 	return string(text)
 }
 
-// parseTally reads what tallyText wrote.
-func parseTally(text string) (accountant.Tally, error) {
+// ParseTally reads what TallyText wrote.
+func ParseTally(text string) (accountant.Tally, error) {
 	in, err := newStateReader([]byte(text))
 	if err == nil {
 		err = in.whole(in.tally)
 	}
-	for _, y := range in.read.tallies {
+	for _, y := range in.read.Tallies {
 		return y, err
 	}
 	return accountant.Tally{}, err
+}
+
+// members says how the members of an object are read.
+type members map[string]func() error
+
+// object reads an object: members that are known, each once at most, and among
+// them those that are needed.
+func (in *stateReader) object(known members, needed ...string) error {
+	if err := in.open('{', "an object"); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for in.dec.More() {
+		key, err := in.token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string) // the decoder takes nothing else
+		read, ok := known[name]
+		switch {
+		case !ok:
+			return fmt.Errorf("%q: no member of this name is known", name)
+		case seen[name]:
+			return wrong(name, "is there twice")
+		}
+		seen[name] = true
+		if err := read(); err != nil {
+			return wrong(name, "%w", err)
+		}
+	}
+	if _, err := in.token(); err != nil {
+		return err
+	}
+	for _, name := range needed {
+		if !seen[name] {
+			return wrong(name, "is missing")
+		}
+	}
+	return nil
+}
+
+// wrong is the error about a member.
+func wrong(member, format string, args ...any) error {
+	return fmt.Errorf("%s: %w", member, fmt.Errorf(format, args...))
+}
+
+// array reads an array, element by element.
+func (in *stateReader) array(element func() error) error {
+	if err := in.open('[', "an array"); err != nil {
+		return err
+	}
+	for in.dec.More() {
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	_, err := in.token()
+	return err
+}
+
+func (in *stateReader) open(delim json.Delim, what string) error {
+	t, err := in.token()
+	if err == nil && t != delim {
+		err = fmt.Errorf("want %s", what)
+	}
+	return err
+}
+
+func (in *stateReader) token() (json.Token, error) {
+	t, err := in.dec.Token()
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = errors.New("ends too early")
+	}
+	return t, err
+}
+
+func (in *stateReader) string(to *string) func() error {
+	return func() error {
+		t, err := in.token()
+		text, ok := t.(string)
+		if err == nil && !ok {
+			err = errors.New("want a string")
+		}
+		*to = text
+		return err
+	}
+}
+
+func (in *stateReader) int(to *int64, least, most int64) func() error {
+	return func() error {
+		n, err := in.number()
+		if err != nil {
+			return err
+		}
+		if *to, err = strconv.ParseInt(n, 10, 64); least == most && *to != least {
+			return fmt.Errorf("%s: want %d", n, least)
+		}
+		if err != nil || *to < least || *to > most {
+			return fmt.Errorf("%s: want a whole number from %d to %d", n, least, most)
+		}
+		return nil
+	}
+}
+
+func (in *stateReader) real(to *float64, least, most float64) func() error {
+	return func() error {
+		n, err := in.number()
+		if err != nil {
+			return err
+		}
+		if *to, err = strconv.ParseFloat(n, 64); err != nil || *to < least || *to > most {
+			return fmt.Errorf("%s: want a number from %g to %g", n, least, most)
+		}
+		return nil
+	}
+}
+
+func (in *stateReader) number() (string, error) {
+	t, err := in.token()
+	n, ok := t.(json.Number)
+	if err == nil && !ok {
+		err = errors.New("want a number")
+	}
+	return n.String(), err
 }

@@ -1,4 +1,4 @@
-package userprio
+package accounts
 
 import (
 	"slices"
@@ -96,7 +96,7 @@ func TestTreeCells(t *testing.T) {
 	if got := treeCells(n); !slices.Equal(got, want) {
 		t.Errorf("cells %q, want %q", got, want)
 	}
-	if got := namesOn(n); !slices.Equal(got, []string{"eng", "alice"}) {
+	if got := NamesOn(n); !slices.Equal(got, []string{"eng", "alice"}) {
 		t.Errorf("names %q", got)
 	}
 	// Without jobs there are no targets, and what is very deep is not shown as such.

@@ -1,4 +1,4 @@
-package userprio
+package accounts
 
 import (
 	"cmp"
@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
+	"fairspool/lib/config"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy/registry"
@@ -18,10 +17,28 @@ import (
 	"fairspool/spool"
 )
 
-// standing describes a submitter or group, as -json writes it.
+// Pool is what accounts are read from.
+type Pool struct {
+	Spool  *spool.Spool
+	Config *config.Config
+	Now    time.Time
+}
+
+// unixOf returns a time in Unix seconds, 0 for never.
+func unixOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+// OpSetFactor is what the spool's log calls the edit that sets a factor.
+const OpSetFactor = "set priority factor"
+
+// Standing describes a submitter or group, as -json writes it.
 // Priorities and weights are numbers as in the table, times Unix seconds, 0 for
 // never; durations are seconds.
-type standing struct {
+type Standing struct {
 	Name             string
 	EUP, RUP, Factor float64
 	FactorFrom       source
@@ -48,7 +65,7 @@ type standing struct {
 	Waiting int      `json:",omitempty"`
 
 	record accountant.Record
-	future future
+	future Future
 }
 
 // source is the origin of a factor.
@@ -92,65 +109,38 @@ type group struct {
 	Surplus             string // "no", "regroup" or "byquota"
 }
 
-// why prints a submitter's priority and place, and what they come from.
-func why(c *cmdline.Call) error {
-	records, err := everybody(c)
-	if err != nil {
-		return err
-	}
-	r, waiting, err := sought(c, c.Value("why"), records)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(records, r) {
-		records = append(records, r)
-	}
-	w, err := stands(c, r, waiting, records)
-	if err != nil {
-		return err
-	}
-	if c.Has("json") {
-		return c.JSON(w)
-	}
-	return w.tell(c)
-}
-
-// stands returns the standing of a record. waiting is the number of idle jobs if the submitter has no
-// record in the spool.
-func stands(c *cmdline.Call, r accountant.Record, waiting int, records []accountant.Record) (*standing, error) {
-	p := c.Config.Params
-	f := future{c.Now, p, r, waiting}
-	w := &standing{
-		Name: r.Name, EUP: f.eup(c.Now), RUP: r.Priority, InUse: r.InUse.Float(), Subtree: r.Subtree.Float(), TendsTo: f.limit(),
-		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: seconds(r.Begin), Last: seconds(r.Last),
+// StandingOf returns the standing of one of the records as of now. waiting is the number of idle jobs if the submitter
+// has no record in the spool.
+func (in Pool) StandingOf(r accountant.Record, waiting int, records []accountant.Record) (*Standing, error) {
+	p := in.Config.Params
+	f := Future{in.Now, p, r, waiting}
+	w := &Standing{
+		Name: r.Name, EUP: f.eup(in.Now), RUP: r.Priority, InUse: r.InUse.Float(), Subtree: r.Subtree.Float(), TendsTo: f.limit(),
+		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: unixOf(r.Begin), Last: unixOf(r.Last),
 		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: f.best(), Lease: f.lease(), Waiting: waiting, record: r, future: f,
 	}
-	if inForce := registry.Of(c.Config); inForce.OneQueue() {
-		w.Policy, w.Tree = inForce.Name(), inForce.Display(c.Config).ByTree
+	if inForce := registry.Of(in.Config); inForce.OneQueue() {
+		w.Policy, w.Tree = inForce.Name(), inForce.Display(in.Config).ByTree
 	}
-	s, err := c.Spool()
-	if err != nil {
+	if err := w.source(in, p); err != nil {
 		return nil, err
 	}
-	if err := w.source(c, s, p); err != nil {
-		return nil, err
-	}
-	report, silent := lastReport(s)
+	last, silent := in.lastReport()
 	w.NoCycle = silent
-	w.group(p, records, report)
+	w.group(p, records, last)
 	if r.IsGroup() {
 		return w, nil
 	}
-	w.rank(c.Now, p, records, report)
+	w.rank(in.Now, p, records, last)
 	if silent != "" {
 		return w, nil
 	}
-	return w, w.outcome(s, p.Groups, report)
+	return w, w.outcome(in.Spool, p.Groups, last)
 }
 
 // lastReport returns the last cycle's report, or why there is none.
-func lastReport(s *spool.Spool) (r negotiator.Report, silent string) {
-	found, err := report.Read(s.Report, &r)
+func (in Pool) lastReport() (r negotiator.Report, silent string) {
+	found, err := report.Read(in.Spool.Report, &r)
 	switch {
 	case err != nil:
 		return negotiator.Report{}, fmt.Sprintf("its report does not read: %v", err)
@@ -161,16 +151,16 @@ func lastReport(s *spool.Spool) (r negotiator.Report, silent string) {
 }
 
 // source fills in where the factor comes from.
-func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
+func (w *Standing) source(in Pool, p accountant.Params) error {
 	from := &w.FactorFrom
-	w.Factor, from.kind = w.record.FactorIn(c.Now, p)
+	w.Factor, from.kind = w.record.FactorIn(in.Now, p)
 	switch from.kind {
 	case accountant.FactorNice:
 		from.Key = "NICE_USER_PRIO_FACTOR"
 	case accountant.FactorGroup:
 		const prefix = "GROUP_PRIO_FACTOR_"
 		name := p.Groups.NameOf(w.Name)
-		from.Key, from.Where = prefix+name, c.Config.WhereGroup(prefix, name)
+		from.Key, from.Where = prefix+name, in.Config.WhereGroup(prefix, name)
 		return nil
 	case accountant.FactorRemote:
 		from.Key = "REMOTE_PRIO_FACTOR"
@@ -181,19 +171,19 @@ func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) 
 			from.Until = lease.Until.Unix()
 			after := w.record
 			after.Factor, after.FactorLease = lease.Before, accountant.Lease{}
-			from.Then, _ = after.FactorIn(c.Now, p)
+			from.Then, _ = after.FactorIn(in.Now, p)
 		}
-		return w.editor(s)
+		return w.editor(in.Spool)
 	}
-	from.Where = c.Config.Where(from.Key)
+	from.Where = in.Config.Where(from.Key)
 	return nil
 }
 
 // editor fills in the last edit of the factor if it set the present number. An import or undo may have
 // changed the factor since.
-func (w *standing) editor(s *spool.Spool) error {
+func (w *Standing) editor(s *spool.Spool) error {
 	return s.Log(func(l spool.Logged) error {
-		if l.Op != edit.OpSetFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
+		if l.Op != OpSetFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
 			return nil
 		}
 		w.FactorFrom.By, w.FactorFrom.At = "", 0
@@ -205,7 +195,7 @@ func (w *standing) editor(s *spool.Spool) error {
 }
 
 // rank fills in the place among active submitters, by EUP, nice users last.
-func (w *standing) rank(now time.Time, p accountant.Params, records []accountant.Record, report negotiator.Report) {
+func (w *Standing) rank(now time.Time, p accountant.Params, records []accountant.Record, report negotiator.Report) {
 	waits := map[string]bool{}
 	for _, s := range report.Submitters {
 		waits[s.Name] = s.Idle > s.Matched
@@ -250,7 +240,7 @@ func (w *standing) rank(now time.Time, p accountant.Params, records []accountant
 
 // outcome fills in what the last cycle's report says of the submitter, with the reasons of jobs that are
 // still in the queue.
-func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report negotiator.Report) error {
+func (w *Standing) outcome(s *spool.Spool, groups *accountant.Groups, report negotiator.Report) error {
 	w.Cycle = &outcome{At: report.Time, Reasons: []negotiator.ReportedRejection{}, oneQueue: report.Policy != ""}
 	all := 0.0
 	for _, x := range report.Submitters {
@@ -278,7 +268,7 @@ func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report neg
 }
 
 // group fills in the group and its usage, if groups are configured and the submitter is in one.
-func (w *standing) group(p accountant.Params, records []accountant.Record, report negotiator.Report) {
+func (w *Standing) group(p accountant.Params, records []accountant.Record, report negotiator.Report) {
 	name := p.Groups.NameOf(w.Name)
 	if p.Groups.None() || name == accountant.RootGroup && !w.record.IsGroup() {
 		return

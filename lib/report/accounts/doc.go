@@ -1,0 +1,56 @@
+// Package accounts shows the accounts of submitters: records and what a cycle made of them go in, tables
+// and sentences come out.
+//
+// A Standing says where a submitter stands, and why (why.go, whywords.go), a Future when its EUP will be
+// where (forecast.go). Decayed, Windows and Tree are what the other policies reckon by (tally.go,
+// tree.go), Edits what people changed (log.go), and history.go the samples of what was.
+package accounts
+
+import (
+	"fmt"
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/nearest"
+)
+
+// Unknown returns the error for a name that no submitter has, with the one
+// that was probably meant. Most submitters of a pool share their domain, so
+// whole names resemble each other too much: of names in the domain that was
+// written the part before the @ has to be near, of others the domain.
+func Unknown(name string, records []accountant.Record) error {
+	user, domain := accountant.Apart(name)
+	var users, domains []string
+	for _, r := range records {
+		u, d := accountant.Apart(r.Name)
+		switch {
+		case d == domain || !strings.Contains(name, "@"):
+			users = append(users, u)
+		case u == user:
+			domains = append(domains, d)
+		}
+	}
+	hint := ""
+	if member := memberCalled(name, records); member != "" {
+		hint = member
+	} else if u, ok := nearest.Name(user, users); ok {
+		hint = u + name[len(user):]
+	} else if d, ok := nearest.Name(domain, domains); ok {
+		hint = user + "@" + d
+	}
+	if hint == "" {
+		return fmt.Errorf("%s: no such submitter", name)
+	}
+	return fmt.Errorf("%s: no such submitter; did you mean %s?", name, hint)
+}
+
+// memberCalled returns the first member of a group whose name without that of the
+// group, as listings of groups have it, is name; empty for none.
+func memberCalled(name string, records []accountant.Record) string {
+	for _, r := range records {
+		if end := accountant.GroupEnd(r.Name); end > 0 && accountant.Named(r.Name[end+1:], name) {
+			return r.Name
+		}
+	}
+	return ""
+}
