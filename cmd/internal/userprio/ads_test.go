@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/classad"
+	"fairspool/lib/report/accounts"
 )
 
 // What -long writes shows the same tables again.
@@ -36,25 +37,25 @@ func TestReadView(t *testing.T) {
 	now := time.Unix(1795217700, 0).UTC()
 	for _, c := range []struct {
 		text string
-		want []row
+		want []accounts.Row
 		at   int64
 	}{
 		{text: "Name = \"alice@pool\"\nPriority = 100.0\nPriorityFactor = 10.0\nLastUpdate = 1795217650\nResourcesUsed = 2\nAccumulatedUsage = 7.0\n", at: 1795217650,
-			want: []row{{name: "alice@pool", effective: 100, priority: 10, factor: 10, inUse: 2, usage: 7}}},
+			want: []accounts.Row{{Name: "alice@pool", Effective: 100, Priority: 10, Factor: 10, InUse: 2, Usage: 7}}},
 		{text: "Name = \"alice@pool\"\nPriority = 100.0\nEffectivePriority = 1000.0\nPriorityFactor = 10.0\n", at: 1795217700,
-			want: []row{{name: "alice@pool", effective: 1000, priority: 100, factor: 10}}},
+			want: []accounts.Row{{Name: "alice@pool", Effective: 1000, Priority: 100, Factor: 10}}},
 		{text: "LastUpdate = 5\nNumSubmittors = 999999999\nName1 = \"a@b\"\nPriority1 = 3.0\nPriorityFactor1 = 1.0\nName2 = \"c@d\"\nWeightedResourcesUsed2 = 0.5\n", at: 5,
-			want: []row{{name: "a@b", effective: 3, priority: 3, factor: 1}, {name: "c@d", inUse: 0.5}}},
-		{text: "Name = \"a@b\"\nLastUpdate = 1e300\nWeightedAccumulatedUsage = real(\"NaN\")\n", at: 1795217700, want: []row{{name: "a@b"}}},
+			want: []accounts.Row{{Name: "a@b", Effective: 3, Priority: 3, Factor: 1}, {Name: "c@d", InUse: 0.5}}},
+		{text: "Name = \"a@b\"\nLastUpdate = 1e300\nWeightedAccumulatedUsage = real(\"NaN\")\n", at: 1795217700, want: []accounts.Row{{Name: "a@b"}}},
 	} {
-		v, err := readView(classad.NewReader(strings.NewReader(c.text), "file"), now)
-		if err != nil || len(v.rows) != len(c.want) || v.at.Unix() != c.at {
+		v, err := accounts.ReadView(classad.NewReader(strings.NewReader(c.text), "file"), now)
+		if err != nil || len(v.Rows) != len(c.want) || v.At.Unix() != c.at {
 			t.Errorf("readView(%q) = %+v, %v, want %+v at %d", c.text, v, err, c.want, c.at)
 			continue
 		}
 		for i, w := range c.want {
-			r := v.rows[i]
-			if r.name != w.name || r.effective != w.effective || r.priority != w.priority || r.factor != w.factor || r.inUse != w.inUse || r.usage != w.usage {
+			r := v.Rows[i]
+			if r.Name != w.Name || r.Effective != w.Effective || r.Priority != w.Priority || r.Factor != w.Factor || r.InUse != w.InUse || r.Usage != w.Usage {
 				t.Errorf("readView(%q): row %d = %+v, want %+v", c.text, i, r, w)
 			}
 		}
@@ -93,9 +94,6 @@ Number of users: 1
 		if status != 0 || bad != "" || bare(out) != c.want {
 			t.Errorf("userprio %s = %d, %q\n%swant\n%s", c.args, status, bad, out, c.want)
 		}
-	}
-	if got, want := classicName("physics.with.a.long.name@example.org"), "physics.with.a.long.name@exam"; got != want {
-		t.Errorf("classicName = %q, want %q", got, want)
 	}
 }
 

@@ -27,7 +27,7 @@ func (g *golden) long(s *goldenStep) string {
 		if err != nil {
 			return err
 		}
-		show.since = time.Time{}
+		show.Since = time.Time{}
 		return display(c, show, v)
 	})
 	g.said["priority"]++

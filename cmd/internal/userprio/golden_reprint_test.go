@@ -13,6 +13,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
+	"fairspool/lib/report/accounts"
 )
 
 // scenario is a recorded file with a table of all columns and users in it.
@@ -39,14 +40,14 @@ func reprint(t *testing.T, file string, b []byte) {
 	}
 	p := takeApart(t, text)
 	if n := len(s.Series); n > 0 {
-		p.exact(s.Series[n-1].Time, s.Series[n-1].Customers)
+		exact(&p, s.Series[n-1].Time, s.Series[n-1].Customers)
 	} else if strings.Contains(text, "Last Usage") {
 		t.Logf("golden condor/%s: 0 of 0 agree: the table has times to the minute, and the file no records", file)
 		return
 	}
-	slices.Reverse(p.rows)
-	slices.SortStableFunc(p.rows, func(a, b row) int { return cmp.Compare(b.effective, a.effective) })
-	step := &goldenStep{Time: p.at.Unix(), Args: []string{"-all", "-allusers"}}
+	slices.Reverse(p.Rows)
+	slices.SortStableFunc(p.Rows, func(a, b accounts.Row) int { return cmp.Compare(b.Effective, a.Effective) })
+	step := &goldenStep{Time: p.At.Unix(), Args: []string{"-all", "-allusers"}}
 	// Rows of equal EUP stand in the order of a hash table.
 	got := tieless(step.table(p))
 	want := tieless(text)
@@ -59,7 +60,7 @@ func reprint(t *testing.T, file string, b []byte) {
 }
 
 // takeApart reads the rows of a table back from their cells.
-func takeApart(t *testing.T, text string) view {
+func takeApart(t *testing.T, text string) accounts.View {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) < 6 {
@@ -69,7 +70,7 @@ func takeApart(t *testing.T, text string) view {
 	if _, err := fmt.Sscanf(lines[0], "Last Priority Update: %d/%d %d:%d", &month, &day, &hour, &minute); err != nil {
 		t.Fatalf("%q: %v", lines[0], err)
 	}
-	p := view{at: time.Date(2026, time.Month(month), day, hour, minute, 0, 0, time.UTC)}
+	p := accounts.View{At: time.Date(2026, time.Month(month), day, hour, minute, 0, 0, time.UTC)}
 	places := dashes.FindAllStringIndex(lines[3], -1)
 	in := accountant.RootGroup
 	for _, line := range lines[4 : len(lines)-2] {
@@ -79,21 +80,21 @@ func takeApart(t *testing.T, text string) view {
 		}
 		name := strings.TrimRight(line[:places[0][1]], " ")
 		r := rowOfCells(t, cells)
-		r.name, r.group = strings.TrimSpace(name), !strings.Contains(name, "@")
+		r.Name, r.Group = strings.TrimSpace(name), !strings.Contains(name, "@")
 		switch {
-		case r.group:
-			in = r.name
+		case r.Group:
+			in = r.Name
 			// What it was ordered by, its usage before the cycle, is not there.
-			r.part.sortKey = float64(len(p.rows))
-		case strings.HasPrefix(name, indent) && in != accountant.RootGroup:
-			r.name = in + "." + r.name
+			r.Part.SortKey = float64(len(p.Rows))
+		case strings.HasPrefix(name, accounts.Indent) && in != accountant.RootGroup:
+			r.Name = in + "." + r.Name
 		}
-		r.in = in
-		p.rows = append(p.rows, r)
+		r.In = in
+		p.Rows = append(p.Rows, r)
 	}
 	for _, word := range strings.Fields(lines[len(lines)-1]) {
 		if word == "ByQuota" || word == "Regroup" || word == "no" {
-			p.policy = word
+			p.Policy = word
 		}
 	}
 	return p
@@ -108,7 +109,7 @@ func cut(line string, at []int) string {
 	return strings.TrimSpace(line[at[0]:min(at[1], len(line))])
 }
 
-func rowOfCells(t *testing.T, cells map[string]string) row {
+func rowOfCells(t *testing.T, cells map[string]string) accounts.Row {
 	t.Helper()
 	number := func(name string) float64 {
 		if cells[name] == "" {
@@ -120,40 +121,40 @@ func rowOfCells(t *testing.T, cells map[string]string) row {
 		}
 		return x
 	}
-	r := row{
-		priority: number("Real Priority"), effective: number("Effective Priority"), factor: number("Priority Factor"),
-		inUse: number("Wghted In Use"), counted: cells["Wghted In Use"] != "", usage: number("Total Usage (wghted-hrs)") * 3600,
-		floor: int64(number("Submitter Floor")), ceiling: -1,
-		part: part{
-			configured: true, negotiated: true, config: number("Config Quota"), effective: number("Effective Quota"),
-			subtree: number("Subtree Quota"), surplus: strings.ToLower(cells["Use Surplus"]), requested: number("Weighted Requested"),
+	r := accounts.Row{
+		Priority: number("Real Priority"), Effective: number("Effective Priority"), Factor: number("Priority Factor"),
+		InUse: number("Wghted In Use"), Counted: cells["Wghted In Use"] != "", Usage: number("Total Usage (wghted-hrs)") * 3600,
+		Floor: int64(number("Submitter Floor")), Ceiling: -1,
+		Part: accounts.Part{
+			Configured: true, Negotiated: true, Config: number("Config Quota"), Effective: number("Effective Quota"),
+			Subtree: number("Subtree Quota"), Surplus: strings.ToLower(cells["Use Surplus"]), Requested: number("Weighted Requested"),
 		},
 	}
 	if cells["Total Usage (wghted-hrs)"] == "-0.00" {
-		r.usage = -1
+		r.Usage = -1
 	}
 	if cells["Submitter Ceiling"] != "" {
-		r.ceiling = int64(number("Submitter Ceiling"))
+		r.Ceiling = int64(number("Submitter Ceiling"))
 	}
-	if r.effective == 0 {
-		r.effective = r.priority * r.factor
+	if r.Effective == 0 {
+		r.Effective = r.Priority * r.Factor
 	}
 	return r
 }
 
 // exact replaces what the table rounded by what the records say.
-func (v *view) exact(at int64, records map[string]map[string]any) {
-	v.at = time.Unix(at, 0).UTC()
-	for i := range v.rows {
-		r := &v.rows[i]
-		for name, to := range map[string]*float64{"Priority": &r.priority, "WeightedAccumulatedUsage": &r.usage, "WeightedResourcesUsed": &r.inUse} {
-			if x, ok := records[r.name][name].(float64); ok {
+func exact(v *accounts.View, at int64, records map[string]map[string]any) {
+	v.At = time.Unix(at, 0).UTC()
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		for name, to := range map[string]*float64{"Priority": &r.Priority, "WeightedAccumulatedUsage": &r.Usage, "WeightedResourcesUsed": &r.InUse} {
+			if x, ok := records[r.Name][name].(float64); ok {
 				*to = x
 			}
 		}
-		r.effective = r.priority * r.factor
-		for name, to := range map[string]*time.Time{"BeginUsageTime": &r.begin, "LastUsageTime": &r.last} {
-			if x, ok := records[r.name][name].(float64); ok && x > 0 {
+		r.Effective = r.Priority * r.Factor
+		for name, to := range map[string]*time.Time{"BeginUsageTime": &r.Begin, "LastUsageTime": &r.Last} {
+			if x, ok := records[r.Name][name].(float64); ok && x > 0 {
 				*to = time.Unix(int64(x), 0).UTC()
 			}
 		}
@@ -161,7 +162,7 @@ func (v *view) exact(at int64, records map[string]map[string]any) {
 }
 
 // table prints a view with the step's arguments.
-func (s *goldenStep) table(v view) string {
+func (s *goldenStep) table(v accounts.View) string {
 	return s.run(s.Args, func(c *cmdline.Call) error {
 		show, err := selection(c)
 		if err != nil {

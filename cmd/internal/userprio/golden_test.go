@@ -19,6 +19,7 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/report/accounts"
 )
 
 // goldenStep is one call of HTCondor's userprio, with what it printed.
@@ -249,16 +250,16 @@ func (g *golden) display(i int, s *goldenStep) {
 // last usage of the record before.
 func (g *golden) passes(s *goldenStep) bool {
 	show, err := selection(s.call)
-	if err != nil || !s.asked() || s.call.Has("grouprollup") || show.since.IsZero() {
+	if err != nil || !s.asked() || s.call.Has("grouprollup") || show.Since.IsZero() {
 		return false
 	}
 	var before time.Time
-	for _, r := range g.view(s).rows {
-		if r.last.IsZero() && before.After(show.since) {
+	for _, r := range g.view(s).Rows {
+		if r.Last.IsZero() && before.After(show.Since) {
 			return true
 		}
-		if !r.last.IsZero() {
-			before = r.last
+		if !r.Last.IsZero() {
+			before = r.Last
 		}
 	}
 	return false
@@ -271,40 +272,40 @@ func (g *golden) table(s *goldenStep) (got, want string) {
 	v := g.view(s)
 	want = s.Stdout
 	if s.call.Has("grouprollup") {
-		summed := view{rows: slices.Clone(v.rows)}
-		summed.rollUp()
-		v.policy = lastPolicy(summed.rows)
+		summed := accounts.View{Rows: slices.Clone(v.Rows)}
+		summed.RollUp()
+		v.Policy = lastPolicy(summed.Rows)
 		if sinceEpoch.MatchString(want) {
 			g.said["epoch"]++
 			want = sinceEpoch.ReplaceAllString(want, strings.Repeat(" ", 10))
 		}
 	} else {
-		g.carryOver(v.rows)
-		v.policy = lastPolicy(v.rows)
+		g.carryOver(v.Rows)
+		v.Policy = lastPolicy(v.Rows)
 	}
-	if v.policy != v.rootPolicy() && strings.Contains(want, "Surplus") {
+	if v.Policy != v.RootPolicy() && strings.Contains(want, "Surplus") {
 		g.said["policy"]++
 	}
 	return s.table(v), want
 }
 
 // carryOver gives records without usage that of the record before.
-func (g *golden) carryOver(rows []row) {
+func (g *golden) carryOver(rows []accounts.Row) {
 	before, some := -1.0, 0
 	for i := range rows {
-		if rows[i].counted {
-			before = rows[i].usage
+		if rows[i].Counted {
+			before = rows[i].Usage
 		} else {
-			rows[i].usage, some = before, 1
+			rows[i].Usage, some = before, 1
 		}
 	}
 	g.said["carried"] += some
 }
 
-func lastPolicy(rows []row) (policy string) {
+func lastPolicy(rows []accounts.Row) (policy string) {
 	for _, r := range rows {
-		if r.group {
-			policy = r.part.surplus
+		if r.Group {
+			policy = r.Part.Surplus
 		}
 	}
 	return policy
@@ -318,7 +319,7 @@ func (s *goldenStep) asked() bool {
 
 // view returns the records that a step shows: those of the listing from the same
 // source that the fewest edits lie between, with these edits made.
-func (g *golden) view(s *goldenStep) view {
+func (g *golden) view(s *goldenStep) accounts.View {
 	g.Helper()
 	var listing *goldenStep
 	for _, x := range g.steps {
@@ -332,13 +333,13 @@ func (g *golden) view(s *goldenStep) view {
 	if listing == nil {
 		g.Fatalf("golden %s: no listing of the records that %q shows", g.file, s.Args)
 	}
-	v, err := readView(classad.NewReader(strings.NewReader(listing.Stdout), "golden"), s.now())
+	v, err := accounts.ReadView(classad.NewReader(strings.NewReader(listing.Stdout), "golden"), s.now())
 	if err != nil {
 		g.Fatal(err)
 	}
 	for _, x := range g.steps {
 		if name := editOf(x); name != "" && x.Exit == 0 && x.edits >= listing.edits && x.edits < s.edits {
-			v.rows = g.apply(v.rows, x, name)
+			v.Rows = g.apply(v.Rows, x, name)
 		}
 	}
 	return v
@@ -346,10 +347,10 @@ func (g *golden) view(s *goldenStep) view {
 
 // apply makes an edit that came between the listing and the display, and returns
 // the rows after it.
-func (g *golden) apply(rows []row, s *goldenStep, name string) []row {
+func (g *golden) apply(rows []accounts.Row, s *goldenStep, name string) []accounts.Row {
 	g.Helper()
 	values := s.call.Values(name)
-	about := func(r row) bool { return name == "resetall" || r.name == values[0] }
+	about := func(r accounts.Row) bool { return name == "resetall" || r.Name == values[0] }
 	if name == "delete" {
 		return slices.DeleteFunc(rows, about)
 	}
@@ -361,37 +362,37 @@ func (g *golden) apply(rows []row, s *goldenStep, name string) []row {
 		}
 	}
 	for i := range rows {
-		if r := &rows[i]; about(*r) && !r.edit(name, value, time.Unix(s.Time, 0)) {
+		if r := &rows[i]; about(*r) && !editRow(r, name, value, time.Unix(s.Time, 0)) {
 			g.Fatalf("golden %s: %q between a listing and a display", g.file, s.Args)
 		}
 	}
 	return rows
 }
 
-// edit makes an edit, if it is one whose outcome does not depend on others.
-func (r *row) edit(name string, value float64, at time.Time) bool {
+// editRow makes an edit, if it is one whose outcome does not depend on others.
+func editRow(r *accounts.Row, name string, value float64, at time.Time) bool {
 	switch name {
 	case "resetall", "resetusage":
-		r.usage, r.accumulated, r.counted, r.begin = 0, 0, true, at
+		r.Usage, r.Accumulated, r.Counted, r.Begin = 0, 0, true, at
 	case "setprio":
-		r.priority = max(value, accountant.MinPriority)
+		r.Priority = max(value, accountant.MinPriority)
 	case "setfactor":
-		r.factor = value
+		r.Factor = value
 	case "setaccum":
-		r.usage, r.counted = value, true
+		r.Usage, r.Counted = value, true
 	case "setbegin":
-		r.begin = time.Unix(int64(value), 0)
+		r.Begin = time.Unix(int64(value), 0)
 	case "setlast":
-		r.last = time.Unix(int64(value), 0)
+		r.Last = time.Unix(int64(value), 0)
 	case "setceiling":
-		r.ceiling = int64(value)
+		r.Ceiling = int64(value)
 	case "setfloor":
-		r.floor = int64(value)
+		r.Floor = int64(value)
 	default:
 		return false
 	}
 	if name == "setprio" || name == "setfactor" {
-		r.effective = r.priority * r.factor
+		r.Effective = r.Priority * r.Factor
 	}
 	return true
 }
@@ -409,14 +410,14 @@ func (g *golden) auto(s *goldenStep) string {
 		if err != nil {
 			return err
 		}
-		show.since = time.Time{}
+		show.Since = time.Time{}
 		form, err := c.One("af", "autoformat")
 		if err != nil {
 			return err
 		}
 		var ads []*classad.Ad
-		for _, r := range show.pick(v) {
-			ads = append(ads, adOf(r, v.at))
+		for _, r := range show.Pick(v) {
+			ads = append(ads, accounts.AdOf(r, v.At))
 		}
 		return adprint.Print(c, form, slices.Values(ads))
 	})

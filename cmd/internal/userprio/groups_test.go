@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
@@ -38,7 +39,7 @@ func grouped(t *testing.T, cycle bool) {
 	if !cycle {
 		return
 	}
-	report, err := json.Marshal(lastCycle{
+	report, err := json.Marshal(accounts.LastCycle{
 		Submitters: []negotiator.Share{{Name: "carol@pool", PieSlice: 4, Limit: 3}},
 		Groups: []negotiator.Group{
 			{Name: accountant.RootGroup, EffectiveQuota: 4, SubtreeQuota: 10, SurplusPolicy: "byquota", GroupSortKey: 3.4e38, Requested: 9, Usage: 2, Surplus: 0.5},

@@ -139,10 +139,9 @@ func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
 	return r.Series(), nil
 }
 
-// loadLastDay fills in each submitter's share of what all used in the last 24 hours: what was
-// accumulated by now without what it was then. Without a sample of then the usage of a submitter
-// that had used something is not known, and is left out.
-func loadLastDay(c *cmdline.Call, s *spool.Spool, v *view) error {
+// loadLastDay fills in each submitter's share of what all used in the last 24 hours. Without a sample of
+// then the usage of a submitter that had used something is not known, and is left out.
+func loadLastDay(c *cmdline.Call, s *spool.Spool, v *accounts.View) error {
 	then := c.Now.Add(-dayBack)
 	samples, damage, err := s.ReadSamples(spool.Samples{Since: then.Add(-dayBack), Until: then, Points: rowsShown})
 	if err != nil {
@@ -151,28 +150,7 @@ func loadLastDay(c *cmdline.Call, s *spool.Spool, v *view) error {
 	for _, d := range damage {
 		c.Warn("%v", d)
 	}
-	before := samples.Usage()
-	total, missing := 0.0, 0
-	for i := range v.rows {
-		r := &v.rows[i]
-		if r.group {
-			continue
-		}
-		had, ok := before[r.name]
-		if r.begin.IsZero() || !r.begin.Before(then) { // nothing was counted before then, or it was reset since
-			had, ok = 0, true
-		}
-		if !ok {
-			missing++
-			continue
-		}
-		r.lastDay, r.sampled = max(r.usage-had, 0), true
-		total += r.lastDay
-	}
-	for i := range v.rows {
-		v.rows[i].lastDay = accountant.Percent(v.rows[i].lastDay, total)
-	}
-	if missing > 0 {
+	if missing := v.LastDay(samples.Usage(), then); missing > 0 {
 		c.Warn("warning: the usage of %s in the last 24 hours is not known, and left out: there is no sample from before", plural.Count(missing, "submitter"))
 	}
 	return nil
@@ -229,7 +207,7 @@ func strangers(c *cmdline.Call, users []string, list []history.Series) (former i
 		former++
 		c.Warn("%s: nothing in that time; -since TIME goes further back", ever[i].Name)
 	}
-	return former, chosen{users: never}.complain(c, append(known, ever...))
+	return former, complain(c, never, append(known, ever...))
 }
 
 // everSampled returns all names of which there are samples up to now, as records

@@ -1,6 +1,9 @@
 // Package accounts shows the accounts of submitters: records and what a cycle made of them go in, tables
 // and sentences come out.
 //
+// Rows of a View (rows.go, ads.go) become a Table, in the layout of HTCondor's first manuals too (table.go,
+// groups.go), or ads: each figure is a row of one table of columns (columns.go), which all of these go by.
+//
 // A Standing says where a submitter stands, and why (why.go, whywords.go), a Future when its EUP will be
 // where (forecast.go). Decayed, Windows and Tree are what the other policies reckon by (tally.go,
 // tree.go), Edits what people changed (log.go), and history.go the samples of what was.

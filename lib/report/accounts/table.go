@@ -1,4 +1,4 @@
-package userprio
+package accounts
 
 import (
 	"fmt"
@@ -9,49 +9,50 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/report/table"
 )
 
-// table is a table in the making.
-type table struct {
-	chosen
-	view
-	orderBy      *column            // nil: rows go by name
+// Table is a table in the making.
+type Table struct {
+	Listing
+	View
+	orderBy      *Column            // nil: rows go by name
 	numbers      map[string]int     // of groups
 	keys         map[string]float64 // what groups are ordered by
-	picked       []*row             // with those that only count
-	shown        []*row             // in order
+	Picked       []*Row             // with those that only count
+	shown        []*Row             // in order
 	hierarchical bool               // users stand under their groups
 	usersHidden  bool
 	tree         bool // groups stand each below the one that it is in
 	scratch      []byte
 }
 
-// newTable works out what the table shows: of the groups nothing where nobody
+// NewTable works out what the table shows: of the groups nothing where nobody
 // and nothing that is shown is in one, and no rows where only priorities are
 // shown, which mean little for groups.
-func newTable(s chosen, v view) *table {
-	t := &table{chosen: s, view: v, numbers: v.numbers(), picked: s.pick(v)}
-	groups := slices.ContainsFunc(t.picked, func(r *row) bool { return r.in != accountant.RootGroup })
-	if !groups && !s.quotas {
-		t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.quota })
+func NewTable(s Listing, v View) *Table {
+	t := &Table{Listing: s, View: v, numbers: v.numbers(), Picked: s.Pick(v)}
+	groups := slices.ContainsFunc(t.Picked, func(r *Row) bool { return r.In != accountant.RootGroup })
+	if !groups && !s.Quotas {
+		t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c *Column) bool { return c.quota })
 	}
-	all := func(has func(*column) bool) bool {
-		return len(t.columns) > 0 && !slices.ContainsFunc(t.columns, func(c *column) bool { return !has(c) })
+	all := func(has func(*Column) bool) bool {
+		return len(t.Columns) > 0 && !slices.ContainsFunc(t.Columns, func(c *Column) bool { return !has(c) })
 	}
-	if all(func(c *column) bool { return slices.Contains(strings.Fields(c.on), "priority") }) && !s.grouped {
+	if all(func(c *Column) bool { return slices.Contains(strings.Fields(c.on), "priority") }) && !s.Grouped {
 		groups = false
 	}
-	t.usersHidden = all(func(c *column) bool { return c.quota })
+	t.usersHidden = all(func(c *Column) bool { return c.quota })
 	// HTCondor shows nothing else with -quotas -hierarchical than without.
-	t.tree = t.usersHidden && t.grouped && t.has("Requested")
-	t.hierarchical = groups && !s.flat
-	for _, r := range t.picked {
-		if r.group && groups || !r.group && !t.usersHidden {
+	t.tree = t.usersHidden && t.Grouped && t.has("Requested")
+	t.hierarchical = groups && !s.Flat
+	for _, r := range t.Picked {
+		if r.Group && groups || !r.Group && !t.usersHidden {
 			t.shown = append(t.shown, r)
 		}
 	}
-	if i := slices.IndexFunc(t.columns, func(c *column) bool { return c.direction != 0 }); i >= 0 {
-		t.orderBy = t.columns[i]
+	if i := slices.IndexFunc(t.Columns, func(c *Column) bool { return c.direction != 0 }); i >= 0 {
+		t.orderBy = t.Columns[i]
 	}
 	t.keys = t.groupKeys()
 	t.arrange()
@@ -59,50 +60,50 @@ func newTable(s chosen, v view) *table {
 }
 
 // by reports whether rows go by an attribute.
-func (t *table) by(attr string) bool { return t.orderBy != nil && t.orderBy.attr == attr }
+func (t *Table) by(attr string) bool { return t.orderBy != nil && t.orderBy.attr == attr }
 
 // has reports whether the column of an attribute was asked for.
-func (t *table) has(attr string) bool {
-	return slices.ContainsFunc(t.columns, func(c *column) bool { return c.attr == attr })
+func (t *Table) has(attr string) bool {
+	return slices.ContainsFunc(t.Columns, func(c *Column) bool { return c.attr == attr })
 }
 
-// print writes the table in HTCondor's layout, trailing blanks included.
-func (t *table) print(w io.Writer) error {
+// Print writes the table in HTCondor's layout, trailing blanks included.
+func (t *Table) Print(w io.Writer) error {
 	users := 0
-	for _, r := range t.picked {
-		if !r.group {
+	for _, r := range t.Picked {
+		if !r.Group {
 			users++
 		}
 	}
 	width := t.nameWidth()
 	shown := t.visible()
-	at := t.at
+	at := t.At
 	b := fmt.Appendf(nil, "Last Priority Update: %2d/%-2d %02d:%02d\n", int(at.Month()), at.Day(), at.Hour(), at.Minute())
 	above, below := t.headings()
-	line := func(name string, cell func(b []byte, c *column) []byte) {
-		b = pad(append(b, name[:min(len(name), width)]...), width-len(name))
+	line := func(name string, cell func(b []byte, c *Column) []byte) {
+		b = table.Pad(append(b, name[:min(len(name), width)]...), width-len(name))
 		for _, c := range shown {
 			b = append(b, ' ')
 			t.scratch = cell(t.scratch[:0], c)
 			blanks := c.width - len(t.scratch)
 			if !c.left {
-				b = pad(b, blanks)
+				b = table.Pad(b, blanks)
 			}
 			b = append(b, t.scratch...)
 			if c.left {
-				b = pad(b, blanks)
+				b = table.Pad(b, blanks)
 			}
 		}
 		b = append(b, '\n')
 	}
 	rule := func() {
-		line(strings.Repeat("-", width), func(b []byte, c *column) []byte { return append(b, strings.Repeat("-", c.width)...) })
+		line(strings.Repeat("-", width), func(b []byte, c *Column) []byte { return append(b, strings.Repeat("-", c.width)...) })
 	}
-	line(above, func(b []byte, c *column) []byte { return append(b, centred(c.above, c.width)...) })
-	line(below, func(b []byte, c *column) []byte { return append(b, centred(c.below, c.width)...) })
+	line(above, func(b []byte, c *Column) []byte { return append(b, centred(c.above, c.width)...) })
+	line(below, func(b []byte, c *Column) []byte { return append(b, centred(c.below, c.width)...) })
 	rule()
 	for _, r := range t.shown {
-		line(t.printed(r), func(b []byte, c *column) []byte { return c.append(t, b, r) })
+		line(t.printed(r), func(b []byte, c *Column) []byte { return c.append(t, b, r) })
 		if len(b) > 1<<15 {
 			if _, err := w.Write(b); err != nil {
 				return err
@@ -111,13 +112,13 @@ func (t *table) print(w io.Writer) error {
 		}
 	}
 	rule()
-	total := row{last: t.since, counted: true, sampled: users == 0, part: part{negotiated: true, surplus: t.policy}}
-	line(footer(users), func(b []byte, c *column) []byte {
+	total := Row{Last: t.Since, Counted: true, sampled: users == 0, Part: Part{Negotiated: true, Surplus: t.Policy}}
+	line(footer(users), func(b []byte, c *Column) []byte {
 		if !c.total {
 			return b
 		}
-		for _, r := range t.picked {
-			if c.sum && !r.group {
+		for _, r := range t.Picked {
+			if c.sum && !r.Group {
 				c.add(&total, r)
 			}
 		}
@@ -134,10 +135,10 @@ const maxName = 99
 
 // nameWidth returns the width of the names' column. Users that are not shown
 // count too. As in HTCondor there is room for a footer that counts groups as well.
-func (t *table) nameWidth() int {
-	width := max(10, len(footer(len(t.picked))))
-	for _, r := range t.picked {
-		if !r.group {
+func (t *Table) nameWidth() int {
+	width := max(10, len(footer(len(t.Picked))))
+	for _, r := range t.Picked {
+		if !r.Group {
 			width = max(width, len(t.printed(r)))
 		}
 	}
@@ -146,47 +147,47 @@ func (t *table) nameWidth() int {
 	}
 	width = min(width, maxName)
 	if t.hierarchical {
-		width += len(indent)
+		width += len(Indent)
 	}
 	return width
 }
 
-// indent stands before users under their group.
-const indent = "  "
+// Indent stands before users under their group.
+const Indent = "  "
 
 // printed returns a row's name as it is shown: under its group without the
 // group's.
-func (t *table) printed(r *row) string {
-	if t.tree && r.group {
-		return strings.Repeat(indent, strings.Count(r.name, ".")) + r.name
+func (t *Table) printed(r *Row) string {
+	if t.tree && r.Group {
+		return strings.Repeat(Indent, strings.Count(r.Name, ".")) + r.Name
 	}
-	if !t.hierarchical || r.group {
-		return r.name
+	if !t.hierarchical || r.Group {
+		return r.Name
 	}
-	if below(r.name, r.in) {
-		return indent + r.name[len(r.in)+1:]
+	if below(r.Name, r.In) {
+		return Indent + r.Name[len(r.In)+1:]
 	}
-	return indent + r.name
+	return Indent + r.Name
 }
 
 // headings returns the two lines over the names.
-func (t *table) headings() (above, below string) {
+func (t *Table) headings() (above, below string) {
 	switch {
 	case t.usersHidden && t.hierarchical:
 		return "Group", "Name"
 	case t.usersHidden:
 		return "", "Group Name"
 	case t.hierarchical:
-		return "Group", indent + "User Name"
+		return "Group", Indent + "User Name"
 	}
 	return "", "User Name"
 }
 
 // visible returns the columns to show.
-func (t *table) visible() (list []*column) {
+func (t *Table) visible() (list []*Column) {
 	for i := range every {
 		c := &every[i]
-		if (c.tree && t.tree || slices.Contains(t.columns, c)) && !(c.optional && t.blank(c)) {
+		if (c.tree && t.tree || slices.Contains(t.Columns, c)) && !(c.optional && t.blank(c)) {
 			list = append(list, c)
 		}
 	}
@@ -194,22 +195,15 @@ func (t *table) visible() (list []*column) {
 }
 
 // blank reports whether there are rows, and nothing in their cells.
-func (t *table) blank(c *column) bool {
-	return len(t.shown) > 0 && !slices.ContainsFunc(t.shown, func(r *row) bool {
+func (t *Table) blank(c *Column) bool {
+	return len(t.shown) > 0 && !slices.ContainsFunc(t.shown, func(r *Row) bool {
 		t.scratch = c.append(t, t.scratch[:0], r)
 		return len(t.scratch) > 0
 	})
 }
 
 // local returns a point in time as the table shows it.
-func (t *table) local(at time.Time) time.Time { return at.In(t.at.Location()) }
-
-func pad(b []byte, blanks int) []byte {
-	for ; blanks > 0; blanks-- {
-		b = append(b, ' ')
-	}
-	return b
-}
+func (t *Table) local(at time.Time) time.Time { return at.In(t.At.Location()) }
 
 func centred(text string, width int) string {
 	left := (width - len(text)) / 2
@@ -225,7 +219,7 @@ type classic struct {
 }
 
 // classicColumns returns the columns of the listing for those that were asked for.
-func (t *table) classicColumns() (list []*column, footer string) {
+func (t *Table) classicColumns() (list []*Column, footer string) {
 	listing, footer := "most", "Number of users shown:"
 	switch {
 	case t.has(attrReal) && t.has(attrUsage):
@@ -241,17 +235,17 @@ func (t *table) classicColumns() (list []*column, footer string) {
 	return list, footer
 }
 
-// printClassic writes users only, by EUP, or by usage where priority is not shown.
-func (t *table) printClassic(w io.Writer) error {
-	t.shown = slices.DeleteFunc(slices.Clone(t.picked), func(r *row) bool { return r.group })
+// PrintClassic writes users only, by EUP, or by usage where priority is not shown.
+func (t *Table) PrintClassic(w io.Writer) error {
+	t.shown = slices.DeleteFunc(slices.Clone(t.Picked), func(r *Row) bool { return r.Group })
 	if !t.by(attrUsage) {
 		t.orderBy = columnOf(attrEUP)
 	}
-	t.groupsFirst, t.hierarchical = false, false
+	t.GroupsFirst, t.hierarchical = false, false
 	t.arrange()
 	columns, footer := t.classicColumns()
 	var b strings.Builder
-	line := func(name string, cell func(*column) string) {
+	line := func(name string, cell func(*Column) string) {
 		fmt.Fprintf(&b, "%-30s", name)
 		for _, c := range columns {
 			fmt.Fprintf(&b, " %*s", c.classic.width, cell(c))
@@ -260,18 +254,18 @@ func (t *table) printClassic(w io.Writer) error {
 	}
 	rule := strings.Repeat("-", 30)
 	for i, name := range []string{"", "User Name", rule} {
-		line(name, func(c *column) string { return c.classic.heads[i] })
+		line(name, func(c *Column) string { return c.classic.heads[i] })
 	}
 	for _, r := range t.shown {
-		line(classicName(r.name), func(c *column) string { return t.classicCell(c, r) })
+		line(classicName(r.Name), func(c *Column) string { return t.classicCell(c, r) })
 	}
-	line(rule, func(c *column) string { return c.classic.heads[2] })
-	line(fmt.Sprintf("%s %-13d", footer, len(t.shown)), func(*column) string { return "" })
+	line(rule, func(c *Column) string { return c.classic.heads[2] })
+	line(fmt.Sprintf("%s %-13d", footer, len(t.shown)), func(*Column) string { return "" })
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (t *table) classicCell(c *column, r *row) string {
+func (t *Table) classicCell(c *Column, r *Row) string {
 	switch p := c.field(r).(type) {
 	case *float64:
 		return fixed(c.shown(*p))
@@ -291,11 +285,9 @@ func classicName(name string) string {
 	return name
 }
 
-func (t *table) classicTime(at time.Time) string {
+func (t *Table) classicTime(at time.Time) string {
 	if at.IsZero() {
 		return "    ???    "
 	}
 	return string(t.moment(nil, at))
 }
-
-func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

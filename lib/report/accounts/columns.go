@@ -1,4 +1,4 @@
-package userprio
+package accounts
 
 import (
 	"cmp"
@@ -8,35 +8,33 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
-	"fairspool/spool"
+	"fairspool/lib/report/table"
 )
 
-// column is one figure of a submitter or group: the attribute of ads that has it, and how
+// Column is one figure of a submitter or group: the attribute of ads that has it, and how
 // tables show it.
-type column struct {
+type Column struct {
 	// attr is the attribute of ads, which -inputfile reads back; empty for a figure that another
 	// column has in ads.
 	attr string
 	// field returns the figure's place in a row: a *float64, *int64, *time.Time, *string or *bool.
 	// It is nil for a figure that depends on the whole table.
-	field func(r *row) any
+	field func(r *Row) any
 	// known returns where the row says whether the figure is known; nil: it always is. An ad lacks
 	// an unknown figure, or has it as undefined.
-	known     func(r *row) *bool
+	known     func(r *Row) *bool
 	undefined bool
 	ofGroups  bool // users have no such figure
-	// load fills the figure in where it takes a reading of its own, made only when the
-	// column is asked for; nil: every view has the figure.
-	load func(c *cmdline.Call, s *spool.Spool, v *view) error
+	// samples says that the figure comes from samples: View.LastDay fills it in.
+	samples bool
 
 	// on are the options that show the column in tables, parted by blanks; option is one of the
 	// column's own.
 	on     string
-	option cmdline.Flag
+	option Option
 	// quota columns are of interest where there are groups. Tree columns show, in a tree of
 	// groups, what these use of their quotas and want.
 	quota, tree bool
@@ -51,8 +49,8 @@ type column struct {
 	left         bool // the cells are aligned to the left
 	whole        bool // a number has no decimals, else two
 	hours        bool // the cell is in hours, the figure in seconds
-	blank        func(r *row) bool
-	cell         func(t *table, b []byte, r *row) []byte // nil: the figure
+	blank        func(r *Row) bool
+	cell         func(t *Table, b []byte, r *Row) []byte // nil: the figure
 	// sum columns add up: in the footer's total, and in groups with -grouprollup.
 	sum, total bool
 
@@ -67,85 +65,91 @@ const (
 )
 
 // every is all columns in their fixed order. A new one is one row here.
-var every = []column{
-	{attr: "Name", field: func(r *row) any { return &r.name }},
-	{attr: "AccountingGroup", field: func(r *row) any { return &r.in }},
-	{attr: "IsAccountingGroup", field: func(r *row) any { return &r.group }},
-	{attr: "SubmitterShare", field: func(r *row) any { return &r.share }, known: func(r *row) *bool { return &r.dealt }, undefined: true},
-	{attr: "SubmitterLimit", field: func(r *row) any { return &r.limit }, known: func(r *row) *bool { return &r.dealt }, undefined: true},
-	{option: cmdline.Flag{Name: "groupid", Min: 1, Help: "show the groups' numbers"},
-		above: "Group", below: "Id", width: 5, cell: func(t *table, b []byte, r *row) []byte {
-			if n := t.numbers[r.in]; n > 0 {
+var every = []Column{
+	{attr: "Name", field: func(r *Row) any { return &r.Name }},
+	{attr: "AccountingGroup", field: func(r *Row) any { return &r.In }},
+	{attr: "IsAccountingGroup", field: func(r *Row) any { return &r.Group }},
+	{attr: "SubmitterShare", field: func(r *Row) any { return &r.share }, known: func(r *Row) *bool { return &r.dealt }, undefined: true},
+	{attr: "SubmitterLimit", field: func(r *Row) any { return &r.limit }, known: func(r *Row) *bool { return &r.dealt }, undefined: true},
+	{option: Option{Name: "groupid", Min: 1, Help: "show the groups' numbers"},
+		above: "Group", below: "Id", width: 5, cell: func(t *Table, b []byte, r *Row) []byte {
+			if n := t.numbers[r.In]; n > 0 {
 				b = strconv.AppendInt(b, int64(n), 10)
 			}
 			return b
 		}},
-	{option: cmdline.Flag{Name: "order", Min: 1, Help: "show the groups' order"},
-		above: "Group", below: "Order", width: 9, cell: (*table).orderCell},
-	{attr: "GroupSortKey", field: func(r *row) any { return &r.part.sortKey }, known: negotiated, ofGroups: true,
-		option: cmdline.Flag{Name: "sortkey", Min: 2, Help: "show what groups are ordered by"},
-		above:  "Group", below: "Sort Key", width: 9, blank: func(r *row) bool { return !r.part.negotiated }, cell: func(_ *table, b []byte, r *row) []byte {
-			if r.part.sortKey >= math.MaxFloat32 {
+	{option: Option{Name: "order", Min: 1, Help: "show the groups' order"},
+		above: "Group", below: "Order", width: 9, cell: (*Table).orderCell},
+	{attr: "GroupSortKey", field: func(r *Row) any { return &r.Part.SortKey }, known: negotiated, ofGroups: true,
+		option: Option{Name: "sortkey", Min: 2, Help: "show what groups are ordered by"},
+		above:  "Group", below: "Sort Key", width: 9, blank: func(r *Row) bool { return !r.Part.Negotiated }, cell: func(_ *Table, b []byte, r *Row) []byte {
+			if r.Part.SortKey >= math.MaxFloat32 {
 				return append(b, "<last>"...)
 			}
-			return decimals(b, r.part.sortKey, 2, 9)
+			return decimals(b, r.Part.SortKey, 2, 9)
 		}},
-	{attr: "EffectiveQuota", field: func(r *row) any { return &r.part.effective }, known: negotiated, ofGroups: true,
+	{attr: "EffectiveQuota", field: func(r *Row) any { return &r.Part.Effective }, known: negotiated, ofGroups: true,
 		on: "all quotas", quota: true, above: "Effective", below: "Quota", width: 9},
-	{attr: "ConfigQuota", field: func(r *row) any { return &r.part.config }, known: func(r *row) *bool { return &r.part.configured }, ofGroups: true,
+	{attr: "ConfigQuota", field: func(r *Row) any { return &r.Part.Config }, known: func(r *Row) *bool { return &r.Part.Configured }, ofGroups: true,
 		on: "all most quotas", quota: true, above: "Config", below: "Quota", width: 9},
-	{attr: "SurplusPolicy", field: func(r *row) any { return &r.part.surplus }, known: negotiated, ofGroups: true,
-		on: "all most quotas", option: cmdline.Flag{Name: "surplus", Min: 1, Help: "show whether groups use surplus"}, quota: true,
+	{attr: "SurplusPolicy", field: func(r *Row) any { return &r.Part.Surplus }, known: negotiated, ofGroups: true,
+		on: "all most quotas", option: Option{Name: "surplus", Min: 1, Help: "show whether groups use surplus"}, quota: true,
 		above: "Use", below: "Surplus", width: 7, left: true, total: true, cell: surplusCell},
-	{attr: "SubtreeQuota", field: func(r *row) any { return &r.part.subtree }, known: negotiated, ofGroups: true,
+	{attr: "SubtreeQuota", field: func(r *Row) any { return &r.Part.Subtree }, known: negotiated, ofGroups: true,
 		on: "all quotas", quota: true, above: "Subtree", below: "Quota", width: 9},
-	{attr: attrEUP, field: func(r *row) any { return &r.effective },
-		on: "all most priority", direction: 1, above: "Effective", below: "Priority", width: 12, blank: func(r *row) bool { return r.group },
+	{attr: attrEUP, field: func(r *Row) any { return &r.Effective },
+		on: "all most priority", direction: 1, above: "Effective", below: "Priority", width: 12, blank: func(r *Row) bool { return r.Group },
 		classic: &classic{"all most", 14, [3]string{"Effective", "Priority ", "---------"}}},
-	{attr: attrReal, field: func(r *row) any { return &r.priority },
+	{attr: attrReal, field: func(r *Row) any { return &r.Priority },
 		on: "all priority", above: "Real", below: "Priority", width: 8,
 		classic: &classic{"all", 8, [3]string{"Real  ", "Priority", "--------"}}},
-	{attr: "PriorityFactor", field: func(r *row) any { return &r.factor },
-		on: "all most priority", above: "Priority", below: "Factor", width: 9, blank: func(r *row) bool { return r.factor == 0 },
+	{attr: "PriorityFactor", field: func(r *Row) any { return &r.Factor },
+		on: "all most priority", above: "Priority", below: "Factor", width: 9, blank: func(r *Row) bool { return r.Factor == 0 },
 		classic: &classic{"all", 12, [3]string{"Priority  ", "Factor   ", "------------"}}},
-	{attr: "ResourcesUsed", field: func(r *row) any { return &r.slots }, sum: true,
+	{attr: "ResourcesUsed", field: func(r *Row) any { return &r.slots }, sum: true,
 		classic: &classic{"all", 4, [3]string{"Res ", "Used", "----"}}},
-	{attr: "WeightedResourcesUsed", field: func(r *row) any { return &r.inUse }, sum: true, total: true,
-		on: "all most usage", above: "Wghted", below: "In Use", width: 6, whole: true, blank: func(r *row) bool { return r.inUse == 0 && !r.counted }},
-	{attr: "HierWeightedResourcesUsed", field: func(r *row) any { return &r.within }, ofGroups: true},
-	{attr: "AccumulatedUsage", field: func(r *row) any { return &r.accumulated }, hours: true, sum: true,
+	{attr: "WeightedResourcesUsed", field: func(r *Row) any { return &r.InUse }, sum: true, total: true,
+		on: "all most usage", above: "Wghted", below: "In Use", width: 6, whole: true, blank: func(r *Row) bool { return r.InUse == 0 && !r.Counted }},
+	{attr: "HierWeightedResourcesUsed", field: func(r *Row) any { return &r.within }, ofGroups: true},
+	{attr: "AccumulatedUsage", field: func(r *Row) any { return &r.Accumulated }, hours: true, sum: true,
 		classic: &classic{"all usage", 12, [3]string{"Accumulated ", "Usage (hrs) ", "----------- "}}},
-	{attr: attrUsage, field: func(r *row) any { return &r.usage }, hours: true, sum: true, total: true,
+	{attr: attrUsage, field: func(r *Row) any { return &r.Usage }, hours: true, sum: true, total: true,
 		on: "all most usage", direction: 1, above: "Total Usage", below: "(wghted-hrs)", width: 12},
-	{attr: "LastDayPercent", field: func(r *row) any { return &r.lastDay }, known: func(r *row) *bool { return &r.sampled }, load: loadLastDay,
-		option: cmdline.Flag{Name: "lastday", Help: "show each submitter's share of what all used in the last 24 hours, in percent"}, direction: -1,
-		above: "Last Day", below: "Share %", width: 8, blank: func(r *row) bool { return r.group }, sum: true, total: true},
-	{attr: "BeginUsageTime", field: func(r *row) any { return &r.begin },
+	{attr: "LastDayPercent", field: func(r *Row) any { return &r.lastDay }, known: func(r *Row) *bool { return &r.sampled }, samples: true,
+		option: Option{Name: "lastday", Help: "show each submitter's share of what all used in the last 24 hours, in percent"}, direction: -1,
+		above: "Last Day", below: "Share %", width: 8, blank: func(r *Row) bool { return r.Group }, sum: true, total: true},
+	{attr: "BeginUsageTime", field: func(r *Row) any { return &r.Begin },
 		on: "all usage", above: "Usage", below: "Start Time", width: 16, optional: true,
 		classic: &classic{"all usage", 16, [3]string{"Usage     ", "Start Time   ", "----------------"}}},
-	{attr: "LastUsageTime", field: func(r *row) any { return &r.last }, total: true,
+	{attr: "LastUsageTime", field: func(r *Row) any { return &r.Last }, total: true,
 		on: "all usage", above: "Last", below: "Usage Time", width: 16, optional: true,
 		classic: &classic{"all usage", 16, [3]string{"Last     ", "Usage Time   ", "----------------"}}},
 	{on: "all most", above: "Time Since", below: "Last Usage", width: 10, optional: true, total: true,
-		cell: func(t *table, b []byte, r *row) []byte { return t.ago(b, r.last) }},
-	{attr: "Requested", field: func(r *row) any { return &r.part.requested }, known: negotiated, ofGroups: true,
+		cell: func(t *Table, b []byte, r *Row) []byte { return t.ago(b, r.Last) }},
+	{attr: "Requested", field: func(r *Row) any { return &r.Part.Requested }, known: negotiated, ofGroups: true,
 		on: "all most quotas", quota: true, above: "Weighted", below: "Requested", width: 10, whole: true},
-	{field: func(r *row) any { return &r.inUse }, tree: true, above: "Weighted", below: "In Use", width: 9},
-	{attr: "SurplusUsed", field: func(r *row) any { return &r.part.taken }, known: divided, ofGroups: true,
+	{field: func(r *Row) any { return &r.InUse }, tree: true, above: "Weighted", below: "In Use", width: 9},
+	{attr: "SurplusUsed", field: func(r *Row) any { return &r.Part.taken }, known: divided, ofGroups: true,
 		tree: true, above: "Surplus", below: "In Use", width: 9},
-	{attr: "Demand", field: func(r *row) any { return &r.part.demand }, known: divided, ofGroups: true,
+	{attr: "Demand", field: func(r *Row) any { return &r.Part.demand }, known: divided, ofGroups: true,
 		tree: true, below: "Demand", width: 9},
-	{attr: "Floor", field: func(r *row) any { return &r.floor },
-		on: "all most", above: "Submitter", below: "Floor", width: 9, blank: func(r *row) bool { return r.group || r.floor <= 0 }},
-	{attr: "Ceiling", field: func(r *row) any { return &r.ceiling },
-		on: "all most", above: "Submitter", below: "Ceiling", width: 9, blank: func(r *row) bool { return r.group || r.ceiling < 0 }},
+	{attr: "Floor", field: func(r *Row) any { return &r.Floor },
+		on: "all most", above: "Submitter", below: "Floor", width: 9, blank: func(r *Row) bool { return r.Group || r.Floor <= 0 }},
+	{attr: "Ceiling", field: func(r *Row) any { return &r.Ceiling },
+		on: "all most", above: "Submitter", below: "Ceiling", width: 9, blank: func(r *Row) bool { return r.Group || r.Ceiling < 0 }},
 }
 
-func negotiated(r *row) *bool { return &r.part.negotiated }
-func divided(r *row) *bool    { return &r.part.divided }
+func negotiated(r *Row) *bool { return &r.Part.Negotiated }
+func divided(r *Row) *bool    { return &r.Part.divided }
 
-// columnOptions returns the options of single columns.
-func columnOptions() (list []cmdline.Flag) {
+// Option is an option of a column of its own.
+type Option struct {
+	Name, Help string
+	Min        int // letters of the shortest abbreviation; 0: it is spelled in full
+}
+
+// Options returns the options of single columns.
+func Options() (list []Option) {
 	for _, c := range every {
 		if c.option.Name != "" {
 			list = append(list, c.option)
@@ -154,15 +158,13 @@ func columnOptions() (list []cmdline.Flag) {
 	return list
 }
 
-// columnsOf returns the columns that the options ask for; those of -most without any.
-func columnsOf(c *cmdline.Call) []*column {
-	if asked := columnsWith(c.Has); len(asked) > 0 {
-		return asked
-	}
-	return columnsWith(func(option string) bool { return option == "most" })
+// NeedLastDay reports whether one of the columns shows what was used in the last 24 hours.
+func NeedLastDay(list []*Column) bool {
+	return slices.ContainsFunc(list, func(c *Column) bool { return c.samples })
 }
 
-func columnsWith(has func(option string) bool) (list []*column) {
+// ColumnsWith returns the columns that options ask for.
+func ColumnsWith(has func(option string) bool) (list []*Column) {
 	for i := range every {
 		if c := &every[i]; slices.ContainsFunc(append(strings.Fields(c.on), c.option.Name), has) {
 			list = append(list, c)
@@ -172,20 +174,20 @@ func columnsWith(has func(option string) bool) (list []*column) {
 }
 
 // columnOf returns the column of an attribute.
-func columnOf(attr string) *column {
-	return &every[slices.IndexFunc(every, func(c column) bool { return c.attr == attr })]
+func columnOf(attr string) *Column {
+	return &every[slices.IndexFunc(every, func(c Column) bool { return c.attr == attr })]
 }
 
 // append appends a row's cell, nothing for a blank one.
-func (c *column) append(t *table, b []byte, r *row) []byte {
-	if c.ofGroups && !r.group {
+func (c *Column) append(t *Table, b []byte, r *Row) []byte {
+	if c.ofGroups && !r.Group {
 		return b
 	}
 	return c.figure(t, b, r)
 }
 
 // figure appends the cell of a row of any kind.
-func (c *column) figure(t *table, b []byte, r *row) []byte {
+func (c *Column) figure(t *Table, b []byte, r *Row) []byte {
 	switch {
 	case c.blank != nil && c.blank(r):
 		return b
@@ -210,7 +212,7 @@ func (c *column) figure(t *table, b []byte, r *row) []byte {
 }
 
 // shown returns a number in the unit of cells.
-func (c *column) shown(x float64) float64 {
+func (c *Column) shown(x float64) float64 {
 	if c.hours {
 		return x / 3600
 	}
@@ -218,12 +220,12 @@ func (c *column) shown(x float64) float64 {
 }
 
 // compare compares two rows in the column's direction.
-func (c *column) compare(a, b *row) int {
+func (c *Column) compare(a, b *Row) int {
 	return c.direction * cmp.Compare(*c.field(a).(*float64), *c.field(b).(*float64))
 }
 
 // add adds another row's figure to one's.
-func (c *column) add(r, other *row) {
+func (c *Column) add(r, other *Row) {
 	if c.known != nil && *c.known(other) {
 		*c.known(r) = true
 	}
@@ -237,8 +239,8 @@ func (c *column) add(r, other *row) {
 
 // set gives an ad, which may have another row's, the attribute of a row. Times are Unix seconds, 0
 // for never.
-func (c *column) set(ad *classad.Ad, r *row) {
-	if c.attr == "" || c.ofGroups && !r.group {
+func (c *Column) set(ad *classad.Ad, r *Row) {
+	if c.attr == "" || c.ofGroups && !r.Group {
 		return
 	}
 	if c.known != nil && !*c.known(r) {
@@ -255,7 +257,7 @@ func (c *column) set(ad *classad.Ad, r *row) {
 	case *int64:
 		ad.SetInt(c.attr, *p)
 	case *time.Time:
-		ad.SetInt(c.attr, seconds(*p))
+		ad.SetInt(c.attr, unixOf(*p))
 	case *string:
 		ad.SetString(c.attr, *p)
 	case *bool:
@@ -264,8 +266,8 @@ func (c *column) set(ad *classad.Ad, r *row) {
 }
 
 // read reads the attribute back. What an ad lacks stays as it is.
-func (c *column) read(f fields, r *row) {
-	if c.attr == "" || c.ofGroups && !r.group {
+func (c *Column) read(f fields, r *Row) {
+	if c.attr == "" || c.ofGroups && !r.Group {
 		return
 	}
 	var ok bool
@@ -294,8 +296,8 @@ const unknown = "n/d"
 
 // orderCell tells what the row's group is ordered by, which depends on what else is
 // shown.
-func (t *table) orderCell(b []byte, r *row) []byte {
-	key, known := t.keys[r.in]
+func (t *Table) orderCell(b []byte, r *Row) []byte {
+	key, known := t.keys[r.In]
 	switch {
 	case len(t.numbers) == 0:
 		return b
@@ -310,11 +312,11 @@ func (t *table) orderCell(b []byte, r *row) []byte {
 }
 
 // surplusCell reports whether a group uses what others leave; nobody's always does.
-func surplusCell(_ *table, b []byte, r *row) []byte {
-	switch policy := r.part.surplus; {
-	case r.name == accountant.RootGroup:
+func surplusCell(_ *Table, b []byte, r *Row) []byte {
+	switch policy := r.Part.Surplus; {
+	case r.Name == accountant.RootGroup:
 		return append(b, "yes"...)
-	case !r.part.negotiated:
+	case !r.Part.Negotiated:
 		return append(b, unknown...)
 	case policy == "regroup":
 		return append(b, "Regroup"...)
@@ -335,30 +337,30 @@ func decimals(b []byte, x float64, places, width int) []byte {
 }
 
 // moment writes a point in time, nothing for the zero one.
-func (t *table) moment(b []byte, at time.Time) []byte {
+func (t *Table) moment(b []byte, at time.Time) []byte {
 	if at.IsZero() {
 		return b
 	}
 	at = t.local(at)
 	year, month, day := at.Date()
 	hour, minute, _ := at.Clock()
-	b = append(pad(b, boolInt(month < 10)), strconv.Itoa(int(month))...)
+	b = append(table.Pad(b, boolInt(month < 10)), strconv.Itoa(int(month))...)
 	b = two(append(b, '/'), day)
 	b = strconv.AppendInt(append(b, '/'), int64(year), 10)
 	return two(append(two(append(b, ' '), hour), ':'), minute)
 }
 
 // ago writes how long before the figures at was, as days+hours:minutes.
-func (t *table) ago(b []byte, at time.Time) []byte {
+func (t *Table) ago(b []byte, at time.Time) []byte {
 	switch {
 	case at.IsZero():
 		return b
-	case t.at.Unix() <= at.Unix():
+	case t.At.Unix() <= at.Unix():
 		return append(b, "<now>"...)
 	}
-	minutes := int64(t.at.Sub(at) / time.Minute)
+	minutes := int64(t.At.Sub(at) / time.Minute)
 	days := minutes / 1440
-	b = strconv.AppendInt(pad(b, boolInt(days < 10)+boolInt(days < 100)), days, 10)
+	b = strconv.AppendInt(table.Pad(b, boolInt(days < 10)+boolInt(days < 100)), days, 10)
 	return two(append(two(append(b, '+'), int(minutes/60%24)), ':'), int(minutes%60))
 }
 

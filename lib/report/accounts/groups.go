@@ -1,4 +1,4 @@
-package userprio
+package accounts
 
 import (
 	"cmp"
@@ -12,10 +12,10 @@ import (
 
 // numbers returns the groups' numbers: nobody's is 0, the others count from 1
 // in the order of their names. It is empty where there is no other group.
-func (v view) numbers() map[string]int {
+func (v View) numbers() map[string]int {
 	of := map[string]int{}
-	for _, r := range v.rows {
-		of[r.in] = 0
+	for _, r := range v.Rows {
+		of[r.In] = 0
 	}
 	delete(of, accountant.RootGroup)
 	for i, name := range slices.Sorted(maps.Keys(of)) {
@@ -27,41 +27,41 @@ func (v view) numbers() map[string]int {
 	return of
 }
 
-// rollUp turns the groups' rows into sums over the group and those below, in
+// RollUp turns the groups' rows into sums over the group and those below, in
 // usage and the times of use. A sum has no priority. As in HTCondor what was
 // never counted is nothing then, and not unknown.
-func (v *view) rollUp() {
+func (v *View) RollUp() {
 	places := map[string]int{} // of the groups' rows
-	var own []row
-	for i := range v.rows {
-		r := &v.rows[i]
-		r.counted = true
-		if r.group {
-			places[strings.ToLower(r.name)] = i
+	var own []Row
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		r.Counted = true
+		if r.Group {
+			places[strings.ToLower(r.Name)] = i
 			own = append(own, *r)
-			r.priority, r.effective = 0, 0
+			r.Priority, r.Effective = 0, 0
 		}
 	}
 	for i := range own {
-		for _, above := range above(own[i].name) {
+		for _, above := range above(own[i].Name) {
 			if k, ok := places[above]; ok {
-				v.rows[k].add(&own[i])
+				v.Rows[k].add(&own[i])
 			}
 		}
 	}
-	depth := func(r row) int {
-		if r.name == accountant.RootGroup {
+	depth := func(r Row) int {
+		if r.Name == accountant.RootGroup {
 			return -1
 		}
-		return strings.Count(r.name, ".")
+		return strings.Count(r.Name, ".")
 	}
-	slices.SortStableFunc(v.rows, func(a, b row) int {
+	slices.SortStableFunc(v.Rows, func(a, b Row) int {
 		switch {
-		case a.group && b.group:
-			return cmp.Or(cmp.Compare(depth(a), depth(b)), strings.Compare(a.name, b.name))
-		case a.group:
+		case a.Group && b.Group:
+			return cmp.Or(cmp.Compare(depth(a), depth(b)), strings.Compare(a.Name, b.Name))
+		case a.Group:
 			return -1
-		case b.group:
+		case b.Group:
 			return 1
 		}
 		return 0
@@ -87,36 +87,36 @@ func below(name, group string) bool {
 }
 
 // add adds another row's sums and times of use.
-func (r *row) add(other *row) {
+func (r *Row) add(other *Row) {
 	for i := range every {
 		if every[i].sum {
 			every[i].add(r, other)
 		}
 	}
-	if r.begin.IsZero() || !other.begin.IsZero() && other.begin.Before(r.begin) {
-		r.begin = other.begin
+	if r.Begin.IsZero() || !other.Begin.IsZero() && other.Begin.Before(r.Begin) {
+		r.Begin = other.Begin
 	}
-	if other.last.After(r.last) {
-		r.last = other.last
+	if other.Last.After(r.Last) {
+		r.Last = other.Last
 	}
 }
 
 // flatOrder compares two rows of one list: by the first column that has a direction, else by
 // name; groups before users, and in their own order.
-func (t *table) flatOrder(a, b *row) int {
+func (t *Table) flatOrder(a, b *Row) int {
 	by := 0
 	if t.orderBy != nil {
 		by = t.orderBy.compare(a, b)
 	} else {
-		by = strings.Compare(a.name, b.name)
+		by = strings.Compare(a.Name, b.Name)
 	}
-	if by != 0 || !a.group && !b.group {
+	if by != 0 || !a.Group && !b.Group {
 		return by
 	}
-	if a.group && b.group {
+	if a.Group && b.Group {
 		return cmp.Compare(t.order(a), t.order(b))
 	}
-	if a.group {
+	if a.Group {
 		return -1
 	}
 	return 1
@@ -124,20 +124,20 @@ func (t *table) flatOrder(a, b *row) int {
 
 // order returns the place of the row's group in the order of groups' numbers,
 // in which nobody's is the last.
-func (t *table) order(r *row) float64 {
-	if r.in == accountant.RootGroup {
+func (t *Table) order(r *Row) float64 {
+	if r.In == accountant.RootGroup {
 		return negotiator.SortLast
 	}
-	return float64(t.numbers[r.in])
+	return float64(t.numbers[r.In])
 }
 
 // arrange brings the rows into order: groups each before its users, or one list.
-func (t *table) arrange() {
+func (t *Table) arrange() {
 	if t.tree {
 		t.inTreeOrder()
 		return
 	}
-	if t.groupsFirst && !t.hierarchical {
+	if t.GroupsFirst && !t.hierarchical {
 		t.groupsBefore()
 		return
 	}
@@ -145,12 +145,12 @@ func (t *table) arrange() {
 		slices.SortStableFunc(t.shown, t.flatOrder)
 		return
 	}
-	slices.SortStableFunc(t.shown, func(a, b *row) int {
-		if a.in != b.in {
-			return cmp.Or(cmp.Compare(t.keys[a.in], t.keys[b.in]), cmp.Compare(t.numbers[a.in], t.numbers[b.in]))
+	slices.SortStableFunc(t.shown, func(a, b *Row) int {
+		if a.In != b.In {
+			return cmp.Or(cmp.Compare(t.keys[a.In], t.keys[b.In]), cmp.Compare(t.numbers[a.In], t.numbers[b.In]))
 		}
-		if a.group != b.group {
-			if a.group {
+		if a.Group != b.Group {
+			if a.Group {
 				return -1
 			}
 			return 1
@@ -160,25 +160,25 @@ func (t *table) arrange() {
 }
 
 // inTreeOrder puts groups behind the one that they are in, nobody's first.
-func (t *table) inTreeOrder() {
-	path := func(r *row) string {
-		if r.name == accountant.RootGroup {
+func (t *Table) inTreeOrder() {
+	path := func(r *Row) string {
+		if r.Name == accountant.RootGroup {
 			return ""
 		}
-		return strings.ReplaceAll(strings.ToLower(r.name), ".", "\x00") // before whatever else a name may have
+		return strings.ReplaceAll(strings.ToLower(r.Name), ".", "\x00") // before whatever else a name may have
 	}
-	slices.SortStableFunc(t.shown, func(a, b *row) int { return strings.Compare(path(a), path(b)) })
+	slices.SortStableFunc(t.shown, func(a, b *Row) int { return strings.Compare(path(a), path(b)) })
 }
 
 // groupsBefore puts the groups first, in the order in which they came.
-func (t *table) groupsBefore() {
-	slices.SortStableFunc(t.shown, func(a, b *row) int {
+func (t *Table) groupsBefore() {
+	slices.SortStableFunc(t.shown, func(a, b *Row) int {
 		switch {
-		case a.group && b.group:
+		case a.Group && b.Group:
 			return 0
-		case a.group:
+		case a.Group:
 			return -1
-		case b.group:
+		case b.Group:
 			return 1
 		}
 		return t.flatOrder(a, b)
@@ -188,7 +188,7 @@ func (t *table) groupsBefore() {
 // groupKeys returns what groups are ordered by: their sort keys where rows go by EUP, their
 // usage where they go by that, else their numbers. A group of which the
 // last cycle knows nothing, or that has no row, is late.
-func (t *table) groupKeys() map[string]float64 {
+func (t *Table) groupKeys() map[string]float64 {
 	keys := map[string]float64{}
 	for name, number := range t.numbers {
 		switch {
@@ -201,14 +201,14 @@ func (t *table) groupKeys() map[string]float64 {
 			keys[name] = float64(number)
 		}
 	}
-	for i := range t.rows {
-		r := &t.rows[i]
+	for i := range t.Rows {
+		r := &t.Rows[i]
 		switch {
-		case !r.group:
-		case t.by(attrEUP) && r.part.negotiated:
-			keys[r.name] = r.part.sortKey
+		case !r.Group:
+		case t.by(attrEUP) && r.Part.Negotiated:
+			keys[r.Name] = r.Part.SortKey
 		case t.by(attrUsage):
-			keys[r.name] = r.usage
+			keys[r.Name] = r.Usage
 		}
 	}
 	return keys
