@@ -2,7 +2,6 @@ package qstat
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ func watch(c *cmdline.Call, d shows, o options) error {
 	signal.Notify(sized, sys.SIGWINCH)
 	defer signal.Stop(sized)
 	closed := closing(os.Stdout)
-	screen := screenOf(c)
+	screen := screenOf(c, o.watch)
 	switch k := keysOf(c); {
 	case screen == nil:
 	case k != nil:
@@ -386,11 +385,11 @@ type screen struct {
 }
 
 // screenOf returns a screen for standard output, nil if that is no terminal.
-func screenOf(c *cmdline.Call) *screen {
+func screenOf(c *cmdline.Call, every time.Duration) *screen {
 	if !c.Terminal() {
 		return nil
 	}
-	return &screen{size: c.Screen, head: fmt.Sprintf("every %ss", cmp.Or(c.Value("watch"), usualWatch))}
+	return &screen{size: c.Screen, head: fmt.Sprintf("every %vs", every.Seconds())}
 }
 
 // draw shows a display.

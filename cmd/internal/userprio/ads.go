@@ -12,22 +12,13 @@ import (
 )
 
 // display writes the rows in the form that was asked for.
-func display(c *cmdline.Call, s accounts.Listing, v accounts.View) error {
-	form, err := c.One("long", "json", "af", "autoformat", "classic")
-	if err != nil {
-		return err
-	}
-	if both, err := c.One("legacy", "modular"); err != nil {
-		return err
-	} else if both != "" && form != "long" {
-		return cmdline.Usagef("-%s: only with -long", both)
-	}
+func display(c *cmdline.Call, o options, s accounts.Listing, v accounts.View) error {
 	if s.Rollup {
 		v.RollUp()
 	}
-	t := accounts.NewTable(s, v)
+	form, t := o.form, accounts.NewTable(s, v)
 	switch {
-	case form == "long" && c.Has("legacy"):
+	case form == "long" && o.legacy:
 		return adprint.Print(c, form, slices.Values([]*classad.Ad{t.Numbered()}))
 	case form == "json":
 		t.ByPriority()
@@ -47,8 +38,7 @@ func display(c *cmdline.Call, s accounts.Listing, v accounts.View) error {
 }
 
 // fileView reads the ads of -inputfile.
-func fileView(c *cmdline.Call) (accounts.View, error) {
-	name := c.Value("inputfile")
+func fileView(c *cmdline.Call, name string) (accounts.View, error) {
 	in, err := c.Open(name)
 	if err != nil {
 		return accounts.View{}, fmt.Errorf("-inputfile: %s: %w", name, cmdline.Cause(err))

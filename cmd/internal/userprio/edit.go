@@ -2,13 +2,9 @@ package userprio
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/accountant/state"
 	"fairspool/lib/lifecycle"
@@ -93,32 +89,4 @@ func rowText(e accountant.Entry) string {
 		return ""
 	}
 	return spool.SubmitterRow(e.Record)
-}
-
-// reason returns what -reason says.
-func reason(c *cmdline.Call) (string, error) {
-	text := strings.TrimSpace(c.Value("reason"))
-	if c.Has("reason") && text == "" || strings.ContainsFunc(text, unicode.IsControl) {
-		return "", cmdline.Usagef("-reason: %q: want a text in one line", text)
-	}
-	return text, nil
-}
-
-// alone refuses whatever was asked for beside an edit, save the flags named.
-func alone(c *cmdline.Call, flag string, also ...string) error {
-	if len(c.Args) > 0 {
-		return cmdline.Usagef("-%s: one argument too many: %s", flag, c.Args[0])
-	}
-	for _, f := range flags() {
-		switch {
-		case f.Name == flag || !c.Has(f.Name) || slices.Contains(also, f.Name):
-		case f.Name == "duration":
-			return cmdline.Usagef("-duration: only with -setfactor, -setceiling or -setfloor")
-		case f.Name == edit.Create.Name:
-			return cmdline.Usagef("-create: only with an edit that sets something")
-		default:
-			return cmdline.Usagef("-%s and -%s: only one of them at a time", flag, f.Name)
-		}
-	}
-	return nil
 }

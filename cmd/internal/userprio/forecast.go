@@ -16,8 +16,8 @@ func pooled(c *cmdline.Call) (in accounts.Pool, err error) {
 }
 
 // answer prints an answer as JSON or in words.
-func answer(c *cmdline.Call, object any, text string) error {
-	if c.Has("json") {
+func answer(c *cmdline.Call, o options, object any, text string) error {
+	if o.form == "json" {
 		return c.JSON(object)
 	}
 	_, err := fmt.Fprintln(c.Stdout, text)
@@ -25,7 +25,7 @@ func answer(c *cmdline.Call, object any, text string) error {
 }
 
 // why prints a submitter's priority and place, and what they come from.
-func why(c *cmdline.Call) error {
+func why(c *cmdline.Call, o options) error {
 	in, err := pooled(c)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func why(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	r, waiting, err := in.Sought(c.Value("why"), records)
+	r, waiting, err := in.Sought(o.arg, records)
 	if err != nil {
 		return err
 	}
@@ -45,24 +45,14 @@ func why(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Has("json") {
+	if o.form == "json" {
 		return c.JSON(w)
 	}
 	return w.Write(c.Stdout)
 }
 
 // forecast prints a submitter's future EUP, if nothing changes.
-func forecast(c *cmdline.Call) error {
-	asked, err := c.One("until", "below")
-	if err != nil {
-		return err
-	}
-	var eup float64
-	if asked == "until" {
-		if eup, err = positive(c.Value("until")); err != nil {
-			return cmdline.Usagef("-until: %v", err)
-		}
-	}
+func forecast(c *cmdline.Call, o options) error {
 	in, err := pooled(c)
 	if err != nil {
 		return err
@@ -71,17 +61,17 @@ func forecast(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	r, waiting, err := in.Sought(c.Value("forecast"), records)
+	r, waiting, err := in.Sought(o.arg, records)
 	if err != nil {
 		return err
 	}
 	f := in.Future(r, waiting)
-	switch asked {
-	case "until":
-		object, text := f.Until(eup)
-		return answer(c, object, text)
-	case "below":
-		other, _, err := in.Sought(c.Value("below"), records)
+	switch {
+	case o.until > 0:
+		object, text := f.Until(o.until)
+		return answer(c, o, object, text)
+	case o.below != nil:
+		other, _, err := in.Sought(*o.below, records)
 		if err == nil && other.Name == r.Name {
 			err = fmt.Errorf("-below: %s: want another submitter than that of -forecast", r.Name)
 		}
@@ -89,9 +79,9 @@ func forecast(c *cmdline.Call) error {
 			return err
 		}
 		object, text := f.Below(other)
-		return answer(c, object, text)
+		return answer(c, o, object, text)
 	}
-	if c.Has("json") {
+	if o.form == "json" {
 		return c.JSON(f.Object(records))
 	}
 	return f.Write(c.Stdout, records)

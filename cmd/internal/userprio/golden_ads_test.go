@@ -23,12 +23,16 @@ var carriage = []string{
 func (g *golden) long(s *goldenStep) string {
 	v := g.view(s)
 	out := s.run(s.Args, func(c *cmdline.Call) error {
-		show, err := selection(c)
+		o, err := optionsOf(c)
+		if err != nil {
+			return err
+		}
+		show, err := o.listed(c.Now)
 		if err != nil {
 			return err
 		}
 		show.Since = time.Time{}
-		return display(c, show, v)
+		return display(c, o, show, v)
 	})
 	g.said["priority"]++
 	if !s.asked() {

@@ -164,11 +164,15 @@ func exact(v *accounts.View, at int64, records map[string]map[string]any) {
 // table prints a view with the step's arguments.
 func (s *goldenStep) table(v accounts.View) string {
 	return s.run(s.Args, func(c *cmdline.Call) error {
-		show, err := selection(c)
+		o, err := optionsOf(c)
 		if err != nil {
 			return err
 		}
-		return display(c, show, v)
+		show, err := o.listed(c.Now)
+		if err != nil {
+			return err
+		}
+		return display(c, o, show, v)
 	})
 }
 

@@ -249,7 +249,8 @@ func (g *golden) display(i int, s *goldenStep) {
 // passes reports whether somebody who never used anything passes the cut by the
 // last usage of the record before.
 func (g *golden) passes(s *goldenStep) bool {
-	show, err := selection(s.call)
+	o, err := optionsOf(s.call)
+	show, _ := o.listed(s.call.Now)
 	if err != nil || !s.asked() || s.call.Has("grouprollup") || show.Since.IsZero() {
 		return false
 	}
@@ -406,7 +407,11 @@ func (g *golden) auto(s *goldenStep) string {
 		args[i] = renamed.ReplaceAllString(args[i], "EffectivePriority")
 	}
 	got := s.run(args, func(c *cmdline.Call) error {
-		show, err := selection(c)
+		o, err := optionsOf(c)
+		if err != nil {
+			return err
+		}
+		show, err := o.listed(c.Now)
 		if err != nil {
 			return err
 		}

@@ -29,16 +29,12 @@ const (
 )
 
 // showHistory is -history.
-func showHistory(c *cmdline.Call) error {
-	form, err := c.One("csv", "json")
+func showHistory(c *cmdline.Call, o options) error {
+	list, err := series(c, o)
 	if err != nil {
 		return err
 	}
-	list, err := series(c, c.Args)
-	if err != nil {
-		return err
-	}
-	switch form {
+	switch o.form {
 	case "csv":
 		err = accounts.HistoryCSV(c.Data(), list)
 	case "json":
@@ -53,13 +49,13 @@ func showHistory(c *cmdline.Call) error {
 }
 
 // draw is -plot.
-func draw(c *cmdline.Call, plot Plot) error {
+func draw(c *cmdline.Call, o options, plot Plot) error {
 	title := "priority and usage"
 	if c.Config.UIDDomain != "" {
 		title += ", " + c.Config.UIDDomain
 	}
 	return plot(c, title, func() ([]history.Series, error) {
-		list, err := series(c, c.Args)
+		list, err := series(c, o)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +72,8 @@ func draw(c *cmdline.Call, plot Plot) error {
 // for anything since -since, for -plot also of those whose EUP changed. Damage is
 // told as a warning, and so is that there is nothing; then the answer has no
 // series. For -plot, which has nothing to draw then, that is the error.
-func series(c *cmdline.Call, users []string) ([]history.Series, error) {
+func series(c *cmdline.Call, o options) ([]history.Series, error) {
+	users, plots := c.Args, o.asked == "plot"
 	if _, err := c.Spool(); err != nil { // from now on it is the pool's time
 		return nil, err
 	}
@@ -88,30 +85,30 @@ func series(c *cmdline.Call, users []string) ([]history.Series, error) {
 	}
 	back := dayBack
 	switch {
-	case c.Has("plot"):
+	case plots:
 		want.Points, back = pointsDrawn, weekBack
-	case !c.Has("csv") && !c.Has("json"):
+	case o.form == "":
 		want.Points = rowsShown
 	}
 	want.Since = c.Now.Add(-back)
-	if c.Has("since") {
+	if o.since != nil {
 		var err error
-		if want.Since, err = since(c.Value("since"), c.Now); err != nil {
+		if want.Since, err = since(*o.since, c.Now); err != nil {
 			return nil, cmdline.Usagef("-since: %v", err)
 		}
 	}
-	list, err := read(c, want)
+	list, err := read(c, want, plots)
 	if err != nil {
 		return nil, err
 	}
 	if len(users) == 0 {
-		list = slices.DeleteFunc(list, func(s history.Series) bool { return idle(s) && !(c.Has("plot") && moved(s)) })
+		list = slices.DeleteFunc(list, func(s history.Series) bool { return idle(s) && !(plots && moved(s)) })
 	}
 	return list, nil
 }
 
 // read reads the samples, and lets the present follow.
-func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
+func read(c *cmdline.Call, want spool.Samples, plots bool) ([]history.Series, error) {
 	s, err := c.Spool()
 	if err != nil {
 		return nil, err
@@ -125,7 +122,7 @@ func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
 	}
 	if r.Empty() {
 		err := fmt.Errorf("there are no samples up to %s: each cycle of negotiate takes one, once a minute at most", c.Now.Format(time.RFC3339))
-		if c.Has("plot") {
+		if plots {
 			return nil, err
 		}
 		c.Warn("%v", err)

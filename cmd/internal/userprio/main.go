@@ -3,7 +3,6 @@ package userprio
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
@@ -44,7 +43,7 @@ Usage is in slot hours, each slot counted with its weight. A RUP is halved every
 
 // action is what userprio does instead of showing submitters.
 type action struct {
-	run func(*cmdline.Call) error
+	run func(*cmdline.Call, options) error
 	// with are the flags that say more about it; all others but the common ones
 	// say nothing here, and are refused.
 	with []string
@@ -59,7 +58,7 @@ func actions(plot Plot) map[string]action {
 		"why":        {why, []string{"json"}, false},
 		"forecast":   {forecast, []string{"until", "below", "json"}, false},
 		"history":    {showHistory, []string{"since", "csv", "json"}, true},
-		"plot":       {func(c *cmdline.Call) error { return draw(c, plot) }, []string{"since"}, true},
+		"plot":       {func(c *cmdline.Call, o options) error { return draw(c, o, plot) }, []string{"since"}, true},
 		"log":        {showLog, []string{"json"}, true},
 		"undo":       {undo, []string{"reason"}, false},
 		"export":     {exportState, nil, false},
@@ -70,51 +69,23 @@ func actions(plot Plot) map[string]action {
 	}
 }
 
-// fits refuses flags and arguments that mean nothing with what was asked for.
-func (a action) fits(c *cmdline.Call, asked string) error {
-	for _, f := range flags() {
-		if f.Name != asked && c.Has(f.Name) && !slices.Contains(a.with, f.Name) {
-			return cmdline.Usagef("-%s and -%s: only one of them at a time", asked, f.Name)
-		}
-	}
-	if len(c.Args) > 0 && !a.names {
-		return cmdline.Usagef("-%s: one argument too many: %s", asked, c.Args[0])
-	}
-	return nil
-}
-
-// says reports whether a flag means something without any action.
-func says(flag string) bool {
-	list := slices.Concat(adprint.Flags, displayFlags, columnOptions())
-	return flag == "classic" || slices.ContainsFunc(list, func(f cmdline.Flag) bool { return f.Name == flag })
-}
-
 // Changes reports whether a call asks for a change of accounts.
 func Changes(c *cmdline.Call) bool {
-	return c.Has("undo") || c.Has("import") || slices.ContainsFunc(edit.Flags, func(f cmdline.Flag) bool { return f.Name != "duration" && c.Has(f.Name) })
+	asked := askedOf(c)
+	return asked == "undo" || asked == "import" || isEdit(asked)
 }
 
 func run(c *cmdline.Call, plot Plot) error {
-	for _, e := range edit.Flags {
-		if c.Has(e.Name) && e.Name != "duration" {
-			return change(c, e.Name)
-		}
+	o, err := optionsOf(c)
+	switch {
+	case err != nil:
+		return err
+	case isEdit(o.asked):
+		return change(c, o)
+	case o.asked != "":
+		return actions(plot)[o.asked].run(c, o)
 	}
-	for _, f := range flags() {
-		if a, ok := actions(plot)[f.Name]; ok && c.Has(f.Name) {
-			if err := a.fits(c, f.Name); err != nil {
-				return err
-			}
-			return a.run(c)
-		}
-	}
-	for _, f := range flags() {
-		if c.Has(f.Name) && !says(f.Name) {
-			with, _, _ := strings.Cut(f.Help, ":")
-			return cmdline.Usagef("-%s: only %s", f.Name, with)
-		}
-	}
-	return show(c)
+	return show(c, o)
 }
 
 // flags returns the flags. Those of HTCondor's tool stand in the order in which it
@@ -172,15 +143,8 @@ var ownFlags = []cmdline.Flag{
 }
 
 // change makes one edit, as one transaction.
-func change(c *cmdline.Call, flag string) error {
-	ch, err := readEdit(c, flag)
-	if err != nil {
-		return err
-	}
-	why, err := reason(c)
-	if err != nil {
-		return err
-	}
+func change(c *cmdline.Call, o options) error {
+	ch := o.edit
 	s, err := c.Spool()
 	if err != nil {
 		return err
@@ -193,7 +157,7 @@ func change(c *cmdline.Call, flag string) error {
 		for _, x := range changed {
 			t.change(x.Before, x.After)
 		}
-		t.name(ch.Op, ch.Words(), why)
+		t.name(ch.Op, ch.Words(), o.reason)
 		return nil
 	})
 	if err != nil {
@@ -201,19 +165,4 @@ func change(c *cmdline.Call, flag string) error {
 	}
 	_, err = fmt.Fprintln(c.Stdout, ch.Done())
 	return err
-}
-
-// readEdit reads what the edit was given.
-func readEdit(c *cmdline.Call, flag string) (edit.Change, error) {
-	also := []string{"reason"}
-	if edit.Leasable(flag) {
-		also = append(also, "duration")
-	}
-	if edit.Creates(flag) {
-		also = append(also, edit.Create.Name)
-	}
-	if err := alone(c, flag, also...); err != nil {
-		return edit.Change{}, err
-	}
-	return edit.Read(flag, c.Values(flag), c.Values("duration"), c.Has(edit.Create.Name), c.Config.Groups)
 }

@@ -26,16 +26,12 @@ type resource struct {
 }
 
 // resources shows the slots that are charged to a submitter.
-func resources(c *cmdline.Call) error {
-	form, err := c.One("long", "json", "af", "autoformat")
-	if err != nil {
-		return err
-	}
+func resources(c *cmdline.Call, o options) error {
 	s, err := c.Spool()
 	if err != nil {
 		return err
 	}
-	user := c.Value("getreslist")
+	user := o.arg
 	var list []resource
 	var records []accountant.Record
 	err = s.View(func(v *spool.View) error {
@@ -55,11 +51,11 @@ func resources(c *cmdline.Call) error {
 	if !slices.ContainsFunc(records, func(r accountant.Record) bool { return accountant.Named(r.Name, user) }) {
 		c.Warn("%v", accounts.Unknown(user, records))
 	}
-	switch form {
+	switch o.form {
 	case "":
 		return listResources(c.Stdout, list, c.Now)
 	case "long":
-		return adprint.Print(c, form, slices.Values([]*classad.Ad{numberedResources(list)}))
+		return adprint.Print(c, o.form, slices.Values([]*classad.Ad{numberedResources(list)}))
 	}
 	ads := make([]*classad.Ad, len(list))
 	for i, r := range list {
@@ -67,7 +63,7 @@ func resources(c *cmdline.Call) error {
 		ads[i].SetString("Name", r.name)
 		ads[i].SetInt("StartTime", r.since.Unix())
 	}
-	return adprint.Print(c, form, slices.Values(ads))
+	return adprint.Print(c, o.form, slices.Values(ads))
 }
 
 // charged returns the slots of the claims for which a submitter pays.

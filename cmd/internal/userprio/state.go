@@ -15,7 +15,7 @@ import (
 	"fairspool/spool"
 )
 
-func exportState(c *cmdline.Call) error {
+func exportState(c *cmdline.Call, o options) error {
 	s, err := c.Spool()
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func exportState(c *cmdline.Call) error {
 	}); err != nil {
 		return err
 	}
-	return writeState(c, s, c.Value("export"), text)
+	return writeState(c, s, o.arg, text)
 }
 
 // writeState writes an exported state to a file, or to standard output.
@@ -50,12 +50,8 @@ func writeState(c *cmdline.Call, s *spool.Spool, file string, text []byte) error
 }
 
 // importState replaces the accounting state. What is in use stays charged.
-func importState(c *cmdline.Call) error {
-	why, err := reason(c)
-	if err != nil {
-		return err
-	}
-	file := c.Value("import")
+func importState(c *cmdline.Call, o options) error {
+	file := o.arg
 	text, err := readState(c, file)
 	if err != nil {
 		return err
@@ -71,7 +67,7 @@ func importState(c *cmdline.Call) error {
 	changed, ahead := 0, false
 	if err := edited(c, s, func(t *trail) error {
 		ahead = t.replace(read, c.Now.Truncate(time.Millisecond), c.Config.Params)
-		t.name(opImport, []string{"from " + file}, why)
+		t.name(opImport, []string{"from " + file}, o.reason)
 		changed = len(t.rows) / 2
 		return nil
 	}); err != nil {

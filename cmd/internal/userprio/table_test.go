@@ -26,12 +26,16 @@ func BenchmarkDisplay(b *testing.B) {
 	for _, args := range [][]string{{"-allusers"}, {"-allusers", "-all"}, {"-allusers", "-json"}, {"-allusers", "-long"}, {"-allusers", "-classic"}} {
 		b.Run(args[len(args)-1], func(b *testing.B) {
 			c := cmdline.Command{Name: "userprio", Flags: flags(), Run: func(c *cmdline.Call) error {
-				s, err := selection(c)
+				o, err := optionsOf(c)
+				if err != nil {
+					return err
+				}
+				s, err := o.listed(c.Now)
 				if err != nil {
 					return err
 				}
 				for b.Loop() {
-					if err := display(c, s, accounts.ViewOf(records, now, p, nil)); err != nil {
+					if err := display(c, o, s, accounts.ViewOf(records, now, p, nil)); err != nil {
 						return err
 					}
 				}

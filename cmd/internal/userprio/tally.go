@@ -68,13 +68,13 @@ func onlyNamed[R any](c *cmdline.Call, rows []R, missing string, names func(R) [
 }
 
 // showDecayed shows Grid Engine's decayed usage.
-func showDecayed(c *cmdline.Call) error {
+func showDecayed(c *cmdline.Call, o options) error {
 	list, p, err := tallies(c, false)
 	if err != nil {
 		return err
 	}
 	rows, failed := onlyNamed(c, accounts.Decayed(list, p.Decay), untallied, func(r accounts.DecayedRow) []string { return []string{r.User, r.Project} })
-	if c.Has("json") {
+	if o.form == "json" {
 		err = c.JSON(struct {
 			HalfTime float64 `json:"halftime"` // hours
 			Usage    []accounts.DecayedRow
@@ -86,7 +86,7 @@ func showDecayed(c *cmdline.Call) error {
 }
 
 // showWindows shows Maui's fair share windows.
-func showWindows(c *cmdline.Call) error {
+func showWindows(c *cmdline.Call, o options) error {
 	list, p, err := tallies(c, true)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func showWindows(c *cmdline.Call) error {
 	all := v.Total()
 	rows, failed := onlyNamed(c, v.Windows, untallied, func(r accounts.WindowRow) []string { return []string{r.Name} })
 	v.Windows = rows
-	if c.Has("json") {
+	if o.form == "json" {
 		err = c.JSON(v)
 	} else {
 		err = v.Write(c.Stdout, all, c.Now.Location())
@@ -105,7 +105,7 @@ func showWindows(c *cmdline.Call) error {
 
 // showTree shows Grid Engine's share tree with the usage and the jobs of now, whichever policy
 // is in force.
-func showTree(c *cmdline.Call) error {
+func showTree(c *cmdline.Call, o options) error {
 	if gridengine.Settings(c.Config).Tree == nil {
 		return errors.New(`-tree: there is no share tree; set its nodes in [sge.share_tree] as "/PATH" = SHARES, or qconf_sstree in [sge]`)
 	}
@@ -126,7 +126,7 @@ func showTree(c *cmdline.Call) error {
 	}
 	nodes, failed := onlyNamed(c, nodes, "no node of the share tree has this name", accounts.NamesOn)
 	view := accounts.TreeOf(c.Config, c.Now, nodes)
-	if c.Has("json") {
+	if o.form == "json" {
 		err = c.JSON(view)
 	} else {
 		err = view.Write(c.Stdout)

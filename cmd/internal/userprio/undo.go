@@ -25,7 +25,7 @@ func operations() map[string]bool {
 }
 
 // showLog shows the edits of some submitters, or of everybody.
-func showLog(c *cmdline.Call) error {
+func showLog(c *cmdline.Call, o options) error {
 	in, err := pooled(c)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func showLog(c *cmdline.Call) error {
 			shown = append(shown, t)
 		}
 	}
-	if c.Has("json") {
+	if o.form == "json" {
 		return c.JSON(accounts.LogObjects(shown))
 	}
 	return accounts.WriteLog(c.Stdout, shown)
@@ -55,14 +55,10 @@ func showLog(c *cmdline.Call) error {
 
 // undo takes back an edit. The log cannot be read inside a transaction: if
 // somebody was faster, it is read again.
-func undo(c *cmdline.Call) error {
-	number, err := strconv.ParseUint(c.Value("undo"), 10, 64)
+func undo(c *cmdline.Call, o options) error {
+	number, err := strconv.ParseUint(o.arg, 10, 64)
 	if err != nil {
-		return cmdline.Usagef("-undo: %q: want the number of an edit, see userprio -log", c.Value("undo"))
-	}
-	why, err := reason(c)
-	if err != nil {
-		return err
+		return cmdline.Usagef("-undo: %q: want the number of an edit, see userprio -log", o.arg)
 	}
 	s, err := c.Spool()
 	if err != nil {
@@ -73,7 +69,7 @@ func undo(c *cmdline.Call) error {
 		if u, err = undoingOf(s, number, c.Config.Params); err != nil {
 			return err
 		}
-		err = edited(c, s, func(t *trail) error { return u.make(t, c.Now, why) })
+		err = edited(c, s, func(t *trail) error { return u.make(t, c.Now, o.reason) })
 		if err == nil {
 			_, err = fmt.Fprintf(c.Stdout, "Edit %d was undone: %s\n", number, strings.Join(append([]string{u.Op}, u.Words...), " "))
 			return err

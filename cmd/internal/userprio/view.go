@@ -8,14 +8,13 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
 	"fairspool/lib/report"
 	"fairspool/lib/report/accounts"
 	"fairspool/spool"
 )
 
 // spoolView returns what the spool holds, as of now.
-func spoolView(c *cmdline.Call) (accounts.View, error) {
+func spoolView(c *cmdline.Call, o options) (accounts.View, error) {
 	s, err := c.Spool()
 	if err != nil {
 		return accounts.View{}, err
@@ -26,19 +25,19 @@ func spoolView(c *cmdline.Call) (accounts.View, error) {
 	}
 	p := c.Config.Params
 	var last *accounts.LastCycle
-	if !p.Groups.None() || showsAds(c) {
+	if !p.Groups.None() || o.showsAds() {
 		last = readCycle(c, s)
 	}
 	v := accounts.ViewOf(records, c.Now, p, last)
-	if accounts.NeedLastDay(columnsOf(c)) {
+	if accounts.NeedLastDay(o.listing.Columns) {
 		return v, loadLastDay(c, s, &v)
 	}
 	return v, nil
 }
 
 // showsAds reports whether a display needs what only ads have.
-func showsAds(c *cmdline.Call) bool {
-	return c.Has("long") || c.Has("json") || c.Has("af") || c.Has("autoformat") || c.Has("constraint")
+func (o options) showsAds() bool {
+	return o.form != "" && o.form != "classic" || o.listing.Constraint != nil
 }
 
 // readCycle returns what the last cycle found, nil without one. A report that
@@ -59,39 +58,14 @@ func readCycle(c *cmdline.Call, s *spool.Spool) *accounts.LastCycle {
 // to be shown without being asked for.
 const activeFor = 24 * time.Hour
 
-func selection(c *cmdline.Call) (accounts.Listing, error) {
-	if len(c.Args) == 2 {
-		if _, err := strconv.ParseFloat(c.Args[1], 64); err == nil {
-			return accounts.Listing{}, cmdline.Usagef("%s is no submitter: -setfactor %s %s sets a factor, -setprio a priority", c.Args[1], c.Args[0], c.Args[1])
+// noFactor refuses arguments that look like a factor of a submitter's.
+func noFactor(args []string) error {
+	if len(args) == 2 {
+		if _, err := strconv.ParseFloat(args[1], 64); err == nil {
+			return cmdline.Usagef("%s is no submitter: -setfactor %s %s sets a factor, -setprio a priority", args[1], args[0], args[1])
 		}
 	}
-	s := accounts.Listing{
-		Users: c.Args, Columns: columnsOf(c), Context: &classad.Context{Now: c.Now}, Quotas: c.Has("quotas") || c.Has("surplus"),
-		Rollup: c.Has("grouprollup"), GroupsFirst: c.Has("grouporder"), Grouped: c.Has("hierarchical"),
-	}
-	if _, err := c.One("flat", "hierarchical"); err != nil {
-		return s, err
-	}
-	s.Flat = c.Has("flat") || s.GroupsFirst && !c.Has("hierarchical")
-	if c.Has("constraint") {
-		e, err := classad.ParseExpr(c.Value("constraint"))
-		if err != nil {
-			return s, cmdline.Usagef("-constraint: %s: %v", c.Value("constraint"), err)
-		}
-		s.Constraint = e
-	}
-	if len(c.Args) > 0 || c.Has("allusers") {
-		return s, nil
-	}
-	s.Since = c.Now.Add(-activeFor)
-	if c.Has("activefrom") {
-		day, err := date(c.Values("activefrom"), c.Now.Location())
-		if err != nil {
-			return s, err
-		}
-		s.Since = day
-	}
-	return s, nil
+	return nil
 }
 
 // date reads month, day and year. A year below 50 is one of 20YY, below 100
@@ -119,26 +93,26 @@ func date(mdy []string, zone *time.Location) (time.Time, error) {
 }
 
 // show is the display: of the spool, or of a file of ads.
-func show(c *cmdline.Call) error {
-	if !c.Has("inputfile") {
+func show(c *cmdline.Call, o options) error {
+	if o.file == nil {
 		if _, err := c.Spool(); err != nil { // from now on it is the pool's time
 			return err
 		}
 	}
-	s, err := selection(c)
+	s, err := o.listed(c.Now)
 	if err != nil {
 		return err
 	}
 	var v accounts.View
-	if c.Has("inputfile") {
-		v, err = fileView(c)
+	if o.file != nil {
+		v, err = fileView(c, *o.file)
 	} else {
-		v, err = spoolView(c)
+		v, err = spoolView(c, o)
 	}
 	if err != nil {
 		return err
 	}
-	if err := display(c, s, v); err != nil {
+	if err := display(c, o, s, v); err != nil {
 		return err
 	}
 	if len(s.Users) == 0 {
@@ -165,12 +139,4 @@ func columnOptions() (list []cmdline.Flag) {
 		list = append(list, cmdline.Flag{Name: o.Name, Min: o.Min, Help: o.Help})
 	}
 	return list
-}
-
-// columnsOf returns the columns that the options ask for; those of -most without any.
-func columnsOf(c *cmdline.Call) []*accounts.Column {
-	if asked := accounts.ColumnsWith(c.Has); len(asked) > 0 {
-		return asked
-	}
-	return accounts.ColumnsWith(func(option string) bool { return option == "most" })
 }
