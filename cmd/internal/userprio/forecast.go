@@ -6,6 +6,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
+	"fairspool/lib/accountant"
 	"fairspool/lib/report/accounts"
 )
 
@@ -24,17 +25,22 @@ func answer(c *cmdline.Call, o options, object any, text string) error {
 	return err
 }
 
+// asked returns what accounts are read from, all records, and that which is asked about; waiting is the
+// number of its idle jobs if it is in no spool yet.
+func asked(c *cmdline.Call, o options) (in accounts.Pool, records []accountant.Record, r accountant.Record, waiting int, err error) {
+	if in, err = pooled(c); err != nil {
+		return in, nil, r, 0, err
+	}
+	if records, err = in.Everybody(); err != nil {
+		return in, nil, r, 0, err
+	}
+	r, waiting, err = in.Sought(o.arg, records)
+	return in, records, r, waiting, err
+}
+
 // why prints a submitter's priority and place, and what they come from.
 func why(c *cmdline.Call, o options) error {
-	in, err := pooled(c)
-	if err != nil {
-		return err
-	}
-	records, err := in.Everybody()
-	if err != nil {
-		return err
-	}
-	r, waiting, err := in.Sought(o.arg, records)
+	in, records, r, waiting, err := asked(c, o)
 	if err != nil {
 		return err
 	}
@@ -53,15 +59,7 @@ func why(c *cmdline.Call, o options) error {
 
 // forecast prints a submitter's future EUP, if nothing changes.
 func forecast(c *cmdline.Call, o options) error {
-	in, err := pooled(c)
-	if err != nil {
-		return err
-	}
-	records, err := in.Everybody()
-	if err != nil {
-		return err
-	}
-	r, waiting, err := in.Sought(o.arg, records)
+	in, records, r, waiting, err := asked(c, o)
 	if err != nil {
 		return err
 	}

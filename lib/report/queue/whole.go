@@ -84,9 +84,7 @@ func (p *piece) read(r *spool.PieceReader) {
 	case p.err != nil:
 	case p.every:
 		for _, c := range clusters {
-			for _, run := range c.Runs {
-				p.procs = append(p.procs, run)
-			}
+			p.procs = append(p.procs, c.Runs...)
 		}
 	default:
 		p.err = p.take(clusters)
