@@ -152,18 +152,21 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// What keeps code small: methods of a type, lines and files of a package, lines of a package main.
+// What keeps code small: methods of a type, lines and files of a package, lines of a package main, and of
+// a package of cmd/internal that is a command.
 // Files of tests do not count; lines are those of wc -l, blanks and comments included.
 const (
 	mostMethods = 40
 	mostLines   = 8000
 	mostFiles   = 30
 	mostMain    = 400
+	mostCommand = 2000
 )
 
 // oversized are the exceptions, with their present figures: these may only shrink.
 var oversized = map[string]int{
 	"cmd/internal/cmdline.Call methods":      60,
+	"cmd/internal/submit lines":              3082,
 	"cmd/internal/submit.submission methods": 45,
 	"lib/classad lines":                      11638,
 	"lib/classad.Ad methods":                 44,
@@ -214,7 +217,8 @@ func excesses(t *testing.T) map[string]int {
 		}
 	}
 	for name, n := range lines {
-		if n > mostLines || mains[name] && n > mostMain {
+		command, inner := strings.CutPrefix(name, "cmd/internal/")
+		if n > mostLines || mains[name] && n > mostMain || inner && mains["cmd/"+command] && n > mostCommand {
 			over[name+" lines"] = n
 		}
 		if files[name] > mostFiles {
