@@ -253,6 +253,7 @@ type table[K comparable, V any] struct {
 	texts   map[K]chunk // rows not parsed yet, a line each; without a text: gone
 	rows    map[K]V
 	keys    []K  // of all rows, in order; nil: not known
+	list    []V  // all rows, in order, for those who change none; nil: not known
 	changed bool // since the generation
 }
 
@@ -264,7 +265,7 @@ func newTable[K comparable, V any](k *Kind[K, V], load func() (chunk, error)) *t
 func (t *table[K, V]) note(k K, c chunk) {
 	delete(t.rows, k)
 	t.texts[k] = c
-	t.keys, t.changed = nil, true
+	t.keys, t.list, t.changed = nil, nil, true
 }
 
 // put adds a row or changes it.
@@ -274,7 +275,7 @@ func (t *table[K, V]) put(k K, v V) {
 		t.keys = nil
 	}
 	t.rows[k] = v
-	t.changed = true
+	t.list, t.changed = nil, true
 }
 
 // drop takes a row away.

@@ -154,9 +154,13 @@ func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 	}
 }
 
-// Claims returns all claims, by ascending job.
+// Claims returns all claims, by ascending job. They are the view's: the caller changes none of them.
 func (v *View) Claims() []pool.Claim {
-	return sorted(v.state().claims, pool.JobID.Compare)
+	t := v.state().claims
+	if t.list == nil {
+		t.list = sorted(t, pool.JobID.Compare)
+	}
+	return slices.Clip(t.list)
 }
 
 // Claim returns the claim of a job.

@@ -187,9 +187,8 @@ func (q *Queue) reasoned(rows []*row) (list []*row) {
 
 // promisedBy says in short which job leaves the slot that is promised to another.
 func (q *Queue) promisedBy(r *row) string {
-	all := q.View.Claims()
-	if i := slices.IndexFunc(all, func(c pool.Claim) bool { return c.Promises(*r.claim) }); i >= 0 {
-		return fmt.Sprintf("%v leaves first", all[i].Job)
+	if c, ok := q.leaver(*r.claim); ok {
+		return fmt.Sprintf("%v leaves first", c.Job)
 	}
 	return "holder leaves first"
 }

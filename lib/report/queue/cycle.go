@@ -20,7 +20,7 @@ type cycle struct {
 	unknown string    // why there is nothing to be known
 	at      time.Time // of the cycle
 	said    []verdict // by ascending job
-	report  negotiator.Report
+	report  told
 	putOff  []negotiator.ReportedPutOff // owners of whose jobs' policies some were put off
 }
 
@@ -36,10 +36,19 @@ type why struct {
 	at     int // the index of the rejection in the report, counted from 1; 0: none
 }
 
+// told is what of a cycle's report tells of jobs that wait. The matches, of which there may be many, are not read.
+type told struct {
+	Time         int64
+	Rejections   []negotiator.ReportedRejection
+	Autoclusters []negotiator.Analysis
+	Reservations []negotiator.ReportedReservation
+	Policy       *report.Policy
+}
+
 // lastCycle reads the last cycle's report. One that does not read is no reason
 // not to show a job.
 func (q *Queue) lastCycle() cycle {
-	var r report.Document
+	var r told
 	found, err := report.Read(q.Report, &r)
 	switch {
 	case err != nil:
@@ -47,7 +56,7 @@ func (q *Queue) lastCycle() cycle {
 	case !found:
 		return cycle{unknown: "no negotiation cycle has been run yet"}
 	}
-	c := cycle{at: unix(r.Time), report: r.Report}
+	c := cycle{at: unix(r.Time), report: r}
 	if r.Policy != nil {
 		c.putOff = r.Policy.PutOff
 	}
@@ -273,9 +282,8 @@ func (q *Queue) moving(r *row) string {
 	case r.claim.State != pool.Promised:
 		return ""
 	}
-	all := q.View.Claims()
-	if i := slices.IndexFunc(all, func(c pool.Claim) bool { return c.Promises(*r.claim) }); i >= 0 {
-		return fmt.Sprintf("waits for job %v of %s to leave %s", all[i].Job, all[i].Submitter, r.slot)
+	if c, ok := q.leaver(*r.claim); ok {
+		return fmt.Sprintf("waits for job %v of %s to leave %s", c.Job, c.Submitter, r.slot)
 	}
 	for _, s := range q.View.SlotsNamed([]string{r.claim.SlotAd()}) {
 		if who := negotiator.Holder(&classad.Context{Now: q.Now}, s.Ad); who != "" {
@@ -283,4 +291,18 @@ func (q *Queue) moving(r *row) string {
 		}
 	}
 	return fmt.Sprintf("waits for %s to come free", r.slot)
+}
+
+// leaver returns the claim that has to end for a promised one.
+func (q *Queue) leaver(promised pool.Claim) (pool.Claim, bool) {
+	if q.leavers == nil {
+		q.leavers = map[pool.JobID]pool.Claim{}
+		for _, c := range q.View.Claims() {
+			if c.State == pool.Vacating && c.PromisedTo != (pool.JobID{}) {
+				q.leavers[c.PromisedTo] = c
+			}
+		}
+	}
+	c, ok := q.leavers[promised.Job]
+	return c, ok && c.Promises(promised)
 }

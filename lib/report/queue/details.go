@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fairspool/lib/classad"
@@ -20,7 +21,7 @@ import (
 // same is said share that.
 func (q *Queue) Sheets(w io.Writer, procs []spool.Run) error {
 	claims := q.claims(procs)
-	last, fits := q.lastCycle(), q.fitting()
+	last, fits := sync.OnceValue(q.lastCycle), q.fitting()
 	p := pile{w: w}
 	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
@@ -58,7 +59,7 @@ type sheet struct {
 }
 
 // all writes the sheet.
-func (d *sheet) all(last cycle, fits *fitting) {
+func (d *sheet) all(last func() cycle, fits *fitting) {
 	d.text = append(d.text, strings.Repeat("=", 62)+"\n"...)
 	d.identity()
 	d.program()
@@ -73,7 +74,7 @@ func (d *sheet) all(last cycle, fits *fitting) {
 }
 
 // lines says why the jobs wait, what would let them run, and where they could.
-func (d *sheet) lines(last cycle, fits *fitting) []string {
+func (d *sheet) lines(last func() cycle, fits *fitting) []string {
 	var why []string
 	if moving := d.moving(d.row); moving != "" {
 		why = append(why, moving)
@@ -85,7 +86,7 @@ func (d *sheet) lines(last cycle, fits *fitting) []string {
 	if at := d.time(jobpolicy.AttrDeferralTime); at.After(d.Now) {
 		why = append(why, "is not to be executed before "+Clock(at))
 	}
-	return append(append(why, last.scheduling(d.row)...), d.could(last, fits)...)
+	return append(append(why, last().scheduling(d.row)...), d.could(last, fits)...)
 }
 
 // line writes a key with its values below each other; nothing without one.
@@ -291,12 +292,13 @@ func (q *Queue) fitting() *fitting { return &fitting{queue: q} }
 
 // could names slots that match the job as they are advertised, whoever has them, and
 // nothing for a job that has one or whose analysis says it already.
-func (d *sheet) could(last cycle, fits *fitting) []string {
+func (d *sheet) could(last func() cycle, fits *fitting) []string {
 	if d.claim != nil || d.state == "z" {
 		return nil
 	}
-	for _, v := range last.ofRow(d.row) {
-		if _, a := last.rejection(v); a != nil && d.state == "qw" {
+	c := last()
+	for _, v := range c.ofRow(d.row) {
+		if _, a := c.rejection(v); a != nil && d.state == "qw" {
 			return nil
 		}
 	}

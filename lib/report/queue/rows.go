@@ -33,6 +33,8 @@ type Queue struct {
 
 	past      bool       // the jobs have left the queue
 	hierarchy *hierarchy // nil: submitters go by EUP
+	// leavers are the claims whose slots are promised, by the job that is to have them; nil: not yet known.
+	leavers map[pool.JobID]pool.Claim
 }
 
 // submitter returns who is charged for a job.
