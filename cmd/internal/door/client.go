@@ -93,7 +93,7 @@ func (c Caller) Call(dial func() (io.ReadWriteCloser, error), r Request) (status
 	if l.conn, err = dial(); err == nil {
 		defer l.conn.Close()
 		l.in = bufio.NewReaderSize(l.conn, MaxFrame)
-		if err = l.send(appendFrame(nil, kindRequest, text)); errors.Is(err, unix.EPIPE) {
+		if err = l.send(appendFrame(nil, kindRequest, text)); hasGone(err) {
 			err = nil // serve has said why
 		}
 	}
@@ -101,7 +101,7 @@ func (c Caller) Call(dial func() (io.ReadWriteCloser, error), r Request) (status
 		return 0, cmp.Or(wrong, err)
 	}
 	if c.First != nil {
-		if err := l.answer(r.First); err != nil && !errors.Is(err, unix.EPIPE) {
+		if err := l.answer(r.First); err != nil && !hasGone(err) {
 			return 0, err
 		}
 	}
@@ -148,6 +148,9 @@ func (l *line) send(b []byte) error {
 	_, err := l.conn.Write(b)
 	return err
 }
+
+// hasGone reports whether serve has ended while something was sent. What it has said can still be read.
+func hasGone(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) }
 
 // heed does what serve says until the command has ended.
 func (l *line) heed() (status int, err error) {

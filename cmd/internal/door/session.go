@@ -119,13 +119,13 @@ func (s *Session) begin(in *bufio.Reader, within time.Duration) (err error) {
 func (s *Session) read(in *bufio.Reader) {
 	for {
 		kind, payload, err := readFrame(in)
-		if s.isOver() {
-			return
+		if err == nil && !s.isOver() && s.heed(kind, payload) {
+			continue
 		}
-		if err != nil || !s.heed(kind, payload) {
+		if !s.isOver() { // it may have become so meanwhile
 			s.giveUp()
-			return
 		}
+		return
 	}
 }
 

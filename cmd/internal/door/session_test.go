@@ -193,10 +193,51 @@ func TestFirst(t *testing.T) {
 	if want := []string{"7", "8", "7"}; got.err != nil || !slices.Equal(asked, want) {
 		t.Errorf("asked %q, %v, want %q", asked, got.err, want)
 	}
-	got = call(t, caller, r, func(s *Session) { s.End(4) })
-	if got.err != nil || got.status != 4 {
-		t.Errorf("an answer that is not taken: %+v, want status 4", got)
+}
+
+// TestFirstIsNotTaken holds that a command which ends without having asked for what the caller answers unasked ends
+// as any other does.
+func TestFirstIsNotTaken(t *testing.T) {
+	for _, frames := range []int{1, 3 * ahead} {
+		ours, theirs := pair(t)
+		go func() {
+			s, err := Begin(ours, 0, func() { t.Error("the caller was given up") })
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			testenv.Until(t, "the answer has come", func() bool { return len(s.first.answers) >= min(frames, ahead) })
+			io.WriteString(s.Stderr(), "no")
+			s.End(4)
+		}()
+		fd, err := unix.Dup(descriptor(t, theirs))
+		if err == nil {
+			err = unix.SetNonblock(fd, false) // as the connection that Dial makes
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out, bad bytes.Buffer
+		c := Caller{Stdout: &out, Stderr: &bad, First: 7,
+			Ready: answering(func([]byte) (any, error) { return strings.Repeat("x", frames*MaxFrame), nil })}
+		status, err := c.Call(func() (io.ReadWriteCloser, error) { return os.NewFile(uintptr(fd), "door"), nil }, Request{Version: Version})
+		if status != 4 || err != nil || bad.String() != "no" {
+			t.Errorf("an answer of %d frames: %d, %v, %q, want status 4", frames, status, err, bad.String())
+		}
 	}
+}
+
+// descriptor returns the file descriptor of a connection.
+func descriptor(t *testing.T, c *net.UnixConn) (fd int) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(n uintptr) { fd = int(n) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
 }
 
 // TestCallersFilesAreSafe holds that a serve which asks for what the command line does not name
