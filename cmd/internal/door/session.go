@@ -63,12 +63,15 @@ type Session struct {
 type question struct {
 	answers chan frame
 	over    chan struct{} // closed when no further answer is wanted
+	whole   bool          // all of the answer has come: what comes behind it answers nothing
 }
 
 // ahead is how many frames of an answer are kept until somebody waits for them.
 const ahead = 64
 
-func newQuestion() *question { return &question{make(chan frame, ahead), make(chan struct{})} }
+func newQuestion() *question {
+	return &question{answers: make(chan frame, ahead), over: make(chan struct{})}
+}
 
 type frame struct {
 	kind    byte
@@ -169,8 +172,12 @@ func (s *Session) givenUp() bool {
 func (s *Session) deliver(f frame) bool {
 	s.mu.Lock()
 	q := s.open
+	late := q == nil || q.whole
+	if !late && f.kind != kindBusy {
+		q.whole = len(f.payload) == 0 || f.kind == kindFailed || f.kind == kindWritten
+	}
 	s.mu.Unlock()
-	if q == nil {
+	if late {
 		return false
 	}
 	select {

@@ -438,6 +438,18 @@ func TestOutOfTurn(t *testing.T) {
 	}
 }
 
+// TestAnswersTwice holds that what comes behind an answer, before anything else is asked, ends the connection.
+func TestAnswersTwice(t *testing.T) {
+	answer := appendAll(nil, kindAnswer, []byte("2"))
+	s, theirs, gone := begun(t)
+	theirs.Write(slices.Concat(answer, answer))
+	var n int
+	if err := ask(s, 1, &n); err == nil && n != 2 {
+		t.Errorf("the answer is %d", n)
+	}
+	<-gone
+}
+
 // TestSignals holds that the caller's interrupts reach the command, and that both of them alone do.
 func TestSignals(t *testing.T) {
 	signals := make(chan os.Signal, 1)
