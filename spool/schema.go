@@ -413,7 +413,7 @@ func (k *Kind[K, V]) Get(v *View, key K) (V, bool) {
 }
 
 // All returns the rows in the order of their keys.
-func (k *Kind[K, V]) All(v *View) []V { return sorted(tableIn(v.state(), k), k.order) }
+func (k *Kind[K, V]) All(v *View) []V { return slices.Clone(sorted(tableIn(v.state(), k), k.order)) }
 
 // Put adds a row or changes it as a whole.
 func (k *Kind[K, V]) Put(tx *Tx, v V) { tx.put(record{Kind: k.letter, Row: v}) }

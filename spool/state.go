@@ -252,8 +252,7 @@ type table[K comparable, V any] struct {
 
 	texts   map[K]chunk // rows not parsed yet, a line each; without a text: gone
 	rows    map[K]V
-	keys    []K  // of all rows, in order; nil: not known
-	list    []V  // all rows, in order, for those who change none; nil: not known
+	list    []V  // all rows, in the order of their keys; nil: not known
 	changed bool // since the generation
 }
 
@@ -265,15 +264,12 @@ func newTable[K comparable, V any](k *Kind[K, V], load func() (chunk, error)) *t
 func (t *table[K, V]) note(k K, c chunk) {
 	delete(t.rows, k)
 	t.texts[k] = c
-	t.keys, t.list, t.changed = nil, nil, true
+	t.list, t.changed = nil, true
 }
 
 // put adds a row or changes it.
 func (t *table[K, V]) put(k K, v V) {
 	delete(t.texts, k)
-	if _, there := t.rows[k]; !there {
-		t.keys = nil
-	}
 	t.rows[k] = v
 	t.list, t.changed = nil, true
 }

@@ -156,11 +156,7 @@ func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 
 // Claims returns all claims, by ascending job. They are the view's: the caller changes none of them.
 func (v *View) Claims() []pool.Claim {
-	t := v.state().claims
-	if t.list == nil {
-		t.list = sorted(t, pool.JobID.Compare)
-	}
-	return slices.Clip(t.list)
+	return sorted(v.state().claims, pool.JobID.Compare)
 }
 
 // Claim returns the claim of a job.
@@ -172,7 +168,7 @@ func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
 
 // Submitters returns all submitters' records, by name.
 func (v *View) Submitters() []accountant.Record {
-	return sorted(v.state().submitters, strings.Compare)
+	return slices.Clone(sorted(v.state().submitters, strings.Compare))
 }
 
 // Submitter returns one submitter's record; without one, a new record of
@@ -188,21 +184,20 @@ func (v *View) Submitter(name string) (accountant.Record, bool) {
 
 // Backoffs returns the slots that are left alone, by name.
 func (v *View) Backoffs() []pool.Backoff {
-	return sorted(v.state().backoffs, strings.Compare)
+	return slices.Clone(sorted(v.state().backoffs, strings.Compare))
 }
 
-// sorted returns the rows of a table in the order of their keys.
+// sorted returns the rows of a table in the order of their keys: the caller changes none of them.
 func sorted[K comparable, V any](t *table[K, V], order func(a, b K) int) []V {
-	all, err := t.all()
-	must(err)
-	if t.keys == nil {
-		t.keys = slices.SortedFunc(maps.Keys(all), order)
+	if t.list == nil {
+		all, err := t.all()
+		must(err)
+		t.list = make([]V, 0, len(all))
+		for _, k := range slices.SortedFunc(maps.Keys(all), order) {
+			t.list = append(t.list, all[k])
+		}
 	}
-	rows := make([]V, 0, len(all))
-	for _, k := range t.keys {
-		rows = append(rows, all[k])
-	}
-	return rows
+	return slices.Clip(t.list)
 }
 
 // Advertised returns the ad of one slot that was advertised, not written by
@@ -655,5 +650,5 @@ func (v *View) Tally(k accountant.Key) (accountant.Tally, bool) {
 
 // Tallies returns all tallies, by kind and name.
 func (v *View) Tallies() []accountant.Tally {
-	return sorted(v.state().tallies, accountant.Key.Compare)
+	return slices.Clone(sorted(v.state().tallies, accountant.Key.Compare))
 }

@@ -90,7 +90,7 @@ func (x *site) claim(states ...pool.ClaimState) (c pool.Claim, ok bool) {
 	if err := x.s.View(func(v *spool.View) error { list = v.Claims(); return nil }); err != nil {
 		x.Fatal(err)
 	}
-	return x.one(slices.DeleteFunc(list, func(c pool.Claim) bool { return !slices.Contains(states, c.State) }))
+	return x.one(slices.DeleteFunc(slices.Clone(list), func(c pool.Claim) bool { return !slices.Contains(states, c.State) }))
 }
 
 func (x *site) one(list []pool.Claim) (c pool.Claim, ok bool) {
