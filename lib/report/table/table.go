@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	pretty "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"fairspool/lib/clean"
@@ -30,39 +31,44 @@ func Write(w io.Writer, columns []Column, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	head := make([]string, len(columns))
-	cells := make([][]string, len(rows))
-	widths := make([]int, len(columns))
+	t := pretty.NewWriter()
+	t.SetStyle(style())
+	head, configs := make(pretty.Row, len(columns)), make([]pretty.ColumnConfig, len(columns))
 	for i, c := range columns {
-		head[i], widths[i] = c.Head, Width(c.Head)
-	}
-	for i, r := range rows {
-		cells[i] = make([]string, len(r))
-		for k, cell := range r {
-			cells[i][k] = clean.Line(cell)
-			widths[k] = max(widths[k], Width(cells[i][k]))
+		head[i], configs[i] = c.Head, pretty.ColumnConfig{Number: i + 1}
+		if c.Right {
+			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
 		}
 	}
-	line := func(cells []string) string {
-		var b []byte
-		for i, cell := range cells {
-			blank := widths[i] - Width(cell)
-			if columns[i].Right {
-				b, blank = Pad(b, blank), 0
-			}
-			b = Pad(append(b, cell...), blank+2)
+	t.AppendHeader(head)
+	t.SetColumnConfigs(configs)
+	for _, r := range rows {
+		row := make(pretty.Row, len(r))
+		for i, cell := range r {
+			row[i] = clean.Line(cell)
 		}
-		return strings.TrimRight(string(b), " ")
+		t.AppendRow(row)
 	}
-	if err := writeHeading(w, line(head)); err != nil {
+	heading, lines, _ := strings.Cut(t.Render(), "\n")
+	if err := writeHeading(w, strings.TrimRight(heading, " ")); err != nil {
 		return err
 	}
-	for _, r := range cells {
-		if _, err := io.WriteString(w, line(r)+"\n"); err != nil {
+	for line := range strings.SplitSeq(lines, "\n") {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " ")+"\n"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// style is that of a table without lines.
+func style() pretty.Style {
+	s := pretty.StyleDefault
+	s.Name = "plain"
+	s.Options = pretty.OptionsNoBordersAndSeparators
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
+	s.Format.Header = text.FormatDefault
+	return s
 }
 
 func writeHeading(w io.Writer, line string) error {
