@@ -166,7 +166,7 @@ const (
 // oversized are the exceptions, with their present figures: these may only shrink.
 var oversized = map[string]int{
 	"cmd/internal/cmdline.Call methods":      60,
-	"cmd/internal/submit lines":              3082,
+	"cmd/internal/submit lines":              3081,
 	"cmd/internal/submit.submission methods": 45,
 	"lib/classad lines":                      11638,
 	"lib/classad.Ad methods":                 44,

@@ -389,3 +389,28 @@ func Systemd(t *testing.T, dir, script string) systemd.Machine {
 
 // Execs is a systemd-run that does what it is told.
 const Execs = `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`
+
+// Queued returns attributes of a job in the queue as text, "gone" when it is not there.
+func Queued(t testing.TB, s *spool.Spool, id pool.JobID, names ...string) string {
+	t.Helper()
+	text := "gone"
+	err := s.View(func(v *spool.View) error {
+		if ad, ok := v.Job(id); ok {
+			text = Attributes(ad, names)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return text
+}
+
+// Attributes returns attributes of an ad as text.
+func Attributes(ad *classad.Ad, names []string) string {
+	var texts []string
+	for _, name := range names {
+		texts = append(texts, name+"="+ad.Eval(&classad.Context{}, name, nil).String())
+	}
+	return strings.Join(texts, " ")
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/pool"
 )
 
@@ -25,7 +26,7 @@ func TestWithUsed(t *testing.T) {
 		{"its own memory usage", u, []string{"MemoryUsage", "ResidentSetSize * 2"}, "10.0 2.0 0.5 1025 2050 undefined"},
 		{"nothing measured yet", pool.Progress{}, []string{"ResidentSetSize", "7"}, "0.0 0.0 0.0 7 undefined undefined"},
 	} {
-		got := attributes(withUsed(adOf(t, c.pairs...), c.used, pool.Progress{}), names)
+		got := cmdtest.Attributes(withUsed(adOf(t, c.pairs...), c.used, pool.Progress{}), names)
 		for _, name := range names {
 			got = strings.Replace(got, name+"=", "", 1)
 		}

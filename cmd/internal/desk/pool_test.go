@@ -140,25 +140,7 @@ func (p *testPool) remove(id pool.JobID) {
 // not there.
 func (p *testPool) queued(id pool.JobID, names ...string) string {
 	p.Helper()
-	text := "gone"
-	err := p.spool.View(func(v *spool.View) error {
-		if ad, ok := v.Job(id); ok {
-			text = attributes(ad, names)
-		}
-		return nil
-	})
-	if err != nil {
-		p.Error(err)
-	}
-	return text
-}
-
-func attributes(ad *classad.Ad, names []string) string {
-	var texts []string
-	for _, name := range names {
-		texts = append(texts, name+"="+ad.Eval(&classad.Context{}, name, nil).String())
-	}
-	return strings.Join(texts, " ")
+	return cmdtest.Queued(p, p.spool, id, names...)
 }
 
 // logged holds that the event log has all of these, and none of those behind a minus.

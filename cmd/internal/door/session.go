@@ -66,7 +66,7 @@ type question struct {
 	whole   bool          // all of the answer has come: what comes behind it answers nothing
 }
 
-// ahead is how many frames of an answer are kept until somebody waits for them.
+// ahead is how many frames of an answer are kept for a command that does not wait for them yet.
 const ahead = 64
 
 func newQuestion() *question {

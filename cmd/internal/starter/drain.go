@@ -135,7 +135,7 @@ type emptied struct {
 	Left    int // how many they were
 }
 
-// close commits that the machine is drained, because somebody wants that or the watch was
+// close commits that the machine is drained, at a person's order or because the watch was
 // told to end. What is on its way to be started finds its match given up.
 func (f *follower) close(stopped bool) error {
 	c := f.call.Again()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -97,7 +98,7 @@ func (p *testPool) rematch() {
 			if _, claimed := tx.Claim(id); claimed || statusOf(ad) == pool.Held {
 				continue
 			}
-			number, err := strconv.Atoi(strings.TrimPrefix(attributes(ad, []string{"NumJobMatches"}), "NumJobMatches="))
+			number, err := strconv.Atoi(strings.TrimPrefix(cmdtest.Attributes(ad, []string{"NumJobMatches"}), "NumJobMatches="))
 			if err != nil {
 				number = 1
 			}

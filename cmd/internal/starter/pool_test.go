@@ -314,17 +314,7 @@ func (p *testPool) claims() (claims []pool.Claim) {
 // not there.
 func (p *testPool) queued(id pool.JobID, names ...string) string {
 	p.Helper()
-	text := "gone"
-	err := p.spool.View(func(v *spool.View) error {
-		if ad, ok := v.Job(id); ok {
-			text = attributes(ad, names)
-		}
-		return nil
-	})
-	if err != nil {
-		p.Error(err)
-	}
-	return text
+	return cmdtest.Queued(p, p.spool, id, names...)
 }
 
 // history returns attributes of a job that has left the queue as text, "not
@@ -341,17 +331,9 @@ func (p *testPool) history(id pool.JobID, names ...string) string {
 			p.Fatal(err)
 		}
 		if n, _ := ad.EvalInt(&classad.Context{}, "ClusterId"); int(n) == id.Cluster {
-			return attributes(ad, names)
+			return cmdtest.Attributes(ad, names)
 		}
 	}
-}
-
-func attributes(ad *classad.Ad, names []string) string {
-	var texts []string
-	for _, name := range names {
-		texts = append(texts, name+"="+ad.Eval(&classad.Context{}, name, nil).String())
-	}
-	return strings.Join(texts, " ")
 }
 
 // statusOf returns the state that a job's ad says.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
@@ -205,7 +206,7 @@ func (s *storm) releaseNow(id pool.JobID) {
 		if !there || statusOf(ad) != pool.Held {
 			return nil
 		}
-		if why := attributes(ad, []string{"HoldReasonCode", "HoldReason"}); why != `HoldReasonCode=1 HoldReason="held by alice"` {
+		if why := cmdtest.Attributes(ad, []string{"HoldReasonCode", "HoldReason"}); why != `HoldReasonCode=1 HoldReason="held by alice"` {
 			s.Errorf("job %v, %s: %s, want it held by alice alone", id, s.kinds[id.Cluster-1], why)
 		}
 		tx.Op("release", id.String())

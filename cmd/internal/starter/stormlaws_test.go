@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -61,7 +62,7 @@ func (s *storm) ending(id pool.JobID, ad *classad.Ad) (byKill bool) {
 	s.Helper()
 	kind := s.kinds[id.Cluster-1]
 	last := int(number64(ad, pool.AttrNumJobMatches))
-	switch got := attributes(ad, []string{"JobStatus", "ExitBySignal", "ExitCode", "ExitSignal"}); got {
+	switch got := cmdtest.Attributes(ad, []string{"JobStatus", "ExitBySignal", "ExitCode", "ExitSignal"}); got {
 	case "JobStatus=4 ExitBySignal=false ExitCode=0 ExitSignal=undefined":
 		if ends := s.attemptsWith("end", id); !slices.Contains(ends, last) {
 			s.Errorf("job %v, %s, has completed, and its attempts that reached their ends are %v, want %d among them", id, kind, ends, last)
@@ -89,8 +90,8 @@ func (s *storm) attempts(id pool.JobID, ad *classad.Ad) (unseen int) {
 	if len(starts) > counted || counted < 1 || len(starts) > 0 && starts[len(starts)-1] > int(number64(ad, pool.AttrNumJobMatches)) {
 		s.Errorf("job %v, %s: attempts %v began its program, and its ad counts %d starts, want all of them", id, s.kinds[id.Cluster-1], starts, counted)
 	}
-	if counted > 1 && (number64(ad, "LastVacateTime") == 0 || attributes(ad, []string{"VacateReason"}) == "VacateReason=undefined") {
-		s.Errorf("job %v, %s: %d starts, and its ad does not say why it had to leave: %s", id, s.kinds[id.Cluster-1], counted, attributes(ad, []string{"LastVacateTime", "VacateReason"}))
+	if counted > 1 && (number64(ad, "LastVacateTime") == 0 || cmdtest.Attributes(ad, []string{"VacateReason"}) == "VacateReason=undefined") {
+		s.Errorf("job %v, %s: %d starts, and its ad does not say why it had to leave: %s", id, s.kinds[id.Cluster-1], counted, cmdtest.Attributes(ad, []string{"LastVacateTime", "VacateReason"}))
 	}
 	return counted - len(starts)
 }

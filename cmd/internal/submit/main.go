@@ -137,10 +137,9 @@ type options struct {
 
 // readOptions returns the options of a call, and refuses those that have no meaning together.
 func readOptions(c *cmdline.Call) (o options, err error) {
-	for _, pair := range [][]string{{"terse", "verbose", "json"}, {"dry-run", "terse"}, {"dry-run", "verbose"}, {"dry-run", "wait"}} {
-		if _, err := c.One(pair...); err != nil {
-			return o, err
-		}
+	if err = cmdline.Refuse(c.Has, cmdline.Refusal{Option: "terse", Others: []string{"verbose", "json"}}, cmdline.Refusal{Option: "verbose",
+		Others: []string{"json"}}, cmdline.Refusal{Option: "dry-run", Others: []string{"terse", "verbose", "wait"}}); err != nil {
+		return o, err
 	}
 	o = options{
 		inPlaceOf: c.Value("owner"), file: c.Value("file"), batchName: c.Value("batch-name"), unique: c.Value("unique"),
