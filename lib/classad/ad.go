@@ -250,6 +250,16 @@ func (a *Ad) Has(name string) bool {
 	return a.cellNamed(name) != nil
 }
 
+// Spelling returns how the ad that has an attribute spells its name.
+func (a *Ad) Spelling(name string) (spelled string, ok bool) {
+	for ; a != nil; a = a.parent {
+		if i := a.place(name); i >= 0 {
+			return a.shape.name(i), true
+		}
+	}
+	return "", false
+}
+
 // Chain lets a see the attributes of parent where it has none of its own, and
 // returns a. A nil parent undoes it. Making an ad its own ancestor is refused
 // and changes nothing.
@@ -290,6 +300,7 @@ func (a *Ad) all() []entry {
 	}
 	out := a.entries()
 	for p := a.parent; p != nil; p = p.parent {
+		p.lookThrough()
 		for i := range p.len() {
 			name := p.shape.at(i)
 			hidden := false
@@ -313,6 +324,9 @@ func (a *Ad) Names() []string { return sortedNames(a.all()) }
 func (a *Ad) OwnNames() []string {
 	if a == nil {
 		return nil
+	}
+	for p := a.parent; p != nil; p = p.parent {
+		p.lookThrough()
 	}
 	return sortedNames(a.entries())
 }
@@ -343,6 +357,22 @@ func (a *Ad) Clone() *Ad {
 	return copied
 }
 
+// WithInts returns a copy of an ad whose first own attributes, in the order in which they were set, are
+// these integers, chained to parent.
+func (a *Ad) WithInts(parent *Ad, values ...int64) *Ad {
+	type small struct {
+		ad    Ad
+		cells [4]cell
+	}
+	s := new(small)
+	copied := &s.ad
+	copied.shape, copied.parent, copied.cells = a.shape, parent, append(s.cells[:0], a.cells...)
+	for i, n := range values {
+		copied.cells[i] = cell{Int(n)}
+	}
+	return copied
+}
+
 // Flat returns a copy without a parent that has every attribute, own and
 // inherited.
 func (a *Ad) Flat() *Ad {
@@ -362,10 +392,10 @@ func (a *Ad) Flat() *Ad {
 func (a *Ad) String() string { return a.Format(StyleOld) }
 
 // SameNames reports whether two ads are known to have attributes of the same names
-// in the same places, as ads that one Reader read mostly have. False means that it
-// is not known.
+// in the same places, as ads that one Reader read mostly have, and the same parent. False
+// means that it is not known.
 func (a *Ad) SameNames(b *Ad) bool {
-	return a != nil && b != nil && a.shape != nil && a.shape == b.shape && a.parent == nil && b.parent == nil
+	return a != nil && b != nil && a.shape != nil && a.shape == b.shape && a.parent == b.parent
 }
 
 // Names compare without regard to case, ASCII letters only.
@@ -515,6 +545,10 @@ const unknown = -2
 func (f *finder) search(ad *Ad) (*Ad, int) {
 	for ; ad != nil; ad = ad.parent {
 		if ad.shape == nil {
+			continue
+		}
+		if ad.shape.unread != nil {
+			ad.shape.unread.look(&f.attribute)
 			continue
 		}
 		if i := f.in(ad.shape); i >= 0 {

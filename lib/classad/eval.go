@@ -243,6 +243,19 @@ func NewBudgets(steps int) *Budgets {
 	return &Budgets{steps, map[string]*Budget{}}
 }
 
+// Clone returns budgets of which as much is taken.
+func (b *Budgets) Clone() *Budgets {
+	if b == nil {
+		return nil
+	}
+	copied := NewBudgets(b.steps)
+	for owner, one := range b.of {
+		left := *one
+		copied.of[owner] = &left
+	}
+	return copied
+}
+
 // Of returns the budget of an owner; nil of nil.
 func (b *Budgets) Of(owner string) *Budget {
 	if b == nil {

@@ -15,6 +15,7 @@ import (
 type shape struct {
 	table  []place // open addressing
 	more   *shape  // names of a few ads only; their places follow
+	unread *Unread // of what stands for attributes that were not read; else nil
 	scopes bool    // a name is one of those that mean a scope, such as MY
 	frozen atomic.Bool
 	wants  [2]int32 // places plus one of Requirements and Rank; 0: there is none
@@ -45,7 +46,11 @@ func (s *shape) find(a *attribute) int {
 }
 
 func (s *shape) findMore(a *attribute) int {
-	if s.more == nil {
+	switch {
+	case s.unread != nil:
+		s.unread.look(a)
+		return -1
+	case s.more == nil:
 		return -1
 	}
 	if i := s.more.find(a); i >= 0 {

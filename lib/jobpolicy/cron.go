@@ -94,13 +94,21 @@ func (f Field) item(text string) (from, to, step int, ok bool) {
 
 // IsCron reports whether a job has times in the manner of cron(8).
 func IsCron(ad *classad.Ad) bool {
-	for _, f := range fields {
-		if ad.Has(f.Attr) {
+	for _, name := range fieldNames {
+		if _, _, has := ad.Get(name); has {
 			return true
 		}
 	}
 	return false
 }
+
+// fieldNames are the attributes of fields.
+var fieldNames = func() (names []*classad.Name) {
+	for _, name := range CronAttributes() {
+		names = append(names, classad.NewName(name))
+	}
+	return names
+}()
 
 // Next returns when a job with times in the manner of cron(8) is to be executed next: the
 // first minute that begins behind c.Now, in its time zone, and that its CronMinute,
