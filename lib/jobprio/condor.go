@@ -5,7 +5,7 @@
 // shares, and may have limits of its own on what runs; it says what the places come from, so that
 // a listing can explain the order with the numbers that made it.
 //
-// Job is the typed view of a job ad that Compare works on, made in one place by JobOf.
+// Job is the typed view of a job ad that Compare works on, made in one place by Views.
 // NiceValues, which are for jobs that run, are Grid Engine's. The package is pure: it knows no
 // clock, file or account, and it does not print.
 package jobprio
@@ -32,24 +32,66 @@ type Job struct {
 	QDate int64
 }
 
-// JobOf returns the view of the job ad called id. Attributes are evaluated
-// in the ad alone.
-func JobOf(c *classad.Context, id pool.JobID, ad *classad.Ad) Job {
-	whole := func(name string) int64 {
-		if n, ok := ad.EvalInt(c, name); ok {
+// Views makes views of many jobs, of which those that share an ad mostly share priorities. It is for
+// one goroutine.
+type Views struct {
+	origin *classad.Origin // of the priorities
+	known  map[*classad.Ad]Job
+}
+
+var (
+	jobPrio   = classad.NewName(pool.AttrJobPrio)
+	prePrio1  = classad.NewName(pool.AttrPreJobPrio1)
+	prePrio2  = classad.NewName(pool.AttrPreJobPrio2)
+	postPrio1 = classad.NewName(pool.AttrPostJobPrio1)
+	postPrio2 = classad.NewName(pool.AttrPostJobPrio2)
+	qDate     = classad.NewName(pool.AttrQDate)
+)
+
+// NewViews returns Views that have seen no job yet.
+func NewViews() *Views {
+	return &Views{classad.NewOrigin(jobPrio, prePrio1, prePrio2, postPrio1, postPrio2), map[*classad.Ad]Job{}}
+}
+
+// Of returns the view of the job ad called id. Attributes are evaluated in the ad alone.
+func (v *Views) Of(c *classad.Context, id pool.JobID, ad *classad.Ad) Job {
+	from := v.origin.Of(ad)
+	j, known := v.known[from]
+	if !known {
+		constant := true
+		whole := func(name *classad.Name) int64 {
+			n, is := wholeNumber(c, ad, name)
+			constant = constant && is
 			return n
 		}
-		return 0
+		j = Job{
+			JobPrio: whole(jobPrio), PreJobPrio1: whole(prePrio1), PreJobPrio2: whole(prePrio2),
+			PostJobPrio1: whole(postPrio1), PostJobPrio2: whole(postPrio2),
+		}
+		if constant {
+			v.known[from] = j
+		}
 	}
-	return Job{
-		ID:           id,
-		JobPrio:      whole(pool.AttrJobPrio),
-		PreJobPrio1:  whole(pool.AttrPreJobPrio1),
-		PreJobPrio2:  whole(pool.AttrPreJobPrio2),
-		PostJobPrio1: whole(pool.AttrPostJobPrio1),
-		PostJobPrio2: whole(pool.AttrPostJobPrio2),
-		QDate:        whole(pool.AttrQDate),
+	j.ID = id
+	j.QDate, _ = wholeNumber(c, ad, qDate)
+	return j
+}
+
+// wholeNumber returns the integer that an attribute is, else 0, and whether it is a constant.
+func wholeNumber(c *classad.Context, ad *classad.Ad, name *classad.Name) (whole int64, constant bool) {
+	v, e, _ := ad.Get(name)
+	if e == nil {
+		n, is := v.Int()
+		if !is {
+			n = 0
+		}
+		return n, true
 	}
+	n, ok := ad.EvalInt(c, name.String())
+	if !ok {
+		n = 0
+	}
+	return n, false
 }
 
 // Compare returns a negative number when job a of a submitter goes before its job b, a positive one

@@ -48,13 +48,31 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-func TestJobOf(t *testing.T) {
+func TestViews(t *testing.T) {
 	ad, err := classad.ParseAd(`[ JobPrio = 2 + 3; PreJobPrio1 = undefined; PreJobPrio2 = "9"; PostJobPrio1 = 1.5; PostJobPrio2 = -4; QDate = 77 ]`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Job{ID: id(4, 2), JobPrio: 5, PostJobPrio2: -4, QDate: 77}
-	if got := JobOf(&classad.Context{Now: now}, id(4, 2), ad); got != want {
-		t.Errorf("JobOf(%s) = %+v, want %+v", ad.Format(classad.StyleSpool), got, want)
+	views := NewViews()
+	for range 2 {
+		if got := views.Of(&classad.Context{Now: now}, id(4, 2), ad); got != want {
+			t.Errorf("the view of %s is %+v, want %+v", ad.Format(classad.StyleSpool), got, want)
+		}
+	}
+	shared, err := classad.ParseAd(`[ JobPrio = 3 ]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for prio, at := range []int64{3, 8} {
+		one := classad.New().Chain(shared)
+		one.SetInt("QDate", at)
+		if prio > 0 {
+			one.SetInt("JobPrio", 9)
+		}
+		want := Job{ID: id(5, 0), JobPrio: 3 + 6*int64(prio), QDate: at}
+		if got := views.Of(&classad.Context{}, id(5, 0), one); got != want {
+			t.Errorf("the view of %s over %s is %+v, want %+v", one, shared, got, want)
+		}
 	}
 }

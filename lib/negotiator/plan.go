@@ -47,6 +47,9 @@ type Pool struct {
 	// whose jobs were put off in the last cycle.
 	Taken  map[string]int
 	PutOff map[string]pool.JobID
+	// Lacks reports whether attributes were looked up that are there and were not read: the plan
+	// is of no use then, and the cycle may end early; nil: all were read.
+	Lacks func() bool
 }
 
 // Config is what the administrator decides about a cycle.
@@ -239,6 +242,9 @@ type Plan struct {
 	Tickets []Tickets
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
+	// Looked are attributes that were looked up in slots and jobs, in lower case: all by which
+	// these were told apart.
+	Looked []string
 	// PutOff are the owners whose steps were not enough for all of their jobs, by name.
 	PutOff []PutOff
 	// Warnings are what a person should look at, such as an ad that could not

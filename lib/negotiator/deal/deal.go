@@ -63,6 +63,10 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	waiting := c.gather(p.Submitters, jobs, lasting)
 	c.groupUse = c.newGroupUse()
 	c.shape(jobs, waiting)
+	c.Plan.Looked = c.lookedUp()
+	if p.Lacks != nil && p.Lacks() {
+		return c
+	}
 	c.bundleUp()
 	c.fill()
 	c.settleQueue()
@@ -77,6 +81,15 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 		})
 	}
 	return c
+}
+
+// lookedUp returns the names by which slots and jobs were told apart.
+func (c *arrangement) lookedUp() (names []string) {
+	for _, name := range slices.Concat(c.InSlots, c.InJobs, c.Telling) {
+		names = append(names, name.String())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Taken reports, for each slot, whether it was free when the cycle began, and takes no more jobs.

@@ -135,8 +135,9 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	}
 	waiting := map[string][]jobprio.Run{}
 	for _, j := range jobs {
-		of(j.Submitter).idle += j.Count()
-		of(j.Submitter).demand += c.asksOf(j)
+		s := of(j.Submitter)
+		s.idle += j.Count()
+		s.demand += c.asksOf(j)
 		waiting[j.Submitter] = append(waiting[j.Submitter], j)
 	}
 	c.lookUp(records)
@@ -234,12 +235,12 @@ func (c *roster) tiers() [][]*Submitter {
 
 // inOrder returns one submitter's runs in job-priority order.
 func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
-	views := make([]jobprio.Job, len(runs))
+	jobs, views := make([]jobprio.Job, len(runs)), jobprio.NewViews()
 	for i, r := range runs {
-		views[i] = jobprio.JobOf(c.BilledFor(r), r.FirstJob(), r.Ad)
+		jobs[i] = views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
 	}
 	ordered := make([]jobprio.Run, len(runs))
-	for i, at := range jobprio.InOrder(views) {
+	for i, at := range jobprio.InOrder(jobs) {
 		ordered[i] = runs[at]
 	}
 	return ordered

@@ -15,6 +15,9 @@ import (
 // best of the slots that match, until no more can be matched.
 func Cycle(p negotiator.Pool, cfg negotiator.Config, now time.Time) *negotiator.Plan {
 	outcome := deal.Out(p, cfg, now)
+	if p.Lacks != nil && p.Lacks() {
+		return outcome.Plan
+	}
 	why.Explain(outcome)
 	return outcome.Plan
 }

@@ -110,7 +110,7 @@ func TestOwnJobsGoInOrder(t *testing.T) {
 				for _, x := range rej.Jobs {
 					id := pool.JobID{Cluster: x.Cluster, Proc: x.First}
 					_, first := jobOf(p, id)
-					earlier := jobprio.Compare(jobprio.JobOf(r.eval, id, first), jobprio.JobOf(r.eval, m.Job, job)) < 0
+					earlier := jobprio.Compare(jobprio.NewViews().Of(r.eval, id, first), jobprio.NewViews().Of(r.eval, m.Job, job)) < 0
 					if rej.Submitter == m.Submitter && earlier && at >= 0 && !first.Has("ConcurrencyLimits") && r.allows(cfg.JobConstraint, first) && classad.Match(r.eval, first, free[at].ad) {
 						rt.Fatalf("%s of %s stays behind, but %s has %s\n%s", id, m.Submitter, m.Job, m.Slot, portrait(p, cfg))
 					}

@@ -62,7 +62,7 @@ func piecesInTurn(p negotiator.Pool, cfg negotiator.Config) string {
 	}
 	jobs := jobprio.Singly(p.Jobs)
 	slices.SortFunc(jobs, func(a, b jobprio.Run) int {
-		return jobprio.Compare(jobprio.JobOf(r.eval, a.FirstJob(), a.Ad), jobprio.JobOf(r.eval, b.FirstJob(), b.Ad))
+		return jobprio.Compare(jobprio.NewViews().Of(r.eval, a.FirstJob(), a.Ad), jobprio.NewViews().Of(r.eval, b.FirstJob(), b.Ad))
 	})
 	matches := []negotiator.Match{}
 	for _, j := range jobs {

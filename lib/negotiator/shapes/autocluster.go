@@ -81,6 +81,18 @@ func (x *Shapes) Verdict(k *Autocluster, g *Group) Verdict {
 
 // Of returns the autocluster of a run, and notes that its owner pays for that.
 func (x *Shapes) Of(j jobprio.Run) *Autocluster {
+	from := x.origin.Of(j.Ad)
+	k := x.alike[from]
+	if k == nil {
+		k = x.like(j)
+		x.alike[from] = k
+	}
+	x.by.PayerOf(j).paysFor(k, j.FirstJob())
+	return k
+}
+
+// like returns the autocluster of the jobs that are like the run's.
+func (x *Shapes) like(j jobprio.Run) *Autocluster {
 	x.key = x.lex.signature(x.key[:0], j.Ad, x.Telling)
 	k := x.known[string(x.key)]
 	if k == nil {
@@ -88,6 +100,5 @@ func (x *Shapes) Of(j jobprio.Run) *Autocluster {
 		x.known[string(x.key)] = k
 		x.clusters = append(x.clusters, k)
 	}
-	x.by.PayerOf(j).paysFor(k, j.FirstJob())
 	return k
 }

@@ -61,9 +61,9 @@ func (x *Shapes) findResources(slots []*Slot, jobs []jobprio.Run) {
 		if j > 0 && jobs[j].Ad.SameNames(jobs[j-1].Ad) {
 			continue
 		}
-		for _, name := range jobs[j].Ad.Names() {
-			if len(name) > len(requestPrefix) && strings.EqualFold(name[:len(requestPrefix)], requestPrefix) {
-				custom[strings.ToLower(name[len(requestPrefix):])] = true
+		for _, name := range jobs[j].Ad.NamesFrom(requestPrefix) {
+			if name = name[len(requestPrefix):]; name != "" {
+				custom[strings.ToLower(name)] = true
 			}
 		}
 	}
@@ -84,10 +84,8 @@ func (x *Shapes) divisible(slots []*Slot, name string) string {
 		if _, ok := x.amountIn(s.Whole, name); !ok {
 			continue
 		}
-		for _, own := range s.Whole.Names() {
-			if strings.EqualFold(own, name) {
-				return own
-			}
+		if own, ok := s.Whole.Spelling(name); ok {
+			return own
 		}
 	}
 	return ""

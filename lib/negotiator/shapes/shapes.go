@@ -43,6 +43,8 @@ type Shapes struct {
 	lex      *lexicon
 	sig      *Significance
 	known    map[string]*Autocluster
+	origin   *classad.Origin // of what tells jobs apart
+	alike    map[*classad.Ad]*Autocluster
 	key      []byte
 	requests map[pool.Resources]int // numbers of what is asked of partitionable slots
 	asking   *Autocluster           // whose matcher is
@@ -100,6 +102,7 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	x.keys.slotRank = lookedUp{name: classad.NewName(pool.AttrRank)}
 	x.InSlots, x.InJobs = append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...), all.job
 	x.Telling = With(all.job, rules.AddSignificant)
+	x.origin, x.alike = classad.NewOrigin(x.Telling...), map[*classad.Ad]*Autocluster{}
 	x.Ranking, x.Macros = x.sig.of(nil, []string{jobRank}, ranks...).job, x.sig.of(nil, nil, ranks...).job
 	return x
 }

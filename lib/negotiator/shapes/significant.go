@@ -147,6 +147,7 @@ type Significance struct {
 	lex   *lexicon
 	slots []*classad.Ad
 	jobs  []jobprio.Run
+	ads   []*classad.Ad // that have all expressions which the jobs' ads have
 	// inSlots and inJobs hold the different expressions that an attribute has
 	// among all ads.
 	inSlots, inJobs map[string][]uint32
@@ -157,7 +158,25 @@ type Significance struct {
 }
 
 func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run) *Significance {
-	return &Significance{lex: lex, slots: slots, jobs: jobs, inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
+	return &Significance{lex: lex, slots: slots, jobs: jobs, ads: telling(jobs), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
+}
+
+// telling returns ads that have all expressions which the jobs' ads have: of jobs whose own attributes
+// are constants those that they share.
+func telling(jobs []jobprio.Run) []*classad.Ad {
+	ads, seen := make([]*classad.Ad, 0, len(jobs)), map[*classad.Ad]bool{}
+	for _, j := range jobs {
+		ad := j.Ad
+		if up := ad.Parent(); up != nil && ad.Simple() {
+			if seen[up] {
+				continue
+			}
+			seen[up] = true
+			ad = up
+		}
+		ads = append(ads, ad)
+	}
+	return ads
 }
 
 // of returns all attributes that decide about the value of the slots'
@@ -272,10 +291,10 @@ func (s *Significance) lookInJobs(names []string) {
 			all = append(all, search{name: classad.NewName(n), seen: map[uint32]bool{}})
 		}
 	}
-	for i := range s.jobs {
+	for _, ad := range s.ads {
 		for k := range all {
 			x := &all[k]
-			if _, e, _ := s.jobs[i].Ad.Get(x.name); e != nil && e != x.last {
+			if _, e, _ := ad.Get(x.name); e != nil && e != x.last {
 				x.found, x.last = s.note(x.found, x.seen, e), e
 			}
 		}
