@@ -54,6 +54,9 @@ type blocks[K cmp.Ordered, V any] struct {
 	base  []segmentFile[K]
 	open  []*segment[K] // those of base that were looked into
 	build func(w *worker, k K, parts []chunk) (*V, error)
+	// extracted makes what is wanted of a segment without reading it, if it can, but for some
+	// and for those of which the journal speaks; nil: it never can.
+	extracted func(w *worker, segment int, h *harvest[K, V]) (but []K, ok bool)
 
 	pending map[K][]chunk // of the journal, not looked at yet
 	made    map[K]*V      // what was asked for or changed; nil: gone
@@ -130,6 +133,20 @@ func (b *blocks[K, V]) assemble(w *worker, k K, g *segment[K], e *entry[K], text
 	return v, err
 }
 
+// untouched reports whether a thing is surely there as it stands in a segment, if those are old.
+func (b *blocks[K, V]) untouched(k K, old bool) bool {
+	if b.under != nil || !old {
+		return false
+	}
+	_, made := b.made[k]
+	_, spoken := b.pending[k]
+	if made || spoken {
+		return false
+	}
+	_, e, err := b.entry(k)
+	return err == nil && e != nil
+}
+
 // segmentOf returns which segment has the range that a key lies in, or -1.
 func (b *blocks[K, V]) segmentOf(k K) int {
 	i, _ := slices.BinarySearchFunc(b.base, k, func(f segmentFile[K], k K) int { return cmp.Compare(f.last, k) })
@@ -173,7 +190,7 @@ func (b *blocks[K, V]) all(hire func() *worker) ([]*V, error) {
 	if b.listed {
 		return b.list, nil
 	}
-	if err := b.makeAll(hire, func(*entry[K]) bool { return true }); err != nil {
+	if err := b.makeAll(hire, nil); err != nil {
 		return nil, err
 	}
 	b.list, b.listed = b.present(), true
@@ -430,6 +447,7 @@ type worker struct {
 	ads, runs   *classad.Builder
 	buffer      []byte
 	head        []byte // of the last line about a slot: its name and a blank
+	kinds       kinds
 }
 
 func newWorker() *worker {
@@ -462,7 +480,10 @@ type share[K cmp.Ordered] struct {
 // freshShare is how many keys without a segment are one piece.
 const freshShare = 256
 
-// makeAll makes everything wanted that is not made yet, on all processors.
+// has reports whether a thing was made, be it that there is none.
+func (b *blocks[K, V]) has(k K) bool { _, made := b.made[k]; return made }
+
+// makeAll makes everything wanted that is not made yet, nil for all, on all processors.
 func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool) error {
 	switch {
 	case b.listed:
@@ -479,6 +500,13 @@ func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool)
 	parallel.Each(len(shares), func(worker, i int) {
 		got[i].err = b.makeShare(workers[worker], shares[i], wanted, &got[i])
 	})
+	if len(b.made) == 0 {
+		n := 0
+		for _, h := range got {
+			n += len(h.keys)
+		}
+		b.made = make(map[K]*V, n)
+	}
 	for _, h := range got {
 		if h.err != nil {
 			return h.err
@@ -517,6 +545,11 @@ func (b *blocks[K, V]) shares() []share[K] {
 
 // makeShare makes what is wanted of a piece.
 func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) bool, h *harvest[K, V]) error {
+	if s.segment >= 0 && wanted == nil && b.extracted != nil {
+		if but, ok := b.extracted(w, s.segment, h); ok {
+			return b.makeThese(w, append(but, s.fresh...), h)
+		}
+	}
 	if s.segment >= 0 {
 		g, err := b.index(s.segment) // each segment is one worker's
 		if err == nil {
@@ -536,6 +569,20 @@ func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) b
 	return nil
 }
 
+// makeThese makes some things that are not made yet.
+func (b *blocks[K, V]) makeThese(w *worker, list []K, h *harvest[K, V]) error {
+	for _, k := range list {
+		if b.has(k) {
+			continue
+		}
+		v, err := b.make(w, k)
+		if err := h.add(k, v, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // makeSegment makes what is wanted of a segment's blocks.
 func (b *blocks[K, V]) makeSegment(w *worker, g *segment[K], wanted func(*entry[K]) bool, h *harvest[K, V]) error {
 	var list []*entry[K]
@@ -543,7 +590,7 @@ func (b *blocks[K, V]) makeSegment(w *worker, g *segment[K], wanted func(*entry[
 	for n := range g.entries {
 		e := &g.entries[n]
 		_, touched := b.pending[e.key]
-		if _, ok := b.made[e.key]; ok || !touched && !wanted(e) {
+		if _, ok := b.made[e.key]; ok || !touched && wanted != nil && !wanted(e) {
 			continue
 		}
 		list = append(list, e)

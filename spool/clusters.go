@@ -207,13 +207,17 @@ type Run struct {
 	Ad  *classad.Ad
 	Seq uint64 // the transaction that last changed one of the procs
 	own bool   // Ad belongs to this run alone and may be changed
+
+	partly bool     // Ad is shared by runs of clusters that are alike in part
+	apart  *moments // what tells those apart; nil: it is in Ad
 }
 
 // Proc returns the ad of one proc of the run.
 func (r Run) Proc(proc int) *classad.Ad {
-	ad := ofProc.Clone().Chain(r.Ad)
-	ad.SetInt(pool.AttrProcID, int64(proc))
-	return ad
+	if r.partly {
+		return r.procInPart(proc)
+	}
+	return ofProc.WithInts(r.Ad, int64(proc))
 }
 
 // ofProc is what the ads of single procs are copies of, since these share the
@@ -221,6 +225,7 @@ func (r Run) Proc(proc int) *classad.Ad {
 var ofProc = func() *classad.Ad {
 	ad := classad.New()
 	ad.SetInt(pool.AttrProcID, 0)
+	ad.Clone() // from now on copies share its names
 	return ad
 }()
 
@@ -291,6 +296,9 @@ func (c *Cluster) apply(r record, seq uint64) error {
 	switch r.Kind {
 	case 'C':
 		c.ownAd()
+		for i := range c.Runs {
+			c.Runs[i].settle()
+		}
 		c.Ad.Set(r.Name, r.Expr)
 		return nil
 	case 'N':
@@ -351,6 +359,7 @@ func (c *Cluster) add(r record, seq uint64, ad *classad.Ad) error {
 
 // change sets (A) or removes (D) an attribute.
 func (r *Run) change(rec record, seq uint64) {
+	r.settle()
 	if !r.own {
 		r.Ad, r.own = r.Ad.Clone(), true
 	}
@@ -497,10 +506,15 @@ func surely(b []byte) bool {
 // after the other is set through the worker, so that slots share what they
 // have in common.
 func slotOf(w *worker, name string, parts []chunk) (*pool.Slot, error) {
+	return slotWith(w, name, parts, nil)
+}
+
+// slotWith makes it with the attributes that are wanted, and perhaps others.
+func slotWith(w *worker, name string, parts []chunk, wanted *wanted) (*pool.Slot, error) {
 	var slot *pool.Slot
 	for _, part := range parts {
 		for n, line := range part.lines() {
-			if err := makeSlot(w, &slot, name, line, part.seq); err != nil {
+			if err := makeSlot(w, &slot, name, line, part.seq, wanted); err != nil {
 				return nil, part.damaged(n, err)
 			}
 		}
@@ -513,7 +527,7 @@ func slotOf(w *worker, name string, parts []chunk) (*pool.Slot, error) {
 
 // makeSlot applies a line to a slot in the making. As long as its Ad is nil, the
 // ad is the worker's.
-func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64) error {
+func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64, wanted *wanted) error {
 	if len(line) < 3 {
 		return errors.New("not a record")
 	}
@@ -535,6 +549,9 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64)
 		return fmt.Errorf("slot %s: not advertised", name)
 	case kind == 'G' && s.Ad == nil:
 		s.Seq = max(s.Seq, seq)
+		if !wanted.take(rest) {
+			return nil
+		}
 		return setLine(w.ads, rest)
 	default:
 		if s.Ad == nil {

@@ -24,6 +24,7 @@
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges
 //	slots/           segments: advertised slots, by name
+//	extracts/        what cycles look at of segments of jobs; may be removed (View.KeepExtracts)
 //	claims.N submitters.N backoffs.N tallies.N marks.N factories.N owners.N
 //	endings.N reservations.N succession.N entitlement.N course.N   small tables, whole
 //	factories/       digests: what procs of a cluster are made from, a file each
@@ -125,7 +126,9 @@
 // job is one block, a user's jobs are those that the segments' indexes name. Who goes
 // through all clusters for a few attributes has the other lines skipped (View.Only), and
 // who needs whole ads of all of them, and each once, reads them in pieces that nobody
-// keeps (View.Pieces).
+// keeps (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one before:
+// it reads a part of each ad, from extracts where there are any, and notes what it looks up besides
+// (View.Part).
 //
 // # Archiving a month, step by step
 //

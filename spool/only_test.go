@@ -24,7 +24,7 @@ func drawAttrs(t *rapid.T, most int) *classad.Ad {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ad.Set(rapid.SampledFrom([]string{"X", "x", "Y", "Xylem", "Zylem", "odd name", "Q"}).Draw(t, "name"), e)
+		ad.Set(rapid.SampledFrom([]string{"X", "x", "Y", "Xylem", "Zylem", "odd name", "Q", "QDate", "EnteredCurrentStatus"}).Draw(t, "name"), e)
 	}
 	return ad
 }

@@ -239,7 +239,7 @@ func mendSlot(w *worker, name string, parts []chunk, tell func(chunk, int, error
 	var s *pool.Slot
 	for _, part := range parts {
 		for n, line := range part.lines() {
-			if err := makeSlot(w, &s, name, line, part.seq); err != nil {
+			if err := makeSlot(w, &s, name, line, part.seq, nil); err != nil {
 				tell(part, n, err)
 			}
 		}

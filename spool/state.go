@@ -35,6 +35,7 @@ type state struct {
 	history    map[string]stretch // by month; an end of 0: archived
 	log        map[string]stretch // by month, what was folded; an end of 0: archived
 	own        *worker
+	part       *portion // what views of a part of the ads have; nil: none was asked for
 }
 
 func newState(s *Spool, base pinned) *state {
@@ -92,9 +93,17 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	}
 	switch line[0] {
 	case 'C', 'N', 'A', 'D', 'L', 'Y':
-		return noteBlock(s, s.jobs, c, "CNADLY")
+		kept := []*blocks[int, Cluster]{s.jobs}
+		if s.part != nil {
+			kept = append(kept, s.part.jobs)
+		}
+		return noteBlock(kept, c, "CNADLY", s.applyJobs, s.own)
 	case 'S', 'G', 'g', 's':
-		return noteBlock(s, s.slots, c, "SGgs")
+		kept := []*blocks[string, pool.Slot]{s.slots}
+		if s.part != nil {
+			kept = append(kept, s.part.slots)
+		}
+		return noteBlock(kept, c, "SGgs", s.applySlot, s.own)
 	}
 	c.text = c.text[:len(line)+1]
 	rest := line[2:]
@@ -116,10 +125,10 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	return 1, nil
 }
 
-// noteBlock takes the lines that speak of the first line's key. They wait until
+// noteBlock takes the lines that speak of the first line's key, into each of kept. They wait until
 // somebody asks for what they make, unless that was made before.
-func noteBlock[K int | string, V any](s *state, b *blocks[K, V], c *chunk, kinds string) (lines int, err error) {
-	k, rest, err := b.keys.parse(c.text[2:lineEnd(c.text)])
+func noteBlock[K int | string, V any](kept []*blocks[K, V], c *chunk, kinds string, apply func(*blocks[K, V], record, uint64) error, w *worker) (lines int, err error) {
+	k, rest, err := kept[0].keys.parse(c.text[2:lineEnd(c.text)])
 	if err != nil {
 		return 0, c.damaged(0, err)
 	}
@@ -137,18 +146,20 @@ func noteBlock[K int | string, V any](s *state, b *blocks[K, V], c *chunk, kinds
 		}
 	}
 	c.text = c.text[:end]
-	if _, made := b.made[k]; !made {
-		b.pending[k] = append(b.pending[k], *c)
-		b.listed = false
-		return lines, nil
-	}
-	for n, line := range c.lines() {
-		r, err := parseRecord(line, s.own.expressions)
-		if err == nil {
-			err = s.apply(r, c.seq)
+	for _, b := range kept {
+		if _, made := b.made[k]; !made {
+			b.pending[k] = append(b.pending[k], *c)
+			b.listed = false
+			continue
 		}
-		if err != nil {
-			return 0, c.damaged(n, err)
+		for n, line := range c.lines() {
+			r, err := parseRecord(line, w.expressions)
+			if err == nil {
+				err = apply(b, r, c.seq)
+			}
+			if err != nil {
+				return 0, c.damaged(n, err)
+			}
 		}
 	}
 	return lines, nil
@@ -162,13 +173,15 @@ func lineEnd(b []byte) int {
 	return len(b)
 }
 
-// apply makes one record's change.
+// apply makes the change of one record of a transaction.
 func (s *state) apply(r record, seq uint64) error {
 	switch r.Kind {
 	case 'C', 'N', 'A', 'D', 'L', 'Y':
-		return s.applyJobs(r, seq)
+		s.part = nil
+		return s.applyJobs(s.jobs, r, seq)
 	case 'S', 'G', 'g', 's':
-		return s.applySlot(r, seq)
+		s.part = nil
+		return s.applySlot(s.slots, r, seq)
 	case 'H':
 		s.history[r.Name] = stretch{r.End, r.CRC}
 	case 'h':
@@ -180,8 +193,8 @@ func (s *state) apply(r record, seq uint64) error {
 }
 
 // applyJobs changes a cluster, which is made at its first mention.
-func (s *state) applyJobs(r record, seq uint64) error {
-	c, err := s.jobs.change(s.own, r.Cluster, (*Cluster).fork)
+func (s *state) applyJobs(jobs *blocks[int, Cluster], r record, seq uint64) error {
+	c, err := jobs.change(s.own, r.Cluster, (*Cluster).fork)
 	if err != nil {
 		return err
 	}
@@ -191,29 +204,29 @@ func (s *state) applyJobs(r record, seq uint64) error {
 		return fmt.Errorf("cluster %d: not in the queue", r.Cluster)
 	default:
 		c = newCluster(r.Cluster)
-		s.jobs.put(r.Cluster, c)
+		jobs.put(r.Cluster, c)
 	}
 	if err := c.apply(r, seq); err != nil {
 		return err
 	}
 	if r.Kind == 'L' && len(c.Runs) == 0 {
-		s.jobs.put(r.Cluster, nil)
+		jobs.put(r.Cluster, nil)
 	}
 	return nil
 }
 
 // applySlot changes a slot. An ad of an earlier transaction may be in
 // somebody's hands and is copied.
-func (s *state) applySlot(r record, seq uint64) error {
+func (s *state) applySlot(slots *blocks[string, pool.Slot], r record, seq uint64) error {
 	switch r.Kind {
 	case 'S':
-		s.slots.put(r.Slot, &pool.Slot{Name: r.Slot, Ad: classad.New(), Seq: seq})
+		slots.put(r.Slot, &pool.Slot{Name: r.Slot, Ad: classad.New(), Seq: seq})
 		return nil
 	case 's':
-		s.slots.put(r.Slot, nil)
+		slots.put(r.Slot, nil)
 		return nil
 	}
-	slot, err := s.slots.change(s.own, r.Slot, func(s *pool.Slot) *pool.Slot { f := *s; return &f })
+	slot, err := slots.change(s.own, r.Slot, func(s *pool.Slot) *pool.Slot { f := *s; return &f })
 	if err != nil {
 		return err
 	}

@@ -212,6 +212,17 @@ func (v *View) Advertised(name string) (pool.Slot, bool) {
 	return *slot, true
 }
 
+// SlotChanged reports whether an advertised slot has changed, or is gone, since a transaction. The slot
+// is read only if neither the journal nor the generation tells.
+func (v *View) SlotChanged(name string, since uint64) bool {
+	s := v.state()
+	if s.slots.untouched(name, s.base.base.Seq <= since) {
+		return false
+	}
+	slot, there := v.Advertised(name)
+	return !there || slot.Seq > since
+}
+
 // Slots returns every slot ad of the pool, advertised or written by hand, by
 // name. The errors name file and line of hand-written ads that cannot be used;
 // the others are good. A name that was advertised and stands in a
@@ -321,6 +332,7 @@ type wanted struct {
 	// By the length of a name: the names, and with which letters they begin and end.
 	long        [longName][]string
 	first, last [longName]uint32
+	begin       string // in lower case: what else is asked for begins so
 }
 
 // longName is how long a name is that is taken without a look.
@@ -352,6 +364,9 @@ func (w *wanted) take(line []byte) bool {
 	if n <= 0 || n >= longName || line[0] == '"' {
 		return true
 	}
+	if w.begin != "" && n >= len(w.begin) && letter(line[0]) == letter(w.begin[0]) && strings.EqualFold(string(line[:len(w.begin)]), w.begin) {
+		return true
+	}
 	if w.first[n]&letter(line[0]) == 0 || w.last[n]&letter(line[n-1]) == 0 {
 		return false
 	}
@@ -361,6 +376,11 @@ func (w *wanted) take(line []byte) bool {
 		}
 	}
 	return false
+}
+
+// has reports whether a name is among the attributes.
+func (w *wanted) has(name string) bool {
+	return slices.ContainsFunc(w.names, func(n *classad.Name) bool { return strings.EqualFold(n.String(), name) })
 }
 
 // varies reports whether one of the attributes is an expression for some proc.

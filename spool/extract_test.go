@@ -1,0 +1,243 @@
+package spool
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// unlike are clusters of several kinds, with more text than a segment needs to have an extract, and some
+// that are not plain.
+func unlike(tx *Tx, from, to int) error {
+	tx.Op("test")
+	for n := from; n < to; n++ {
+		ad := classad.New()
+		ad.SetString(pool.AttrOwner, fmt.Sprintf("user%d", n%3))
+		ad.SetString("Text", strings.Repeat("x", 1000))
+		ad.SetInt(pool.AttrQDate, int64(1790000000+n))
+		if n%10 > 0 {
+			ad.SetInt(pool.AttrEnteredStatus, -int64(n))
+		}
+		runs := []NewRun{{Count: 1 + n%2, Ad: classad.New()}}
+		runs[0].Ad.SetInt(pool.AttrJobStatus, int64(1+n%4))
+		if n%5 == 0 {
+			runs = append(runs, NewRun{Count: 2})
+		}
+		tx.AddCluster(ad, runs)
+	}
+	return nil
+}
+
+// extracts makes a folded spool with an extract of its jobs for the attributes in asked.
+func extracts(t testing.TB, asked []string) (dir, extract string) {
+	t.Helper()
+	dir = t.TempDir()
+	s := mustOpen(t, dir)
+	if err := s.Update(func(tx *Tx) error { return unlike(tx, 0, 150) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fold(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.View(func(v *View) error {
+		u := classad.NewUnread(asked, "")
+		v.Part(u).Clusters()
+		return v.KeepExtracts(u)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "extracts", "*"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("extracts %q, %v, want one", names, err)
+	}
+	return dir, names[0]
+}
+
+func mustOpen(t testing.TB, dir string) *Spool {
+	t.Helper()
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// inPart is what a view of a part says of the attributes that are asked for.
+func inPart(t testing.TB, s *Spool, asked []string) (text string) {
+	t.Helper()
+	if err := s.View(func(v *View) error {
+		u := classad.NewUnread(asked, "")
+		text = spelled(v.Part(u).Clusters(), asked)
+		if missed, all := u.Missed(); len(missed) > 0 || all {
+			t.Errorf("missed %q, all %v", missed, all)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// wholly is what a view itself says of them.
+func wholly(t testing.TB, s *Spool, asked []string) (text string) {
+	t.Helper()
+	if err := s.View(func(v *View) error { text = spelled(v.Clusters(), asked); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A view of a part reads the extract in the place of the segment, with what the journal says since, and
+// does without where it does not fit.
+func TestExtract(t *testing.T) {
+	t.Parallel()
+	asked := []string{pool.AttrOwner, pool.AttrJobStatus}
+	dir, extract := extracts(t, asked)
+
+	want := wholly(t, mustOpen(t, dir), asked)
+	if got := inPart(t, mustOpen(t, dir), asked); got != wholly(t, mustOpen(t, dir), asked) {
+		t.Errorf("by the extract:\n%s", got)
+	}
+
+	segments, err := filepath.Glob(filepath.Join(dir, "jobs", "*"))
+	if err != nil || len(segments) != 1 {
+		t.Fatalf("segments %q, %v", segments, err)
+	}
+	whole, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(extract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is plain in a segment is not looked at where there is an extract.
+	plain := bytes.Index(whole, []byte("C 2 "))
+	damaged := bytes.Clone(whole)
+	damaged[plain+5] ^= 1
+	if err := os.WriteFile(segments[0], damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := inPart(t, mustOpen(t, dir), asked); strings.Count(got, "\n") != strings.Count(want, "\n") {
+		t.Errorf("the segment was read:\n%s", got)
+	}
+	if err := os.WriteFile(segments[0], whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(text); at += 7 {
+		changed := bytes.Clone(text)
+		changed[at] ^= 4
+		if err := os.WriteFile(extract, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := inPart(t, mustOpen(t, dir), asked), wholly(t, mustOpen(t, dir), asked); got != want {
+			t.Fatalf("byte %d of the extract changed: %s", at, got)
+		}
+	}
+	if err := os.WriteFile(extract, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range [][]string{{pool.AttrOwner}, append(asked[:2:2], pool.AttrQDate, pool.AttrEnteredStatus), nil} {
+		if got, want := inPart(t, mustOpen(t, dir), other), wholly(t, mustOpen(t, dir), other); got != want {
+			t.Errorf("asked for %q: %s", other, got)
+		}
+	}
+
+	s := mustOpen(t, dir)
+	if err := s.Update(func(tx *Tx) error {
+		tx.Op("test")
+		tx.Set(pool.JobID{Cluster: 2, Proc: 0}, pool.AttrJobStatus, classad.Literal(classad.Int(5)))
+		tx.Set(pool.JobID{Cluster: 3, Proc: 0}, pool.AttrEnteredStatus, classad.Literal(classad.Int(7)))
+		tx.LeaveRange(pool.Procs{Cluster: 4, First: 0, Last: 0}, noon)
+		return unlike(tx, 150, 160)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Spool{s, mustOpen(t, dir)} {
+		if got, want := inPart(t, s, asked), wholly(t, mustOpen(t, dir), asked); got != want {
+			t.Errorf("with changes:\n%s\nwant\n%s", got, want)
+		}
+	}
+	if _, err := s.Fold(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.View(func(v *View) error {
+		u := classad.NewUnread(asked, "")
+		v.Part(u).Clusters()
+		return v.KeepExtracts(u)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(extract); !os.IsNotExist(err) {
+		t.Errorf("the extract of a segment that is gone is still there (%v)", err)
+	}
+}
+
+// Moments stand in the ads of single procs, wherever a cluster comes from.
+func TestExtractMoments(t *testing.T) {
+	t.Parallel()
+	asked := []string{pool.AttrOwner, pool.AttrJobStatus}
+	dir, _ := extracts(t, asked)
+	all := append(asked[:2:2], pool.AttrQDate, pool.AttrEnteredStatus, pool.AttrClusterID, pool.AttrProcID)
+	s := mustOpen(t, dir)
+	if err := s.View(func(v *View) error {
+		u := classad.NewUnread(asked, "")
+		list := v.Part(u).Clusters()
+		shared := 0
+		for i, c := range list {
+			for j, r := range c.Runs {
+				for id := range r.Jobs() {
+					part, whole := r.Proc(id.Proc), v.Clusters()[i].Runs[j].Proc(id.Proc)
+					for _, name := range all {
+						a, _ := part.Lookup(name)
+						b, _ := whole.Lookup(name)
+						if fmt.Sprint(a) != fmt.Sprint(b) {
+							t.Errorf("%v: %s is %v, want %v", id, name, a, b)
+						}
+					}
+				}
+			}
+			if i > 0 && c.Ad == list[i-1].Ad || i > 2 && c.Ad == list[i-3].Ad {
+				shared++
+			}
+		}
+		if shared < len(list)/2 {
+			t.Errorf("%d of %d clusters share ads with those before", shared, len(list))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// FuzzExtract holds that no extract whose checksum is right makes a reader fail.
+func FuzzExtract(f *testing.F) {
+	dir, extract := extracts(f, []string{pool.AttrOwner, pool.AttrJobStatus})
+	text, err := os.ReadFile(extract)
+	if err != nil {
+		f.Fatal(err)
+	}
+	head, rows, _ := bytes.Cut(text, newline)
+	f.Add(rows[:len(rows)-len("E 00000000\n")])
+	for _, row := range []string{"", "K 5\nA = 1\n", "K 99\n", "R -1\n", "J 1 0 1 1 0 0 1 0\n", "J 1 5 1 1 0 0 1 0\n", "j 1 0\n", "P 12\n", "P 99999999999999999999\n", "j 1 -1 0 0 1 0\n", "K 0\nR 0\nj 1 0 3 2 1 0\n", "K 0\nR 0\nj 1 0 0 0 1 1\n", "K 0\nR 0\nj 1 0 0 2147483647 1 0\n"} {
+		f.Add([]byte(row))
+	}
+	asked := []string{pool.AttrOwner, pool.AttrJobStatus}
+	f.Fuzz(func(t *testing.T, rows []byte) {
+		b := append(append(bytes.Clone(head), '\n'), rows...)
+		if err := os.WriteFile(extract, fmt.Appendf(b, "E %08x\n", checksum(b)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := mustOpen(t, dir)
+		if err := s.View(func(v *View) error { v.Part(classad.NewUnread(asked, "")).Clusters(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
