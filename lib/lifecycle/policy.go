@@ -102,6 +102,7 @@ type judge struct {
 	past    map[int]ending // what is known of clusters that others wait for
 	waiters map[int]bool   // clusters that some job waits for
 	due     []Due
+	looks   map[*classad.Ad]outset // by the ad of a run
 
 	Look
 	later  []unit // before Look.From
@@ -116,7 +117,7 @@ type Look struct {
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
-	return &judge{v: v, c: &classad.Context{Now: now}, past: map[int]ending{}, waiters: map[int]bool{}, putOff: map[string]*PutOff{}}
+	return &judge{v: v, c: &classad.Context{Now: now}, past: map[int]ending{}, waiters: map[int]bool{}, looks: map[*classad.Ad]outset{}, putOff: map[string]*PutOff{}}
 }
 
 // unit is procs of a run that are judged by the ad of the first.
@@ -129,25 +130,41 @@ type unit struct {
 
 func (j *judge) cluster(c *spool.Cluster) {
 	for _, r := range c.Runs {
-		n, _ := r.Ad.EvalInt(j.c, pool.AttrJobStatus)
-		status := pool.Status(n)
-		over := status == pool.Removed || status == pool.Completed
-		waits := jobpolicy.Waits(r.Ad)
-		if waits && !over {
+		x, known := j.looks[r.Ad]
+		if !known {
+			x = j.lookAt(r.Ad)
+			j.looks[r.Ad] = x
+		}
+		if x.waits && !x.over {
 			j.note(c.ID, r.Ad)
 		}
 		switch {
 		case j.Only != nil && !j.Only[c.ID]:
-		case !over && !waits && jobpolicy.Never(r.Ad) && !jobpolicy.IsCron(r.Ad):
+		case x.quiet:
 		case r.First == r.Last || alike(r):
-			j.jobs(unit{r.Procs, r, ownerOf(r.Ad), status})
+			j.jobs(unit{r.Procs, r, x.owner, x.status})
 		default:
-			owner := ownerOf(r.Ad)
 			for id := range r.Jobs() {
-				j.jobs(unit{pool.Only(id), r, owner, status})
+				j.jobs(unit{pool.Only(id), r, x.owner, x.status})
 			}
 		}
 	}
+}
+
+// outset is what is plain from the ad of a run.
+type outset struct {
+	owner       string
+	status      pool.Status
+	over, waits bool
+	quiet       bool // nothing is ever due
+}
+
+func (j *judge) lookAt(ad *classad.Ad) outset {
+	n, _ := ad.EvalInt(j.c, pool.AttrJobStatus)
+	x := outset{owner: ownerOf(ad), status: pool.Status(n), waits: jobpolicy.Waits(ad)}
+	x.over = x.status == pool.Removed || x.status == pool.Completed
+	x.quiet = !x.over && !x.waits && jobpolicy.Never(ad) && !jobpolicy.IsCron(ad)
+	return x
 }
 
 // ownerOf returns the name of an ad's Owner.

@@ -41,8 +41,7 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 	if s.slots[name].hand {
 		return true
 	}
-	slot, ok := tx.Advertised(name)
-	return ok && slot.Seq <= s.seq
+	return !tx.SlotChanged(name, s.seq)
 }
 
 // TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and those beside, all
@@ -74,26 +73,34 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // which the cycle sees for itself.
 func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
 	c := &classad.Context{}
+	known := map[*classad.Ad]standing{}
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
+			is, looked := known[run.Ad]
+			if !looked {
+				is = standing{isIdle(c, run.Ad), held && isKept(c, run.Ad), Submitter(run.Ad, domain, groups)}
+				known[run.Ad] = is
+			}
 			switch {
-			case isIdle(c, run.Ad):
-				idle = append(idle, part(cluster.ID, run, run.First, run.Last, domain, groups))
-			case held && isKept(c, run.Ad):
-				kept = appendUnclaimed(kept, v, cluster.ID, run, domain, groups)
+			case is.idle:
+				idle = append(idle, part(run, run.First, run.Last, is.submitter))
+			case is.kept:
+				kept = appendUnclaimed(kept, v, run, is.submitter)
 			}
 		}
 	}
 	return idle, kept
 }
 
+// standing is what a cycle makes of the jobs of an ad.
+type standing struct {
+	idle, kept bool
+	submitter  string
+}
+
 // part returns the procs from first to last of a run.
-func part(cluster int, run spool.Run, first, last int, domain string, groups *accountant.Groups) jobprio.Run {
-	return jobprio.Run{
-		Procs:     pool.Procs{Cluster: cluster, First: first, Last: last},
-		Submitter: Submitter(run.Ad, domain, groups),
-		Ad:        run.Proc(first),
-	}
+func part(run spool.Run, first, last int, submitter string) jobprio.Run {
+	return jobprio.Run{Procs: pool.Procs{Cluster: run.Cluster, First: first, Last: last}, Submitter: submitter, Ad: run.Proc(first)}
 }
 
 // isKept reports whether the procs of a run are held or wait for others to end.
@@ -104,15 +111,15 @@ func isKept(c *classad.Context, ad *classad.Ad) bool {
 
 // appendUnclaimed appends the procs of a run that have no claim: one that is held may still
 // be leaving its slot.
-func appendUnclaimed(list []jobprio.Run, v *spool.View, cluster int, run spool.Run, domain string, groups *accountant.Groups) []jobprio.Run {
+func appendUnclaimed(list []jobprio.Run, v *spool.View, run spool.Run, submitter string) []jobprio.Run {
 	first := run.First
 	for proc := run.First; proc <= run.Last+1; proc++ {
-		_, claimed := v.Claim(pool.JobID{Cluster: cluster, Proc: proc})
+		_, claimed := v.Claim(pool.JobID{Cluster: run.Cluster, Proc: proc})
 		if proc <= run.Last && !claimed {
 			continue
 		}
 		if first < proc {
-			list = append(list, part(cluster, run, first, proc-1, domain, groups))
+			list = append(list, part(run, first, proc-1, submitter))
 		}
 		first = proc + 1
 	}

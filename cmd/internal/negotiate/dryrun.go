@@ -3,6 +3,7 @@ package negotiate
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
@@ -46,6 +47,9 @@ func look(c *cmdline.Call, o options) error {
 		if o.job != nil && c.OwnJobsOnly() && !o.job.Listed(v.Listed()) {
 			return fmt.Errorf("%s: not in the queue", o.job)
 		}
+		if len(q.changes) == 0 && o.job == nil {
+			return q.foresee(v)
+		}
 		seen := see(c, v, q.domain)
 		warnOf(c, seen)
 		if !seen.Misspelt(c.Config.Groups) {
@@ -57,6 +61,35 @@ func look(c *cmdline.Call, o options) error {
 		}
 		return fork.View(func(v *spool.View) error { return q.answer(v, see(c, v, q.domain)) })
 	})
+}
+
+// foresee computes the cycle as of now, and tells of it.
+func (q inquiry) foresee(v *spool.View) error {
+	var d dry
+	var seen lifecycle.Snapshot
+	reading := lifecycle.ReadingOf(v)
+	if err := reading.Look(v, func(part *spool.View) (err error) {
+		if seen = see(q.Call, part, q.domain); seen.Misspelt(q.Config.Groups) {
+			return nil
+		}
+		seen.Pool.Lacks = reading.Lacks
+		if d, err = q.cycle(q.Call, part, seen); err == nil && !q.json && !q.quiet {
+			err = d.Foreseen(io.Discard, d.Plan.Report(q.number, q.Now)) // which looks at slots, too
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	warnOf(q.Call, seen)
+	if !seen.Misspelt(q.Config.Groups) {
+		d.View = v
+		return q.tell(d, d)
+	}
+	fork := v.Fork()
+	if err := respell(q.Call, fork, q.Config.Params); err != nil {
+		return err
+	}
+	return fork.View(func(v *spool.View) error { return q.answer(v, see(q.Call, v, q.domain)) })
 }
 
 // answer makes the changes, computes the cycles, and tells of them.

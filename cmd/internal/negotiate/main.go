@@ -125,30 +125,18 @@ func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 			return err
 		}
 		var of spending
+		if err := s.View(func(v *spool.View) error { of.reading = lifecycle.ReadingOf(v); return nil }); err != nil {
+			return err
+		}
 		did, err := prepare(c, s, cfg.Params, &of)
 		if err != nil {
 			return err
 		}
-		plan, seen, err := decide(c, s, cfg, of)
-		if err == nil && seen.Misspelt(cfg.Params.Groups) {
-			if err = respell(c, s, cfg.Params); err == nil {
-				plan, seen, err = decide(c, s, cfg, of)
-			}
-		}
+		plan, err := match(c, s, cfg, &of)
 		if err != nil {
 			return err
 		}
-		if err := lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
-			plan.Matches = lifecycle.Match(tx, plan, seen, c.Now, cfg.Params)
-			lifecycle.KeepPutOff(tx, of.putOff, plan.PutOff)
-			if !c.OwnTime() {
-				lifecycle.FollowClock(tx, cmdline.MachineClock())
-			}
-			matched = len(plan.Matches) > 0
-			return nil
-		}); err != nil {
-			return err
-		}
+		matched = len(plan.Matches) > 0
 		sample(c, s, plan, cfg.Params)
 		err = tell(c, o, s, plan, did)
 		mail(c, s, o.quiet)
@@ -163,6 +151,38 @@ func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 	}
 	return err
 }
+
+// match computes the cycle's plan and makes its matches.
+func match(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of *spending) (*negotiator.Plan, error) {
+	plan, seen, err := decide(c, s, cfg, *of)
+	if err == nil && seen.Misspelt(cfg.Params.Groups) {
+		if err = respell(c, s, cfg.Params); err == nil {
+			plan, seen, err = decide(c, s, cfg, *of)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
+		plan.Matches = lifecycle.Match(tx, plan, seen, c.Now, cfg.Params)
+		if !of.reading.Enough() {
+			return errReadTooLittle
+		}
+		of.reading.Keep(tx)
+		lifecycle.KeepPutOff(tx, of.putOff, plan.PutOff)
+		if !c.OwnTime() {
+			lifecycle.FollowClock(tx, cmdline.MachineClock())
+		}
+		return nil
+	})
+	if errors.Is(err, errReadTooLittle) {
+		return match(c, s, cfg, of)
+	}
+	return plan, err
+}
+
+// errReadTooLittle says that matches were not made, since what was read did not suffice for it.
+var errReadTooLittle = errors.New("more attributes have to be read")
 
 // prepare does what is done before a cycle with jobs that are in the queue, and with
 // those that are still to come: what they wait for may have come about long since.
@@ -197,7 +217,11 @@ func respell(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
 func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 	done, err := s.Fold(spool.JournalSize, nil)
 	if err == nil && done.Folded > 0 {
-		err = s.Update(func(tx *spool.Tx) error { lifecycle.Prune(tx, c.Now, p); return nil })
+		err = s.Update(func(tx *spool.Tx) error {
+			lifecycle.Prune(tx, c.Now, p)
+			lifecycle.ForgetRead(tx)
+			return nil
+		})
 	}
 	if err != nil && !errors.Is(err, spool.ErrLocked) {
 		c.Warn("the cycle is done, but the journal could not be folded: %v", err)
@@ -207,12 +231,21 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 // decide computes the cycle's plan on a snapshot of the spool.
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen lifecycle.Snapshot, err error) {
 	err = s.View(func(v *spool.View) error {
-		seen = see(c, v, s.Domain())
-		warnOf(c, seen)
-		seen.Pool.Taken = of.budgets.Taken()
-		plan = compute(c, v, seen, cfg)
-		return nil
+		err := of.reading.Look(v, func(v *spool.View) error {
+			seen = see(c, v, s.Domain())
+			seen.Pool.Taken, seen.Pool.Lacks = of.budgets.Taken(), of.reading.Lacks
+			plan = compute(c, v, seen, cfg)
+			return nil
+		})
+		if err == nil {
+			of.reading.Looked(plan.Looked)
+			err = of.reading.Extract(v)
+		}
+		return err
 	})
+	if err == nil {
+		warnOf(c, seen)
+	}
 	return plan, seen, err
 }
 

@@ -24,6 +24,7 @@ type spending struct {
 	budgets *classad.Budgets
 	from    map[string]pool.JobID // with which job the look at an owner's begins
 	putOff  []lifecycle.PutOff    // by policies
+	reading *lifecycle.Reading
 }
 
 // look returns how to look at policies: with half of what owners have in a cycle, as much as
@@ -43,9 +44,13 @@ func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) lifec
 func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending, only map[int]bool) (did report.Policy, err error) {
 	var found lifecycle.Outlook
 	survey := func() error {
+		taken := of.budgets
 		return s.View(func(v *spool.View) error {
-			found = lifecycle.Policies(v, c.Now, of.look(c, v, only))
-			return nil
+			return of.reading.Look(v, func(v *spool.View) error {
+				of.budgets = taken.Clone()
+				found = lifecycle.Policies(v, c.Now, of.look(c, v, only))
+				return nil
+			})
 		})
 	}
 	if err := survey(); err != nil {
@@ -175,7 +180,14 @@ func (s *spending) report(did *report.Policy) {
 // written.
 func policyFirst(c *cmdline.Call, v *spool.View, now time.Time) {
 	var d report.Policy
-	for _, x := range lifecycle.Policies(v, now, new(spending).look(c, v, nil)).Due {
+	var found lifecycle.Outlook
+	if lifecycle.ReadingOf(v).Look(v, func(v *spool.View) error {
+		found = lifecycle.Policies(v, now, new(spending).look(c, v, nil))
+		return nil
+	}) != nil {
+		return
+	}
+	for _, x := range found.Due {
 		if x.What != lifecycle.LetThemGo {
 			d.Add(x)
 		}

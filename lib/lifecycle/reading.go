@@ -1,0 +1,123 @@
+package lifecycle
+
+import (
+	"slices"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// readMark is the mark under which the spool keeps which attributes of jobs and slots cycles look up
+// besides the usual ones, a name a line, the first of them Requirements; readAll stands for all.
+const (
+	readMark = "read"
+	readAll  = "*"
+)
+
+// mostRead is how many attributes are read by their names: with more it is whole ads.
+const mostRead = 500
+
+// Reading is how a cycle reads jobs and slots. It looks up a few attributes only, which the spool
+// remembers: the first cycle reads whole ads, and those behind it what was looked up then. One that
+// looks up something else reads whole ads, too.
+type Reading struct {
+	unread *classad.Unread // nil: whole ads
+	names  []string        // beside the usual ones, for later cycles
+	always bool            // later cycles read whole ads
+}
+
+// ReadingOf returns how to read a view.
+func ReadingOf(v *spool.View) *Reading {
+	switch text := v.Mark(readMark); text {
+	case "":
+		return &Reading{names: []string{pool.AttrRequirements}}
+	case readAll:
+		return &Reading{always: true}
+	default:
+		names := strings.Split(text, "\n")
+		return &Reading{classad.NewUnread(slices.Concat(usual, names), requests), names, false}
+	}
+}
+
+// Lacks reports whether something was looked up so far that was not read.
+func (r *Reading) Lacks() bool {
+	if r.unread == nil {
+		return false
+	}
+	missed, all := r.unread.Missed()
+	return all || len(missed) > 0
+}
+
+// Enough reports whether all that was looked up was read. Otherwise what was found may be wrong, and is to
+// be done again, with whole ads from now on.
+func (r *Reading) Enough() bool {
+	if !r.Lacks() {
+		return true
+	}
+	missed, all := r.unread.Missed()
+	r.always = r.always || all
+	r.Looked(missed)
+	r.unread = nil
+	return false
+}
+
+// Looked notes attributes that a cycle looks up.
+func (r *Reading) Looked(names []string) {
+	for _, name := range names {
+		is := func(other string) bool { return strings.EqualFold(name, other) }
+		if !slices.ContainsFunc(usual, is) && !slices.ContainsFunc(r.names, is) {
+			r.names = append(r.names, name)
+		}
+	}
+	r.always = r.always || len(r.names) > mostRead
+}
+
+// Look calls do with what is read of a view, and if that was not enough with the view itself.
+func (r *Reading) Look(v *spool.View, do func(v *spool.View) error) error {
+	if r.unread != nil {
+		if err := do(v.Part(r.unread)); err != nil || r.Enough() {
+			return err
+		}
+	}
+	return do(v)
+}
+
+// Extract has later cycles read again what this one did without looking through all that the spool has.
+func (r *Reading) Extract(v *spool.View) error {
+	if r.unread == nil {
+		return nil
+	}
+	return v.KeepExtracts(r.unread)
+}
+
+// Keep keeps for later cycles what to read.
+func (r *Reading) Keep(tx *spool.Tx) {
+	text := strings.Join(r.names, "\n")
+	if r.always {
+		text = readAll
+	}
+	putMark(tx, readMark, text)
+}
+
+// ForgetRead has the next cycle find out anew what to read, if that was whole ads.
+func ForgetRead(tx *spool.Tx) {
+	if tx.Mark(readMark) == readAll {
+		tx.PutMark(readMark, "")
+	}
+}
+
+// requests is how the attributes begin that say what jobs want of a slot.
+const requests = "Request"
+
+// usual are attributes that cycles look up in many pools: of jobs, of jobs and slots, of slots.
+var usual = strings.Fields(`
+	Owner AccountingGroup AcctGroup JobStatus JobPrio PreJobPrio1 PreJobPrio2 PostJobPrio1 PostJobPrio2
+	PeriodicHold PeriodicRelease PeriodicRemove PeriodicVacate TimerRemove NumJobStarts AfterOk AfterAny
+	CronMinute CronHour CronDayOfMonth CronMonth CronDayOfWeek
+	DiskUsage ConcurrencyLimits JobUniverse LastCheckpointPlatform NumCkpts
+	FileSystemDomain Arch OpSys OpSysMajorVer Cpus Memory Disk GPUs
+	Machine State ClassAdLifetime SlotWeight PartitionableSlot SlotID Start Offline RemoteOwner HasFileTransfer
+	CheckpointPlatform IsValidCheckpointPlatform WithinResourceLimits
+	EnteredCurrentState RemoteUserPrio RetirementTimeRemaining TotalJobRunTime`)
