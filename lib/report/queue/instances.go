@@ -93,12 +93,26 @@ func (s *instance) count(c pool.Claim, cores float64) {
 
 const unknown = "-NA-"
 
+// shown are the attributes of slots that lists show. What they refer to is rarely anything else.
+var shown = []string{pool.AttrMachine, pool.AttrPartitionable, pool.AttrCpus, "LoadAvg", "Arch", "OpSys", pool.AttrState, pool.AttrAdLifetime, pool.AttrLastHeardFrom}
+
 // advertised returns the slots of the pool that -q asks for, as if nobody had them.
-func (l Listing) advertised() (list []*instance) {
-	slots, bad := lifecycle.Slots(l.View)
+func (l Listing) advertised() []*instance {
+	unread := classad.NewUnread(shown, "")
+	list, bad := l.advertisedIn(l.View.Part(unread))
+	if missed, all := unread.Missed(); all || len(missed) > 0 {
+		list, bad = l.advertisedIn(l.View)
+	}
 	for _, err := range bad {
 		l.Warn("%v", err)
 	}
+	l.keep(list)
+	return list
+}
+
+// advertisedIn returns them as a view shows them, and what is wrong with slot ads.
+func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
+	slots, bad := lifecycle.Slots(v)
 	ctx := l.context()
 	left := map[string]bool{}
 	for _, b := range l.View.Backoffs() {
@@ -116,8 +130,7 @@ func (l Listing) advertised() (list []*instance) {
 		}
 		list = append(list, s)
 	}
-	l.keep(list)
-	return list
+	return list, bad
 }
 
 // keep counts what is kept of partitionable slots for wide jobs.
