@@ -420,7 +420,7 @@ func successorsOf(r *rowtext.Row) (pool.Successors, error) {
 		Jobs: rowtext.List(r, "Jobs", pool.ParseProcs), Submitter: r.Text("Submitter"), Places: rowtext.List(r, "Places", strconv.Atoi), More: int(r.Int("More")),
 		Takes: r.Flag("Takes"), Limit: r.Optional("Limit"), Asks: r.Flag("Asks"), QOS: r.Optional("QOS"), PE: r.Real("PE"),
 	}
-	if r.Err == nil && (len(q.Jobs) == 0 || len(q.Places) > 0 && len(q.Places) != len(q.Jobs)) {
+	if r.Err == nil && (len(q.Jobs) == 0 || len(q.Places) != len(q.Jobs)) {
 		return q, fmt.Errorf("%d successors at %d places", len(q.Jobs), len(q.Places))
 	}
 	return q, r.Err
@@ -463,12 +463,12 @@ func queuesOf(c pool.Course) string {
 func writeCourse(to rowtext.Attributes, c pool.Course) {
 	to.SetString("Queues", queuesOf(c))
 	rowtext.SetInt(to, "More", int64(c.More))
-	setTexts(to, "Telling", c.Telling)
+	setTexts(to, "Limits", c.Limits)
 }
 
 func courseOf(r *rowtext.Row) (pool.Course, error) {
 	queues := r.Text("Queues")
-	c := pool.Course{OneQueue: queues == "one", More: int(r.Int("More")), Telling: readTexts(r, "Telling")}
+	c := pool.Course{OneQueue: queues == "one", More: int(r.Int("More")), Limits: readTexts(r, "Limits")}
 	if r.Err == nil && queues != queuesOf(c) {
 		return c, fmt.Errorf("attribute Queues: %.80s: want one or several", queues)
 	}

@@ -39,9 +39,9 @@ func TestRowKeys(t *testing.T) {
 		holdKey(t, line[:len(line)-1], []string{strconv.Itoa(id.Cluster/2 + 1)})
 		for want, r := range map[string]record{
 			strconv.Itoa(id.Cluster): {Kind: 'X', Row: pool.Endings{Cluster: id.Cluster, Owner: name}},
-			id.String():              {Kind: 'Q', Row: pool.Successors{Jobs: []pool.Procs{pool.Only(id), drawProcs(t)}, Submitter: name}},
+			id.String():              {Kind: 'Q', Row: pool.Successors{Jobs: []pool.Procs{pool.Only(id), drawProcs(t)}, Places: []int{1, 2}, Submitter: name}},
 			name:                     {Kind: 'P', Row: pool.Entitled{Submitter: name}},
-			"several":                {Kind: 'J', Row: pool.Course{Telling: []string{name}}},
+			"several":                {Kind: 'J', Row: pool.Course{Limits: []string{name}}},
 		} {
 			line = r.append(nil)
 			holdKey(t, line[:len(line)-1], []string{want})

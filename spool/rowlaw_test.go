@@ -147,12 +147,8 @@ func drawSuccessors(t *rapid.T) pool.Successors {
 		Submitter: drawText(t, "submitter"), More: int(drawInt(t, "more")), Takes: rapid.Bool().Draw(t, "takes"), Limit: drawText(t, "limit"),
 		Asks: rapid.Bool().Draw(t, "asks"), QOS: drawText(t, "QOS"), PE: drawReal(t, "PE"),
 	}
-	ordered := rapid.Bool().Draw(t, "one queue")
 	for range rapid.IntRange(1, 3).Draw(t, "stretches") {
-		q.Jobs = append(q.Jobs, drawProcs(t))
-		if ordered {
-			q.Places = append(q.Places, int(drawInt(t, "place")))
-		}
+		q.Jobs, q.Places = append(q.Jobs, drawProcs(t)), append(q.Places, int(drawInt(t, "place")))
 	}
 	return q
 }
@@ -166,7 +162,7 @@ func drawEntitled(t *rapid.T) pool.Entitled {
 }
 
 func drawCourse(t *rapid.T) pool.Course {
-	return pool.Course{Telling: drawTexts(t, "telling"), OneQueue: rapid.Bool().Draw(t, "one queue"), More: int(drawInt(t, "more"))}
+	return pool.Course{Limits: drawTexts(t, "limits"), OneQueue: rapid.Bool().Draw(t, "one queue"), More: int(drawInt(t, "more"))}
 }
 
 // sameBits reports whether two things are equal to the bit: a number that is none
@@ -318,12 +314,13 @@ func TestBadRows(t *testing.T) {
 		`X [ Cluster = 1; Troubles = "x" ]`:                       "Troubles: not a list of texts",
 		`X [ Cluster = 1; Held = "2" ]`:                           "Held: no integer",
 		`Q [ Submitter = "a@x" ]`:                                 "0 successors at 0 places",
+		`Q [ Jobs = "1.0"; Submitter = "a@x" ]`:                   "1 successors at 0 places",
 		`Q [ Jobs = "1.0-x"; Submitter = "a@x" ]`:                 `Jobs: "1.0-x"`,
 		`Q [ Jobs = "1.0 1.2"; Submitter = "a@x"; Places = "1" ]`: "2 successors at 1 places",
 		`Q [ Jobs = "1.0"; Submitter = "a@x"; Places = "one" ]`:   "Places: strconv",
 		`P [ Submitter = "a@x"; Weight = 1.5; Jobs = "1" ]`:       `Jobs: "1": not a job id`,
 		`J [ Queues = "two" ]`:                                    "Queues: two: want one or several",
-		`J [ Queues = "one"; Telling = "x" ]`:                     "Telling: not a list of texts",
+		`J [ Queues = "one"; Limits = "x" ]`:                      "Limits: not a list of texts",
 	} {
 		if r, err := parseRecord([]byte(line), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("parseRecord(%s) = %+v, %v, want …%s…", line, r.Row, err, want)

@@ -48,7 +48,7 @@ func putRows(tx *Tx) {
 	Reservations.Set(tx, []pool.Reservation{{Slot: "slot1@host", Job: pool.JobID{Cluster: 1, Proc: 3}, Submitter: "alice@x", Since: 7}})
 	Succession.Set(tx, []pool.Successors{{Submitter: "alice@x", Jobs: []pool.Procs{{Cluster: 1, First: 2, Last: 5}}, Places: []int{1}, Takes: true}})
 	Entitlement.Set(tx, []pool.Entitled{{Submitter: "alice@x", Weight: 2.5}, {Submitter: "bob@x", Jobs: []pool.JobID{{Cluster: 1, Proc: 1}}}})
-	Course.Set(tx, []pool.Course{{Telling: []string{"rank", "requirements"}, OneQueue: true, More: 3}})
+	Course.Set(tx, []pool.Course{{Limits: []string{"rank", "requirements"}, OneQueue: true, More: 3}})
 }
 
 // rowsOf returns the rows of these kinds, a line each.

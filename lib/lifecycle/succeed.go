@@ -1,6 +1,11 @@
 package lifecycle
 
 import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -32,36 +37,26 @@ func successionOf(v *spool.View) (u negotiator.Succession) {
 }
 
 // Successor returns the claim of the job that takes over a slot when a Running claim has ended,
-// given that claim and its job's ad: the submitter's next job of the same autocluster, in the order of
-// the last cycle, that is still idle, that its policy lets run, and that matches the slot as it is. ok is
+// given that claim and its job's ad: the submitter's next job, in the order of the last cycle, that is still
+// idle, that its policy lets run, and that matches the slot as it is. Of a piece of a partitionable slot the job
+// takes what it requests, and the claim weighs what that does by cfg.WeightIn. ok is
 // false if there is none, or if another submitter is below its share and has a job that the slot would
 // take, while this one has its share; under a policy with one queue, if a job that the slot would take
-// goes before it there. ok is also false if the expressions take too many steps, or too many jobs do
-// not want the slot: the next cycle decides then. The claim has no time of match and is not charged yet; see Succeed.
-func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool) {
+// goes before it there. ok is also false if such a job of the submitter's own counts against other limits,
+// if the expressions take too many steps, or too many jobs do not want the slot: the next cycle decides
+// then. The claim has no time of match and is not charged yet; see Succeed.
+func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, cfg *negotiator.Config) (next pool.Claim, ok bool) {
 	u := successionOf(&tx.View)
 	// A slot that is promised to another job has a Vacating claim.
 	if ended.State != pool.RunningClaim || len(u.Queues) == 0 {
 		return next, false
 	}
-	s := succeeding{tx: tx, View: &tx.View, eval: &classad.Context{}, now: now, ended: ended, ad: ad, domain: domain, params: p}
+	s := succeeding{tx: tx, View: &tx.View, eval: &classad.Context{}, now: now, ended: ended, ad: ad, domain: domain, cfg: cfg}
 	if s.slot = SlotOf(s.View, ended); s.slot == nil || s.reserved() || s.yields(u) {
 		return next, false
 	}
-	if u.OneQueue {
-		next, ok = s.inOrder(u)
-		return next, ok && !s.short
-	}
-	for _, q := range u.Queues {
-		if q.Submitter != ended.Submitter {
-			continue
-		}
-		if id, ad, ok := s.first(q.Jobs, u.Telling); ok {
-			next = s.claim(id, ad)
-			return next, !s.short
-		}
-	}
-	return next, false
+	next, ok = s.inOrder(u)
+	return next, ok && !s.short
 }
 
 // succeeding is the look for a successor.
@@ -76,7 +71,7 @@ type succeeding struct {
 	ad     *classad.Ad // of the job that ends
 	slot   *classad.Ad // a part of a partitionable slot is the dynamic slot
 	domain string
-	params accountant.Params
+	cfg    *negotiator.Config
 }
 
 // reserved reports whether the slot is reserved for a wider job.
@@ -132,39 +127,47 @@ func (s *succeeding) inUse(name string) float64 {
 	return r.InUse.Float()
 }
 
-// first returns the first of the jobs that can have the slot, if they are of the
-// autocluster of the job that has ended.
-func (s *succeeding) first(jobs []pool.Procs, telling []string) (id pool.JobID, ad *classad.Ad, ok bool) {
-	alike := false
-	for _, p := range jobs {
-		cluster, there := s.Cluster(p.Cluster)
-		if !there {
-			continue
+// candidate is a job that may have the slot.
+type candidate struct {
+	pool.JobID
+	ad    *classad.Ad
+	piece pool.Piece // of the slot
+}
+
+// outcome is what a look at Successors comes to.
+type outcome uint8
+
+const (
+	passed  outcome = iota // none of the jobs may start, as far as they are known
+	unfit                  // the slot does not take them
+	counted                // they count against other limits than the job that has ended
+	suited                 // one may start
+)
+
+// look returns the first of some jobs that may start in the slot at once, and where its stretch begins,
+// before a place. The jobs are alike: the first that waits says for all whether the slot takes them.
+func (s *succeeding) look(q *pool.Successors, before int, limits []string) (job candidate, at int, how outcome) {
+	for n, stretch := range q.Jobs {
+		if q.Places[n] >= before {
+			break
 		}
-		for _, run := range cluster.Runs {
-			both, ok := run.Intersect(p)
-			if !ok || !isIdle(s.eval, run.Ad) {
-				continue
+		for id, ad := range s.waiting(stretch) {
+			piece, fits := s.piece(ad)
+			switch {
+			case !fits || !s.matches(ad):
+				return job, 0, unfit
+			case !sameIn(limits, s.ad, ad):
+				return job, 0, counted
+			case s.suits(ad):
+				return candidate{id, ad, piece}, q.Places[n], suited
 			}
-			for id := range both.Jobs() {
-				if _, claimed := s.Claim(id); claimed {
-					continue
-				}
-				ad := run.Proc(id.Proc)
-				if alike = alike || sameIn(telling, s.ad, ad); !alike {
-					return id, nil, false
-				}
-				if s.suits(ad) {
-					return id, ad, true
-				}
-				if s.asked++; s.asked >= mostAsked {
-					s.short = true
-					return id, nil, false
-				}
+			if s.asked++; s.asked >= mostAsked {
+				s.short = true
+				return job, 0, unfit
 			}
 		}
 	}
-	return id, nil, false
+	return job, 0, passed
 }
 
 // mostAsked is how many jobs of the queue are asked whether they may start in the slot.
@@ -182,11 +185,62 @@ func sameIn(names []string, a, b *classad.Ad) bool {
 	return true
 }
 
-// suits reports whether a job may start in the slot at once.
+// suits reports whether a job that matches the slot may start there at once.
 func (s *succeeding) suits(ad *classad.Ad) bool {
 	at, _ := Deferral(s.tx, ad, s.now)
-	return at.IsZero() && s.stays(ad) &&
-		Submitter(ad, s.domain, s.params.Groups) == s.ended.Submitter && s.matches(ad)
+	return at.IsZero() && s.stays(ad) && Submitter(ad, s.domain, s.cfg.Params.Groups) == s.ended.Submitter
+}
+
+// piece returns what a job takes of the piece of a partitionable slot that the last job had: what it
+// requests, rounded up as a cycle does, and no more than there is. fits is false if that is too little. A
+// whole slot is taken as it is.
+func (s *succeeding) piece(ad *classad.Ad) (piece pool.Piece, fits bool) {
+	piece = s.ended.Piece
+	if piece.Of == "" {
+		return piece, true
+	}
+	had, err := piece.Takes.Amounts()
+	if err != nil {
+		return piece, false
+	}
+	asks := s.requests(ad)
+	for i := range had {
+		name := strings.ToLower(had[i].Name)
+		ask := asks[name]
+		delete(asks, name)
+		if ask > had[i].Of {
+			return piece, false
+		}
+		had[i].Of = min(pool.RoundedUp(name, ask), had[i].Of)
+	}
+	before := s.requests(s.ad)
+	for name, ask := range asks {
+		_, counted := s.slot.Eval(s.eval, name, nil).Number()
+		if counted || ask > before[name] { // what the slot has no number of, it does not lack for the last job
+			return piece, false
+		}
+	}
+	piece.Takes = pool.ResourcesOf(had)
+	return piece, true
+}
+
+// requests returns how much a job requests of resources, by their names in lower case: one core where it does
+// not say, and nothing else.
+func (s *succeeding) requests(ad *classad.Ad) map[string]float64 {
+	const prefix = "request"
+	var names []string
+	for _, name := range ad.Names() {
+		if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+			names = append(names, name)
+		}
+	}
+	asks := map[string]float64{strings.ToLower(pool.AttrCpus): 1}
+	for i, v := range Values(s.tx, ad, nil, names...) {
+		if n, ok := v.Number(); ok && n > 0 && !math.IsInf(n, 0) {
+			asks[strings.ToLower(names[i][len(prefix):])] = n
+		}
+	}
+	return asks
 }
 
 // stays reports whether the policy of a job lets it run.
@@ -252,12 +306,22 @@ func isIdle(c *classad.Context, ad *classad.Ad) bool {
 	return ok && pool.Status(status) == pool.Idle && !jobpolicy.Waits(ad)
 }
 
-// claim returns the claim of the next job, which has the slot as the last job had it.
-func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
+// claim returns the claim of the next job, which has the slot, or a part of the piece, that the last job
+// had.
+func (s *succeeding) claim(job candidate) pool.Claim {
+	ad := job.ad
 	n, _ := ad.EvalInt(s.eval, pool.AttrNumJobMatches)
 	next := pool.Claim{
-		Job: id, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: s.ended.Piece, Machine: s.ended.Machine,
-		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad, s.params), Limits: s.ended.Limits,
+		Job: job.JobID, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: job.piece, Machine: s.ended.Machine,
+		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad, s.cfg.Params), Limits: s.ended.Limits,
+	}
+	if next.Piece != s.ended.Piece {
+		s.slot = SlotOf(s.View, next)
+		q := question{what: "weight", now: s.now, ads: [2]*classad.Ad{s.slot}, whole: true}
+		next.Weight = min(next.Weight, ask(s.tx, q, func(c *classad.Context, ads [2]*classad.Ad) accountant.Weight {
+			w, _, _ := s.cfg.WeightIn(c, ads[0])
+			return w
+		}))
 	}
 	q := question{what: "rank", now: s.now, ads: [2]*classad.Ad{s.slot, ad}, names: [2][]string{{pool.AttrRank}}}
 	next.Rank = ask(s.tx, q, func(c *classad.Context, ads [2]*classad.Ad) (rank float64) {
@@ -281,38 +345,41 @@ func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p acco
 	}
 }
 
-// inOrder returns the claim of the successor under a policy with one queue of all jobs: the
-// submitter's next job of the same autocluster, unless a job that the slot would take goes before it
-// in the queue. ok is false if that is unknown, as the queue was too long to be kept whole.
+// inOrder returns the claim of the submitter's next job that can have the slot, unless a job that the slot
+// would take goes before it: of anybody's under a policy with one queue of all jobs, else one of its own
+// that a cycle has to decide about. ok is also false if that is unknown, as the queue was too long to be
+// kept whole.
 func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool) {
-	var mine *pool.Successors
-	var job pool.JobID
-	var ad *classad.Ad
-	place := 0
+	var own, others []*pool.Successors
 	for i := range u.Queues {
-		q := &u.Queues[i]
-		if q.Submitter != s.ended.Submitter || q.Asks {
-			continue
-		}
-		for n, stretch := range q.Jobs {
-			if mine != nil && q.Places[n] > place {
-				break
-			}
-			if id, found, ok := s.first([]pool.Procs{stretch}, u.Telling); ok {
-				mine, job, ad, place = q, id, found, q.Places[n]
-				break
-			}
+		switch q := &u.Queues[i]; {
+		case q.Submitter == s.ended.Submitter && !q.Asks:
+			own = append(own, q)
+		case q.Submitter == s.ended.Submitter || u.OneQueue:
+			others = append(others, q)
 		}
 	}
-	if mine == nil || u.More > 0 && u.More < place {
+	slices.SortFunc(own, func(a, b *pool.Successors) int { return cmp.Compare(a.Places[0], b.Places[0]) })
+	var mine *pool.Successors
+	var job candidate
+	place, unknown := math.MaxInt, cmp.Or(u.More, math.MaxInt)
+	for _, q := range own {
+		if q.Places[0] > place {
+			break
+		}
+		switch found, at, how := s.look(q, place, u.Limits); {
+		case how == suited:
+			mine, job, place = q, found, at
+		case how == counted:
+			others = append(others, q)
+		case how == passed && q.More > 0:
+			unknown = min(unknown, q.More)
+		}
+	}
+	if mine == nil || unknown < place || slices.ContainsFunc(others, func(q *pool.Successors) bool { return s.goesFirst(q, mine, place) }) {
 		return next, false
 	}
-	for i := range u.Queues {
-		if q := &u.Queues[i]; q != mine && s.goesFirst(q, mine, place) {
-			return next, false
-		}
-	}
-	next = s.claim(job, ad)
+	next = s.claim(job)
 	if mine.QOS != "" {
 		next.By.QOS = mine.QOS
 	}
@@ -330,29 +397,30 @@ func (s *succeeding) goesFirst(q, mine *pool.Successors, place int) bool {
 		if q.Places[n] >= place {
 			return false
 		}
-		if ad, ok := s.anyIdle(stretch); ok {
+		for _, ad := range s.waiting(stretch) {
 			return s.matches(ad)
 		}
 	}
 	return q.More > 0 && q.More < place
 }
 
-// anyIdle returns the ad of one of some procs that waits for a slot.
-func (s *succeeding) anyIdle(p pool.Procs) (*classad.Ad, bool) {
-	cluster, there := s.Cluster(p.Cluster)
-	if !there {
-		return nil, false
-	}
-	for _, run := range cluster.Runs {
-		both, ok := run.Intersect(p)
-		if !ok || !isIdle(s.eval, run.Ad) {
-			continue
+// waiting goes through those of some procs that wait for a slot.
+func (s *succeeding) waiting(p pool.Procs) iter.Seq2[pool.JobID, *classad.Ad] {
+	return func(yield func(pool.JobID, *classad.Ad) bool) {
+		cluster, there := s.Cluster(p.Cluster)
+		if !there {
+			return
 		}
-		for id := range both.Jobs() {
-			if _, claimed := s.Claim(id); !claimed {
-				return run.Proc(id.Proc), true
+		for _, run := range cluster.Runs {
+			both, ok := run.Intersect(p)
+			if !ok || !isIdle(s.eval, run.Ad) {
+				continue
+			}
+			for id := range both.Jobs() {
+				if _, claimed := s.Claim(id); !claimed && !yield(id, run.Proc(id.Proc)) {
+					return
+				}
 			}
 		}
 	}
-	return nil, false
 }

@@ -1,9 +1,12 @@
 package lifecycle
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,13 +77,16 @@ func (b bench) goesOn(tx *spool.Tx, id pool.JobID, at time.Time) (next pool.JobI
 	if err := Finish(tx, id, ended.Attempt, at, pool.Ending{Wall: time.Minute}, params); err != nil {
 		return next, err
 	}
-	claim, ok := Successor(tx, ended, ad, b.s.Domain(), at, params)
+	claim, ok := Successor(tx, ended, ad, b.s.Domain(), at, &negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: cpus})
 	if !ok {
 		return next, nil
 	}
 	Succeed(tx, claim, tickets, at, params)
 	return claim.Job, Begin(tx, claim.Job, claim.Attempt, at, os.Getpid(), params)
 }
+
+// cpus is SLOT_WEIGHT.
+var cpus, _ = classad.ParseExpr("Cpus")
 
 // TestSuccessor tells which job a slot goes on with when 1.0 ends, after something has
 // happened since the cycle.
@@ -95,6 +101,27 @@ func TestSuccessor(t *testing.T) {
 	}{
 		{"the next of the cluster", nil, nil, pool.JobID{Cluster: 1, Proc: 2}},
 		{"a job with a better priority", func(b bench) { b.submit("alice", 1, "JobPrio = 1") }, nil, pool.JobID{Cluster: 2}},
+		{"a job of another shape that goes before", func(b bench) { b.submit("alice", 1, "JobPrio = 1; Requirements = TARGET.Cpus > 1") }, nil, pool.JobID{Cluster: 2}},
+		{"a job of another shape behind all others", func(b bench) { b.submit("alice", 1, "JobPrio = -1; Requirements = TARGET.Cpus > 1") }, func(b bench) {
+			b.update(func(tx *spool.Tx) error {
+				tx.Op("remove")
+				_, err := RemoveAll(tx, pool.Procs{Cluster: 1, First: 2, Last: 3}, "x", noon, params)
+				return err
+			})
+		}, pool.JobID{Cluster: 2}},
+		{"the slot does not take a job that goes before", func(b bench) { b.submit("alice", 1, "JobPrio = 1; Requirements = TARGET.Cpus > 2") }, nil, pool.JobID{Cluster: 1, Proc: 2}},
+		{"a job that goes before counts against another limit", func(b bench) { b.submit("alice", 1, `JobPrio = 1; ConcurrencyLimits = "lic"`) }, nil, none},
+		{"a job that is behind counts against another limit", func(b bench) { b.submit("alice", 1, `JobPrio = -1; ConcurrencyLimits = "lic"`) }, nil, pool.JobID{Cluster: 1, Proc: 2}},
+		{"jobs that go before were too many to be kept", func(b bench) { b.submit("alice", 2, "JobPrio = 1; Requirements = TARGET.Cpus > 1") }, func(b bench) {
+			b.update(func(tx *spool.Tx) error {
+				u := successionOf(&tx.View)
+				u.Queues[slices.IndexFunc(u.Queues, func(q pool.Successors) bool { return q.Places[0] == 1 })].More = 2
+				tx.Op("test")
+				putSuccession(tx, u)
+				_, err := RemoveAll(tx, pool.Procs{Cluster: 2, First: 0, Last: 1}, "x", noon, params)
+				return err
+			})
+		}, none},
 		{"one that came later waits for the next cycle", nil, func(b bench) { b.submit("alice", 1, "JobPrio = 9") }, pool.JobID{Cluster: 1, Proc: 2}},
 		{"the next is held", nil, func(b bench) {
 			b.update(func(tx *spool.Tx) error {
@@ -164,6 +191,64 @@ func TestSuccessor(t *testing.T) {
 			t.Errorf("%s: the slot goes on with %v, want %v", test.name, got, test.want)
 		}
 	}
+}
+
+// TestSuccessorInPiece holds that of a piece of a partitionable slot the next job takes what it requests, and is
+// charged for that.
+func TestSuccessorInPiece(t *testing.T) {
+	none := pool.JobID{}
+	for _, test := range []struct {
+		name, last, next string
+		want             pool.JobID
+		piece            pool.Resources
+		weight           float64
+	}{
+		{"as much", "RequestMemory = 512", "RequestCpus = 4; RequestMemory = 512; Other = 1", pool.JobID{Cluster: 3}, "Cpus=4 Memory=512", 4},
+		{"less", "RequestMemory = 512", "RequestCpus = 1; RequestMemory = 100", pool.JobID{Cluster: 3}, "Cpus=1 Memory=128", 1},
+		{"one core if it does not say", "RequestMemory = 512", "", pool.JobID{Cluster: 3}, "Cpus=1", 1},
+		{"all that was left", "RequestMemory = 1000", "RequestCpus = 4; RequestMemory = 990", pool.JobID{Cluster: 3}, "Cpus=4 Memory=1000", 4},
+		{"more cores", "RequestMemory = 512", "RequestCpus = 5; RequestMemory = 512", none, "", 0},
+		{"more memory", "RequestMemory = 512", "RequestCpus = 1; RequestMemory = 513", none, "", 0},
+		{"another resource that the slot has", "", "RequestCpus = 4; RequestGPUs = 1", none, "", 0},
+		{"one that the slot does not know", "", "RequestCpus = 4; RequestTapes = 1", none, "", 0},
+		{"one that the slot does not know either for the last job", "RequestTapes = 1", "RequestCpus = 2; RequestTapes = 1", pool.JobID{Cluster: 3}, "Cpus=2", 2},
+	} {
+		b := newBench(t)
+		b.onSlot("RequestCpus = 4; "+test.last, `PartitionableSlot = true; Cpus = 4; Memory = 1000; GPUs = 1`)
+		b.submit("alice", 1, test.next)
+		b.negotiate(noon.Add(time.Second), nil)
+		if got := b.succeeds(pool.JobID{Cluster: 2}, noon.Add(time.Minute)); got != test.want {
+			t.Errorf("%s: the slot goes on with %v, want %v", test.name, got, test.want)
+			continue
+		}
+		for _, c := range b.claims() {
+			if c.Piece.Takes != test.piece || c.Weight.Float() != test.weight {
+				t.Errorf("%s: the next job has %s, which weighs %v, want %s and %v", test.name, c.Piece.Takes, c.Weight.Float(), test.piece, test.weight)
+			}
+		}
+		if used := b.alice(noon.Add(2 * time.Minute)).Weighted.Seconds(); used != 60*(4+test.weight) {
+			t.Errorf("%s: alice has used %v, want %v", test.name, used, 60*(4+test.weight))
+		}
+	}
+}
+
+// onSlot has one slot in the place of all, and one job of alice's in that of hers run there.
+func (b bench) onSlot(job, slot string) {
+	b.t.Helper()
+	ad, err := classad.ParseAd(`[ Name = "slot3@here"; Machine = "here"; Requirements = true; ` + slot + ` ]`)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		tx.DropSlot("slot1@here")
+		tx.DropSlot("slot2@here")
+		tx.PutSlot("slot3@here", ad)
+		_, err := RemoveAll(tx, pool.Procs{Cluster: 1, Last: 3}, "x", noon, params)
+		return err
+	})
+	b.submit("alice", 1, job)
+	b.started(noon)
 }
 
 // Slots are given back down to the share, and not below.
@@ -290,7 +375,7 @@ func (b bench) claims() (list []pool.Claim) {
 func TestSuccessionKept(t *testing.T) {
 	b := newBench(t)
 	u := negotiator.Succession{
-		Course: pool.Course{Telling: []string{"requirements", "rank"}, OneQueue: true, More: 7},
+		Course: pool.Course{Limits: []string{"concurrencylimits", "owner"}, OneQueue: true, More: 7},
 		Queues: []pool.Successors{
 			{Submitter: "alice@x", Jobs: []pool.Procs{{Cluster: 1, First: 2, Last: 9}, {Cluster: 4}}, Places: []int{1, 12}, Takes: true, PE: 1.5},
 			{Submitter: "alice@x", Jobs: []pool.Procs{{Cluster: 2}}, Places: []int{9}, Limit: "MAXJOB", More: 11},
@@ -319,4 +404,91 @@ func TestSuccessionKept(t *testing.T) {
 	}
 	u = negotiator.Succession{}
 	keep()
+}
+
+// unlikeJob is a job of the law of unlike jobs.
+type unlikeJob struct {
+	pool.JobID
+	prio, cpus, memory int
+}
+
+// The law of unlike jobs: a slot, or a piece of one, goes on with the first job in its submitter's order that
+// was there in the last cycle, still waits and fits, in the transaction in which the job before ends, and with
+// none if no job fits. What fits is a matter of Requirements and of what is requested.
+func TestSuccessionOfUnlikeLaw(t *testing.T) {
+	for seed := range uint64(12) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		b := newBench(t)
+		b.update(func(tx *spool.Tx) error {
+			tx.Op("test")
+			_, err := RemoveAll(tx, pool.Procs{Cluster: 1, Last: 3}, "x", noon, params)
+			for i, text := range []string{"Cpus = 1; Memory = 256", "Cpus = 2; Memory = 512", "Cpus = 4; Memory = 1024; PartitionableSlot = true"} {
+				ad, bad := classad.ParseAd(fmt.Sprintf(`[ Name = "slot%d@here"; Machine = "here"; Requirements = TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory; %s ]`, i+1, text))
+				err = errors.Join(err, bad)
+				tx.PutSlot(fmt.Sprintf("slot%d@here", i+1), ad)
+			}
+			return err
+		})
+		jobs := map[pool.JobID]unlikeJob{}
+		var line []unlikeJob // that waited in the last cycle, in their order
+		took := 0
+		for step := range 60 {
+			at := noon.Add(time.Duration(step+1) * time.Second)
+			running := b.claims()
+			switch what := random.IntN(6); {
+			case what == 0 || step < 5:
+				j := unlikeJob{prio: random.IntN(3), cpus: 1 + random.IntN(3), memory: 64 * (1 + random.IntN(10))}
+				count := 1 + random.IntN(3)
+				j.Cluster = b.submit("alice", count, fmt.Sprintf("JobPrio = %d; RequestCpus = %d; RequestMemory = %d", j.prio, j.cpus, j.memory))
+				for ; j.Proc < count; j.Proc++ {
+					jobs[j.JobID] = j
+				}
+			case what == 1 || len(running) == 0:
+				b.started(at)
+				line = line[:0]
+				for id, j := range jobs {
+					if b.attribute(id, pool.AttrJobStatus) == "1" {
+						line = append(line, j)
+					}
+				}
+				slices.SortFunc(line, func(x, y unlikeJob) int { return cmp.Or(y.prio-x.prio, x.JobID.Compare(y.JobID)) })
+			default:
+				c := running[random.IntN(len(running))]
+				var want pool.JobID
+				if i := slices.IndexFunc(line, func(j unlikeJob) bool { return fitsIn(j, c) }); i >= 0 {
+					want = line[i].JobID
+					line = slices.Delete(line, i, i+1)
+					took++
+				}
+				if got := b.succeeds(c.Job, at); got != want {
+					t.Fatalf("seed %d: %s %s of %v goes on with %v, want %v", seed, c.Slot, c.Piece.Takes, c.Job, got, want)
+				}
+				delete(jobs, c.Job)
+			}
+			cores := 0.0
+			for _, c := range b.claims() {
+				cores += c.Piece.Takes.Of(pool.AttrCpus)
+				if j := jobs[c.Job]; !fitsIn(j, c) || c.Piece.Of != "" && c.Weight.Float() != float64(j.cpus) {
+					t.Fatalf("seed %d: %+v runs in %s %s of weight %v", seed, j, c.Slot, c.Piece.Takes, c.Weight.Float())
+				}
+			}
+			if cores > 4 {
+				t.Fatalf("seed %d: %v of 4 cores are taken", seed, cores)
+			}
+		}
+		if took < 3 {
+			t.Errorf("seed %d: %d slots went on with a job, want some", seed, took)
+		}
+	}
+}
+
+// fitsIn reports whether a job fits into the slot or the piece of a claim.
+func fitsIn(j unlikeJob, c pool.Claim) bool {
+	switch {
+	case c.Piece.Of != "":
+		return float64(j.cpus) <= c.Piece.Takes.Of(pool.AttrCpus) && float64(j.memory) <= c.Piece.Takes.Of(pool.AttrMemory)
+	case c.Slot == "slot1@here":
+		return j.cpus <= 1 && j.memory <= 256
+	}
+	return j.cpus <= 2 && j.memory <= 512
 }

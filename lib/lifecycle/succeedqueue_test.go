@@ -96,7 +96,17 @@ func TestSuccessorInQueue(t *testing.T) {
 		{"the older one is of the same user and another shape", func(b *inQueue) {
 			b.submit("alice", 1, "Requirements = TARGET.Cpus > 1")
 			b.since(other, before)
+		}, nil, other},
+		{"the older one is of the same user, and counts against another limit", func(b *inQueue) {
+			b.submit("alice", 1, `Class = "long"`)
+			b.since(other, before)
+			b.bound(maui.Class, "long", maui.MaxJob, 5)
 		}, nil, none},
+		{"a younger one of the same user counts against another limit", func(b *inQueue) {
+			b.submit("alice", 1, `Class = "long"`)
+			b.since(other, behind)
+			b.bound(maui.Class, "long", maui.MaxJob, 5)
+		}, nil, next},
 		{"the older one may not run", func(b *inQueue) {
 			b.submit("bob", 1, "")
 			b.since(other, before)

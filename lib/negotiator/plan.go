@@ -446,8 +446,7 @@ const (
 )
 
 // Succession is what a claim may go on with when its job has ended before the next
-// cycle: the same submitter's next job of the same autocluster, unless a better one
-// waits for the slot: that of a submitter with less than its share or, with a Config.Queue, one
+// cycle: the same submitter's next job that fits, unless a better one waits for the slot: that of a submitter with less than its share or, with a Config.Queue, one
 // before it there. It says what the cycle saw. Whoever acts on it has to look whether a
 // job is still idle and matches the slot, which the cycle did not ask.
 type Succession struct {

@@ -86,6 +86,28 @@ func (r Resources) Of(name string) float64 {
 	return 0
 }
 
+// StandardResources are those that every slot has.
+var StandardResources = []string{AttrCpus, AttrMemory, AttrDisk}
+
+// RoundedUp returns what a request for n of a resource takes of a partitionable slot that has enough: whole
+// cores, multiples of 128 MB and of 1024 KB (HTCondor's defaults of MODIFY_REQUEST_EXPR_REQUESTCPUS,
+// ...MEMORY and ...DISK); of any other resource just n.
+func RoundedUp(resource string, n float64) float64 {
+	quantum := 0.0
+	switch {
+	case caseless.Compare(resource, AttrCpus) == 0:
+		quantum = 1
+	case caseless.Compare(resource, AttrMemory) == 0:
+		quantum = 128
+	case caseless.Compare(resource, AttrDisk) == 0:
+		quantum = 1024
+	}
+	if quantum == 0 || !(n > 0) {
+		return n
+	}
+	return math.Max(1, math.Ceil(n/quantum-1e-9)) * quantum
+}
+
 func (a Amount) good() bool {
 	return ResourceName(a.Name) && a.Of > 0 && !math.IsInf(a.Of, 0)
 }

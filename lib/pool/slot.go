@@ -2,6 +2,7 @@ package pool
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -229,7 +230,7 @@ func DynamicAd(ad *classad.Ad, name string, takes Resources) *classad.Ad {
 func Divisible(ad *classad.Ad) []string {
 	named, _ := ad.EvalString(&classad.Context{}, AttrMachineResources)
 	var names []string
-	for _, name := range append([]string{AttrCpus, AttrMemory, AttrDisk}, strings.Fields(named)...) {
+	for _, name := range append(slices.Clone(StandardResources), strings.Fields(named)...) {
 		known := false
 		for _, n := range names {
 			known = known || caseless.Compare(n, name) == 0

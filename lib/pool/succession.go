@@ -1,12 +1,13 @@
 package pool
 
 // Successors are idle jobs of one submitter and autocluster, in the order in which they are served: a
-// claim of their kind may go on with them.
+// claim of the submitter may go on with them.
 type Successors struct {
 	Submitter string
 	Jobs      []Procs // some
-	// In one queue of all, Places are where each of Jobs begins in it, from 1; and More is the
-	// place from which on there are others than Jobs, 0 for none.
+	// Places are where each of Jobs begins, from 1, in the one queue of all, or else among the
+	// submitter's own jobs; and More is the place from which on there are others than Jobs, 0 for
+	// none.
 	Places []int
 	More   int
 	// Takes says that the jobs wait for nothing but slots, and take those of others; Limit is
@@ -31,9 +32,9 @@ type Entitled struct {
 
 // Course is what holds of all Successors that a cycle leaves.
 type Course struct {
-	// Telling are the names of the attributes that tell autoclusters apart, sorted, in
-	// lower case.
-	Telling []string
+	// Limits are the names of the attributes that concurrency limits and limits of the policy look at,
+	// in lower case: a claim goes on with no job that differs in one of them.
+	Limits []string
 	// OneQueue says that there is one queue of all, and More the place from which on other jobs than
 	// the Successors may stand in it; 0: there are none.
 	OneQueue bool

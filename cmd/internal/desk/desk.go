@@ -18,6 +18,7 @@ import (
 	"fairspool/lib/launch"
 	"fairspool/lib/launch/local"
 	"fairspool/lib/lifecycle"
+	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/lib/userlog"
@@ -45,6 +46,7 @@ type Settings struct {
 type Desks struct {
 	Settings
 	params  accountant.Params
+	cycle   negotiator.Config // of what a successor takes: Params and weights of slots
 	machine local.Settings
 	// retirement is MAXJOBRETIREMENTTIME.
 	retirement *classad.Expr
@@ -57,8 +59,12 @@ type Desks struct {
 // New returns the desks of a supervisor that begins now.
 func New(s Settings) (*Desks, error) {
 	n := &Desks{Settings: s, params: s.Config.Params, machine: machineFor(s.Config, s.Spool), since: time.Now(), accounts: map[string]launch.Account{}}
+	n.cycle = s.Config.Cycle
+	n.cycle.Params = n.params
 	var err error
-	n.retirement, err = s.Config.Expr("MAXJOBRETIREMENTTIME")
+	if n.cycle.SlotWeight, err = s.Config.Expr("SLOT_WEIGHT"); err == nil {
+		n.retirement, err = s.Config.Expr("MAXJOBRETIREMENTTIME")
+	}
 	return n, err
 }
 

@@ -135,7 +135,7 @@ func describe(how pool.Ending) string {
 }
 
 // successor is the attempt that takes over a slot in the transaction that ends the attempt before: of
-// the submitter's next job of the same autocluster, if there is one. A nil successor takes nothing.
+// the submitter's next job, if there is one. A nil successor takes nothing.
 type successor struct {
 	*Desk               // of the attempt that ends
 	last    func() bool // the supervisor is to end
@@ -143,7 +143,7 @@ type successor struct {
 	ad      *classad.Ad // of its job
 	tickets int64       // of its job; negative: none
 
-	waited bool  // other jobs wait for the end of the cluster, or mail may be due
+	waited bool  // other jobs wait for the end of the cluster, mail may be due, or a part of the slot is free
 	next   *Desk // nil: none; has the lock of its claim
 	task   supervise.Task
 }
@@ -180,7 +180,7 @@ func (n *successor) enter(tx *spool.Tx) error {
 		return nil
 	}
 	now := n.Now().Now
-	claim, found := lifecycle.Successor(tx, n.ended, n.ad, n.Spool.Domain(), now, n.params)
+	claim, found := lifecycle.Successor(tx, n.ended, n.ad, n.Spool.Domain(), now, &n.cycle)
 	if !found {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (n *successor) enter(tx *spool.Tx) error {
 			n.complain(err)
 			return nil
 		}
-		n.next, n.waited = next, lifecycle.Awaited(&tx.View, n.ended.Job.Cluster)
+		n.next, n.waited = next, lifecycle.Awaited(&tx.View, n.ended.Job.Cluster) || claim.Piece != n.ended.Piece
 	}
 	lifecycle.Succeed(tx, claim, n.tickets, now, n.params)
 	if n.task, err = next.enter(tx, now); err == nil {

@@ -63,6 +63,7 @@ type arrangement struct {
 	classes   []*class
 	Clusters  []*Autocluster
 	Telling   shapes.Names   // the attributes that tell jobs apart, also by limits of a policy
+	Limiting  shapes.Names   // those of them that limits look at
 	Explained []explainedRun // jobs of Config.Explain
 	pieces    map[piece]accountant.Weight
 	costs     spinCosts // with Pie Spins
@@ -88,7 +89,7 @@ func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run
 		rules.Preemption = []*classad.Expr{c.Config.Preemption.Requirements, c.Config.Preemption.Rank}
 	}
 	c.Shapes = shapes.New(c.Payers, slots, jobs, rules)
-	c.Telling = c.Shapes.Telling
+	c.Telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting
 	if claims {
 		c.fickle, c.fickleRank = isFickle(c.Deciding(c.Config.Preemption.Requirements)), isFickle(c.Deciding(c.Config.Preemption.Rank))
 	}

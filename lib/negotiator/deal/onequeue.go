@@ -71,7 +71,7 @@ func (c *arrangement) queueInOrder(waiting map[string][]jobprio.Run, a *autoclus
 	f := filing{c: &c.roster, kinOf: kinOf, kindOf: func(jobprio.Run) int { return 0 }, queues: map[queueKey]*Queue{}}
 	if o.Limits != nil {
 		telling := order.InJobs(o.Limits.Attributes())
-		c.Telling = shapes.With(c.Telling, telling.Texts())
+		c.Telling, c.Limiting = shapes.With(c.Telling, telling.Texts()), shapes.With(c.Limiting, telling.Texts())
 		f.kindOf = o.kinds(c.Shapes, telling)
 		if f.single = telling.Has(procID); f.single {
 			o.Places = singly(o.Places, func(p *jobprio.Place) *pool.Procs { return &p.Procs })

@@ -272,35 +272,9 @@ func (c *inventory) weighPart(ad *classad.Ad) accountant.Weight {
 	return w
 }
 
-// WeightIn returns the weight of an ad's slot. An error says that it is One for
-// want of a proper one, and own that this is the ad's own fault.
+// WeightIn returns the weight of an ad's slot, as negotiator.Config.WeightIn.
 func (c *inventory) WeightIn(ad *classad.Ad) (w accountant.Weight, own bool, err error) {
-	w = accountant.One
-	switch {
-	case !c.Config.UseSlotWeights:
-	case hasName(ad, slotWeightName):
-		own = true
-		w, err = weightOf(pool.AttrSlotWeight, ad.Eval(c.Eval, pool.AttrSlotWeight, nil))
-	case c.Config.SlotWeight != nil:
-		if value := c.Config.SlotWeight.Eval(c.Eval, ad, nil); value.Kind() != classad.KindUndefined {
-			w, err = weightOf("SLOT_WEIGHT", value)
-		}
-	}
-	return w, own, err
-}
-
-// weightOf returns a value as a weight, One with an error; name says whose value it
-// is.
-func weightOf(name string, value classad.Value) (accountant.Weight, error) {
-	n, ok := value.Number()
-	if !ok {
-		return accountant.One, fmt.Errorf("%s is %s: want a number", name, value)
-	}
-	w, err := accountant.WeightOf(n)
-	if err != nil {
-		return accountant.One, fmt.Errorf("%s: %w", name, err)
-	}
-	return w, nil
+	return c.Config.WeightIn(c.Eval, ad)
 }
 
 func (c *common) warn(format string, args ...any) {
@@ -326,7 +300,6 @@ func (c *inventory) poolSize() float64 {
 var (
 	stateName         = classad.NewName(pool.AttrState)
 	lifetimeName      = classad.NewName(pool.AttrAdLifetime)
-	slotWeightName    = classad.NewName(pool.AttrSlotWeight)
 	partitionableName = classad.NewName(pool.AttrPartitionable)
 )
 

@@ -134,8 +134,8 @@ func TestSuccession(t *testing.T) {
 		if got := fmt.Sprint(waiting); got != test.waiting {
 			t.Errorf("%s: waiting %s, want %s", test.name, got, test.waiting)
 		}
-		if len(u.Queues) > 0 && !slices.Contains(u.Telling, "requirements") {
-			t.Errorf("%s: autoclusters are told apart by %v, want Requirements among them", test.name, u.Telling)
+		if want := []string{"concurrencylimits"}; len(u.Queues) > 0 && !slices.Equal(u.Limits, want) {
+			t.Errorf("%s: limits look at %v, want %v", test.name, u.Limits, want)
 		}
 	}
 }

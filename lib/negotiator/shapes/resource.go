@@ -16,7 +16,6 @@ type Resource struct {
 	Name    string        // the slots' attribute, such as Cpus
 	held    *classad.Name // the same
 	request *classad.Name // the jobs' attribute, such as RequestCpus
-	quantum float64       // requests are rounded up to multiples of it; 0: not at all
 }
 
 // Amounts is how much of each of the cycle's resources, in their order.
@@ -30,13 +29,6 @@ type Request struct {
 	Takes  pool.Resources
 }
 
-// standard are the resources that every slot has (HTCondor's defaults of
-// MODIFY_REQUEST_EXPR_REQUESTCPUS, ...MEMORY and ...DISK).
-var standard = []struct {
-	name    string
-	quantum float64
-}{{pool.AttrCpus, 1}, {pool.AttrMemory, 128}, {pool.AttrDisk, 1024}}
-
 const requestPrefix = "request"
 
 // findResources lists what partitionable slots are divided by: the standard
@@ -47,14 +39,14 @@ func (x *Shapes) findResources(slots []*Slot, jobs []jobprio.Run) {
 		return
 	}
 	known := map[string]bool{}
-	add := func(name string, quantum float64) {
+	add := func(name string) {
 		if !known[strings.ToLower(name)] {
 			known[strings.ToLower(name)] = true
-			x.Resources = append(x.Resources, Resource{name, classad.NewName(name), classad.NewName("Request" + name), quantum})
+			x.Resources = append(x.Resources, Resource{name, classad.NewName(name), classad.NewName("Request" + name)})
 		}
 	}
-	for _, s := range standard {
-		add(s.name, s.quantum)
+	for _, name := range pool.StandardResources {
+		add(name)
 	}
 	custom := map[string]bool{}
 	for j := range jobs {
@@ -69,7 +61,7 @@ func (x *Shapes) findResources(slots []*Slot, jobs []jobprio.Run) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(custom)) {
 		if spelled := x.divisible(slots, name); spelled != "" {
-			add(spelled, 0)
+			add(spelled)
 		}
 	}
 }
@@ -96,7 +88,7 @@ func (x *Shapes) divisible(slots []*Slot, name string) string {
 func (x *Shapes) LeftIn(ad *classad.Ad) Amounts {
 	left := make(Amounts, len(x.Resources))
 	for i, r := range x.Resources {
-		if i < len(standard) {
+		if i < len(pool.StandardResources) {
 			left[i] = math.Inf(1)
 		}
 		if n, ok := x.amountIn(ad, r.Name); ok {
@@ -132,10 +124,7 @@ func (x *Shapes) RequestOf(job *classad.Ad) *Request {
 		case r.Name == pool.AttrCpus:
 			q.Ask[i] = 1
 		}
-		q.take[i] = q.Ask[i]
-		if r.quantum > 0 && q.Ask[i] > 0 {
-			q.take[i] = math.Max(1, math.Ceil(q.Ask[i]/r.quantum-1e-9)) * r.quantum
-		}
+		q.take[i] = pool.RoundedUp(r.Name, q.Ask[i])
 	}
 	q.Takes = x.Text(q.take)
 	number, known := x.requests[q.Takes]

@@ -34,6 +34,7 @@ type Shapes struct {
 	classes   []*Class       // likewise
 	clusters  []*Autocluster // by first appearance
 	Telling   Names          // the attributes that tell autoclusters apart
+	Limiting  Names          // those of them that concurrency limits look at
 	InSlots   Names          // the attributes that any expression looks up in slots
 	InJobs    Names          // and in jobs
 	Ranking   Names          // the attributes of jobs that tell apart how they rank slots
@@ -101,7 +102,7 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	}
 	x.keys.slotRank = lookedUp{name: classad.NewName(pool.AttrRank)}
 	x.InSlots, x.InJobs = append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...), all.job
-	x.Telling = With(all.job, rules.AddSignificant)
+	x.Telling, x.Limiting = With(all.job, rules.AddSignificant), x.sig.of(nil, []string{concurrencyLimits}).job
 	x.origin, x.alike = classad.NewOrigin(x.Telling...), map[*classad.Ad]*Autocluster{}
 	x.Ranking, x.Macros = x.sig.of(nil, []string{jobRank}, ranks...).job, x.sig.of(nil, nil, ranks...).job
 	return x

@@ -25,18 +25,24 @@ func precede(o *deal.OneQueue, some iter.Seq[deal.Waiter]) *precedence {
 	if o == nil {
 		return nil
 	}
-	p := &precedence{OneQueue: o, left: make([]int, len(o.Places)+1)}
+	return &precedence{OneQueue: o, left: leftBefore(len(o.Places), some)}
+}
+
+// leftBefore returns, for each of so many places and the end, how many jobs of what is left of some queues
+// stand before it.
+func leftBefore(places int, some iter.Seq[deal.Waiter]) (left []int) {
+	left = make([]int, places+1)
 	for w := range some {
 		for _, r := range w.Runs {
-			if _, placed := o.Place(r); placed {
-				p.left[r.Order+1] += r.Count()
+			if r.Order < places {
+				left[r.Order+1] += r.Count()
 			}
 		}
 	}
-	for i := range o.Places {
-		p.left[i+1] += p.left[i]
+	for i := range left[1:] {
+		left[i+1] += left[i]
 	}
-	return p
+	return left
 }
 
 // standing returns the place of a run among the jobs that are left, from 1, and its priority:

@@ -2,10 +2,12 @@ package why
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/deal"
 	"fairspool/lib/pool"
@@ -19,50 +21,30 @@ const (
 	mostHeads      = 10   // queues of one that waits
 )
 
-// succession says what claims may go on with, when all is dealt out and told.
+// succession says what claims may go on with, when all is dealt out and told: the next jobs of those
+// who have some, under a policy with one queue those of all who wait for slots, too.
 func succession(c *deal.Outcome) (u negotiator.Succession) {
-	if c.OneQueue != nil {
-		return successionInOrder(c)
-	}
-	left := mostSuccessors
-	var holders []*deal.Submitter
-	for _, s := range c.Submitters {
-		if s.Usage > 0 {
-			holders = append(holders, s)
-		}
-	}
-	if len(holders) == 0 {
+	if !slices.ContainsFunc(c.Submitters, func(s *deal.Submitter) bool { return s.Usage > 0 }) {
 		return u
 	}
-	for _, s := range holders {
-		for _, q := range s.Queues {
-			if jobs := stretches(q, min(left, max(mostSuccessors/len(holders), 1))); len(jobs) > 0 {
-				u.Queues = append(u.Queues, pool.Successors{Submitter: s.Name, Jobs: jobs})
-				left -= len(jobs)
+	list := successorsIn(c)
+	if u.OneQueue = c.OneQueue != nil && len(list) > 0; !u.OneQueue {
+		waiters(c, &u)
+	}
+	left, each := mostSuccessors, max(mostSuccessors/max(len(list), 1), 1)
+	for _, h := range list {
+		if left == 0 {
+			if u.OneQueue {
+				u.More = h.turn(h.Runs[0])
 			}
+			break // each submitter's own queues that are left out begin behind its others
 		}
+		left -= h.addTo(&u, min(left, each))
 	}
-	for _, name := range c.Telling {
-		u.Telling = append(u.Telling, name.String())
+	if len(u.Queues) > 0 {
+		u.Limits = c.Limiting.Texts()
 	}
-	waiters(c, &u)
 	return u
-}
-
-// stretches returns what is left of a queue, at most so many pieces of it. Procs that
-// follow each other are one, however they were told of.
-func stretches(q *deal.Queue, most int) (list []pool.Procs) {
-	for _, r := range deal.WaiterOf(q).Runs {
-		p := r.Procs
-		if n := len(list); n > 0 && list[n-1].Extend(p) {
-			continue
-		}
-		if len(list) == most {
-			break
-		}
-		list = append(list, p)
-	}
-	return list
 }
 
 // waiters says who waits for slots of others, and what everybody is entitled to then: the
@@ -140,66 +122,69 @@ func waitsFor(r *negotiator.Rejection, some ...negotiator.Cause) bool {
 // successors is a queue in a succession, with the turns of its jobs.
 type successors struct {
 	deal.Waiter
-	*precedence
+	one   *deal.OneQueue // nil: turns are among the submitter's own jobs
 	who   *deal.Submitter
+	left  []int // by place: how many of the jobs before it are left
 	round int
 	takes bool   // slots of others
 	limit string // else the policy's that keeps it from them
 }
 
-// successionInOrder says what claims may go on with under a policy with one queue: the next
-// jobs of those who have some, and all who wait for slots, in the order of their turns.
-func successionInOrder(c *deal.Outcome) (u negotiator.Succession) {
-	if !slices.ContainsFunc(c.Submitters, func(s *deal.Submitter) bool { return s.Usage > 0 }) {
-		return u
-	}
-	list := successorsIn(c)
-	if len(list) == 0 {
-		return u
-	}
-	u.OneQueue = true
-	left, each := mostSuccessors, max(mostSuccessors/len(list), 1)
-	for _, h := range list {
-		if left == 0 {
-			u.More = h.turn(h.Runs[0])
-			break
-		}
-		left -= h.addTo(&u, min(left, each))
-	}
-	for _, name := range c.Telling {
-		u.Telling = append(u.Telling, name.String())
-	}
-	return u
-}
-
 // turn returns the turn of a run's first job among the jobs that are left, from 1.
 func (h *successors) turn(r deal.Run) int { return h.round + h.left[r.Order] + 1 }
 
-// successorsIn returns the queues of which some jobs may follow a claim of their own kind, or take
-// what others leave, the first to have its turn first.
+// successorsIn returns the queues of which some jobs may follow a claim of their submitter, or in one queue
+// of all take what others leave, the first to have its turn first.
 func successorsIn(c *deal.Outcome) (list []successors) {
 	why := make(map[pool.JobID]*negotiator.Rejection, len(c.Plan.Rejections))
 	for i := range c.Plan.Rejections {
 		why[c.Plan.Rejections[i].Job] = &c.Plan.Rejections[i]
 	}
-	var all []successors
 	for _, s := range c.Submitters {
+		begin := len(list)
 		for _, q := range s.Queues {
-			if h := (successors{Waiter: deal.WaiterOf(q), who: s}); q.Offered() && h.Jobs > 0 {
-				all = append(all, h)
+			h := successors{Waiter: deal.WaiterOf(q), one: c.OneQueue, who: s}
+			if q.Offered() && h.Jobs > 0 && (c.OneQueue != nil || s.Usage > 0) {
+				list = append(list, h)
+			}
+		}
+		if c.OneQueue == nil {
+			own := list[begin:]
+			places := 0
+			for i := range own {
+				places = max(places, own[i].Runs[len(own[i].Runs)-1].Order+1)
+			}
+			left := leftBefore(places, waitersIn(own))
+			for i := range own {
+				r := why[own[i].Runs[0].FirstJob()]
+				own[i].left, own[i].takes = left, r != nil && waitsForSlots(r)
 			}
 		}
 	}
-	p := precede(c.OneQueue, func(yield func(deal.Waiter) bool) {
-		for _, h := range all {
-			if !yield(h.Waiter) {
+	if c.OneQueue != nil {
+		list = takersIn(c, list, why)
+	}
+	slices.SortStableFunc(list, func(a, b successors) int { return cmp.Compare(a.turn(a.Runs[0]), b.turn(b.Runs[0])) })
+	return list
+}
+
+// waitersIn goes through what is left of some queues.
+func waitersIn(list []successors) iter.Seq[deal.Waiter] {
+	return func(yield func(deal.Waiter) bool) {
+		for i := range list {
+			if !yield(list[i].Waiter) {
 				return
 			}
 		}
-	})
-	asIs := c.Fork()
+	}
+}
+
+// takersIn returns those of all queues, by their turns in the one queue of all, that take slots of others
+// or follow a claim of their submitter.
+func takersIn(c *deal.Outcome, all []successors, why map[pool.JobID]*negotiator.Rejection) (list []successors) {
+	left, limits, asIs := leftBefore(len(c.OneQueue.Places), waitersIn(all)), c.OneQueue.Limits, c.Fork()
 	for _, h := range all {
-		h.precedence = p
+		h.left = left
 		switch r := why[h.Runs[0].FirstJob()]; {
 		case r != nil && waitsFor(r, negotiator.CauseClaimed, negotiator.CauseTaken, negotiator.CauseTooSmall, negotiator.CauseOthers, negotiator.CauseOwnJobs):
 			h.takes = true
@@ -209,11 +194,10 @@ func successorsIn(c *deal.Outcome) (list []successors) {
 			continue
 		}
 		// What runs of its kind is one job less then.
-		soft := p.Limits != nil && !p.Limits.Admits(h.Kind, []int{h.Kind}, false)
-		h.round = round(p.left[len(p.Places)], c.SharesRest(h.who, false), soft, h.who.Nice)
+		soft := limits != nil && !limits.Admits(h.Kind, []int{h.Kind}, false)
+		h.round = round(left[len(c.OneQueue.Places)], c.SharesRest(h.who, false), soft, h.who.Nice)
 		list = append(list, h)
 	}
-	slices.SortFunc(list, func(a, b successors) int { return cmp.Compare(a.turn(a.Runs[0]), b.turn(b.Runs[0])) })
 	return list
 }
 
@@ -222,13 +206,22 @@ func successorsIn(c *deal.Outcome) (list []successors) {
 func (h *successors) addTo(u *negotiator.Succession, most int) (n int) {
 	begin := len(u.Queues)
 	var ends []int // of each that it adds: the turn behind the last job
-	for _, r := range h.Runs {
-		place, _ := h.Place(r)
+	turn := 0
+	for i, r := range h.Runs {
+		if i > 0 && r.Order == h.Runs[i-1].Order {
+			turn += h.Runs[i-1].Count()
+		} else {
+			turn = h.turn(r)
+		}
+		var place jobprio.Place
+		if h.one != nil {
+			place, _ = h.one.Place(r)
+		}
 		at := begin
 		for at < len(u.Queues) && (u.Queues[at].QOS != place.QOS || u.Queues[at].PE != place.PE) {
 			at++
 		}
-		turn, p := h.turn(r), r.Procs
+		p := r.Procs
 		if at < len(u.Queues) && ends[at-begin] == turn && u.Queues[at].Jobs[len(u.Queues[at].Jobs)-1].Extend(p) {
 			ends[at-begin] += r.Count()
 			continue
@@ -240,7 +233,7 @@ func (h *successors) addTo(u *negotiator.Succession, most int) (n int) {
 			break
 		}
 		if at == len(u.Queues) {
-			asks := h.Limits != nil && !h.Limits.Lasting(h.Kind)
+			asks := h.one != nil && h.one.Limits != nil && !h.one.Limits.Lasting(h.Kind)
 			u.Queues = append(u.Queues, pool.Successors{Submitter: h.who.Name, QOS: place.QOS, PE: place.PE, Takes: h.takes, Limit: h.limit, Asks: asks})
 			ends = append(ends, 0)
 		}
