@@ -20,13 +20,15 @@ import (
 // then begins anew under the lock. So an answer counts only for what it was computed from.
 //
 // The zero Answers is ready for use, by one goroutine at a time. A process that ends many similar jobs keeps it,
-// so that it rarely has to ask.
+// so that it rarely has to ask. As a transaction that is stopped costs the process all that it has read, one
+// that follows one that asked is run on a fork first.
 type Answers struct {
 	known   map[[sha256.Size]byte]any
 	once    map[[sha256.Size]byte]any // for one Account: those that depend on whole ads
 	budgets *classad.Budgets          // of the owners, for one Account
 	short   bool                      // some answer is for want of steps
 	last    bool                      // what is unknown now is not asked any more
+	asked   bool                      // the last Account, or this one, found an answer that was not known
 }
 
 const (
@@ -80,12 +82,19 @@ func (a *Answers) update(s *spool.Spool, fn func(*spool.Tx) error) (err error) {
 		tx.With = a
 		return fn(tx)
 	}
+	ask := func() {
+		a.asked, a.last = false, false
+		s.View(func(v *spool.View) error { return v.Fork().Update(run) }) // what fails there fails again
+	}
+	if a.asked {
+		ask()
+	}
 	for round := range mostRounds {
 		a.last = round == mostRounds-1
 		if err = s.Update(run); !errors.Is(err, errUnanswered) {
 			break
 		}
-		s.View(func(v *spool.View) error { return v.Fork().Update(run) }) // what fails there fails again
+		ask()
 	}
 	if a.short {
 		a.known = nil
@@ -157,6 +166,7 @@ func ask[T any](tx *spool.Tx, q question, compute func(c *classad.Context, ads [
 	default:
 		panic(unanswered{})
 	}
+	a.asked = true
 	evaluating()
 	c := &classad.Context{Now: q.now.Truncate(time.Second), MaxSteps: classad.UsualSteps, Budget: a.budgets.Of(q.owner())}
 	answer = compute(c, parts)

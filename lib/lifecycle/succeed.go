@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -411,9 +412,13 @@ func (s *succeeding) waiting(p pool.Procs) iter.Seq2[pool.JobID, *classad.Ad] {
 		if !there {
 			return
 		}
-		for _, run := range cluster.Runs {
+		from := sort.Search(len(cluster.Runs), func(i int) bool { return cluster.Runs[i].Last >= p.First })
+		for _, run := range cluster.Runs[from:] {
 			both, ok := run.Intersect(p)
-			if !ok || !isIdle(s.eval, run.Ad) {
+			if !ok {
+				return
+			}
+			if !isIdle(s.eval, run.Ad) {
 				continue
 			}
 			for id := range both.Jobs() {
