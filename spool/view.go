@@ -155,9 +155,7 @@ func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 }
 
 // Claims returns all claims, by ascending job. They are the view's: the caller changes none of them.
-func (v *View) Claims() []pool.Claim {
-	return sorted(v.state().claims, pool.JobID.Compare)
-}
+func (v *View) Claims() []pool.Claim { return sorted(v.state().claims, pool.JobID.Compare) }
 
 // Claim returns the claim of a job.
 func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
@@ -183,12 +181,14 @@ func (v *View) Submitter(name string) (accountant.Record, bool) {
 }
 
 // Backoffs returns the slots that are left alone, by name.
-func (v *View) Backoffs() []pool.Backoff {
-	return slices.Clone(sorted(v.state().backoffs, strings.Compare))
-}
+func (v *View) Backoffs() []pool.Backoff { return backoffKind.All(v) }
 
-// sorted returns the rows of a table in the order of their keys: the caller changes none of them.
+// sorted returns the rows of a table in the order of their keys: the caller changes none of them. A fork in which
+// none was changed has those of what it lies over.
 func sorted[K comparable, V any](t *table[K, V], order func(a, b K) int) []V {
+	if t.under != nil && len(t.rows)+len(t.texts) == 0 {
+		return sorted(t.under, order)
+	}
 	if t.list == nil {
 		all, err := t.all()
 		must(err)
