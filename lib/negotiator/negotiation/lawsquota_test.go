@@ -1,15 +1,19 @@
 package negotiation
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
+	"fairspool/lib/pool"
 )
 
 // quotaView is what a test asks of groups as a plan is followed, by their places in the tree.
@@ -150,6 +154,83 @@ func (v quotaView) mustUseSurplus(t *rapid.T) {
 			}
 		}
 	}
+}
+
+// What waits for a piece either fits nowhere in what is left of the slots when all is dealt out, or is told what
+// forbids it that room: the quota of a group, a ceiling or a concurrency limit; and quotas do.
+func TestWhatWaitsFitsNowhereOrIsForbidden(t *testing.T) {
+	eval := &classad.Context{Now: now}
+	forbids := []negotiator.Cause{negotiator.CauseQuota, negotiator.CauseCeiling, negotiator.CauseConcurrencyLimit}
+	rapid.Check(t, func(rt *rapid.T) {
+		cfg := defaults(t)
+		cfg.Limits, _ = concurrency.NewLimits(100, nil, map[string]float64{"lic": 2})
+		if rapid.Bool().Draw(rt, "groups") {
+			cfg.Params.Groups = lawTree(rt)
+			cfg.Quotas.Strict = rapid.Bool().Draw(rt, "strict")
+		}
+		if rapid.Bool().Draw(rt, "reserves") {
+			cfg.Reserve = negotiator.Reserve{Fraction: 0.3, Time: time.Hour}
+		}
+		p := mixedPool(rt, t)
+		if rapid.Bool().Draw(rt, "one queue") {
+			p, cfg = freely(rt, t, p, cfg)
+			p.Held = nil
+		}
+		plan := Cycle(p, cfg, now)
+		v := quotaView{newReplay(p, cfg, plan), cfg.Params.Groups}
+		taken, weights := map[string][]pool.Resources{}, map[string]accountant.Weight{}
+		for _, m := range plan.Matches {
+			taken[m.Piece.Of] = append(taken[m.Piece.Of], m.Piece.Takes)
+			weights[m.Submitter] += m.Weight
+			v.step(m)
+		}
+		for _, s := range p.Slots {
+			if slices.ContainsFunc(plan.Reservations, func(r negotiator.Reserved) bool { return r.Slot == s.Name }) {
+				continue
+			}
+			left := pool.Left(eval, s.Ad, taken[s.Name])
+			for _, r := range plan.Rejections {
+				_, job := jobOf(p, r.Job)
+				if !classad.Match(eval, job, left) || !enough(eval, job, left) {
+					continue
+				}
+				if !slices.Contains(forbids, r.Cause) && !slices.ContainsFunc(r.Also, func(c negotiator.Cause) bool { return slices.Contains(forbids, c) }) {
+					rt.Fatalf("%s of %s is told %s %v (%s), but fits into %v\n%s", r.Job, r.Submitter, r.Cause, r.Also, r.Reason, left, portrait(p, cfg))
+				}
+				cores, _ := job.EvalNumber(eval, pool.AttrRequestCpus)
+				weight := accountant.Weight(cores) * accountant.One
+				capped := slices.ContainsFunc(p.Submitters, func(a accountant.Record) bool {
+					return a.Name == r.Submitter && a.Ceiling.Set && (weights[r.Submitter]+weight).Float() > float64(a.Ceiling.Slots)
+				})
+				if !capped && !job.Has("ConcurrencyLimits") && v.mayHave(r.Submitter, weight) {
+					rt.Fatalf("%s of %s gets nothing (%s), but may have a piece of %v\n%s", r.Job, r.Submitter, r.Reason, left, portrait(p, cfg))
+				}
+			}
+		}
+	})
+}
+
+// mixedPool draws partitionable slots, and more jobs than they have room for, of unlike cores and memory.
+func mixedPool(t *rapid.T, outer testing.TB) (p negotiator.Pool) {
+	for i := range 1 + evenly(t, 6, "slots") {
+		p.Slots = append(p.Slots, aSlot(outer, fmt.Sprintf("slot1@n%d", i+1), fmt.Sprintf("PartitionableSlot = true; Cpus = %d; Memory = %d",
+			oneOf(t, "cores", []int{4, 8, 16}), oneOf(t, "memory", []int{1000, 4096, 16384}))))
+	}
+	for i := range 2 + evenly(t, 12, "clusters") {
+		text := fmt.Sprintf("RequestCpus = %d; RequestMemory = %d", oneOf(t, "cpus", []int{1, 1, 2, 3, 8}), oneOf(t, "megabytes", []int{100, 900, 1500, 4000}))
+		if evenly(t, 6, "licence") == 0 {
+			text += `; ConcurrencyLimits = "lic"`
+		}
+		p.Jobs = append(p.Jobs, aJob(outer, i+1, 1+evenly(t, 6, "procs"), oneOf(t, "member", lawMembers), text))
+	}
+	for _, who := range lawMembers {
+		r := record(who, oneOf(t, "rup", []float64{0.5, 1, 3, 10}))
+		if evenly(t, 5, "ceiling") == 0 {
+			r.Ceiling = accountant.LimitOf(int64(1 + evenly(t, 6, "of")))
+		}
+		p.Submitters = append(p.Submitters, r)
+	}
+	return p
 }
 
 // Where nothing runs and all slots are alike, groups get what quotas and surplus allocate
