@@ -71,6 +71,9 @@ type arrangement struct {
 	tenants    []*tenants   // what runs jobs that may be preempted
 	kinds      int          // of tenants that jobs can tell apart (tenants.alike)
 	choosy     [][]*tenants // those whose slots may prefer other jobs, by tenants.alike
+	estates    int          // of all submitters
+	running    int          // slots of tenants when the cycle began
+	apart      bool         // there are tenants that no level can have
 	fickle     bool         // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
 	fickleRank bool         // PREEMPTION_RANK does
 }

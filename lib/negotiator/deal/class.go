@@ -16,6 +16,7 @@ type Group struct {
 	whole   int     // partitionable slots that would be here, were nothing taken
 	bundle  *bundle // nil: no job can use a slot of the group
 	classes []*class
+	tenants []*tenants // of its running slots
 	// arrivals are the classes of the group that got slots, in that order: each
 	// once when the cycle begins.
 	arrivals []*class

@@ -32,6 +32,10 @@ type order struct {
 type column struct {
 	job   *classad.Ad
 	known []preferred // by class; a class not asked for has no known
+	// levels are the running slots of groups that each job of the column ranks alike, in the order
+	// in which they are preempted; nil: there are none.
+	levels map[*Group][][]*running
+	listed int // tenants that were listed for its jobs
 }
 
 type preferred struct {

@@ -13,18 +13,28 @@ import (
 // preemption is whose jobs may have to go for others.
 type preemption struct {
 	offers
-	turns    int                              // of submitters
-	looked   []*Queue                         // that have prospects in this turn
-	spare    []heap.Heap[prospect, *prospect] // room for those of the turns to come
-	fleeting answers                          // where answers depend on what is in use
-	present  present                          // what is in use, for expressions that ask
+	turns    int         // of submitters
+	looked   []*Queue    // that have prospects in this turn
+	spare    []prospects // room for those of the turns to come
+	yielding []*estate   // room for those that yield to the jobs of a queue
+	leveled  int         // columns that have levels
+	fleeting answers     // where answers depend on what is in use
+	present  present     // what is in use, for expressions that ask
 }
 
-// prospect is tenants of whom one may have to go for the first job of a queue.
+// prospect is running slots of which one may have to go for the first job of a queue, in the
+// order in which they are preempted: those of some tenants, or a level.
 type prospect struct {
-	*tenants
-	reason string // RankPreemption or PriorityPreemption
+	slots    []*running
+	*tenants // of the first
 	preemptKey
+}
+
+func (p *prospect) reason() string {
+	if p.byRank {
+		return negotiator.RankPreemption
+	}
+	return negotiator.PriorityPreemption
 }
 
 // preemptKey is the place of a running slot in a queue's order of preference (manual,
@@ -72,8 +82,29 @@ type prospects struct {
 	turn int
 	used accountant.Weight // by the submitter, when they were listed
 	heap heap.Heap[prospect, *prospect]
+	open []bool // by estate: those that may be preempted for priority
 	// refused says that PREEMPTION_REQUIREMENTS kept some slot from the jobs.
 	refused bool
+}
+
+// advance reports whether any slot of a prospect is left, and has that as its first.
+func (l *prospects) advance(p *prospect) bool {
+	for i, r := range p.slots {
+		if !r.taken && (p.byRank || l.open[r.tenants.number]) {
+			p.slots, p.tenants = p.slots[i:], r.tenants
+			return true
+		}
+	}
+	return false
+}
+
+// drop takes the best prospect off the list; for priority, the estate of its first slot.
+func (l *prospects) drop() {
+	if p := &l.heap[0]; !p.byRank {
+		l.open[p.number] = false
+	} else {
+		l.heap.Pop()
+	}
 }
 
 // prospect brings the running slot to the front that is the best to preempt for the
@@ -85,20 +116,23 @@ func (c *preemption) prospect(s *Submitter, q *Queue, priority bool, may func(*p
 	}
 	c.Billed(q.Cluster.Autocluster)
 	if q.prospects.turn != c.turns || s.Usage < q.prospects.used { // who preempts its own may use less then
-		q.prospects = prospects{turn: c.turns, used: s.Usage, heap: c.emptyHeap(q)}
+		q.prospects = c.emptied(q)
+		q.prospects.turn, q.prospects.used = c.turns, s.Usage
 		c.findProspects(s, q, priority)
 		if c.OneQueue != nil {
 			c.OneQueue.listed += len(q.prospects.heap)
 		}
 	}
-	h := &q.prospects.heap
-	for len(*h) > 0 {
-		p := &(*h)[0]
+	l := &q.prospects
+	for len(l.heap) > 0 {
+		p := &l.heap[0]
 		switch {
-		case len(p.slots) == 0 || !may(p):
-			h.Pop()
-		case c.refresh(p, q.Cluster):
-			h.Fix()
+		case !l.advance(p):
+			l.heap.Pop()
+		case !may(p):
+			l.drop()
+		case p.refresh():
+			l.heap.Fix()
 		default:
 			return p
 		}
@@ -106,13 +140,13 @@ func (c *preemption) prospect(s *Submitter, q *Queue, priority bool, may func(*p
 	return nil
 }
 
-// emptyHeap returns one for a queue's prospects. Those of earlier turns are used again:
-// they may be large, and queues many.
-func (c *preemption) emptyHeap(q *Queue) (empty heap.Heap[prospect, *prospect]) {
+// emptied returns room for a queue's prospects. That of earlier turns is used again:
+// it may be large, and queues many.
+func (c *preemption) emptied(q *Queue) (empty prospects) {
 	if len(c.looked) > 0 && c.looked[0].prospects.turn != c.turns {
 		for _, o := range c.looked {
-			c.spare = append(c.spare, o.prospects.heap[:0])
-			o.prospects.heap = nil
+			c.spare = append(c.spare, prospects{heap: o.prospects.heap[:0], open: o.prospects.open})
+			o.prospects.heap, o.prospects.open = nil, nil
 		}
 		c.looked = c.looked[:0]
 	}
@@ -123,62 +157,146 @@ func (c *preemption) emptyHeap(q *Queue) (empty heap.Heap[prospect, *prospect]) 
 	return empty
 }
 
-// refresh reports whether the best of the tenants is another by now.
-func (c *preemption) refresh(p *prospect, k *Autocluster) bool {
-	r := p.slots[0]
-	key := p.preemptKey
-	key.slot = r.slot
-	if !p.varies {
-		key.preemption = r.rank
+// refresh reports whether the first slot is another by now.
+func (p *prospect) refresh() bool {
+	before := p.preemptKey
+	if p.slot = p.slots[0].slot; !p.varies {
+		p.preemption = p.slots[0].rank
 	}
-	if key == p.preemptKey {
-		return false
-	}
-	p.preemptKey = key
-	return true
+	return p.preemptKey != before
 }
 
 // findProspects lists whom the jobs of a queue may preempt at all.
 func (c *preemption) findProspects(s *Submitter, q *Queue, priority bool) {
-	k, list := q.Cluster, &q.prospects.heap
+	k, l := q.Cluster, &q.prospects
 	for _, kind := range c.choosy {
 		if len(kind) == 0 || !c.prefers(k, kind[0]) {
 			continue
 		}
 		for _, t := range kind {
 			if c.suits(k, t) {
-				*list = append(*list, c.newProspect(s, k, t, negotiator.RankPreemption))
+				l.heap = append(l.heap, c.newProspect(s, k, t.slots, true))
 			}
 		}
 	}
+	if priority {
+		tenants, slots := c.findYielding(s, q)
+		if tenants*slots > len(c.Groups)*c.running && c.hasLevels(k.order.ranks, tenants) {
+			c.listLevels(s, q)
+		} else {
+			c.listTenants(s, q)
+		}
+	}
+	l.heap.Heapify()
+}
+
+// findYielding opens the estates that the jobs of a queue may preempt for priority, as far as they
+// match, and returns how many tenants and slots these are.
+func (c *preemption) findYielding(s *Submitter, q *Queue) (among, slots int) {
+	k, l := q.Cluster, &q.prospects
+	if l.open == nil {
+		l.open = make([]bool, c.estates)
+	}
+	clear(l.open)
+	c.yielding = c.yielding[:0]
 	for _, holder := range c.Submitters {
-		if !priority || holder == s || len(holder.estates) == 0 || !c.overdrawn(s, holder) {
+		if holder == s || len(holder.estates) == 0 || !c.overdrawn(s, holder) {
 			continue
 		}
 		known := c.answersOf(holder, k)
 		for _, e := range holder.estates {
-			if c.Config.Pie == negotiator.Spins || c.withinShares(s, e.lot) && c.underQuota(s, e.lot, negotiator.PriorityPreemption) {
-				c.findIn(e, s, q, known)
+			if e.running == 0 || c.Config.Pie != negotiator.Spins && !(c.withinShares(s, e.lot) && c.underQuota(s, e.lot, negotiator.PriorityPreemption)) {
+				continue
+			}
+			switch c.answerOf(known, s, k, e.tenants[0]) {
+			case yes:
+				l.open[e.number] = true
+				c.yielding, among, slots = append(c.yielding, e), among+len(e.tenants), slots+e.running
+			case refused:
+				l.refused = l.refused || slices.ContainsFunc(e.tenants, func(t *tenants) bool { return c.suits(k, t) })
 			}
 		}
 	}
-	list.Heapify()
+	return among, slots
 }
 
-// findIn lists which tenants of an estate the jobs of a queue may preempt for priority.
-func (c *preemption) findIn(e *estate, s *Submitter, q *Queue, known answers) {
-	k, list := q.Cluster, &q.prospects.heap
-	for _, t := range e.tenants {
-		if !c.suits(k, t) {
-			continue
-		}
-		switch c.answerOf(known, s, k, t) {
-		case yes:
-			*list = append(*list, c.newProspect(s, k, t, negotiator.PriorityPreemption))
-		case refused:
-			q.prospects.refused = true
+// listTenants lists those that yield to the jobs of a queue one by one.
+func (c *preemption) listTenants(s *Submitter, q *Queue) {
+	for _, e := range c.yielding {
+		for _, t := range e.tenants {
+			if c.suits(q.Cluster, t) {
+				q.prospects.heap = append(q.prospects.heap, c.newProspect(s, q.Cluster, t.slots, false))
+			}
 		}
 	}
+}
+
+// listLevels lists the levels in which the jobs of a queue may preempt for priority: of each
+// the slots that do not yield are passed over when they come to the front.
+func (c *preemption) listLevels(s *Submitter, q *Queue) {
+	k, l := q.Cluster, &q.prospects
+	for _, g := range c.Groups {
+		if len(g.tenants) == 0 || c.Verdict(k.Autocluster, g.Group) != shapes.Accepts {
+			continue
+		}
+		for _, slots := range c.levelsOf(k.order.ranks, g) {
+			if p := (prospect{slots: slots}); l.advance(&p) {
+				l.heap = append(l.heap, c.newProspect(s, k, p.slots, false))
+			}
+		}
+	}
+}
+
+// mostLeveled is how many columns have levels: eight megabytes each for a million slots.
+const mostLeveled = 10
+
+// hasLevels reports whether running slots are listed by the levels of a column, rather than so
+// many tenants one by one: as soon as that would have cost as much as making the levels.
+func (c *preemption) hasLevels(col *column, tenants int) bool {
+	if col.listed += tenants; col.levels == nil && !c.apart && col.listed > 2*c.running && c.leveled < mostLeveled {
+		c.leveled++
+		col.levels = map[*Group][][]*running{}
+	}
+	return col.levels != nil
+}
+
+// levelsOf returns the levels of a group's slots, without those at the front that are taken.
+func (c *preemption) levelsOf(col *column, g *Group) [][]*running {
+	levels, known := col.levels[g]
+	if !known {
+		levels = c.newLevels(col, g)
+		if c.Cut() {
+			return nil
+		}
+		col.levels[g] = levels
+	}
+	for i := range levels {
+		for len(levels[i]) > 0 && levels[i][0].taken {
+			levels[i] = levels[i][1:]
+		}
+	}
+	return levels
+}
+
+// newLevels divides a group's running slots by what jobs of a column may rank differently.
+func (c *preemption) newLevels(col *column, g *Group) (levels [][]*running) {
+	type level struct {
+		likes int
+		preferred
+	}
+	known := map[level]int{}
+	for _, t := range g.tenants {
+		key := level{t.class.Likes, c.ranksOf(col, t.class)}
+		if _, is := known[key]; !is {
+			known[key] = len(levels)
+			levels = append(levels, nil)
+		}
+		levels[known[key]] = append(levels[known[key]], t.slots...)
+	}
+	for _, l := range levels {
+		slices.SortFunc(l, (*running).compare)
+	}
+	return levels
 }
 
 // overdrawn reports whether a holder may lose slots to a submitter for priority: its EUP is
@@ -193,9 +311,11 @@ func (c *preemption) suits(k *Autocluster, t *tenants) bool {
 	return len(t.slots) > 0 && c.Verdict(k.Autocluster, t.class.group.Group) == shapes.Accepts && (t.left == nil || k.Request.Fits(t.left))
 }
 
-func (c *preemption) newProspect(s *Submitter, k *Autocluster, t *tenants, reason string) prospect {
+// newProspect returns slots as they are to the jobs of k, by their Rank or for priority.
+func (c *preemption) newProspect(s *Submitter, k *Autocluster, slots []*running, byRank bool) prospect {
+	first, t := slots[0], slots[0].tenants
 	ranks := c.ranksOf(k.order.ranks, t.class)
-	p := prospect{t, reason, preemptKey{ranks.pre, c.rankBy(k.order, t.class), ranks.post, reason == negotiator.RankPreemption, t.slots[0].rank, t.slots[0].slot}}
+	p := prospect{slots, t, preemptKey{ranks.pre, c.rankBy(k.order, t.class), ranks.post, byRank, first.rank, first.slot}}
 	if t.varies {
 		p.preemption = c.presentRank(s, k, t)
 	}
@@ -207,10 +327,9 @@ func (c *preemption) newProspect(s *Submitter, k *Autocluster, t *tenants, reaso
 // its own.
 func (c *preemption) mayPreempt(s *Submitter, q *Queue) func(*prospect) bool {
 	return func(p *prospect) bool {
-		l := p.lot()
-		switch c.bounds(s, l, p.reason) {
+		switch c.bounds(s, p.lot, p.reason()) {
 		case negotiator.Unprotected:
-			return p.reason == negotiator.RankPreemption || c.withinShares(s, l) && (!c.fickle || c.permits(s, q.Cluster, p.tenants))
+			return p.byRank || c.withinShares(s, p.lot) && (!c.fickle || c.permits(s, q.Cluster, p.tenants))
 		case negotiator.GroupShare:
 			s.bound = true
 		}
@@ -218,16 +337,15 @@ func (c *preemption) mayPreempt(s *Submitter, q *Queue) func(*prospect) bool {
 	}
 }
 
-// lot returns what a holder loses with one of its tenants' slots.
-func (t *tenants) lot() lot { return lot{t.holder, t.weight, t.slots[0].claim.Weight} }
-
 // preempt takes the best of a prospect away from its holder.
 func (c *preemption) preempt(p *prospect) pick {
 	r := p.slots[0]
-	p.slots = p.slots[1:]
+	r.taken = true
+	p.tenants.slots = p.tenants.slots[1:]
+	p.estate.running--
 	p.class.group.running -= p.weight
 	p.holder.runs[p.class.group] -= p.weight
-	return pick{slot: r.slot, group: p.class.group, weight: p.weight, preempts: r, reason: p.reason}
+	return pick{slot: r.slot, group: p.class.group, weight: p.weight, preempts: r, reason: p.reason()}
 }
 
 // offer finds the best slot for the first job of a queue: a free one that weighs no more
@@ -293,9 +411,7 @@ func (c *preemption) answersOf(holder *Submitter, k *Autocluster) answers {
 	}
 	if c.fickle {
 		for _, e := range holder.estates {
-			for _, t := range e.tenants {
-				(*known)[t.alike] = unknown
-			}
+			(*known)[e.alike] = unknown
 		}
 	}
 	return *known

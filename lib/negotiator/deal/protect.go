@@ -138,14 +138,14 @@ func (c *preemption) protection(s *Submitter, k *Autocluster, t *tenants, asked 
 	}
 	if c.OneQueue != nil {
 		if t.ranks && c.prefers(k, t) {
-			return c.bounds(s, t.lot(), negotiator.RankPreemption)
+			return c.bounds(s, t.lot, negotiator.RankPreemption)
 		}
 		return negotiator.NotPreferred
 	}
 	answer := unknown
 	if *asked--; *asked >= 0 {
 		if c.prefers(k, t) {
-			return c.bounds(s, t.lot(), negotiator.RankPreemption)
+			return c.bounds(s, t.lot, negotiator.RankPreemption)
 		}
 		answer = c.yields(s, k, t)
 	}
@@ -159,10 +159,10 @@ func (c *preemption) protection(s *Submitter, k *Autocluster, t *tenants, asked 
 	case answer == refused || c.Config.Preemption.Requirements == nil:
 		return negotiator.PreemptionRequirements
 	case c.Config.Pie == negotiator.Spins:
-		return c.bounds(s, t.lot(), negotiator.PriorityPreemption)
-	case c.withinShares(s, t.lot()):
-		return c.bounds(s, t.lot(), negotiator.PriorityPreemption)
-	case !c.spares(s, t.holder.Usage, t.lot().charged, t.holder.entitled):
+		return c.bounds(s, t.lot, negotiator.PriorityPreemption)
+	case c.withinShares(s, t.lot):
+		return c.bounds(s, t.lot, negotiator.PriorityPreemption)
+	case !c.spares(s, t.holder.Usage, t.lot.charged, t.holder.entitled):
 		return negotiator.HolderShare
 	}
 	return negotiator.OwnShare

@@ -23,22 +23,30 @@ type running struct {
 	slot    int         // index of the slot's ad
 	claim   *pool.Claim // of one from outside: the slot's name and its holder
 	outside bool
+	taken   bool // for another job
 	holder  *Submitter
 	weight  accountant.Weight // what the slot counts now
 	ad      *classad.Ad       // as it stands
 	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
+	tenants *tenants          // of whom it is one
+}
+
+// compare puts running slots into the order in which they are preempted where jobs have no rank.
+func (r *running) compare(o *running) int {
+	if r.rank != o.rank {
+		return cmp.Compare(o.rank, r.rank)
+	}
+	return r.slot - o.slot
 }
 
 // tenants are running slots of one holder that no expression can tell apart, but for
 // PREEMPTION_RANK, which may say whom of them to take first.
 type tenants struct {
+	*estate
 	class   *class
-	holder  *Submitter
 	ad      *classad.Ad
-	weight  accountant.Weight
 	current float64        // CurrentRank
 	left    shapes.Amounts // of pieces: what they have; nil: whole slots
-	alike   int            // the same for tenants whose slots' Rank and PREEMPTION_REQUIREMENTS no job can tell apart
 	varies  bool           // PREEMPTION_RANK depends on the job
 	ranks   bool           // the slots' Rank may prefer a job to the present one
 	fixed   bool           // the slots' Rank is always, whatever the job
@@ -46,17 +54,21 @@ type tenants struct {
 	slots   []*running
 }
 
-// estate is tenants of one holder that weigh the same and are charged the same: shares and
-// quotas let a submitter preempt any of them or none.
+// estate is tenants of one holder that weigh the same, are charged the same, and are alike in
+// their slots' Rank and PREEMPTION_REQUIREMENTS to all jobs: shares and quotas let a submitter
+// preempt any of them or none, and all yield to a job or none.
 type estate struct {
 	lot
+	number  int // among all estates
 	tenants []*tenants
+	running int // slots of theirs that are not taken
 }
 
 // lot is what estates are told apart by.
 type lot struct {
 	holder          *Submitter
 	weight, charged accountant.Weight
+	alike           int // the same for tenants whose slots' Rank and PREEMPTION_REQUIREMENTS no job can tell apart
 }
 
 // findRunning lists what runs jobs that may be preempted: not what is only matched, is being
@@ -149,26 +161,29 @@ func (c *arrangement) settleRunning(list []running) {
 		t := known[string(key)]
 		if t == nil {
 			t = c.newTenants(r, k, current)
-			t.alike = numbered(kinds, key[:alike])
 			known[string(key)] = t
-			lot{r.holder, r.weight, r.claim.Weight}.add(t, estates)
+			lot{r.holder, r.weight, r.claim.Weight, numbered(kinds, key[:alike])}.add(t, estates)
 		}
+		r.tenants = t
 		t.slots = append(t.slots, r)
+		t.running++
 		k.group.running += r.weight
 		if r.holder.runs == nil {
 			r.holder.runs = map[*Group]accountant.Weight{}
 		}
 		r.holder.runs[k.group] += r.weight
 	}
-	c.kinds = len(kinds)
+	c.kinds, c.estates, c.running = len(kinds), len(estates), len(list)
 	c.choosy = make([][]*tenants, c.kinds)
 	for _, t := range c.tenants {
 		if t.ranks {
 			c.choosy[t.alike] = append(c.choosy[t.alike], t)
 		}
 		if !t.varies {
-			slices.SortStableFunc(t.slots, func(a, b *running) int { return cmp.Compare(b.rank, a.rank) })
+			slices.SortStableFunc(t.slots, (*running).compare)
 		}
+		t.class.group.tenants = append(t.class.group.tenants, t)
+		c.apart = c.apart || t.varies || t.left != nil
 	}
 }
 
@@ -176,16 +191,17 @@ func (c *arrangement) settleRunning(list []running) {
 func (l lot) add(t *tenants, estates map[lot]*estate) {
 	e := estates[l]
 	if e == nil {
-		e = &estate{lot: l}
+		e = &estate{lot: l, number: len(estates)}
 		estates[l] = e
 		l.holder.estates = append(l.holder.estates, e)
 	}
+	t.estate = e
 	e.tenants = append(e.tenants, t)
 }
 
 // newTenants returns the tenants of which r is the first.
 func (c *arrangement) newTenants(r *running, k *class, current float64) *tenants {
-	t := &tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
+	t := &tenants{class: k, ad: r.ad, current: current,
 		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
 	if _, e, _ := r.ad.Get(slotRankName); e == nil {
 		t.fixed, t.always = true, c.rankOn(r.ad, nil)

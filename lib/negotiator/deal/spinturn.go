@@ -353,7 +353,7 @@ func (n *spinNegotiation) best(q *Queue, over bool) (pick, outcome) {
 			return n.preempt(p), found
 		case p != nil:
 			n.list.how = tooHeavy
-			q.prospects.heap.Pop()
+			q.prospects.drop()
 		case over:
 			return pick{}, nothing
 		default:
@@ -400,7 +400,7 @@ func (n *spinNegotiation) lasts(q *Queue) bool {
 		return how == found
 	case p == nil:
 		return stable.RequirementsStable
-	case !stable.RequirementsStable && n.fickle && p.reason == negotiator.PriorityPreemption && !n.permits(n.entry.Submitter, q.Cluster, p.tenants):
+	case !stable.RequirementsStable && n.fickle && !p.byRank && !n.permits(n.entry.Submitter, q.Cluster, p.tenants):
 		return false
 	}
 	return stable.RankStable || !n.fickleRank || n.presentRank(n.entry.Submitter, q.Cluster, p.tenants) == p.preemption
@@ -409,7 +409,7 @@ func (n *spinNegotiation) lasts(q *Queue) bool {
 // isListed reports whether a slot is on the list: for priority only within the limit, as it
 // was when the list was made.
 func (n *spinNegotiation) isListed(p *prospect) bool {
-	if p.reason == negotiator.RankPreemption || spinPermits(n.list.used, p.weight.Float(), n.turn.Limit) {
+	if p.byRank || spinPermits(n.list.used, p.weight.Float(), n.turn.Limit) {
 		return true
 	}
 	n.list.how = tooHeavy
