@@ -132,3 +132,33 @@ func vacated(p negotiator.Pool, plan *negotiator.Plan) negotiator.Pool {
 	}
 	return p
 }
+
+// TestBestOfManyHolders has jobs of many kinds that rank slots alike preempt those of many holders:
+// by their Rank, then by NEGOTIATOR_POST_JOB_RANK, then by PREEMPTION_RANK.
+func TestBestOfManyHolders(t *testing.T) {
+	const slots, jobs, holders = 48, 24, 4
+	cfg := preempting(t)
+	cfg.PreJobRank, cfg.PostJobRank = nil, expr(t, "SlotID")
+	cfg.Preemption.Rank = expr(t, "TotalJobRunTime")
+	p := negotiator.Pool{Submitters: []accountant.Record{record("alice@x", 1)}}
+	for i := range slots { // the longer a job has run, the worse is its slot; of each eight, each holder has two
+		name := fmt.Sprintf("slot%d", i+1)
+		p.Slots = append(p.Slots, aSlot(t, name, fmt.Sprintf("Mips = %d; SlotID = %d", i/8%3, i/24)))
+		p.Claims = append(p.Claims, runs(100+i, fmt.Sprintf("user%d@x", i%holders), i+1, i+1, time.Duration(200-i)*time.Minute)...)
+	}
+	for i := range holders {
+		p.Submitters = append(p.Submitters, record(fmt.Sprintf("user%d@x", i), 1000))
+	}
+	for i := range jobs {
+		p.Jobs = append(p.Jobs, aJob(t, i+1, 1, "alice@x", fmt.Sprintf("Rank = TARGET.Mips; RequestMemory = %d", 100+i)))
+	}
+	var want []string
+	for _, first := range []int{40, 16, 32} { // Mips 2 with SlotID 1 and 0, then Mips 1 with SlotID 1
+		for i := first + 1; i <= first+8; i++ {
+			want = append(want, fmt.Sprintf("%d.0>slot%d(%d.%d Priority)", len(want)+1, i, 99+i, i))
+		}
+	}
+	if got := ousted(Cycle(p, cfg, now)); got != strings.Join(want, " ") {
+		t.Errorf("matches %s, want %s", got, strings.Join(want, " "))
+	}
+}
