@@ -79,7 +79,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	if !c.Config.Preemption.Consider {
 		return nil
 	}
-	var list []running
+	list := make([]running, 0, len(c.Claims))
 	w := c.newOverlay(asked)
 	for i := range c.Slots {
 		s := &c.Slots[i]
