@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // filled is a spool with so many clusters of so many equal procs.
@@ -65,7 +66,7 @@ func BenchmarkView(b *testing.B) {
 func BenchmarkSubmit(b *testing.B) {
 	dir := filled(b, 100, 1000)
 	for b.Loop() {
-		if err := attempt(dir, disk{}, operations[0].do); err != nil {
+		if err := attempt(dir, files.Disk{}, operations[0].do); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -146,7 +147,7 @@ func BenchmarkSubmitUnequal(b *testing.B) {
 				b.StopTimer()
 				dir := filled(b, 1, 1)
 				b.StartTimer()
-				if err := attempt(dir, disk{}, func(tx *Tx) error {
+				if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 					tx.Op("submit")
 					tx.AddCluster(jobAd("alice"), unequal(unequalProcs, ads))
 					return nil

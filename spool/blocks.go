@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
+	"fairspool/spool/internal/files"
 )
 
 // chunk is lines that follow each other in one transaction, or in a segment,
@@ -48,7 +49,7 @@ func (c chunk) damaged(n int, err error) error {
 // somebody asks for them. What stands in the generation's segments and what
 // the journal says of a key since are put together then.
 type blocks[K cmp.Ordered, V any] struct {
-	files files
+	files files.Layer
 	dir   string
 	keys  keys[K]
 	base  []segmentFile[K]

@@ -16,6 +16,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // TestUnreadableIsNotAbsent holds that a transaction whose queue cannot be read
@@ -44,23 +45,23 @@ func TestUnreadableIsNotAbsent(t *testing.T) {
 }
 
 // failingReads cannot read the head of the journal.
-type failingReads struct{ disk }
+type failingReads struct{ files.Disk }
 
-func (failingReads) Open(name string, flag int, perm os.FileMode) (file, error) {
-	f, err := disk{}.Open(name, flag, perm)
+func (failingReads) Open(name string, flag int, perm os.FileMode) (files.File, error) {
+	f, err := files.Disk{}.Open(name, flag, perm)
 	if err == nil && strings.Contains(name, "journal.") {
 		f = failingFile{f}
 	}
 	return f, err
 }
 
-type failingFile struct{ file }
+type failingFile struct{ files.File }
 
 func (f failingFile) ReadAt(b []byte, off int64) (int, error) {
 	if off == 0 {
 		return 0, syscall.EIO
 	}
-	return f.file.ReadAt(b, off)
+	return f.File.ReadAt(b, off)
 }
 
 // TestLostVersion holds that a spool without its VERSION is not taken for an
@@ -117,7 +118,7 @@ func TestOnlyReadable(t *testing.T) {
 		"a huge proc":               func(tx *Tx) { tx.DropClaim(pool.JobID{Cluster: 1, Proc: 1 << 40}) },
 	} {
 		dir := fixture(t)
-		if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("x"); do(tx); return nil }); err == nil {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error { tx.Op("x"); do(tx); return nil }); err == nil {
 			t.Errorf("%s: committed", name)
 		}
 		dump(t, dir)
@@ -160,7 +161,7 @@ func TestOlderCopy(t *testing.T) {
 	if err := errors.Join(os.WriteFile(filepath.Join(want, "journal.1"), old, 0o600), os.Truncate(filepath.Join(want, "lock"), 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := attempt(want, disk{}, operations[3].do); err != nil {
+	if err := attempt(want, files.Disk{}, operations[3].do); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := dump(t, dir), dump(t, want); got != want {
@@ -208,7 +209,7 @@ func TestPhantom(t *testing.T) {
 	if err := os.WriteFile(journal, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("x"); tx.DropSlot("s"); return nil }); err != nil {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error { tx.Op("x"); tx.DropSlot("s"); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if n := jobs(); n != 1 {
@@ -235,7 +236,7 @@ func TestPhantomOfTheSameLength(t *testing.T) {
 	id := pool.JobID{Cluster: 1}
 	set := func(n int64) {
 		t.Helper()
-		if err := attempt(dir, disk{}, func(tx *Tx) error {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			tx.Op("prio")
 			tx.Set(id, "JobPrio", classad.Literal(classad.Int(n)))
 			return nil
@@ -258,7 +259,7 @@ func TestPhantomOfTheSameLength(t *testing.T) {
 		}
 	}
 	set(2)
-	if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("x"); tx.DropSlot("s"); return nil }); err != nil {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error { tx.Op("x"); tx.DropSlot("s"); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := reader.View(func(v *View) error {
@@ -277,7 +278,7 @@ func TestRemovedLock(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t)
 	path := filepath.Join(dir, "lock")
-	l, err := acquire(disk{}, path, 0)
+	l, err := acquire(files.Disk{}, path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,14 +380,14 @@ func TestLeaveRange(t *testing.T) {
 		tx.Set(pool.JobID{Cluster: 1, Proc: 4}, "Zebra", classad.Literal(classad.Int(4)))
 	}
 	together, singly := copyDir(t, base), copyDir(t, base)
-	if err := attempt(together, disk{}, func(tx *Tx) error {
+	if err := attempt(together, files.Disk{}, func(tx *Tx) error {
 		change(tx)
 		tx.LeaveRange(pool.Procs{Cluster: 1, First: 2, Last: 8}, noon)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := attempt(singly, disk{}, func(tx *Tx) error {
+	if err := attempt(singly, files.Disk{}, func(tx *Tx) error {
 		change(tx)
 		for p := 2; p <= 8; p++ {
 			tx.Leave(pool.JobID{Cluster: 1, Proc: p}, noon)
@@ -398,7 +399,7 @@ func TestLeaveRange(t *testing.T) {
 	if got, want := dump(t, together), dump(t, singly); got != want {
 		t.Errorf("together: %s\nwant %s", got, want)
 	}
-	if err := attempt(base, disk{}, func(tx *Tx) error {
+	if err := attempt(base, files.Disk{}, func(tx *Tx) error {
 		tx.Op("remove")
 		tx.LeaveRange(pool.Procs{Cluster: 1, First: 5, Last: 50}, noon)
 		return nil
@@ -413,11 +414,11 @@ func TestUncertain(t *testing.T) {
 	t.Parallel()
 	base := fixture(t)
 	whole := copyDir(t, base)
-	if err := attempt(whole, disk{}, operations[4].do); err != nil {
+	if err := attempt(whole, files.Disk{}, operations[4].do); err != nil {
 		t.Fatal(err)
 	}
 	dir := copyDir(t, base)
-	if err := attempt(dir, stubbornJournal{}, operations[4].do); !errors.Is(err, syscall.EIO) || !errors.Is(err, errUncertain) {
+	if err := attempt(dir, stubbornJournal{}, operations[4].do); !errors.Is(err, syscall.EIO) || !errors.Is(err, files.ErrUncertain) {
 		t.Errorf("Update = %v, want an I/O error, and that it is uncertain", err)
 	}
 	if got, want := dump(t, dir), dump(t, whole); got != want {
@@ -426,17 +427,17 @@ func TestUncertain(t *testing.T) {
 }
 
 // stubbornJournal can be written, but neither synced nor cut back.
-type stubbornJournal struct{ disk }
+type stubbornJournal struct{ files.Disk }
 
-func (stubbornJournal) Open(name string, flag int, perm os.FileMode) (file, error) {
-	f, err := disk{}.Open(name, flag, perm)
+func (stubbornJournal) Open(name string, flag int, perm os.FileMode) (files.File, error) {
+	f, err := files.Disk{}.Open(name, flag, perm)
 	if err == nil && strings.Contains(name, "journal.") {
 		f = stubbornFile{f}
 	}
 	return f, err
 }
 
-type stubbornFile struct{ file }
+type stubbornFile struct{ files.File }
 
 func (stubbornFile) Sync() error          { return syscall.EIO }
 func (stubbornFile) Truncate(int64) error { return syscall.EIO }
@@ -447,7 +448,7 @@ func TestLeftLock(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t)
 	foldAll(t, dir)
-	if err := attempt(dir, disk{}, operations[0].do); err != nil {
+	if err := attempt(dir, files.Disk{}, operations[0].do); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := os.ReadFile(filepath.Join(dir, "lock"))
@@ -458,7 +459,7 @@ func TestLeftLock(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "lock"), lock, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := attempt(dir, disk{}, operations[0].do); err != nil {
+	if err := attempt(dir, files.Disk{}, operations[0].do); err != nil {
 		t.Fatal(err)
 	}
 	dump(t, dir)

@@ -14,6 +14,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // Finding is what a look at a spool found out about one of its files.
@@ -124,7 +125,7 @@ func (s *Spool) ofNewer(err error) bool {
 	if err == nil || isDamage(err) || isFile(err) {
 		return false
 	}
-	b, err := contents(s.files, s.path("VERSION"))
+	b, err := files.Contents(s.files, s.path("VERSION"))
 	if err != nil {
 		return false
 	}
@@ -140,7 +141,7 @@ func isFile(err error) bool {
 
 // lockFile checks what a lock file says. It may be empty or missing.
 func (c *checker) lockFile(name string) {
-	b, err := contents(c.s.files, c.s.path(name))
+	b, err := files.Contents(c.s.files, c.s.path(name))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {
 		return
 	}
@@ -160,7 +161,7 @@ func (c *checker) lockFile(name string) {
 // just now, reads as it was written.
 func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {
-		b, err := contents(c.s.files, c.s.path(name))
+		b, err := files.Contents(c.s.files, c.s.path(name))
 		if err == nil && len(b) >= (n+1)*lineSize {
 			line := b[n*lineSize : (n+1)*lineSize]
 			if _, ok := checked(string(line)); (ok || empty(line)) && n < 2 {
@@ -281,12 +282,12 @@ func (c *checker) inForce(base pinned, current ack) {
 // torn returns how many bytes of a transaction that is not whole end the journal
 // behind a position: those of a dead writer, or of one that is at it.
 func (c *checker) torn(p position) int {
-	f, err := c.s.files.Open(c.s.journal(p.generation), readOnly, 0)
+	f, err := c.s.files.Open(c.s.journal(p.generation), files.ReadOnly, 0)
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
-	b, err := tail(f, p.off)
+	b, err := files.Tail(f, p.off)
 	if err != nil {
 		return 0
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // findings returns what Check finds, a line each, without the directory; a line
@@ -189,7 +190,7 @@ func TestCheckOlder(t *testing.T) {
 	if err := reader.View(func(*View) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := operations[0].in(dir, disk{}); err != nil {
+	if err := operations[0].in(dir, files.Disk{}); err != nil {
 		t.Fatal(err)
 	}
 	foldAll(t, dir)
@@ -255,7 +256,7 @@ func TestUnfinished(t *testing.T) {
 	o := Options{Program: "test", UIDDomain: "x"}
 	for _, begun := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "new")
-		to, err := newCreation(dir, o, disk{})
+		to, err := newCreation(dir, o, files.Disk{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,7 +362,7 @@ func TestMissingFolder(t *testing.T) {
 	t.Parallel()
 	for _, name := range folders {
 		dir := filepath.Join(t.TempDir(), "spool")
-		if err := attempt(dir, disk{}, func(*Tx) error { return nil }); err != nil {
+		if err := attempt(dir, files.Disk{}, func(*Tx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
@@ -438,7 +439,7 @@ func TestCheckClaims(t *testing.T) {
 		dir := fixture(t)
 		claims := preemption()
 		c.change(claims)
-		err := attempt(dir, disk{}, func(tx *Tx) error {
+		err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			tx.Op("test")
 			for _, k := range claims {
 				tx.PutClaim(k)

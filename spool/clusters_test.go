@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairspool/spool/internal/files"
 )
 
 // TestHandWrittenSlots holds that bad ads in slots.d cost nothing but
@@ -21,7 +23,7 @@ func TestHandWrittenSlots(t *testing.T) {
 	write("a.ads", "Name = \"slot10@a\"\nCpus = 1\n\nCpus = = 2\nName = \"bad@a\"\n\nName = \"slot2@a\"\n")
 	write("b.ads", "Name = \"slot2@a\"\n\nCpus = 4\n")
 	write("ignored.txt", "Name = \"x\"\n")
-	if err := attempt(dir, disk{}, operations[6].do); err != nil {
+	if err := attempt(dir, files.Disk{}, operations[6].do); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(dir, Options{UIDDomain: "x"})

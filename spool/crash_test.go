@@ -12,6 +12,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -45,7 +46,7 @@ func (o operation) on(s *Spool) error {
 }
 
 // in does the operation as a command would: it opens the spool in dir first.
-func (o operation) in(dir string, layer files) error {
+func (o operation) in(dir string, layer files.Layer) error {
 	s, err := open(dir, testOptions(dir), layer)
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ func preemption() []pool.Claim {
 // dump writes down all that a spool holds, history included.
 func dump(t testing.TB, dir string) string {
 	t.Helper()
-	text, err := held(dir, disk{})
+	text, err := held(dir, files.Disk{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func dump(t testing.TB, dir string) string {
 }
 
 // held returns all that a spool holds, as text.
-func held(dir string, layer files) (string, error) {
+func held(dir string, layer files.Layer) (string, error) {
 	s, err := open(dir, testOptions(dir), layer)
 	if err != nil {
 		return "", fmt.Errorf("Open: %w", err)
@@ -368,6 +369,6 @@ func copyDir(t testing.TB, from string) string {
 }
 
 // attempt runs one Update over a layer and reports its answer.
-func attempt(dir string, layer files, do func(*Tx) error) error {
+func attempt(dir string, layer files.Layer, do func(*Tx) error) error {
 	return operation{do: do}.in(dir, layer)
 }

@@ -14,6 +14,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // creation is a spool in the making that begins with things in it: they go to
@@ -39,7 +40,7 @@ const unfinished = "unfinished"
 const unfinishedText = "A spool was being made here. If nobody is at it any more, remove this directory and begin again.\n"
 
 // newCreation begins a spool in a directory that is empty, or not there but could be.
-func newCreation(dir string, o Options, fsys files) (*creation, error) {
+func newCreation(dir string, o Options, fsys files.Layer) (*creation, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func newCreation(dir string, o Options, fsys files) (*creation, error) {
 
 // makeRoom makes the directory of a new spool if it is not there. The one that
 // it lies in has to be: a slip of the pen shall not become a tree of folders.
-func makeRoom(dir string, fsys files) (made bool, err error) {
+func makeRoom(dir string, fsys files.Layer) (made bool, err error) {
 	_, err = os.Lstat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false, reason(err)
@@ -99,7 +100,7 @@ func (n *creation) occupy() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("%s is there: give an empty or a new directory", entries[0].Name())
 	}
-	f, err := s.files.Open(s.path(unfinished), readWrite|create|os.O_EXCL, 0o600)
+	f, err := s.files.Open(s.path(unfinished), files.ReadWrite|files.Create|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("cannot be made: %w", reason(err))
 	}
@@ -236,7 +237,7 @@ func (n *creation) beginDigest(f factory) error {
 	}
 	n.digesting = &f
 	n.charge(f.Owner, Owner{Bytes: f.bytes})
-	return writeNew(n.spool.files, n.spool.path(digestName(f.Cluster)), nil)
+	return files.WriteNew(n.spool.files, n.spool.path(digestName(f.Cluster)), nil)
 }
 
 // digest adds a block to the digest of the factory that was added last.
@@ -250,7 +251,7 @@ func (n *creation) digest(cluster int, block []byte) error {
 		return fmt.Errorf("factory %d: block %d of its digest is not what was recorded", cluster, n.blocks+1)
 	}
 	n.blocks++
-	file, err := n.spool.files.Open(n.spool.path(digestName(cluster)), readWrite, 0)
+	file, err := n.spool.files.Open(n.spool.path(digestName(cluster)), files.ReadWrite, 0)
 	if err != nil {
 		return err
 	}
@@ -308,7 +309,7 @@ func (n *creation) month(folder, name, path string) (*month, error) {
 	}
 	m := n.months[folder+"/"+name]
 	if m == nil {
-		f, err := n.spool.files.Open(n.spool.path(path), readWrite|create, 0o600)
+		f, err := n.spool.files.Open(n.spool.path(path), files.ReadWrite|files.Create, 0o600)
 		if err != nil {
 			return nil, err
 		}
@@ -323,12 +324,12 @@ func (n *creation) handWritten(name string, text []byte) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q: not the name of a file", name)
 	}
-	return writeNew(n.spool.files, n.spool.path("slots.d/"+name), text)
+	return files.WriteNew(n.spool.files, n.spool.path("slots.d/"+name), text)
 }
 
 // report adds the report of the last cycle.
 func (n *creation) report(text []byte) error {
-	return writeNew(n.spool.files, n.spool.path("cycle.json"), text)
+	return files.WriteNew(n.spool.files, n.spool.path("cycle.json"), text)
 }
 
 // finish makes it a spool whose last transaction has that number.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairspool/spool/internal/files"
 )
 
 // TestDamage changes the journal in ways that no crash does, and holds that
@@ -16,7 +18,7 @@ import (
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	base := fixture(t)
-	if err := attempt(base, disk{}, operations[0].do); err != nil {
+	if err := attempt(base, files.Disk{}, operations[0].do); err != nil {
 		t.Fatal(err)
 	}
 	good, err := os.ReadFile(filepath.Join(base, "journal.1"))
@@ -130,7 +132,7 @@ func TestLostIndex(t *testing.T) {
 	dir := fixture(t)
 	foldAll(t, dir)
 	add := func(tx *Tx) error { tx.Op("x"); tx.AddCluster(jobAd("a"), []NewRun{{Count: 1}}); return nil }
-	if err := attempt(dir, disk{}, add); err != nil {
+	if err := attempt(dir, files.Disk{}, add); err != nil {
 		t.Fatal(err)
 	}
 	index := filepath.Join(dir, "index.2")
@@ -178,7 +180,7 @@ func TestOlderCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		foldAll(t, dir)
-		if err := attempt(dir, disk{}, add); err != nil {
+		if err := attempt(dir, files.Disk{}, add); err != nil {
 			t.Fatal(err)
 		}
 		want := holdings(t, dir)

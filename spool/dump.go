@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fairspool/lib/plural"
+	"fairspool/spool/internal/files"
 )
 
 // dumpFormat is the number of the notation of dumps.
@@ -143,7 +144,7 @@ func (d *dumping) handWritten() error {
 		return err
 	}
 	for _, name := range names {
-		b, err := contents(d.spool.files, d.spool.path("slots.d/"+name))
+		b, err := files.Contents(d.spool.files, d.spool.path("slots.d/"+name))
 		if err != nil {
 			return err
 		}
@@ -396,7 +397,7 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 		return nil
 	}
 	path := s.path(name)
-	f, err := s.files.Open(path, readOnly, 0)
+	f, err := s.files.Open(path, files.ReadOnly, 0)
 	if err != nil {
 		return missing(path, err)
 	}

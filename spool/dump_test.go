@@ -18,6 +18,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // dumped returns what Dump writes of a spool.
@@ -62,7 +63,7 @@ func assorted(t testing.TB) string {
 		}
 		odd.Set(name, e)
 	}
-	if err := attempt(dir, disk{}, func(tx *Tx) error {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 		tx.Op("submit", "", "odd\n\"%\\\x00\xff")
 		tx.AddCluster(odd, []NewRun{{Count: 2}, {Count: 3, Ad: odd}})
 		tx.AddCluster(classad.New(), []NewRun{{Count: 1}})
@@ -120,7 +121,7 @@ func TestDumpRestore(t *testing.T) {
 		t.Errorf("after a fold, Dump = %s\nwant %s", got, text)
 	}
 	for _, op := range operations[:2] {
-		if err := op.in(to, disk{}); err != nil {
+		if err := op.in(to, files.Disk{}); err != nil {
 			t.Errorf("%s on the restored spool: %v", op.name, err)
 		}
 	}

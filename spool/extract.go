@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // An extract is what views of a part read of one segment of jobs, in the file of the same name in the
@@ -56,7 +57,7 @@ func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others 
 	if f.bytes < extractFrom {
 		return nil, false
 	}
-	text, err := contents(p.jobs.files, p.extractFile(f))
+	text, err := files.Contents(p.jobs.files, p.extractFile(f))
 	if err == nil {
 		if text, ok = bytes.CutPrefix(sound(text), p.extractHead(f)); ok {
 			r := extractReader{portion: p, worker: w, rest: text, harvest: harvest[int, Cluster]{keys: make([]int, 0, f.blocks), values: make([]*Cluster, 0, f.blocks)}}
@@ -236,7 +237,7 @@ func (v *View) KeepExtracts(u *classad.Unread) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := mkdirAll(p.jobs.files, p.extracts()); err != nil {
+	if err := files.MkdirAll(p.jobs.files, p.extracts()); err != nil {
 		return err
 	}
 	errs := make([]error, len(list))
@@ -266,7 +267,7 @@ func (p *portion) extract(n int) error {
 // replace puts a text in the place of a file. It need not outlast a power cut: the text is checked when it
 // is read.
 func (p *portion) replace(name string, text []byte) error {
-	to, err := p.jobs.files.Open(name+".new", readWrite|create|truncate, 0o600)
+	to, err := p.jobs.files.Open(name+".new", files.ReadWrite|files.Create|files.Truncate, 0o600)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -276,7 +277,7 @@ func (s *Spool) keepDigests(tx *Tx) error {
 			}
 		}
 		tx.kept = append(tx.kept, cluster)
-		if err := writeNew(s.files, s.path(digestName(cluster)), tx.digests[cluster]); err != nil {
+		if err := files.WriteNew(s.files, s.path(digestName(cluster)), tx.digests[cluster]); err != nil {
 			return fmt.Errorf("%s: %w", digestName(cluster), err)
 		}
 	}
@@ -286,7 +287,7 @@ func (s *Spool) keepDigests(tx *Tx) error {
 // openDigest opens the digest of a factory for reading.
 func (s *Spool) openDigest(f factory) (*digestReader, error) {
 	path := s.path(digestName(f.Cluster))
-	file, err := s.files.Open(path, readOnly, 0)
+	file, err := s.files.Open(path, files.ReadOnly, 0)
 	if err != nil {
 		return nil, missing(path, err)
 	}
@@ -305,7 +306,7 @@ func (s *Spool) openDigest(f factory) (*digestReader, error) {
 // digestReader reads a digest block by block, and checks each.
 type digestReader struct {
 	factory
-	file   file
+	file   files.File
 	path   string
 	offset int64
 	block  []byte
@@ -465,7 +466,7 @@ func (s *Spool) nameDigests(g *generation, named map[int]bool) error {
 		texts = append(texts, table)
 	}
 	path := s.journal(g.number)
-	journal, err := contents(s.files, path)
+	journal, err := files.Contents(s.files, path)
 	if err != nil {
 		return missing(path, err)
 	}

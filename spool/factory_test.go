@@ -14,6 +14,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // wholeDigest is a digest of three blocks, the last of them short.
@@ -24,7 +25,7 @@ var wholeDigest = []byte(strings.Repeat("a line of the digest\n", 2*digestBlock/
 func factories(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "spool")
-	if err := attempt(dir, disk{}, func(tx *Tx) error {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 		tx.Op("submit")
 		tx.AddFactory(Factory{Cluster: tx.NextCluster(), Owner: "alice", Next: 2, Jobs: 50, Offset: 7}, wholeDigest)
 		tx.AddCluster(jobAd("alice"), []NewRun{{Count: 2}})
@@ -68,7 +69,7 @@ func TestFactory(t *testing.T) {
 		}
 		return nil
 	}
-	if err := attempt(dir, disk{}, func(tx *Tx) error {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 		tx.Op("submit")
 		tx.AddCluster(jobAd("alice"), []NewRun{{Count: 1}})
 		tx.AddFactory(want, []byte("one\ntwo\n"))
@@ -79,7 +80,7 @@ func TestFactory(t *testing.T) {
 	viewed(t, dir, same)
 	want.Next, want.Offset, want.Paused = 2, 8, ""
 	for range 2 { // the second one changes nothing
-		if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("materialize"); tx.PutFactory(want); return same(&tx.View) }); err != nil {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error { tx.Op("materialize"); tx.PutFactory(want); return same(&tx.View) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +92,7 @@ func TestFactory(t *testing.T) {
 	})
 	foldAll(t, dir)
 	viewed(t, dir, same)
-	if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("remove"); tx.DropFactory(1); return nil }); err != nil {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error { tx.Op("remove"); tx.DropFactory(1); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	viewed(t, dir, func(v *View) error {
@@ -135,7 +136,7 @@ func TestFactoryRefusals(t *testing.T) {
 		{"nothing to add", "no procs", grow(1, 2)},
 		{"a proc below zero", "below zero", grow(2, -1, NewRun{Count: 1})},
 	} {
-		err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("try"); c.do(tx); return nil })
+		err := attempt(dir, files.Disk{}, func(tx *Tx) error { tx.Op("try"); c.do(tx); return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want that it says %q", c.name, err, c.want)
 		}
@@ -225,13 +226,13 @@ func grown(v *View, want string) error {
 func TestMissingDigests(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
-	if err := attempt(dir, disk{}, func(*Tx) error { return nil }); err != nil {
+	if err := attempt(dir, files.Disk{}, func(*Tx) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(dir, "factories")); err != nil {
 		t.Fatal(err)
 	}
-	if err := attempt(dir, disk{}, func(tx *Tx) error {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 		tx.AddFactory(Factory{Cluster: tx.NextCluster(), Jobs: 1}, nil)
 		tx.Op("submit")
 		tx.AddCluster(jobAd("alice"), []NewRun{{Count: 1}})
@@ -394,7 +395,7 @@ func TestDigestSweep(t *testing.T) {
 		}
 	}
 	viewed(t, dir, func(v *View) error {
-		if err := attempt(dir, disk{}, func(tx *Tx) error {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			tx.Op("remove")
 			tx.DropFactory(1)
 			tx.Leave(pool.JobID{Cluster: 2}, noon)
@@ -421,7 +422,7 @@ func TestStoppedDigestSweep(t *testing.T) {
 	t.Parallel()
 	p := newProof(t, 1)
 	dir := fixture(t)
-	if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("remove"); tx.DropFactory(1); return nil }); err != nil {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error { tx.Op("remove"); tx.DropFactory(1); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "factories", "2"), []byte("of a dead writer"), 0o600); err != nil {

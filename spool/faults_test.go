@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"fairspool/spool/internal/files"
 )
 
 // errStopped is what every operation answers once the process is dead.
@@ -163,12 +165,12 @@ func (f *faulty) change(op, path string, do func() error) error {
 	return err
 }
 
-func (f *faulty) Open(name string, flag int, perm fs.FileMode) (file, error) {
+func (f *faulty) Open(name string, flag int, perm fs.FileMode) (files.File, error) {
 	if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE|os.O_TRUNC) == 0 {
 		if err := f.reading(name); err != nil {
 			return nil, err
 		}
-		real, err := disk{}.Open(name, flag, perm)
+		real, err := files.Disk{}.Open(name, flag, perm)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +182,7 @@ func (f *faulty) Open(name string, flag int, perm fs.FileMode) (file, error) {
 		if err != nil {
 			return err
 		}
-		real, err := disk{}.Open(name, flag, perm)
+		real, err := files.Disk{}.Open(name, flag, perm)
 		if err != nil {
 			return err
 		}
@@ -196,10 +198,10 @@ func (f *faulty) Open(name string, flag int, perm fs.FileMode) (file, error) {
 	return opened, nil
 }
 
-func (f *faulty) Lock(name string, flag int, shared bool, wait time.Duration) (held fileLock, err error) {
+func (f *faulty) Lock(name string, flag int, shared bool, wait time.Duration) (held files.Lock, err error) {
 	err = f.change("lock", name, func() (err error) {
 		f.locks = append(f.locks, f.relative(name))
-		held, err = disk{}.Lock(name, flag, shared, wait)
+		held, err = files.Disk{}.Lock(name, flag, shared, wait)
 		return err
 	})
 	if err != nil && held != nil {
@@ -213,14 +215,14 @@ func (f *faulty) Lock(name string, flag int, shared bool, wait time.Duration) (h
 
 // faultyLock is a lock of a faulty layer.
 type faultyLock struct {
-	fileLock
+	files.Lock
 	layer *faulty
 	name  string
 }
 
 func (l *faultyLock) Unlock() error {
 	err := l.layer.change("unlock", l.name, func() error { return nil })
-	l.fileLock.Unlock()
+	l.Lock.Unlock()
 	return err
 }
 
@@ -253,7 +255,7 @@ func (f *faulty) opened(path string, flag int, n *node) *node {
 
 func (f *faulty) Rename(from, to string) error {
 	return f.change("rename", to, func() error {
-		if err := (disk{}).Rename(from, to); err != nil {
+		if err := (files.Disk{}).Rename(from, to); err != nil {
 			return err
 		}
 		a, b := f.tree.entry(f.relative(from)), f.tree.entry(f.relative(to))
@@ -265,7 +267,7 @@ func (f *faulty) Rename(from, to string) error {
 
 func (f *faulty) Remove(name string) error {
 	return f.change("remove", name, func() error {
-		if err := (disk{}).Remove(name); err != nil {
+		if err := (files.Disk{}).Remove(name); err != nil {
 			return err
 		}
 		e := f.tree.entry(f.relative(name))
@@ -276,7 +278,7 @@ func (f *faulty) Remove(name string) error {
 
 func (f *faulty) Mkdir(name string, perm fs.FileMode) error {
 	return f.change("mkdir", name, func() error {
-		if err := (disk{}).Mkdir(name, perm); err != nil {
+		if err := (files.Disk{}).Mkdir(name, perm); err != nil {
 			return err
 		}
 		if e := f.tree.entry(f.relative(name)); e.now == nil {
@@ -302,7 +304,7 @@ func (f *faulty) SyncDir(name string) error {
 
 // faultyFile is an open file of a faulty layer.
 type faultyFile struct {
-	file
+	files.File
 	layer *faulty
 	name  string
 	node  *node // nil when it is open for reading only
@@ -312,7 +314,7 @@ func (f *faultyFile) ReadAt(b []byte, off int64) (int, error) {
 	if err := f.layer.reading(f.name); err != nil {
 		return 0, err
 	}
-	n, err := f.file.ReadAt(b, off)
+	n, err := f.File.ReadAt(b, off)
 	f.layer.mu.Lock()
 	defer f.layer.mu.Unlock()
 	f.layer.read += int64(n)
@@ -323,7 +325,7 @@ func (f *faultyFile) Size() (int64, error) {
 	if err := f.layer.reading(f.name); err != nil {
 		return 0, err
 	}
-	return f.file.Size()
+	return f.File.Size()
 }
 
 func (f *faultyFile) WriteAt(b []byte, off int64) (int, error) {
@@ -339,7 +341,7 @@ func (f *faultyFile) WriteAt(b []byte, off int64) (int, error) {
 	default:
 		return 0, answer
 	}
-	n, err := f.file.WriteAt(b, off)
+	n, err := f.File.WriteAt(b, off)
 	f.node.write(b[:n], int(off))
 	if answer == nil {
 		answer = err
@@ -349,7 +351,7 @@ func (f *faultyFile) WriteAt(b []byte, off int64) (int, error) {
 
 func (f *faultyFile) Truncate(size int64) error {
 	return f.layer.change("truncate", f.name, func() error {
-		err := f.file.Truncate(size)
+		err := f.File.Truncate(size)
 		if err == nil {
 			f.node.resize(int(size))
 		}
@@ -359,7 +361,7 @@ func (f *faultyFile) Truncate(size int64) error {
 
 func (f *faultyFile) Allocate(size int64) error {
 	return f.layer.change("allocate", f.name, func() error {
-		err := f.file.Allocate(size)
+		err := f.File.Allocate(size)
 		if err == nil {
 			f.node.resize(max(int(size), len(f.node.data)))
 		}

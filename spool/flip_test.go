@@ -15,6 +15,7 @@ import (
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // everything is a spool that has each kind of file: what was folded, what
@@ -26,7 +27,7 @@ func everything(t testing.TB) string {
 		if op.run != nil {
 			continue
 		}
-		if err := op.in(dir, disk{}); err != nil {
+		if err := op.in(dir, files.Disk{}); err != nil {
 			t.Fatalf("%s: %v", op.name, err)
 		}
 	}
@@ -78,7 +79,7 @@ func withSamples(t testing.TB) (dir string, busy *busyPool, whole string, names 
 // sample adds the samples of the next cycle.
 func sample(t testing.TB, dir string, busy *busyPool) {
 	t.Helper()
-	s, err := open(dir, Options{Program: "test", Now: sampleNow}, disk{})
+	s, err := open(dir, Options{Program: "test", Now: sampleNow}, files.Disk{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // JournalSize is how many bytes the journal may have before negotiate folds
@@ -42,7 +43,7 @@ func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, e
 	s.forget() // the fold has a state of its own
 	s.mayUse = true
 	working := false
-	err = s.locked("fold.lock", 0, func(file) (err error) {
+	err = s.locked("fold.lock", 0, func(files.File) (err error) {
 		working = true
 		defer recovered(&err)
 		done, err = s.fold(max(least, 1), progress)
@@ -65,7 +66,7 @@ func (s *Spool) shorter(least int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	journal, err := s.files.Open(s.journal(current.Generation), readOnly, 0)
+	journal, err := s.files.Open(s.journal(current.Generation), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // somebody has folded it just now, or it is lost
 	}
@@ -113,7 +114,7 @@ func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, e
 // old generation is the one in force, and stays so after a power cut.
 func (f *fold) takeBack(why error) {
 	current, err := f.spool.current()
-	if err == nil && current.Generation == f.upTo.Generation && !errors.Is(why, errUncertain) {
+	if err == nil && current.Generation == f.upTo.Generation && !errors.Is(why, files.ErrUncertain) {
 		f.spool.sweep(current.Generation) // what stays is the next fold's to remove
 	}
 }
@@ -188,7 +189,7 @@ func (f *fold) write(done *Folding) (err error) {
 	if g.log, err = f.writeLog(); err != nil {
 		return err
 	}
-	if err := writeNew(s.files, s.indexFile(g.number), g.text()); err != nil {
+	if err := files.WriteNew(s.files, s.indexFile(g.number), g.text()); err != nil {
 		return err
 	}
 	for _, dir := range []string{s.path("jobs"), s.path("slots")} {
@@ -221,7 +222,7 @@ func (f *fold) writeTables(g *generation) (err error) {
 // the fold began is the beginning of its journal.
 func (f *fold) change(done *Folding) error {
 	s := f.spool
-	journal, err := s.files.Open(s.journal(f.next.number), readWrite|create|truncate, 0o600)
+	journal, err := s.files.Open(s.journal(f.next.number), files.ReadWrite|files.Create|files.Truncate, 0o600)
 	if err != nil {
 		return err
 	}
@@ -260,7 +261,7 @@ const (
 )
 
 // follow copies what was committed to the old journal since.
-func (f *fold) follow(journal file, copied int64) (int64, error) {
+func (f *fold) follow(journal files.File, copied int64) (int64, error) {
 	known, _, err := f.spool.acknowledged(f.current)
 	if err != nil || known.End <= copied {
 		return copied, err
@@ -270,11 +271,11 @@ func (f *fold) follow(journal file, copied int64) (int64, error) {
 }
 
 // copyTo copies bytes of the old journal to the new one and syncs it.
-func (f *fold) copyTo(journal file, from, to int64) error {
+func (f *fold) copyTo(journal files.File, from, to int64) error {
 	if to == from {
 		return nil
 	}
-	old, err := f.spool.files.Open(f.spool.journal(f.upTo.Generation), readOnly, 0)
+	old, err := f.spool.files.Open(f.spool.journal(f.upTo.Generation), files.ReadOnly, 0)
 	if err != nil {
 		return err
 	}
@@ -292,13 +293,13 @@ func (f *fold) copyTo(journal file, from, to int64) error {
 // switchTo copies the rest under the writers' lock and replaces CURRENT. Once
 // that has begun to be visible, the next writer makes it durable if need be,
 // see recover.
-func (f *fold) switchTo(w *writing, journal file, copied int64) error {
+func (f *fold) switchTo(w *writing, journal files.File, copied int64) error {
 	if err := f.copyTo(journal, copied, w.end.End); err != nil {
 		return err
 	}
 	end := w.end
 	end.Generation, end.End = f.next.number, w.end.End-f.upTo.End
-	if err := replace(f.spool.files, f.spool.path("CURRENT"), []byte(end.line("current"))); err != nil {
+	if err := files.Replace(f.spool.files, f.spool.path("CURRENT"), []byte(end.line("current"))); err != nil {
 		return err
 	}
 	f.spool.acknowledge(w.lock, end)

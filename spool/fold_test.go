@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // TestFold holds that folding changes nothing of what a spool holds, wherever
@@ -23,7 +24,7 @@ func TestFold(t *testing.T) {
 	plain := fixture(t)
 	before, holds := []image{imageOf(t, plain)}, []string{dump(t, plain)}
 	for _, op := range operations {
-		if err := op.in(plain, disk{}); err != nil {
+		if err := op.in(plain, files.Disk{}); err != nil {
 			t.Fatalf("%s: %v", op.name, err)
 		}
 		before, holds = append(before, imageOf(t, plain)), append(holds, dump(t, plain))
@@ -40,7 +41,7 @@ func TestFold(t *testing.T) {
 				t.Fatalf("folded: %s\nwant %s", got, holds[at])
 			}
 			for i, op := range operations[at:] {
-				if err := op.in(dir, disk{}); err != nil {
+				if err := op.in(dir, files.Disk{}); err != nil {
 					t.Fatalf("%s: %v", op.name, err)
 				}
 				if got := dump(t, dir); got != holds[at+i+1] {
@@ -173,7 +174,7 @@ func TestReaderKeepsGeneration(t *testing.T) {
 	}
 	if err := reader.View(func(v *View) error {
 		for range 3 {
-			if err := attempt(dir, disk{}, operations[2].do); err != nil {
+			if err := attempt(dir, files.Disk{}, operations[2].do); err != nil {
 				return err
 			}
 			foldAll(t, dir)
@@ -315,12 +316,12 @@ func TestFoldAmongWriters(t *testing.T) {
 }
 
 // fullDisk has no room for an index any more.
-type fullDisk struct{ disk }
+type fullDisk struct{ files.Disk }
 
-type fullFile struct{ file }
+type fullFile struct{ files.File }
 
-func (fullDisk) Open(name string, flag int, perm os.FileMode) (file, error) {
-	f, err := disk{}.Open(name, flag, perm)
+func (fullDisk) Open(name string, flag int, perm os.FileMode) (files.File, error) {
+	f, err := files.Disk{}.Open(name, flag, perm)
 	if err == nil && strings.HasPrefix(filepath.Base(name), "index.") && flag&os.O_CREATE != 0 {
 		return fullFile{f}, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairspool/spool/internal/files"
 )
 
 // castagnoli is the CRC polynomial that processors have an instruction for.
@@ -354,12 +356,26 @@ func (s *Spool) addLog(name string, known stretch, text []byte) (stretch, error)
 func logFile(month string) string { return "log/" + month }
 
 // sums returns an error unless a file has the recorded checksum.
-func sums(path string, f file, known stretch) error {
+func sums(path string, f files.File, known stretch) error {
 	sum, err := sumTo(f, known.end)
 	if err == nil && sum != known.crc {
 		err = otherSum(path, sum, known)
 	}
 	return err
+}
+
+// sumTo returns the CRC-32C of the first bytes of a file.
+func sumTo(f files.File, end int64) (sum uint32, err error) {
+	b := make([]byte, min(end, 1<<20))
+	for at := int64(0); at < end; {
+		n, err := f.ReadAt(b[:min(int64(len(b)), end-at)], at)
+		if n == 0 && err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, castagnoli, b[:n])
+		at += int64(n)
+	}
+	return sum, nil
 }
 
 // otherSum says that a file that is only appended to has another checksum than was recorded.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"fairspool/lib/plural"
+	"fairspool/spool/internal/files"
 )
 
 // generation is what one fold of the journal left: which files hold the spool
@@ -162,7 +163,7 @@ var errMoved = errors.New("the generation is gone")
 // is removed; nobody ever waits for it.
 type pinned struct {
 	*generation
-	pin fileLock
+	pin files.Lock
 }
 
 func (p pinned) release() {
@@ -193,7 +194,7 @@ func (s *Spool) openGeneration(number int) (pinned, error) {
 
 func (s *Spool) readGeneration(number int) (*generation, error) {
 	name := s.indexFile(number)
-	b, err := contents(s.files, name)
+	b, err := files.Contents(s.files, name)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +207,8 @@ func (s *Spool) readGeneration(number int) (*generation, error) {
 
 // pinFile takes the shared lock on an index. Only the sweeping away of old
 // generations ever takes the other, and never waits for it.
-func (s *Spool) pinFile(name string) (fileLock, error) {
-	pin, err := lockFile(s.files, name, readOnly, true, 0)
+func (s *Spool) pinFile(name string) (files.Lock, error) {
+	pin, err := lockFile(s.files, name, files.ReadOnly, true, 0)
 	if err == nil {
 		var ours bool
 		if ours, err = leadsTo(name, pin); ours {
@@ -360,7 +361,7 @@ func (s *Spool) sweep(current int) error {
 // retire removes the index of a generation and its journal, unless somebody
 // has pinned it.
 func (s *Spool) retire(n int) (gone bool, err error) {
-	pin, err := lockFile(s.files, s.indexFile(n), readWrite, false, 0)
+	pin, err := lockFile(s.files, s.indexFile(n), files.ReadWrite, false, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // historyBuffer is how much of the history is kept in memory: the ads of a
@@ -61,7 +62,7 @@ func footerOf(text []byte) (before, behind uint32, ok bool) {
 // the new end is committed.
 type month struct {
 	name   string // such as 2026-11
-	file   file
+	file   files.File
 	known  stretch // what is recorded
 	end    int64   // behind what was written
 	crc    uint32  // of all up to end and the buffer
@@ -72,11 +73,11 @@ type month struct {
 // end. A file that is missing or shorter, or that sound refuses, is damaged and
 // left as it is. Bytes behind the end are a dead writer's and are cut off, once
 // settled has succeeded.
-func (s *Spool) openMonth(path, name string, known stretch, sound func(string, file, stretch) error, settled func() error) (*month, error) {
+func (s *Spool) openMonth(path, name string, known stretch, sound func(string, files.File, stretch) error, settled func() error) (*month, error) {
 	path = s.path(path)
-	flag := readWrite
+	flag := files.ReadWrite
 	if known.end == 0 {
-		flag |= create
+		flag |= files.Create
 	}
 	f, err := s.files.Open(path, flag, 0o600)
 	if err != nil {
@@ -105,8 +106,8 @@ func (s *Spool) openMonth(path, name string, known stretch, sound func(string, f
 
 // openRecorded opens a file that is only appended to, to read what is recorded of it. A
 // file that is missing or shorter is damaged.
-func (s *Spool) openRecorded(path string, known stretch) (file, error) {
-	f, err := s.files.Open(path, readOnly, 0)
+func (s *Spool) openRecorded(path string, known stretch) (files.File, error) {
+	f, err := s.files.Open(path, files.ReadOnly, 0)
 	if err != nil {
 		return nil, missing(path, err)
 	}
@@ -208,7 +209,7 @@ func historyFile(month string) string { return "history/" + month + ".ads" }
 
 // endsWithFooter returns an error unless a month's history ends, where that is
 // recorded, with the footer of the recorded checksum. Readers check the ads before it.
-func endsWithFooter(path string, f file, known stretch) error {
+func endsWithFooter(path string, f files.File, known stretch) error {
 	if known.end == 0 {
 		return nil
 	}
@@ -340,7 +341,7 @@ func (s *Spool) Archive(month, dir string, damaged bool) ([]Archived, error) {
 	a := &archiving{spool: s, month: month, dir: dir, damaged: damaged, known: map[string]stretch{}}
 	// Folds, which add to the log before they take the writers' lock, are kept out, and
 	// so is another Archive.
-	err := s.locked("fold.lock", s.options.LockWait, func(file) error { return a.do() })
+	err := s.locked("fold.lock", s.options.LockWait, func(files.File) error { return a.do() })
 	if err != nil {
 		return nil, err
 	}
@@ -423,7 +424,7 @@ func (a *archiving) recorded(st *state, to map[string]stretch) {
 // copy copies a file that is to be moved.
 func (a *archiving) copy(file string, known stretch) error {
 	path := a.spool.path(file)
-	from, err := a.spool.files.Open(path, readOnly, 0)
+	from, err := a.spool.files.Open(path, files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) && (known.end == 0 || a.damaged) {
 		if known.end > 0 {
 			a.files = append(a.files, Archived{File: file, Damaged: true})
@@ -445,7 +446,7 @@ func (a *archiving) copy(file string, known stretch) error {
 // target returns what of a file is to be moved, and where to: nowhere if it stays.
 // A file of which nothing is on record any more was left by an Archive that was
 // killed.
-func (a *archiving) target(file string, from file, known stretch) (to Archived, err error) {
+func (a *archiving) target(file string, from files.File, known stretch) (to Archived, err error) {
 	size, err := from.Size()
 	if err != nil {
 		return to, err
@@ -476,7 +477,7 @@ func (a *archiving) target(file string, from file, known stretch) (to Archived, 
 }
 
 // write makes a durable copy of a file, unless it is there.
-func (a *archiving) write(from file, to Archived) error {
+func (a *archiving) write(from files.File, to Archived) error {
 	fsys := a.spool.files
 	there, err := a.there(from, to)
 	if err != nil {
@@ -485,7 +486,7 @@ func (a *archiving) write(from file, to Archived) error {
 	if there { // its name may not be durable yet
 		return fsys.SyncDir(a.dir)
 	}
-	if err := mkdirAll(fsys, a.dir); err != nil {
+	if err := files.MkdirAll(fsys, a.dir); err != nil {
 		return err
 	}
 	temporary := to.To + ".new"
@@ -502,8 +503,8 @@ func (a *archiving) write(from file, to Archived) error {
 
 // there reports whether the copy is there, whole. The beginning of one is replaced: it
 // was made by an Archive that did not record it, before the month had its last entries.
-func (a *archiving) there(from file, to Archived) (whole bool, err error) {
-	f, err := a.spool.files.Open(to.To, readOnly, 0)
+func (a *archiving) there(from files.File, to Archived) (whole bool, err error) {
+	f, err := a.spool.files.Open(to.To, files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -528,8 +529,8 @@ func (a *archiving) there(from file, to Archived) (whole bool, err error) {
 }
 
 // copyTo writes the bytes of a file that are to be archived to a new one.
-func (a *archiving) copyTo(name string, from file, to Archived) (err error) {
-	f, err := a.spool.files.Open(name, readWrite|create|truncate, 0o600)
+func (a *archiving) copyTo(name string, from files.File, to Archived) (err error) {
+	f, err := a.spool.files.Open(name, files.ReadWrite|files.Create|files.Truncate, 0o600)
 	if err != nil {
 		return err
 	}

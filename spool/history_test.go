@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // leave lets a new job leave in a month.
@@ -33,7 +34,7 @@ func TestDamagedMonth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := attempt(base, disk{}, leave(noon)); err != nil {
+	if err := attempt(base, files.Disk{}, leave(noon)); err != nil {
 		t.Fatal(err)
 	}
 	good, err := os.ReadFile(filepath.Join(base, "history/2026-01.ads"))
@@ -62,7 +63,7 @@ func TestDamagedMonth(t *testing.T) {
 				os.Remove(name)
 			}
 			var damage *DamageError
-			if err := attempt(dir, disk{}, leave(noon)); !errors.As(err, &damage) || damage.File != name {
+			if err := attempt(dir, files.Disk{}, leave(noon)); !errors.As(err, &damage) || damage.File != name {
 				t.Fatalf("Leave = %v, want damage of %s", err, name)
 			}
 			if now, err := os.ReadFile(name); string(now) != c.text || c.gone != errors.Is(err, os.ErrNotExist) {
@@ -256,7 +257,7 @@ func TestArchiveRefuses(t *testing.T) {
 	dir := fixture(t)
 	now := time.Now()
 	for _, at := range []time.Time{now, noon.AddDate(0, 1, 0)} {
-		if err := attempt(dir, disk{}, leave(at)); err != nil {
+		if err := attempt(dir, files.Disk{}, leave(at)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -309,7 +310,7 @@ func TestStoppedArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := imageOf(t, from)
-	archive := func(dir string, layer files) error {
+	archive := func(dir string, layer files.Layer) error {
 		return operation{run: func(s *Spool) error { _, err := s.Archive("2026-01", "", false); return err }}.in(dir, layer)
 	}
 	for _, f := range []fault{{torn: 50}, {done: true, torn: 100}} {
@@ -331,7 +332,7 @@ func TestStoppedArchive(t *testing.T) {
 				if report, _ := checkOf(t, dir); strings.Contains(report, "damaged "+filepath.Join(dir, "history")) {
 					t.Fatalf("step %d: Check says\n%s", at, report)
 				}
-				if err := archive(dir, disk{}); err != nil {
+				if err := archive(dir, files.Disk{}); err != nil {
 					t.Fatalf("step %d, again: %v", at, err)
 				}
 				if text, err := os.ReadFile(copied); string(text) != string(good) {
@@ -353,7 +354,7 @@ func TestStoppedArchive(t *testing.T) {
 func TestArchivedMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t)
-	if err := attempt(dir, disk{}, leave(noon.AddDate(0, 1, 0))); err != nil {
+	if err := attempt(dir, files.Disk{}, leave(noon.AddDate(0, 1, 0))); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
@@ -363,7 +364,7 @@ func TestArchivedMeanwhile(t *testing.T) {
 	defer s.Close()
 	archive := func() {
 		t.Helper()
-		if err := (operation{run: func(s *Spool) error { _, err := s.Archive("2026-01", "", false); return err }}).in(dir, disk{}); err != nil {
+		if err := (operation{run: func(s *Spool) error { _, err := s.Archive("2026-01", "", false); return err }}).in(dir, files.Disk{}); err != nil {
 			t.Fatal(err)
 		}
 	}

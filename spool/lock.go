@@ -13,15 +13,13 @@ import (
 	"syscall"
 	"time"
 
+	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/flocks"
 	"fairspool/spool/internal/postpone"
 )
 
 // ErrLocked says that another process held a lock of the spool for longer than the caller waits.
-var ErrLocked = errors.New("the spool is locked")
-
-// lockPoll is how often a writer tries again that waits. flock(2) cannot wait for a bounded time.
-const lockPoll = 3 * time.Millisecond
+var ErrLocked = files.ErrLocked
 
 // lineSize is the length of each of the two lines in the lock file. They are
 // padded with blanks and written in place, each by one write.
@@ -81,7 +79,7 @@ const (
 // readAck reads the acknowledged end from the lock file f. One that does not
 // check is mentioned: a writer that dies in the middle of its line leaves such a
 // one, with a whole journal; and so does damage.
-func (s *Spool) readAck(f file) (ack, ackState, error) {
+func (s *Spool) readAck(f files.File) (ack, ackState, error) {
 	b := make([]byte, lineSize)
 	for try := 1; ; try++ {
 		n, err := f.ReadAt(b, lineSize)
@@ -108,7 +106,7 @@ const ackReads = 3
 // acknowledge notes the journal's end in the lock file. The transaction is
 // committed by now, so a failure here is no failure of it: the next writer
 // finds the end by itself.
-func (s *Spool) acknowledge(lock file, end ack) {
+func (s *Spool) acknowledge(lock files.File, end ack) {
 	if _, err := lock.WriteAt([]byte(end.line("acknowledged")), lineSize); err != nil {
 		s.warn("%s/lock: the change is made, but its end could not be noted: %v", s.dir, err)
 	}
@@ -117,7 +115,7 @@ func (s *Spool) acknowledge(lock file, end ack) {
 // unsynced is a transaction that stands in the journal and may not be on the disk yet.
 type unsynced struct {
 	spool   *Spool
-	journal file
+	journal files.File
 	durable ack // how much was known to be durable before
 	before  ack // where it begins
 	end     ack
@@ -128,7 +126,7 @@ type unsynced struct {
 func (u *unsynced) sync() error {
 	defer u.journal.Close()
 	s := u.spool
-	lock, err := s.files.Open(s.path("lock"), readWrite, 0)
+	lock, err := s.files.Open(s.path("lock"), files.ReadWrite, 0)
 	if err == nil {
 		defer lock.Close()
 		if u.acknowledged(lock) {
@@ -146,7 +144,7 @@ func (u *unsynced) sync() error {
 
 // acknowledged reports whether the lock file says that the journal is durable up to the
 // transaction's end, or that it was folded since.
-func (u *unsynced) acknowledged(lock file) bool {
+func (u *unsynced) acknowledged(lock files.File) bool {
 	b := make([]byte, lineSize)
 	if _, err := lock.ReadAt(b, lineSize); err != nil {
 		return false
@@ -159,7 +157,7 @@ func (u *unsynced) acknowledged(lock file) bool {
 // is cut off if it is the last; else it is written once more, with those behind it.
 func (u *unsynced) resync(why error) error {
 	s, done := u.spool, false
-	err := s.locked("lock", s.options.LockWait, func(lock file) error {
+	err := s.locked("lock", s.options.LockWait, func(lock files.File) error {
 		current, err := s.current()
 		if err != nil {
 			return err
@@ -189,13 +187,13 @@ func (u *unsynced) resync(why error) error {
 	if done {
 		return err
 	}
-	return fmt.Errorf("journal: %w; it could not be cut back, so %w: %v", why, errUncertain, err)
+	return fmt.Errorf("journal: %w; it could not be cut back, so %w: %v", why, files.ErrUncertain, err)
 }
 
 // locked runs fn with the flock on the named lock file held, waiting at most
 // wait for it. A wait of zero or less tries once. What fn has done counts, also
 // when the lock cannot be freed: closing the file frees it.
-func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error) error {
+func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File) error) error {
 	path := filepath.Join(s.dir, name)
 	l, release, err := s.acquire(name, wait)
 	if errors.Is(err, ErrLocked) {
@@ -210,7 +208,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 			s.warn("%s: unlocking failed: %v: what was done counts, and the lock is free: its file is closed", path, err)
 		}
 	}()
-	f, err := s.files.Open(path, readWrite, 0)
+	f, err := s.files.Open(path, files.ReadWrite, 0)
 	if err != nil {
 		return err
 	}
@@ -232,12 +230,12 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 // acquire does as the function acquire, and postpones signals from before it has the lock until
 // release is called. They may come while it waits; the file stays open meanwhile, by which /proc
 // shows what the process waits for.
-func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release func(), err error) {
+func (s *Spool) acquire(name string, wait time.Duration) (l files.Lock, release func(), err error) {
 	path, signals := filepath.Join(s.dir, name), s.options.postponed(name)
 	var waits *os.File
-	pause := lockPoll / 16 // twice as long each time: the lock is most often held for less
+	pause := files.Poll / 16 // twice as long each time: the lock is most often held for less
 	for end := time.Now().Add(wait); ; time.Sleep(min(pause, max(0, time.Until(end)))) {
-		pause = min(2*pause, lockPoll)
+		pause = min(2*pause, files.Poll)
 		late := time.Until(end) <= 0 // a process that was stopped tries once more
 		release = postpone.Signals(signals)
 		if l, err = acquire(s.files, path, 0); err == nil {
@@ -256,7 +254,7 @@ func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release fu
 }
 
 // writeHolder writes the first line of a lock file.
-func writeHolder(f file, text string) error {
+func writeHolder(f files.File, text string) error {
 	_, err := f.WriteAt([]byte(summed(text)), 0)
 	return err
 }
@@ -265,9 +263,9 @@ func writeHolder(f file, text string) error {
 // at most wait; ErrLocked: it is still held elsewhere then. A lock counts only if
 // the path leads to the file that was locked: otherwise the file was removed
 // meanwhile, and others may have locked a new one.
-func acquire(fsys files, path string, wait time.Duration) (fileLock, error) {
+func acquire(fsys files.Layer, path string, wait time.Duration) (files.Lock, error) {
 	for end := time.Now().Add(wait); ; {
-		l, err := lockFile(fsys, path, readWrite|create, false, time.Until(end))
+		l, err := lockFile(fsys, path, files.ReadWrite|files.Create, false, time.Until(end))
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +281,7 @@ func acquire(fsys files, path string, wait time.Duration) (fileLock, error) {
 }
 
 // lockFile takes the flock on a file, waiting at most wait, whatever signals come.
-func lockFile(fsys files, name string, flag int, shared bool, wait time.Duration) (l fileLock, err error) {
+func lockFile(fsys files.Layer, name string, flag int, shared bool, wait time.Duration) (l files.Lock, err error) {
 	for end := time.Now().Add(wait); ; {
 		if l, err = fsys.Lock(name, flag, shared, time.Until(end)); !errors.Is(err, syscall.EINTR) {
 			return l, err
@@ -292,7 +290,7 @@ func lockFile(fsys files, name string, flag int, shared bool, wait time.Duration
 }
 
 // leadsTo reports whether path is the name of the locked file.
-func leadsTo(path string, l fileLock) (bool, error) {
+func leadsTo(path string, l files.Lock) (bool, error) {
 	locked, err := l.Stat()
 	if err != nil {
 		return false, err
@@ -309,7 +307,7 @@ const unheld = "free"
 
 // holder says who holds a lock file, as far as its first line tells.
 func (s *Spool) holder(path string) string {
-	b, err := contents(s.files, path)
+	b, err := files.Contents(s.files, path)
 	if err != nil || len(b) < lineSize {
 		return path
 	}
@@ -333,7 +331,7 @@ func (b busy) Is(target error) bool { return target == ErrLocked }
 // ErrNegotiating, which is an ErrLocked, if another one is still running after wait.
 func (s *Spool) Negotiating(wait time.Duration, fn func() error) error {
 	began := false
-	err := s.locked("negotiate.lock", wait, func(file) error {
+	err := s.locked("negotiate.lock", wait, func(files.File) error {
 		began = true
 		if err := s.refreshDomain(); err != nil {
 			return err
@@ -400,7 +398,7 @@ func (s *Spool) Holders() (list []Holder, err error) {
 // heldBy returns the holder of a lock, of which the first line of the file tells more.
 func (s *Spool) heldBy(by flocks.Holder) Holder {
 	h := Holder{Lock: by.File.Name(), PID: by.PID, Stopped: by.Stopped}
-	b, err := contents(s.files, s.path(h.Lock))
+	b, err := files.Contents(s.files, s.path(h.Lock))
 	if err != nil || len(b) < lineSize {
 		return h
 	}

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // Left chooses among the jobs that have left the queue. The zero Left is all of
@@ -283,7 +284,7 @@ func (c *choice) chooses(ad *classad.Ad) bool {
 // pastReader reads a month's history backwards, a piece at a time, and holds each
 // piece to the checksum that the footer behind it, or the journal, has of it.
 type pastReader struct {
-	file   file
+	file   files.File
 	name   string
 	end    int64  // behind what is still to come
 	crc    uint32 // of the file up to there
@@ -426,7 +427,7 @@ func (r *pastReader) damaged(at int64, why string) error {
 }
 
 // lineAt returns the number of the line that begins at a place of a file.
-func lineAt(f file, at int64) int {
+func lineAt(f files.File, at int64) int {
 	line := 1
 	b := make([]byte, 64<<10)
 	for from := int64(0); from < at; {

@@ -15,6 +15,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // past returns the chosen ads of the history, each in the spool's notation.
@@ -343,7 +344,7 @@ func BenchmarkPast(b *testing.B) {
 
 // inMemory is a file that is only read.
 type inMemory struct {
-	file
+	files.File
 	text []byte
 }
 

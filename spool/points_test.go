@@ -16,6 +16,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // nextCommands are what has to work after any fault. No row of operations is
@@ -156,7 +157,7 @@ func answers(done [][]operation, o operation, err error, dead bool) [][]operatio
 		if err != nil {
 			may = append(may, d)
 		}
-		if err == nil || dead || errors.Is(err, errUncertain) {
+		if err == nil || dead || errors.Is(err, files.ErrUncertain) {
 			may = append(may, append(slices.Clone(d), o))
 		}
 	}
@@ -361,7 +362,7 @@ func (p *proof) point(o operation, f fault) bool {
 	}
 	may := answers([][]operation{nil}, o, err, layer.dead)
 	a := p.aftermath(layer, where)
-	p.settles(a, where, may, errors.Is(err, errUncertain) || f.then != nil)
+	p.settles(a, where, may, errors.Is(err, files.ErrUncertain) || f.then != nil)
 	p.goesOn(a.sequel, where, may)
 	for i, name := range a.cuts {
 		p.goesOn(a.left[i], where+", power cut, "+name, may)
@@ -569,7 +570,7 @@ func TestPowerCutAfterFold(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t)
 	foldAll(t, dir)
-	if err := attempt(dir, disk{}, operations[2].do); err != nil {
+	if err := attempt(dir, files.Disk{}, operations[2].do); err != nil {
 		t.Fatal(err)
 	}
 	layer, err := newFaultyOn(filepath.Join(t.TempDir(), "root"), imageOf(t, dir), fault{})

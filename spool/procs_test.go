@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // TestNewRunsLaw holds that runs are written the same whether their attributes are
@@ -98,7 +99,7 @@ func bodyOf(t *rapid.T, s *Spool, runs []NewRun, values []classad.Value, read bo
 func TestNewRunsTooMany(t *testing.T) {
 	t.Parallel()
 	for _, read := range []bool{false, true} {
-		err := attempt(filepath.Join(t.TempDir(), "spool"), disk{}, func(tx *Tx) error {
+		err := attempt(filepath.Join(t.TempDir(), "spool"), files.Disk{}, func(tx *Tx) error {
 			if read {
 				tx.Len()
 			}

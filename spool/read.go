@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/spool/internal/files"
 )
 
 // DamageError says that bytes which were once committed do not check. Nothing
@@ -63,7 +64,7 @@ func (p position) contradicts(known ack) bool {
 // stands looks whether what was read up to the position is still what stands
 // there: a writer may have taken its transaction back, and others may have
 // filled its place to the byte.
-func (p position) stands(journal file, size int64) (bool, error) {
+func (p position) stands(journal files.File, size int64) (bool, error) {
 	if p.off == 0 {
 		return true, nil
 	}
@@ -126,20 +127,20 @@ func try(s *Spool, fn func(*Tx) error) error {
 var errFork = errors.New("a fork of the spool: it is in memory alone, and ends with a change that fails")
 
 // unwritable is the file layer of a fork.
-type unwritable struct{ files }
+type unwritable struct{ files.Layer }
 
-func (l unwritable) Open(name string, flag int, perm fs.FileMode) (file, error) {
-	if flag != readOnly {
+func (l unwritable) Open(name string, flag int, perm fs.FileMode) (files.File, error) {
+	if flag != files.ReadOnly {
 		return nil, errFork
 	}
-	return l.files.Open(name, flag, perm)
+	return l.Layer.Open(name, flag, perm)
 }
 
-func (l unwritable) Lock(name string, flag int, shared bool, wait time.Duration) (fileLock, error) {
+func (l unwritable) Lock(name string, flag int, shared bool, wait time.Duration) (files.Lock, error) {
 	if !shared { // which readers take
 		return nil, errFork
 	}
-	return l.files.Lock(name, flag, shared, wait)
+	return l.Layer.Lock(name, flag, shared, wait)
 }
 
 func (unwritable) Rename(string, string) error     { return errFork }
@@ -255,7 +256,7 @@ func (s *Spool) advance(p *position, current ack, apply func(f frame, line int) 
 	if err != nil {
 		return err
 	}
-	journal, err := s.files.Open(s.journal(p.generation), readOnly, 0)
+	journal, err := s.files.Open(s.journal(p.generation), files.ReadOnly, 0)
 	if err != nil {
 		return missing(s.journal(p.generation), err)
 	}
@@ -269,7 +270,7 @@ func (s *Spool) advance(p *position, current ack, apply func(f frame, line int) 
 	} else if !ok || p.contradicts(known) {
 		return s.damage(*p, "transaction %d is not the one that was read before", p.seq)
 	}
-	b, err := tail(journal, p.off)
+	b, err := files.Tail(journal, p.off)
 	if err != nil {
 		return err
 	}
@@ -322,7 +323,7 @@ func (s *Spool) journal(generation int) string {
 // current reads CURRENT: which generation is in force, and how far its journal
 // went when it came to be so.
 func (s *Spool) current() (ack, error) {
-	b, err := contents(s.files, s.path("CURRENT"))
+	b, err := files.Contents(s.files, s.path("CURRENT"))
 	if err != nil {
 		return ack{}, missing(s.path("CURRENT"), err)
 	}
@@ -338,7 +339,7 @@ func (s *Spool) current() (ack, error) {
 // there may be more. The lock file tells of a generation only when CURRENT durably
 // names it, so a later one than CURRENT names then is damage.
 func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
-	f, err := s.files.Open(s.path("lock"), readOnly, 0)
+	f, err := s.files.Open(s.path("lock"), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return current, true, nil // left out of a copy, say; the next writer makes it
 	}

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 func TestRefusals(t *testing.T) {
@@ -23,7 +24,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Update(func(*Tx) error {
-			err := attempt(dir, disk{}, operations[0].do)
+			err := attempt(dir, files.Disk{}, operations[0].do)
 			if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("held by pid %d (holder)", os.Getpid())) {
 				t.Errorf("a second writer = %v, want ErrLocked and who holds it", err)
 			}
@@ -95,11 +96,11 @@ func TestRefusals(t *testing.T) {
 			"no procs": func(tx *Tx) error { tx.Op("x"); tx.AddCluster(classad.New(), nil); return nil },
 			"refused":  func(tx *Tx) error { tx.Op("x"); tx.DropSlot("s"); return errors.New("no") },
 		} {
-			if err := attempt(dir, disk{}, do); err == nil {
+			if err := attempt(dir, files.Disk{}, do); err == nil {
 				t.Errorf("%s: Update succeeded", name)
 			}
 		}
-		if err := attempt(dir, disk{}, func(*Tx) error { return nil }); err != nil {
+		if err := attempt(dir, files.Disk{}, func(*Tx) error { return nil }); err != nil {
 			t.Errorf("an empty transaction: %v", err)
 		}
 		if now, _ := os.ReadFile(filepath.Join(dir, "journal.1")); !bytes.Equal(now, before) {
@@ -120,7 +121,7 @@ func TestWithoutLockFile(t *testing.T) {
 	if got := dump(t, dir); got != want {
 		t.Errorf("without lock: %s\nwant %s", got, want)
 	}
-	if err := attempt(dir, disk{}, operations[0].do); err != nil {
+	if err := attempt(dir, files.Disk{}, operations[0].do); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"fairspool/spool/internal/files"
 )
 
 // ErrOutdated means that cycle.json is missing, or is not the one that the last cycle
@@ -32,7 +34,7 @@ func (s *Spool) Report() (b []byte, err error) {
 
 // readReport returns the content of cycle.json, nil without the file.
 func (s *Spool) readReport() ([]byte, error) {
-	b, err := contents(s.files, s.path("cycle.json"))
+	b, err := files.Contents(s.files, s.path("cycle.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -54,7 +56,7 @@ func (s *Spool) SetReport(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	name := s.path("cycle.json")
-	old, err := contents(s.files, name)
+	old, err := files.Contents(s.files, name)
 	if err == nil && !sealed(old) {
 		old, err = nil, s.files.Rename(name, name+".damaged")
 	}
@@ -64,7 +66,7 @@ func (s *Spool) SetReport(b []byte) ([]byte, error) {
 	if err := s.noteReport(sumOf(old), sumOf(b)); err != nil {
 		return nil, err
 	}
-	if err := replace(s.files, name, b); err != nil {
+	if err := files.Replace(s.files, name, b); err != nil {
 		return nil, err
 	}
 	s.noteReport(sumOf(b), sumOf(b)) // if that fails, the old report counts, too
@@ -79,7 +81,7 @@ const (
 // noteReport writes to negotiate.lock the checksums of the two reports that cycle.json may
 // be. It does nothing while no cycle has made the lock.
 func (s *Spool) noteReport(before, after string) error {
-	f, err := s.files.Open(s.path("negotiate.lock"), readWrite, 0)
+	f, err := s.files.Open(s.path("negotiate.lock"), files.ReadWrite, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -95,7 +97,7 @@ func (s *Spool) noteReport(before, after string) error {
 
 // reported returns the checksums that cycle.json may have; nil if that is not known.
 func (s *Spool) reported() []string {
-	f, err := s.files.Open(s.path("negotiate.lock"), readOnly, 0)
+	f, err := s.files.Open(s.path("negotiate.lock"), files.ReadOnly, 0)
 	if err != nil {
 		return nil
 	}

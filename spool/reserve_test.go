@@ -9,19 +9,21 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/spool/internal/files"
 )
 
 // smallDisk is a layer on which all files of a folder together may have so many bytes.
 type smallDisk struct {
-	disk
+	files.Disk
 	dir         string
 	size        int64
 	quota       bool // what is full is not the disk but a quota
 	noAllocates bool
 }
 
-func (d *smallDisk) Open(name string, flag int, perm fs.FileMode) (file, error) {
-	f, err := d.disk.Open(name, flag, perm)
+func (d *smallDisk) Open(name string, flag int, perm fs.FileMode) (files.File, error) {
+	f, err := d.Disk.Open(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func (d *smallDisk) used() (n int64) {
 }
 
 // grow returns an error where a file is to be larger than there is room for.
-func (d *smallDisk) grow(f file, to int64) error {
+func (d *smallDisk) grow(f files.File, to int64) error {
 	size, err := f.Size()
 	switch {
 	case err != nil || to <= size || d.used()+to-size <= d.size:
@@ -54,26 +56,26 @@ func (d *smallDisk) grow(f file, to int64) error {
 }
 
 type smallDiskFile struct {
-	file
+	files.File
 	d *smallDisk
 }
 
 func (f smallDiskFile) WriteAt(b []byte, off int64) (int, error) {
-	if err := f.d.grow(f.file, off+int64(len(b))); err != nil {
-		n, _ := f.file.WriteAt(b[:len(b)/2], off) // a part of it has room
+	if err := f.d.grow(f.File, off+int64(len(b))); err != nil {
+		n, _ := f.File.WriteAt(b[:len(b)/2], off) // a part of it has room
 		return n, err
 	}
-	return f.file.WriteAt(b, off)
+	return f.File.WriteAt(b, off)
 }
 
 func (f smallDiskFile) Allocate(size int64) error {
 	if f.d.noAllocates {
 		return unix.EOPNOTSUPP
 	}
-	if err := f.d.grow(f.file, size); err != nil {
+	if err := f.d.grow(f.File, size); err != nil {
 		return err
 	}
-	return f.file.Truncate(size)
+	return f.File.Truncate(size)
 }
 
 const testReserve = 1 << 20
@@ -191,7 +193,7 @@ func TestFullAtEachStep(t *testing.T) {
 		}
 		before := dump(t, base)
 		other := copyDir(t, base)
-		if err := attempt(other, disk{}, o.do); err != nil {
+		if err := attempt(other, files.Disk{}, o.do); err != nil {
 			t.Fatal(err)
 		}
 		after := dump(t, other)

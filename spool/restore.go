@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 	"fmt"
 	"io"
 	"math"
@@ -27,10 +28,10 @@ type Restored struct {
 // *DumpError, which names the line. After any error what was made is removed;
 // after a crash the directory is no spool either.
 func Restore(dir string, from io.Reader, o Options, progress func(ads int)) (Restored, error) {
-	return restore(dir, from, o, progress, disk{})
+	return restore(dir, from, o, progress, files.Disk{})
 }
 
-func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys files) (Restored, error) {
+func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys files.Layer) (Restored, error) {
 	to, err := newCreation(dir, o, fsys)
 	if err != nil {
 		return Restored{}, err

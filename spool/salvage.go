@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // Salvaged says what was saved of a damaged spool.
@@ -42,7 +43,7 @@ func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 		err = v.identify()
 	}
 	if err == nil {
-		v.to, err = newCreation(to, o, disk{})
+		v.to, err = newCreation(to, o, files.Disk{})
 	}
 	if err != nil {
 		return Salvaged{}, err
@@ -219,7 +220,7 @@ func (v *salvage) scan(number int) *generation {
 	for _, table := range tableNames() {
 		for _, n := range slices.Backward(v.numbers(table + ".")) {
 			name := fmt.Sprintf("%s.%d", table, n)
-			b, err := contents(v.s.files, v.s.path(name))
+			b, err := files.Contents(v.s.files, v.s.path(name))
 			if n > number || err != nil {
 				continue
 			}
@@ -251,7 +252,7 @@ func (v *salvage) replay() {
 	}
 	if err != nil {
 		current = ack{Generation: v.g.number}
-		if f, err := v.s.files.Open(v.s.path("lock"), readOnly, 0); err == nil {
+		if f, err := v.s.files.Open(v.s.path("lock"), files.ReadOnly, 0); err == nil {
 			if a, state, err := v.s.readAck(f); err == nil && state == ackGood {
 				current.Generation = a.Generation
 			}
@@ -275,7 +276,7 @@ func (v *salvage) replay() {
 // taken. It has to be there, if it is the one in force.
 func (v *salvage) replayOne(current ack, inForce bool) {
 	path := v.s.journal(current.Generation)
-	b, err := contents(v.s.files, path)
+	b, err := files.Contents(v.s.files, path)
 	if err != nil {
 		if inForce {
 			v.failed(path, err, "all since the last fold is lost")

@@ -16,6 +16,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // salvaged salvages a spool and returns where to, what was told, and a line
@@ -96,7 +97,7 @@ func several(t testing.TB) string {
 	dir := everything(t)
 	foldAll(t, dir)
 	for n := range 5 {
-		if err := attempt(dir, disk{}, func(tx *Tx) error {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			tx.Op("submit", fmt.Sprint(n))
 			tx.AddCluster(jobAd("dave"), []NewRun{{Count: 2}})
 			ad := classad.New()
@@ -110,7 +111,7 @@ func several(t testing.TB) string {
 			foldAll(t, dir)
 		}
 	}
-	if err := attempt(dir, disk{}, func(tx *Tx) error {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 		tx.Op("set priority", "+1", "2")
 		tx.SetRange(pool.Procs{Cluster: 2, First: 0, Last: 3}, "JobPrio", classad.Literal(classad.Int(1)))
 		tx.Leave(pool.JobID{Cluster: 1, Proc: 8}, noon)
@@ -223,7 +224,7 @@ func saved(t *testing.T, dir, name, what, good string, whole []string) {
 	if report, sound := checkOf(t, to); !sound {
 		t.Fatalf("%s: what was saved is not sound: %s", what, report)
 	}
-	if err := operations[0].in(to, disk{}); err != nil {
+	if err := operations[0].in(to, files.Disk{}); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	for _, line := range whole {
@@ -439,7 +440,7 @@ func TestSalvageLaw(t *testing.T) {
 		if err != nil || !sound {
 			t.Fatalf("Check of what was saved = %v, %v\n%s", sound, err, told)
 		}
-		if err := operations[0].in(to, disk{}); err != nil {
+		if err := operations[0].in(to, files.Disk{}); err != nil {
 			t.Fatalf("what was saved takes no command: %v\n%s", err, told)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // scanSegments finds the segments that were written up to a generation, the
@@ -28,7 +29,7 @@ func scanSegments[K cmp.Ordered](s *Spool, dir string, number int) (list []segme
 		return n
 	}
 	for _, e := range entries {
-		b, err := contents(s.files, s.path(dir+"/"+e.Name()))
+		b, err := files.Contents(s.files, s.path(dir+"/"+e.Name()))
 		if err != nil || of(e.Name()) > number {
 			continue
 		}
@@ -128,7 +129,7 @@ func (w *wreck[K, V]) segment(f segmentFile[K]) {
 		w.telling(path, "%d %ss", len(g.entries), w.what)
 		return
 	}
-	b, err2 := contents(w.from.files, path)
+	b, err2 := files.Contents(w.from.files, path)
 	if err2 != nil {
 		so := fmt.Sprintf("%d %ss from %s to %s are lost", f.blocks, w.what, w.from.keys.append(nil, f.first), w.from.keys.append(nil, f.last))
 		w.failed(path, err2, so)
@@ -196,7 +197,7 @@ func (w *wreck[K, V]) anew(k K, parts []chunk) []chunk {
 // block reads a block whose checksum is right; the error is a *DamageError.
 func (w *wreck[K, V]) block(f found[K]) ([]byte, error) {
 	g := &segment[K]{path: f.path}
-	in, err := w.from.files.Open(f.path, readOnly, 0)
+	in, err := w.from.files.Open(f.path, files.ReadOnly, 0)
 	if err != nil {
 		return nil, &DamageError{f.path, 1, reason(err).Error()}
 	}

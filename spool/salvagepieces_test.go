@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/spool/internal/files"
 )
 
 // segmented is a spool of several clusters and slots, in one segment each.
 func segmented(t *testing.T) (dir string, whole []string) {
 	t.Helper()
 	dir = fixture(t)
-	if err := attempt(dir, disk{}, func(tx *Tx) error {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 		tx.Op("submit", "many")
 		for n := range 6 {
 			own := classad.New()

@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // claimedJobs reads the claims, to know which jobs they need.
@@ -86,7 +87,7 @@ func salvageRows[K comparable, V any](v *salvage, t *table[K, V]) map[K]V {
 // unprovenRows takes the rows of a table's file that can be read, unless the
 // journal has newer ones.
 func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) {
-	b, err := contents(v.s.files, path)
+	b, err := files.Contents(v.s.files, path)
 	if err != nil {
 		return
 	}
@@ -116,7 +117,7 @@ func (v *salvage) there(name string, known stretch, recorded bool) (size int64, 
 		v.telling(path, "archived")
 		return 0, false
 	}
-	f, err := v.s.files.Open(path, readOnly, 0)
+	f, err := v.s.files.Open(path, files.ReadOnly, 0)
 	if v.failed(path, err, "all in it is lost") {
 		return 0, false
 	}
@@ -138,7 +139,7 @@ func (v *salvage) there(name string, known stretch, recorded bool) (size int64, 
 // keeps it from reading on is reported.
 func (v *salvage) eachLine(name string, size int64, do func(n int, line []byte) error) (sum uint32, err error) {
 	path := v.s.path(name)
-	f, err := v.s.files.Open(path, readOnly, 0)
+	f, err := v.s.files.Open(path, files.ReadOnly, 0)
 	if v.failed(path, err, "all in it is lost") {
 		return 0, nil
 	}
@@ -293,7 +294,7 @@ func (v *salvage) handWritten() error {
 	v.failed(v.s.path("slots.d"), err, "slots written by hand are lost")
 	for _, name := range names {
 		path := v.s.path("slots.d/" + name)
-		b, err := contents(v.s.files, path)
+		b, err := files.Contents(v.s.files, path)
 		if v.failed(path, err, "slots written by hand are lost") {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/history"
 	"fairspool/lib/plural"
+	"fairspool/spool/internal/files"
 )
 
 // The files of samples: one for each tier and day or month, and the names
@@ -89,7 +90,7 @@ func (s *Spool) fill(due []*sampleFile, m history.Moment) error {
 // sampleNames is the file of names, open for writing.
 type sampleNames struct {
 	*history.Names
-	file file
+	file files.File
 	end  int64
 	gap  []byte // a newline that damage has taken
 }
@@ -97,11 +98,11 @@ type sampleNames struct {
 // openNames reads the names and cuts off one that was never written to its end,
 // which no sample speaks of.
 func (s *Spool) openNames() (n sampleNames, err error) {
-	f, err := s.files.Open(s.path(namesFile), readWrite|create, 0o600)
+	f, err := s.files.Open(s.path(namesFile), files.ReadWrite|files.Create, 0o600)
 	if err != nil {
 		return n, err
 	}
-	text, err := tail(f, 0)
+	text, err := files.Tail(f, 0)
 	if err == nil {
 		var whole int
 		n.Names, whole, _ = history.ParseNames(text)
@@ -128,7 +129,7 @@ func (n *sampleNames) begin(s *Spool) (err error) {
 			return err
 		}
 		n.file.Close()
-		if n.file, err = s.files.Open(name, readWrite|create, 0o600); err != nil {
+		if n.file, err = s.files.Open(name, files.ReadWrite|files.Create, 0o600); err != nil {
 			return err
 		}
 		n.end, n.gap = 0, nil
@@ -162,7 +163,7 @@ func (n *sampleNames) keep(s *Spool) error {
 // sampleFile is a file of samples that is to have another block.
 type sampleFile struct {
 	tier history.Tier
-	file file
+	file files.File
 	last *history.Block // nil for none
 	end  int64
 	text []byte // to be added; it begins with a newline that damage has taken
@@ -180,7 +181,7 @@ func gap(text []byte) []byte {
 // openSamples opens the tier's file for a moment, nil when it is not to have
 // another block.
 func (s *Spool) openSamples(tier history.Tier, m history.Moment) (*sampleFile, error) {
-	f, err := s.files.Open(s.path(samplesDir+"/"+tier.File(m.Now)), readWrite|create, 0o600)
+	f, err := s.files.Open(s.path(samplesDir+"/"+tier.File(m.Now)), files.ReadWrite|files.Create, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -202,14 +203,14 @@ func (s *Spool) openSamples(tier history.Tier, m history.Moment) (*sampleFile, e
 
 // lastBlock returns the last block of a file, nil for none, and where the next one
 // belongs. What a dead writer left is cut off, and what is damaged stays.
-func lastBlock(f file) (last *history.Block, end int64, err error) {
+func lastBlock(f files.File) (last *history.Block, end int64, err error) {
 	size, err := f.Size()
 	if err != nil || size == 0 {
 		return nil, 0, err
 	}
 	for need := int64(4096); need > 0; {
 		from := max(size-need, 0)
-		text, err := tail(f, from)
+		text, err := files.Tail(f, from)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -288,7 +289,7 @@ func (s *Spool) sampleFiles() (map[string][]string, error) {
 
 // samples checks the files of samples and the names.
 func (c *checker) samples() {
-	text, err := contents(c.s.files, c.s.path(namesFile))
+	text, err := files.Contents(c.s.files, c.s.path(namesFile))
 	if err == nil {
 		n, _, bad := history.ParseNames(text)
 		if c.altered(namesFile, bad) && n != nil {
@@ -309,7 +310,7 @@ func (c *checker) samples() {
 }
 
 func (c *checker) sampleFile(name string) {
-	f, err := c.s.files.Open(c.s.path(name), readOnly, 0)
+	f, err := c.s.files.Open(c.s.path(name), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return // it was too old
 	}
@@ -376,17 +377,17 @@ type Samples struct {
 // stretch of time those of the finest tier that there is, but none finer than the
 // points ask for. Damage names file and line; the rest counts.
 func (s *Spool) ReadSamples(want Samples) (r *history.Reader, damage []error, err error) {
-	files, err := s.sampleFiles()
+	byTier, err := s.sampleFiles()
 	if err != nil {
 		return nil, nil, err
 	}
-	p := pass{s: s, files: files}
+	p := pass{s: s, files: byTier}
 	tiers := history.Tiers()
 	if first, ok := p.begin(p.covering(tiers[len(tiers)-1], want.Until)); ok && want.Since.Before(first) {
 		want.Since = first
 	}
 	r = history.NewReader(want.Since, want.Until, want.Points, want.Wanted)
-	text, err := contents(s.files, s.path(namesFile))
+	text, err := files.Contents(s.files, s.path(namesFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil, nil
 	}
@@ -448,9 +449,9 @@ func (p *pass) covering(tier history.Tier, until time.Time) []string {
 }
 
 // begin returns the time of the first samples in the files.
-func (p *pass) begin(files []string) (first time.Time, ok bool) {
-	for _, name := range files {
-		f, err := p.s.files.Open(p.s.path(samplesDir+"/"+name), readOnly, 0)
+func (p *pass) begin(names []string) (first time.Time, ok bool) {
+	for _, name := range names {
+		f, err := p.s.files.Open(p.s.path(samplesDir+"/"+name), files.ReadOnly, 0)
 		if err != nil {
 			continue // it went, or read tells
 		}
@@ -512,7 +513,7 @@ func (p *pass) read(r *history.Reader, want sampled) error {
 
 // file gives the reader the blocks of a file, up to a time.
 func (p *pass) file(r *history.Reader, name string, until time.Time) error {
-	f, err := p.s.files.Open(p.s.path(name), readOnly, 0)
+	f, err := p.s.files.Open(p.s.path(name), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // too old meanwhile
 	}
@@ -550,4 +551,4 @@ func (p *pass) tell(name string, bad []history.Damage) {
 }
 
 // whole returns what a file has, of a size.
-func whole(f file, size int64) io.Reader { return io.NewSectionReader(f, 0, size) }
+func whole(f files.File, size int64) io.Reader { return io.NewSectionReader(f, 0, size) }

@@ -15,6 +15,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
+	"fairspool/spool/internal/files"
 )
 
 // sampleNow is 2026-11-21 08:00 UTC.
@@ -100,7 +101,7 @@ func samplesSize(t testing.TB, s *Spool) (size int64) {
 	return size
 }
 
-func sampleSpool(t testing.TB, dir string, fsys files) *Spool {
+func sampleSpool(t testing.TB, dir string, fsys files.Layer) *Spool {
 	t.Helper()
 	s, err := open(dir, Options{Program: "test", Now: sampleNow}, fsys)
 	if err != nil {
@@ -113,7 +114,7 @@ func sampleSpool(t testing.TB, dir string, fsys files) *Spool {
 // BenchmarkFiveYears reads what five years leave of a hundred submitters, all of
 // them busy: all of it, and as much as a plot takes.
 func BenchmarkFiveYears(b *testing.B) {
-	s := sampleSpool(b, b.TempDir(), disk{})
+	s := sampleSpool(b, b.TempDir(), files.Disk{})
 	years(b, s, newBusyPool(100), 5)
 	size := samplesSize(b, s)
 	if size > 50<<20 {
@@ -139,7 +140,7 @@ func BenchmarkFiveYears(b *testing.B) {
 // as its tiers are.
 func TestYear(t *testing.T) {
 	t.Parallel()
-	s := sampleSpool(t, t.TempDir(), disk{})
+	s := sampleSpool(t, t.TempDir(), files.Disk{})
 	b := newBusyPool(3)
 	years(t, s, b, 1)
 	if size := samplesSize(t, s); size > 3*500<<10 {
@@ -200,7 +201,7 @@ func readSamples(t testing.TB, s *Spool, until time.Time) (points map[string]int
 // clock does.
 func TestOnceABucket(t *testing.T) {
 	t.Parallel()
-	s := sampleSpool(t, t.TempDir(), disk{})
+	s := sampleSpool(t, t.TempDir(), files.Disk{})
 	b := newBusyPool(1)
 	for _, after := range []time.Duration{0, 20 * time.Second, 59 * time.Second, time.Minute, time.Minute, -time.Hour, 61 * time.Second, 10 * time.Minute} {
 		if err := s.AddSamples(b.cycle(sampleNow.Add(after))); err != nil {
@@ -219,7 +220,7 @@ func TestOnceABucket(t *testing.T) {
 // look at the names.
 func TestNothingDue(t *testing.T) {
 	t.Parallel()
-	s := sampleSpool(t, t.TempDir(), disk{})
+	s := sampleSpool(t, t.TempDir(), files.Disk{})
 	b := newBusyPool(1)
 	if err := s.AddSamples(b.cycle(sampleNow)); err != nil {
 		t.Fatal(err)
@@ -241,7 +242,7 @@ func BenchmarkAddSamples(b *testing.B) {
 	for _, busy := range []int{50, 10000} {
 		for _, step := range []time.Duration{time.Minute, time.Millisecond} {
 			b.Run(fmt.Sprintf("busy=%d/step=%v", busy, step), func(b *testing.B) {
-				s, p, now := sampleSpool(b, b.TempDir(), disk{}), newBusyPool(10000), sampleNow
+				s, p, now := sampleSpool(b, b.TempDir(), files.Disk{}), newBusyPool(10000), sampleNow
 				m := p.cycle(now)
 				m.Demand = nil
 				for {
@@ -266,7 +267,7 @@ func BenchmarkAddSamples(b *testing.B) {
 // that the others go on behind them.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
-	s := sampleSpool(t, t.TempDir(), disk{})
+	s := sampleSpool(t, t.TempDir(), files.Disk{})
 	b := newBusyPool(1)
 	now := sampleNow
 	cycle := func(at time.Time) {
@@ -307,7 +308,7 @@ func TestClockJumps(t *testing.T) {
 func TestTornSamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := sampleSpool(t, dir, disk{})
+	s := sampleSpool(t, dir, files.Disk{})
 	b := newBusyPool(2)
 	for i := range 3 {
 		if err := s.AddSamples(b.cycle(sampleNow.Add(time.Duration(i) * time.Minute))); err != nil {
@@ -351,7 +352,7 @@ func TestTornSamples(t *testing.T) {
 // rest counts.
 func TestDamagedSamples(t *testing.T) {
 	t.Parallel()
-	s := sampleSpool(t, t.TempDir(), disk{})
+	s := sampleSpool(t, t.TempDir(), files.Disk{})
 	b := newBusyPool(2)
 	for i := range 5 {
 		if err := s.AddSamples(b.cycle(sampleNow.Add(time.Duration(i) * time.Minute))); err != nil {

@@ -12,6 +12,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -327,7 +328,7 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 	b := t.kind.file(rows)
 	file := tableFile{fmt.Sprintf("%s.%d", name, g.number), int64(len(b)), len(rows), checksum(b)}
 	g.tables[name] = file
-	return writeNew(s.files, s.path(file.name), b)
+	return files.WriteNew(s.files, s.path(file.name), b)
 }
 
 // file returns the text of a table's file: the rows' lines in the order of their keys, and the

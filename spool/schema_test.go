@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -71,7 +72,7 @@ func TestSetWritesWhatDiffers(t *testing.T) {
 		list := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) lease {
 			return lease{Name: rapid.StringMatching(`[a-d]`).Draw(t, "name"), Slots: rapid.IntRange(0, 1).Draw(t, "slots")}
 		}), 0, 4, func(l lease) string { return l.Name }).Draw(t, "list")
-		if err := attempt(dir, disk{}, func(tx *Tx) error {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			before := map[string]lease{}
 			for _, l := range leaseKind.All(&tx.View) {
 				before[l.Name] = l
@@ -93,7 +94,7 @@ func TestSetWritesWhatDiffers(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := attempt(dir, disk{}, func(tx *Tx) error {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			got := leaseKind.All(&tx.View)
 			slices.SortFunc(list, func(a, b lease) int { return strings.Compare(a.Name, b.Name) })
 			if !slices.Equal(got, list) {

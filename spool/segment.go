@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"fairspool/spool/internal/files"
 )
 
 // A segment is a file of blocks, in the order of their keys: a cluster with its
@@ -155,9 +157,9 @@ func (g *segment[K]) find(k K) (*entry[K], bool) {
 }
 
 // readIndex reads a segment's index.
-func readIndex[K cmp.Ordered](fsys files, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
+func readIndex[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
 	g := &segment[K]{segmentFile: f, path: filepath.Join(dir, f.name)}
-	open, err := fsys.Open(g.path, readOnly, 0)
+	open, err := fsys.Open(g.path, files.ReadOnly, 0)
 	if err != nil {
 		return nil, missing(g.path, err)
 	}
@@ -170,13 +172,13 @@ func readIndex[K cmp.Ordered](fsys files, dir string, f segmentFile[K], k keys[K
 		return nil, g.damage(fsys, 0, 0, "it has %d bytes instead of %d", size, f.bytes)
 	}
 	from := max(size-tailSize, 0)
-	b, err := tail(open, from)
+	b, err := files.Tail(open, from)
 	if err != nil {
 		return nil, err
 	}
 	at, why := g.indexAt(b)
 	if why == nil && at < from {
-		if b, err = tail(open, at); err != nil {
+		if b, err = files.Tail(open, at); err != nil {
 			return nil, err
 		}
 		from = at
@@ -253,9 +255,9 @@ func (g *segment[K]) parseIndex(b []byte, at int64, k keys[K]) error {
 }
 
 // damage says what is wrong on a line behind a byte of the segment.
-func (g *segment[K]) damage(fsys files, at int64, lines int, format string, args ...any) error {
+func (g *segment[K]) damage(fsys files.Layer, at int64, lines int, format string, args ...any) error {
 	line := 1 + lines
-	if b, err := contents(fsys, g.path); err == nil {
+	if b, err := files.Contents(fsys, g.path); err == nil {
 		line += bytes.Count(b[:min(at, int64(len(b)))], newline)
 	}
 	return &DamageError{g.path, line, fmt.Sprintf(format, args...)}
@@ -264,16 +266,16 @@ func (g *segment[K]) damage(fsys files, at int64, lines int, format string, args
 // blockReader reads blocks of one segment.
 type blockReader[K cmp.Ordered] struct {
 	*segment[K]
-	files  files
-	file   file
+	files  files.Layer
+	file   files.File
 	all    []byte  // the file, if most of it is wanted
 	buffer *[]byte // for single blocks
 }
 
 // reader opens a segment to read so many bytes of its blocks. What is read
 // stays in the buffer until the next reading.
-func (g *segment[K]) reader(fsys files, bytes int64, buffer *[]byte) (*blockReader[K], error) {
-	f, err := fsys.Open(g.path, readOnly, 0)
+func (g *segment[K]) reader(fsys files.Layer, bytes int64, buffer *[]byte) (*blockReader[K], error) {
+	f, err := fsys.Open(g.path, files.ReadOnly, 0)
 	if err != nil {
 		return nil, missing(g.path, err)
 	}
@@ -327,7 +329,7 @@ func (r *blockReader[K]) block(e *entry[K]) ([]byte, error) {
 
 // segmentWriter writes segments one after the other, in the order of keys.
 type segmentWriter[K cmp.Ordered] struct {
-	files      files
+	files      files.Layer
 	dir        string
 	generation int
 	keys       keys[K]
@@ -376,7 +378,7 @@ func (w *segmentWriter[K]) flush() error {
 	f.bytes = int64(len(w.text))
 	f.name = fmt.Sprintf("%s.%d", w.keys.file(f.first, f.last, w.flushed), w.generation)
 	w.flushed++
-	if err := writeNew(w.files, filepath.Join(w.dir, f.name), w.text); err != nil {
+	if err := files.WriteNew(w.files, filepath.Join(w.dir, f.name), w.text); err != nil {
 		return err
 	}
 	w.done = append(w.done, f)

@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/spool/internal/files"
 )
 
 // Options say who opens a spool and how.
@@ -50,7 +52,7 @@ type Options struct {
 type Spool struct {
 	dir     string
 	options Options
-	files   files
+	files   files.Layer
 	version version
 	seen    os.FileInfo // of the VERSION that version was read from; nil: unknown
 	domain  string      // in force; see version
@@ -70,9 +72,9 @@ type Spool struct {
 // Open opens the spool in a directory, and makes it there, with mode 0700,
 // when nothing is. It refuses a spool of another uid, one on a network file
 // system, one of a newer format, and a directory with files of another kind.
-func Open(dir string, o Options) (*Spool, error) { return open(dir, o, disk{}) }
+func Open(dir string, o Options) (*Spool, error) { return open(dir, o, files.Disk{}) }
 
-func open(dir string, o Options, fsys files) (*Spool, error) {
+func open(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	s, err := settle(dir, o, fsys)
 	if err != nil {
 		return nil, err
@@ -99,12 +101,12 @@ func open(dir string, o Options, fsys files) (*Spool, error) {
 
 // settle makes the directory if need be, and sees that a spool may lie in it
 // and is ours.
-func settle(dir string, o Options, fsys files) (*Spool, error) {
+func settle(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := mkdirAll(fsys, dir); err != nil {
+	if err := files.MkdirAll(fsys, dir); err != nil {
 		return nil, fmt.Errorf("spool %s: %w", dir, reason(err))
 	}
 	if err := checkOwner(dir); err != nil {
@@ -140,7 +142,7 @@ func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, err
 		return nil, nil, err
 	}
 	o.Warn = nil
-	return &Spool{dir: dir, options: o, files: disk{}}, entries, nil
+	return &Spool{dir: dir, options: o, files: files.Disk{}}, entries, nil
 }
 
 // Find returns nil if there is a spool in a directory, in any condition. The

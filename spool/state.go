@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -396,7 +397,7 @@ func (s *Spool) tableOf(g *generation, name string) func() (chunk, error) {
 	}
 	return func() (chunk, error) {
 		path := s.path(t.name)
-		b, err := contents(s.files, path)
+		b, err := files.Contents(s.files, path)
 		if err != nil {
 			return chunk{}, missing(path, err)
 		}

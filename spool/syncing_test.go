@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fairspool/spool/internal/files"
 )
 
 // waiting is a layer on which a writer waits for a word between the end of its lock and the sync
@@ -20,8 +22,8 @@ type waiting struct {
 	done  chan error    // what it is answered
 }
 
-func (w *waiting) Open(name string, flag int, perm fs.FileMode) (file, error) {
-	if w.wrote && flag == readWrite && filepath.Base(name) == "lock" {
+func (w *waiting) Open(name string, flag int, perm fs.FileMode) (files.File, error) {
+	if w.wrote && flag == files.ReadWrite && filepath.Base(name) == "lock" {
 		w.wrote = false
 		close(w.waits)
 		<-w.on
@@ -34,13 +36,13 @@ func (w *waiting) Open(name string, flag int, perm fs.FileMode) (file, error) {
 }
 
 type writtenFile struct {
-	file
+	files.File
 	layer *waiting
 }
 
 func (f writtenFile) WriteAt(b []byte, off int64) (int, error) {
 	f.layer.wrote = true
-	return f.file.WriteAt(b, off)
+	return f.File.WriteAt(b, off)
 }
 
 // waits begins an operation on a layer, and returns when it waits there.

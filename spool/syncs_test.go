@@ -3,18 +3,20 @@ package spool
 import (
 	"io/fs"
 	"testing"
+
+	"fairspool/spool/internal/files"
 )
 
 // countingSyncs counts what waits for the disk.
 type countingSyncs struct {
-	disk
+	files.Disk
 	n int
 }
 
-func (c *countingSyncs) SyncDir(name string) error { c.n++; return c.disk.SyncDir(name) }
+func (c *countingSyncs) SyncDir(name string) error { c.n++; return c.Disk.SyncDir(name) }
 
-func (c *countingSyncs) Open(name string, flag int, perm fs.FileMode) (file, error) {
-	f, err := c.disk.Open(name, flag, perm)
+func (c *countingSyncs) Open(name string, flag int, perm fs.FileMode) (files.File, error) {
+	f, err := c.Disk.Open(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -22,11 +24,11 @@ func (c *countingSyncs) Open(name string, flag int, perm fs.FileMode) (file, err
 }
 
 type countedFile struct {
-	file
+	files.File
 	syncs *countingSyncs
 }
 
-func (f countedFile) Sync() error { f.syncs.n++; return f.file.Sync() }
+func (f countedFile) Sync() error { f.syncs.n++; return f.File.Sync() }
 
 // TestSyncs holds that a transaction waits for the disk once, and twice if jobs
 // leave, once for each month that they leave to, and for digests; whether or not the journal has

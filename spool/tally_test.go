@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/spool/internal/files"
 )
 
 // userKey is the key of a user's tally.
@@ -105,7 +106,7 @@ func TestTalliesOnce(t *testing.T) {
 	var texts []string
 	for _, names := range []string{"c a b a", "b a a c c"} {
 		dir := filepath.Join(t.TempDir(), "spool")
-		if err := attempt(dir, disk{}, func(tx *Tx) error {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			tx.Op("tally")
 			for _, name := range strings.Fields(names) {
 				tx.PutTally(accountant.Tally{Key: userKey(name), Cpus: 1, PE: accountant.One})
@@ -191,7 +192,7 @@ func TestLongArguments(t *testing.T) {
 	for name, args := range map[string][]string{"many": append([]string{"alice@x", "--"}, many...), "one": {"--", strings.Join(many, "\n")}} {
 		t.Run(name, func(t *testing.T) {
 			dir := fixture(t)
-			if err := attempt(dir, disk{}, func(tx *Tx) error {
+			if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 				tx.Op("import", args...)
 				tx.PutMark("clock", "set")
 				return nil
@@ -239,7 +240,7 @@ func BenchmarkPutTallies(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "spool")
 	window := accountant.Window{Dedicated: accountant.Usage{Millis: 43_200_000}, Equivalent: accountant.Usage{Millis: 43_200_000}, Utilized: accountant.Usage{Millis: 41_234_567, Rest: 8}}
 	for b.Loop() {
-		if err := attempt(dir, disk{}, func(tx *Tx) error {
+		if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 			tx.Op("tally")
 			for n := range 20_000 {
 				tx.PutTally(accountant.Tally{Key: userKey(fmt.Sprint("user", n)), At: noon, Cpus: 1, PE: accountant.One, Windows: slices.Repeat([]accountant.Window{window}, 8)})
@@ -257,7 +258,7 @@ func BenchmarkPutTallies(b *testing.B) {
 // BenchmarkTally looks up one tally of 20,000 anew.
 func BenchmarkTally(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "spool")
-	if err := attempt(dir, disk{}, func(tx *Tx) error {
+	if err := attempt(dir, files.Disk{}, func(tx *Tx) error {
 		tx.Op("tally")
 		for n := range 20_000 {
 			tx.PutTally(accountant.Tally{Key: userKey(fmt.Sprint("user", n)), At: noon, LongTerm: accountant.Recent{CPU: 1.0 / 3}})

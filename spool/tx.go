@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // Tx is one transaction in the making. It sees its own changes. They are
@@ -292,7 +293,7 @@ func (s *Spool) transact(do func(*Tx, *writing) (*unsynced, error)) error {
 	err := s.writing(func(w *writing) (err error) {
 		tx := s.begin(w)
 		late, err = do(tx, w)
-		tx.end(err == nil || errors.Is(err, errUncertain))
+		tx.end(err == nil || errors.Is(err, files.ErrUncertain))
 		return err
 	})
 	if late != nil {
@@ -311,7 +312,7 @@ func (s *Spool) unchanged(err error) error {
 	used := s.mayUse
 	s.mayUse = false
 	var system syscall.Errno
-	if !errors.As(err, &system) || errors.Is(err, errUncertain) {
+	if !errors.As(err, &system) || errors.Is(err, files.ErrUncertain) {
 		return err
 	}
 	switch {
@@ -325,7 +326,7 @@ func (s *Spool) unchanged(err error) error {
 
 // writing is what holds while the writers' lock is held.
 type writing struct {
-	lock, journal file
+	lock, journal files.File
 	end           ack  // of the journal, which ends with a whole transaction
 	durable       ack  // how much of that is known to be durable
 	current       ack  // what CURRENT says
@@ -337,7 +338,7 @@ type writing struct {
 // whether fn may have that.
 func (s *Spool) writing(fn func(w *writing) error) error {
 	s.mayUse = true
-	return s.locked("lock", s.options.LockWait, func(lock file) error {
+	return s.locked("lock", s.options.LockWait, func(lock files.File) error {
 		defer s.keepReserve()
 		current, err := s.current()
 		if err != nil {
@@ -346,7 +347,7 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 		if err := s.refolder(); err != nil {
 			return err
 		}
-		journal, err := s.files.Open(s.journal(current.Generation), readWrite, 0)
+		journal, err := s.files.Open(s.journal(current.Generation), files.ReadWrite, 0)
 		if err != nil {
 			return missing(s.journal(current.Generation), err)
 		}
@@ -466,7 +467,7 @@ func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 
 // endsWith looks whether the end line of the acknowledged transaction stands
 // where the journal was acknowledged to end.
-func endsWith(journal file, end, current ack, size int64) (bool, error) {
+func endsWith(journal files.File, end, current ack, size int64) (bool, error) {
 	if end.End == 0 {
 		return end == current, nil
 	}
@@ -501,7 +502,7 @@ func (s *Spool) explain(current ack, why error) error {
 // the disk, or died. They are written once more, because a sync that failed may have let go of them:
 // the next one would succeed and leave them out. What does not check behind them is cut off.
 func (s *Spool) adopt(w *writing, end ack) (ack, error) {
-	b, err := tail(w.journal, end.End)
+	b, err := files.Tail(w.journal, end.End)
 	if err != nil {
 		return ack{}, err
 	}
@@ -612,12 +613,8 @@ func (tx *Tx) end(keep bool) {
 	}
 }
 
-// errUncertain says that a change was refused, but that what was written of it
-// could not be taken back, or not durably.
-var errUncertain = errors.New("the change may yet turn out to be there")
-
 // write appends text at offset and syncs; a failure cuts the file back.
-func write(f file, text []byte, offset int64) error {
+func write(f files.File, text []byte, offset int64) error {
 	_, err := f.WriteAt(text, offset)
 	if err == nil {
 		err = f.Sync()
@@ -629,14 +626,14 @@ func write(f file, text []byte, offset int64) error {
 }
 
 // cutBack cuts a file back to where it ended before something was appended that failed for the
-// reason why, which it returns; it is errUncertain too when that fails as well.
-func cutBack(f file, offset int64, why error) error {
+// reason why, which it returns; it is files.ErrUncertain too when that fails as well.
+func cutBack(f files.File, offset int64, why error) error {
 	cut := f.Truncate(offset)
 	if cut == nil {
 		cut = f.Sync() // so that a power cut does not bring back what was refused
 	}
 	if cut != nil {
-		return fmt.Errorf("%w; it could not be cut back, so %w: %v", why, errUncertain, cut)
+		return fmt.Errorf("%w; it could not be cut back, so %w: %v", why, files.ErrUncertain, cut)
 	}
 	return why
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"fairspool/lib/history"
+	"fairspool/spool/internal/files"
 )
 
 // format is the number of the format that this package reads and writes.
@@ -35,7 +36,7 @@ func (v version) text() string {
 }
 
 func (s *Spool) readVersion() (version, error) {
-	b, err := contents(s.files, s.path("VERSION"))
+	b, err := files.Contents(s.files, s.path("VERSION"))
 	if err != nil {
 		return version{}, err
 	}
@@ -84,7 +85,7 @@ func (s *Spool) create() error {
 	if err := s.checkEmpty(); err != nil {
 		return err
 	}
-	return s.locked("lock", s.options.LockWait, func(lock file) error {
+	return s.locked("lock", s.options.LockWait, func(lock files.File) error {
 		v, err := s.readVersion()
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.version = v
@@ -117,13 +118,13 @@ func (s *Spool) lay(g *generation, v version) error {
 			return err
 		}
 	}
-	if err := writeNew(s.files, s.indexFile(g.number), g.text()); err != nil {
+	if err := files.WriteNew(s.files, s.indexFile(g.number), g.text()); err != nil {
 		return err
 	}
-	if err := writeNew(s.files, s.journal(g.number), nil); err != nil {
+	if err := files.WriteNew(s.files, s.journal(g.number), nil); err != nil {
 		return err
 	}
-	if err := replace(s.files, s.path("CURRENT"), []byte(g.base.line("current"))); err != nil {
+	if err := files.Replace(s.files, s.path("CURRENT"), []byte(g.base.line("current"))); err != nil {
 		return err
 	}
 	s.domain = v.Domain
@@ -253,7 +254,7 @@ func (s *Spool) NoteRoot() error {
 	if RunByRoot(s.dir) {
 		return nil
 	}
-	f, err := s.files.Open(s.path(rootFile), readWrite|create, 0o600)
+	f, err := s.files.Open(s.path(rootFile), files.ReadWrite|files.Create, 0o600)
 	if err != nil {
 		return err
 	}
@@ -320,7 +321,7 @@ func (s *Spool) commitDomain(tx *Tx, w *writing, to string) error {
 		return err
 	}
 	err := s.commit(tx, w)
-	if err != nil && !errors.Is(err, errUncertain) {
+	if err != nil && !errors.Is(err, files.ErrUncertain) {
 		if back := s.putVersion(before); back != nil {
 			s.warn("%s: the next command that changes the spool mends it: %v", s.path("VERSION"), back)
 		}
@@ -334,7 +335,7 @@ const renamedMark = "domain"
 // putVersion replaces VERSION, durably.
 func (s *Spool) putVersion(v version) error {
 	s.version = v
-	err := replace(s.files, s.path("VERSION"), []byte(v.text()))
+	err := files.Replace(s.files, s.path("VERSION"), []byte(v.text()))
 	s.seen, _ = os.Stat(s.path("VERSION"))
 	return err
 }
@@ -346,7 +347,7 @@ func (s *Spool) finishDomain(names []byte) error {
 	v.Domain, v.Renaming, v.Since = v.Renaming, "", 0
 	s.domain = v.Domain
 	if names != nil {
-		if err := replace(s.files, s.path(namesFile), names); err != nil {
+		if err := files.Replace(s.files, s.path(namesFile), names); err != nil {
 			return err
 		}
 	}
@@ -469,7 +470,7 @@ func errOtherDomain(dir, is, want string) error {
 // renamedNames returns the text of the names for which the numbers of samples stand, with
 // other ones for the submitters of a domain; nil if there are none.
 func (s *Spool) renamedNames(old, to string) ([]byte, error) {
-	text, err := contents(s.files, s.path(namesFile))
+	text, err := files.Contents(s.files, s.path(namesFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/files"
 )
 
 // Watch follows one claim, and some attributes of its job. It holds that in memory
@@ -159,7 +160,7 @@ var ErrWatching error = busy("another process is watching")
 func (s *Spool) Watching(machine string, fn func() error) error {
 	name := watchFile(machine)
 	began := false
-	err := s.locked(name, 0, func(file) error {
+	err := s.locked(name, 0, func(files.File) error {
 		began = true
 		return fn()
 	})
@@ -183,7 +184,7 @@ func (s *Spool) NoteServed(machine string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := s.files.Open(path, readWrite|create, 0o600)
+	f, err := s.files.Open(path, files.ReadWrite|files.Create, 0o600)
 	if err != nil {
 		return err
 	}

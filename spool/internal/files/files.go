@@ -1,0 +1,223 @@
+// Package files is the layer through which a spool reads and writes its files, so that a test can
+// make any of that fail.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrLocked says that another process held a lock for longer than the caller waits.
+var ErrLocked = errors.New("the spool is locked")
+
+// Layer is the layer through which every open, lock, write, sync, rename and
+// removal of the spool goes, so that a test can make any of them fail.
+type Layer interface {
+	Open(name string, flag int, perm fs.FileMode) (File, error)
+	// Lock opens a file and takes the flock on it, waiting at most wait; ErrLocked: it is
+	// still held elsewhere then.
+	Lock(name string, flag int, shared bool, wait time.Duration) (Lock, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	Mkdir(name string, perm fs.FileMode) error
+	SyncDir(name string) error
+}
+
+// File is an open file of the layer.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	Size() (int64, error)
+	Truncate(size int64) error
+	// Allocate makes the file at least so large, with room on the disk for all of it; EOPNOTSUPP: the
+	// file system cannot.
+	Allocate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// Lock is a flock that is held.
+type Lock interface {
+	Stat() (fs.FileInfo, error)
+	// Unlock frees the lock, also if it fails.
+	Unlock() error
+}
+
+// Disk is the real layer.
+type Disk struct{}
+
+type diskFile struct{ *os.File }
+
+func (f diskFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f diskFile) Allocate(size int64) error { return unix.Fallocate(int(f.Fd()), 0, 0, size) }
+
+func (Disk) Open(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return diskFile{f}, nil
+}
+
+func (Disk) Lock(name string, flag int, shared bool, wait time.Duration) (Lock, error) {
+	f, err := os.OpenFile(name, flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	how := unix.LOCK_EX | unix.LOCK_NB
+	if shared {
+		how = unix.LOCK_SH | unix.LOCK_NB
+	}
+	for end := time.Now().Add(wait); ; {
+		if err = unix.Flock(int(f.Fd()), how); err == nil {
+			return diskLock{f}, nil
+		}
+		left := time.Until(end)
+		if err == unix.EWOULDBLOCK && left > 0 {
+			time.Sleep(min(Poll, left))
+			continue
+		}
+		f.Close()
+		if err == unix.EWOULDBLOCK {
+			err = ErrLocked
+		}
+		return nil, err
+	}
+}
+
+type diskLock struct{ *os.File }
+
+// Unlock frees the lock even where a child of this process, which has not yet begun its
+// program, has the file open too. Closing the file frees it where that fails.
+func (l diskLock) Unlock() error {
+	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.Close())
+}
+
+func (Disk) Rename(from, to string) error { return os.Rename(from, to) }
+
+func (Disk) Remove(name string) error { return os.Remove(name) }
+
+// Mkdir makes a directory, and is content with one that is there.
+func (Disk) Mkdir(name string, perm fs.FileMode) error {
+	if err := os.Mkdir(name, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// SyncDir makes the names in a directory durable.
+func (Disk) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// MkdirAll makes a directory and those above it that are missing, durably.
+func MkdirAll(fsys Layer, name string) error {
+	if _, err := os.Stat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(name)
+	if err := MkdirAll(fsys, parent); err != nil {
+		return err
+	}
+	if err := fsys.Mkdir(name, 0o700); err != nil {
+		return err
+	}
+	return errors.Join(fsys.SyncDir(name), fsys.SyncDir(parent))
+}
+
+// Replace gives the file name new contents, durably and at once: whoever
+// opens it sees the old or the new, also after a power cut. The temporary
+// file stands beside it so that the rename stays on one file system. An error
+// leaves the old, unless it is ErrUncertain.
+func Replace(fsys Layer, name string, data []byte) error {
+	temporary := name + ".new"
+	err := WriteNew(fsys, temporary, data)
+	if err == nil {
+		err = fsys.Rename(temporary, name)
+	}
+	if err != nil {
+		fsys.Remove(temporary)
+		return err
+	}
+	if err = fsys.SyncDir(filepath.Dir(name)); err != nil {
+		return fmt.Errorf("%w; %w", err, ErrUncertain)
+	}
+	return nil
+}
+
+// How files are opened.
+const (
+	ReadOnly  = os.O_RDONLY
+	ReadWrite = os.O_RDWR
+	Create    = os.O_CREATE
+	Truncate  = os.O_TRUNC
+)
+
+// WriteNew writes a file that nobody knows of yet, durably but for its name.
+func WriteNew(fsys Layer, name string, data []byte) error {
+	f, err := fsys.Open(name, ReadWrite|Create|Truncate, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(data, 0); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Contents reads a whole file through the layer; a missing one is
+// fs.ErrNotExist.
+func Contents(fsys Layer, name string) ([]byte, error) {
+	f, err := fsys.Open(name, ReadOnly, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Tail(f, 0)
+}
+
+// Tail reads a file from offset to its present end.
+func Tail(f File, offset int64) ([]byte, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size <= offset {
+		return nil, nil
+	}
+	b := make([]byte, size-offset)
+	n, err := f.ReadAt(b, offset)
+	if errors.Is(err, io.EOF) {
+		err = nil // cut short since Size; what is there counts
+	}
+	return b[:n], err
+}
+
+// Poll is how often a writer tries again that waits. flock(2) cannot wait for a bounded time.
+const Poll = 3 * time.Millisecond
+
+// ErrUncertain says that a change was refused, but that what was written of it
+// could not be taken back, or not durably.
+var ErrUncertain = errors.New("the change may yet turn out to be there")
