@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
+	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 )
 
@@ -373,7 +374,7 @@ func (w *blockWalk[K, V]) segment(i int) error {
 			return err
 		}
 		err = w.do(*e, text)
-		if errors.As(err, new(*unwritten)) {
+		if errors.As(err, new(*dumptext.Unwritten)) {
 			return err
 		}
 		if err != nil {
@@ -418,7 +419,7 @@ const workerThings = 1000
 func foldBlocks[K cmp.Ordered, V any](b *blocks[K, V], to *segmentWriter[K], line func(*V) entry[K], block func([]byte, *V) []byte, progress func(int)) error {
 	walk := newBlockWalk(b, line, block, func(e entry[K], text []byte) error {
 		if err := to.add(e, text); err != nil {
-			return &unwritten{err}
+			return &dumptext.Unwritten{Err: err}
 		}
 		return nil
 	})

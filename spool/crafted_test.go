@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fairspool/spool/internal/dumptext"
 )
 
 // TestCraftedLines holds that lines which no program of ours writes, in a
@@ -78,7 +80,7 @@ func TestUnwrittenDump(t *testing.T) {
 	if err := s.Update(func(tx *Tx) error {
 		tx.Op("submit")
 		ad := jobAd("alice")
-		ad.SetString("Long", strings.Repeat("x", dumpBuffer))
+		ad.SetString("Long", strings.Repeat("x", dumptext.Buffer))
 		for range 5 {
 			tx.AddCluster(ad, []NewRun{{Count: 1}})
 		}
@@ -88,7 +90,7 @@ func TestUnwrittenDump(t *testing.T) {
 	}
 	foldAll(t, dir)
 	for room := range 6 {
-		w := fullWriter(room * dumpBuffer)
+		w := fullWriter(room * dumptext.Buffer)
 		err := s.Dump(&w)
 		if !errors.Is(err, syscall.ENOSPC) || errors.As(err, new(*DamageError)) {
 			t.Errorf("Dump with room for %d MB = %v, want %v", room, err, syscall.ENOSPC)

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/classad"
 	"fairspool/lib/plural"
+	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 )
 
@@ -19,7 +21,7 @@ import (
 const dumpFormat = 1
 
 // Dump writes all that the spool holds as ads in long form, a blank line behind
-// each (notation.go): clusters with their procs, slots, claims, submitters, slots
+// each (dumptext): clusters with their procs, slots, claims, submitters, slots
 // left alone, tallies, marks, factories, the ads of the jobs that left, who did what, the files of slots.d
 // and the last report, as of one transaction. A spool that was folded meanwhile,
 // or restored from its dump, gives the same bytes again. Everything is checked
@@ -29,7 +31,7 @@ func (s *Spool) Dump(w io.Writer) (err error) {
 	if s.inUse {
 		return errNested
 	}
-	d := &dumping{spool: s, adWriter: adWriter{to: w}}
+	d := &dumping{spool: s, Writer: dumptext.Writer{To: w}}
 	if err := twice(d.read); err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func (s *Spool) Dump(w io.Writer) (err error) {
 	}
 	defer d.state.base.release()
 	for _, part := range []func() error{
-		d.heading, d.clusters, d.slots, d.rows, d.history, d.log, d.handWritten, d.report, d.last, d.flush,
+		d.heading, d.clusters, d.slots, d.rows, d.history, d.log, d.handWritten, d.report, d.last, d.Flush,
 	} {
 		err := part()
 		if isDamage(err) && d.outdated() {
@@ -70,7 +72,7 @@ func (d *dumping) outdated() bool {
 
 // dumping is a Dump at work.
 type dumping struct {
-	adWriter
+	dumptext.Writer
 	spool   *Spool
 	state   *state
 	at      position
@@ -118,13 +120,13 @@ func (d *dumping) read() error {
 }
 
 func (d *dumping) heading() error {
-	d.begin("Spool")
-	d.number("DumpFormat", dumpFormat)
-	d.text("UIDDomain", d.domain)
-	d.text("SpoolId", d.spool.version.ID)
-	d.number("Seq", int64(d.at.seq))
-	d.number("NextCluster", int64(d.at.next))
-	return d.end()
+	d.Begin("Spool")
+	d.Number("DumpFormat", dumpFormat)
+	d.Text("UIDDomain", d.domain)
+	d.Text("SpoolId", d.spool.version.ID)
+	d.Number("Seq", int64(d.at.seq))
+	d.Number("NextCluster", int64(d.at.next))
+	return d.End()
 }
 
 func (d *dumping) rows() error {
@@ -135,6 +137,16 @@ func (d *dumping) rows() error {
 	}
 	d.n.Claims, d.n.Submitters = len(d.state.claims.rows), len(d.state.submitters.rows)
 	return nil
+}
+
+// row writes a row of a small table, whose attributes are all ours.
+func (d *dumping) row(kind string, ad *classad.Ad) error {
+	d.Begin(kind)
+	for _, name := range ad.OwnNames() {
+		e, _ := ad.Lookup(name)
+		d.Attribute(appendAttribute(nil, name, e)[1:])
+	}
+	return d.End()
 }
 
 // handWritten writes the files of slots.d.
@@ -148,10 +160,10 @@ func (d *dumping) handWritten() error {
 		if err != nil {
 			return err
 		}
-		d.begin("HandWritten")
-		d.text("File", name)
-		d.texts("Lines", strings.Split(string(b), "\n"))
-		if err := d.end(); err != nil {
+		d.Begin("HandWritten")
+		d.Text("File", name)
+		d.Texts("Lines", strings.Split(string(b), "\n"))
+		if err := d.End(); err != nil {
 			return err
 		}
 	}
@@ -181,24 +193,24 @@ func (d *dumping) report() error {
 	if b == nil || err != nil {
 		return err
 	}
-	d.begin("Report")
-	d.texts("Lines", strings.Split(string(b), "\n"))
-	return d.end()
+	d.Begin("Report")
+	d.Texts("Lines", strings.Split(string(b), "\n"))
+	return d.End()
 }
 
 // last writes the ad that tells that the dump is whole.
 func (d *dumping) last() error {
-	sum, ads := d.sum, d.ads
-	d.begin("End")
-	d.number("Ads", int64(ads))
-	d.number("Clusters", int64(d.n.Clusters))
-	d.number("Jobs", int64(d.n.Jobs))
-	d.number("Slots", int64(d.n.Slots))
-	d.number("Claims", int64(d.n.Claims))
-	d.number("Submitters", int64(d.n.Submitters))
-	d.number("Left", int64(d.n.Left))
-	d.text("Checksum", fmt.Sprintf("%08x", sum))
-	return d.end()
+	sum, ads := d.Sum, d.Ads
+	d.Begin("End")
+	d.Number("Ads", int64(ads))
+	d.Number("Clusters", int64(d.n.Clusters))
+	d.Number("Jobs", int64(d.n.Jobs))
+	d.Number("Slots", int64(d.n.Slots))
+	d.Number("Claims", int64(d.n.Claims))
+	d.Number("Submitters", int64(d.n.Submitters))
+	d.Number("Left", int64(d.n.Left))
+	d.Text("Checksum", fmt.Sprintf("%08x", sum))
+	return d.End()
 }
 
 func (d *dumping) clusters() error {
@@ -208,8 +220,8 @@ func (d *dumping) clusters() error {
 // cluster writes a cluster whose lines are those of a segment.
 func (d *dumping) cluster(id int, text []byte) error {
 	d.n.Clusters++
-	d.begin("Cluster")
-	d.number("Cluster", int64(id))
+	d.Begin("Cluster")
+	d.Number("Cluster", int64(id))
 	d.lines = d.lines[:0]
 	run := record{}
 	for _, line := range (chunk{text: text}).lines() {
@@ -221,11 +233,11 @@ func (d *dumping) cluster(id int, text []byte) error {
 		case r.Cluster != id || (r.Kind == 'C' || r.Kind == 'Y') && run.Kind != 0 || r.Kind == 'A' && r.Procs != run.Procs:
 			return fmt.Errorf("%.80q: not expected here", line)
 		case r.Kind == 'Y':
-			d.text("Owner", r.Name)
-			d.number("Bytes", r.End)
+			d.Text("Owner", r.Name)
+			d.Number("Bytes", r.End)
 			continue
 		case r.Kind == 'N':
-			if err := d.attributes(d.lines); err != nil {
+			if err := d.Attributes(d.lines); err != nil {
 				return err
 			}
 			run, d.lines = r, d.lines[:0]
@@ -234,16 +246,16 @@ func (d *dumping) cluster(id int, text []byte) error {
 		}
 		d.lines = append(d.lines, rest)
 	}
-	return d.attributes(d.lines)
+	return d.Attributes(d.lines)
 }
 
 func (d *dumping) procs(r record) {
 	d.n.Jobs += r.Count()
-	d.begin("Procs")
-	d.number("Cluster", int64(r.Cluster))
-	d.number("First", int64(r.First))
-	d.number("Last", int64(r.Last))
-	d.number("Seq", int64(r.Seq))
+	d.Begin("Procs")
+	d.Number("Cluster", int64(r.Cluster))
+	d.Number("First", int64(r.First))
+	d.Number("Last", int64(r.Last))
+	d.Number("Seq", int64(r.Seq))
 }
 
 // job reads a line of a cluster's block, an attribute's without looking at it:
@@ -276,8 +288,8 @@ func (d *dumping) slots() error {
 // slot writes a slot whose lines are those of a segment.
 func (d *dumping) slot(name string, text []byte) error {
 	d.n.Slots++
-	d.begin("Slot")
-	d.text("Name", name)
+	d.Begin("Slot")
+	d.Text("Name", name)
 	d.lines = d.lines[:0]
 	for n, line := range (chunk{text: text}).lines() {
 		if len(line) < 3 {
@@ -297,23 +309,23 @@ func (d *dumping) slot(name string, text []byte) error {
 		if r.Seq, err = sequence(rest, 0); err != nil {
 			return err
 		}
-		d.number("Seq", int64(r.Seq))
+		d.Number("Seq", int64(r.Seq))
 	}
-	return d.attributes(d.lines)
+	return d.Attributes(d.lines)
 }
 
 func (d *dumping) history() error {
 	for _, month := range slices.Sorted(maps.Keys(d.state.history)) {
-		lines := lines{}
+		lines := dumptext.Lines{}
 		end := func() error {
-			if len(lines.all) == 0 {
+			if len(lines.All) == 0 {
 				return nil
 			}
 			d.n.Left++
-			d.begin("History")
-			d.text("Month", month)
-			err := d.attributes(lines.split())
-			lines.clear()
+			d.Begin("History")
+			d.Text("Month", month)
+			err := d.Attributes(lines.Split())
+			lines.Clear()
 			return err
 		}
 		err := d.spool.eachLine(historyFile(month), d.state.history[month], func(_ int, line []byte) error {
@@ -321,7 +333,7 @@ func (d *dumping) history() error {
 			case len(line) == 0:
 				return end()
 			case !bytes.HasPrefix(line, []byte(footerHead)):
-				lines.add(line)
+				lines.Add(line)
 			}
 			return nil
 		})
@@ -376,17 +388,17 @@ func (d *dumping) logMonth(month string, known stretch) error {
 }
 
 func (d *dumping) transaction(l Logged) error {
-	d.begin("Transaction")
-	d.number("Seq", int64(l.Seq))
-	d.text("Machine", l.Machine.UTC().Format(timeLayout))
-	d.text("Policy", l.Policy.UTC().Format(timeLayout))
-	d.number("UID", int64(l.UID))
-	d.text("User", l.User)
-	d.text("Program", l.Program)
-	d.text("Op", l.Op)
-	d.texts("Args", l.Args)
-	d.text("What", l.What)
-	return d.end()
+	d.Begin("Transaction")
+	d.Number("Seq", int64(l.Seq))
+	d.Text("Machine", l.Machine.UTC().Format(timeLayout))
+	d.Text("Policy", l.Policy.UTC().Format(timeLayout))
+	d.Number("UID", int64(l.UID))
+	d.Text("User", l.User)
+	d.Text("Program", l.Program)
+	d.Text("Op", l.Op)
+	d.Texts("Args", l.Args)
+	d.Text("What", l.What)
+	return d.End()
 }
 
 // eachLine hands over the lines that count of a file that is only appended to,
@@ -406,9 +418,9 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 	if err != nil {
 		return err
 	}
-	in := newLineReader(io.NewSectionReader(f, 0, min(size, known.end)))
+	in := dumptext.NewLineReader(io.NewSectionReader(f, 0, min(size, known.end)))
 	for n := 0; ; n++ {
-		line, err := in.next()
+		line, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -422,8 +434,8 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 	switch {
 	case size < known.end:
 		return shorter(path, size, known)
-	case in.sum != known.crc:
-		return otherSum(path, in.sum, known)
+	case in.Sum != known.crc:
+		return otherSum(path, in.Sum, known)
 	}
 	return nil
 }
@@ -431,10 +443,10 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 // digest writes the digest of a factory, a block an ad.
 func (d *dumping) digest(f factory) error {
 	return d.spool.eachDigestBlock(f, func(block []byte) error {
-		d.begin("Digest")
-		d.number("Cluster", int64(f.Cluster))
-		d.texts("Lines", strings.Split(string(block), "\n"))
-		return d.end()
+		d.Begin("Digest")
+		d.Number("Cluster", int64(f.Cluster))
+		d.Texts("Lines", strings.Split(string(block), "\n"))
+		return d.End()
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 )
 
@@ -372,7 +373,7 @@ func TestArchivedMeanwhile(t *testing.T) {
 	if err := s.History(Left{}, func(*classad.Ad) bool { archive(); n++; return true }); err != nil || n != 1 {
 		t.Errorf("History gave %d ads, %v, want the one of the month that stays", n, err)
 	}
-	d := dumping{spool: s, adWriter: adWriter{to: new(strings.Builder)}}
+	d := dumping{spool: s, Writer: dumptext.Writer{To: new(strings.Builder)}}
 	if err := d.read(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 )
 
@@ -325,7 +326,7 @@ func (r *pastReader) before() ([]block, error) {
 		if begin, ok := r.begin(from); ok {
 			return r.take(from, begin)
 		}
-		if r.piece > dumpedAd {
+		if r.piece > dumptext.MostBytes {
 			return nil, r.damaged(from, fmt.Sprintf("an ad of more than %d bytes, or none", r.piece))
 		}
 	}

@@ -1,10 +1,10 @@
 package spool
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 	"fmt"
 	"io"
@@ -36,7 +36,7 @@ func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys
 	if err != nil {
 		return Restored{}, err
 	}
-	r := &restoring{in: adReader{in: newLineReader(from)}, to: to, progress: progress}
+	r := &restoring{in: dumptext.Reader{In: dumptext.NewLineReader(from)}, to: to, progress: progress}
 	err = r.all(o.UIDDomain)
 	if err == nil {
 		err = to.finish(r.version, r.seq, r.next)
@@ -59,7 +59,7 @@ func (e *DumpError) Error() string { return fmt.Sprintf("the dump, line %d: %s",
 
 // restoring is a Restore at work.
 type restoring struct {
-	in       adReader
+	in       dumptext.Reader
 	to       *creation
 	progress func(ads int)
 
@@ -82,15 +82,15 @@ func (r *restoring) all(domain string) error {
 		return &DumpError{1, "this is no dump of a spool"}
 	}
 	for {
-		err := r.in.next()
+		err := r.in.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		line := r.in.line
+		line := r.in.Line
 		if err == nil {
 			err = r.ad()
 		}
-		if err == nil && r.in.ads == 1 && domain != "" && domain != r.version.Domain {
+		if err == nil && r.in.Ads == 1 && domain != "" && domain != r.version.Domain {
 			err = fmt.Errorf("its UID_DOMAIN is %s, the configuration says %s: take that line out, and rename the new spool's afterwards: spool rename-domain %s %s", r.version.Domain, domain, r.version.Domain, domain)
 		}
 		switch {
@@ -99,12 +99,12 @@ func (r *restoring) all(domain string) error {
 		case err != nil:
 			return &DumpError{line, legible(err.Error())}
 		}
-		if r.progress != nil && r.in.ads%1000 == 0 {
-			r.progress(r.in.ads)
+		if r.progress != nil && r.in.Ads%1000 == 0 {
+			r.progress(r.in.Ads)
 		}
 	}
 	if !r.ended {
-		return &DumpError{r.in.in.n + 1, "it ends here and is not whole"}
+		return &DumpError{r.in.In.N + 1, "it ends here and is not whole"}
 	}
 	return nil
 }
@@ -113,18 +113,18 @@ func (r *restoring) all(domain string) error {
 // of a dump.
 func (r *restoring) begins() bool {
 	const first = `MyType = "Spool"` + "\n"
-	b, _ := r.in.in.from.Peek(len(first)) // an error comes again
+	b, _ := r.in.In.From.Peek(len(first)) // an error comes again
 	return strings.HasPrefix(first, string(b))
 }
 
 // ad takes one ad of ours, and what it is the heading of.
 func (r *restoring) ad() error {
-	w := &words{lines: r.in.ad.split()}
-	kind := w.text("MyType")
+	w := &dumptext.Words{Lines: r.in.Ad.Split()}
+	kind := w.Text("MyType")
 	switch {
-	case w.err != nil:
-		return w.err
-	case (r.in.ads == 1) != (kind == "Spool") || r.ended:
+	case w.Err != nil:
+		return w.Err
+	case (r.in.Ads == 1) != (kind == "Spool") || r.ended:
 		return fmt.Errorf("an ad of type %q is not expected here", kind)
 	case kind == "Procs":
 		return r.procs(w)
@@ -140,8 +140,8 @@ func (r *restoring) ad() error {
 	case "Slot":
 		return r.slot(w)
 	case "Digest":
-		cluster, text := int(w.number("Cluster", 1, math.MaxInt32)), w.texts("Lines")
-		if err := w.end(); err != nil {
+		cluster, text := int(w.Number("Cluster", 1, math.MaxInt32)), w.Texts("Lines")
+		if err := w.End(); err != nil {
 			return err
 		}
 		return r.to.digest(cluster, []byte(strings.Join(text, "\n")))
@@ -150,8 +150,8 @@ func (r *restoring) ad() error {
 	case "Transaction":
 		return r.transaction(w)
 	case "HandWritten":
-		name, text := w.text("File"), w.texts("Lines")
-		if err := w.end(); err != nil {
+		name, text := w.Text("File"), w.Texts("Lines")
+		if err := w.End(); err != nil {
 			return err
 		}
 		return r.to.handWritten(name, []byte(strings.Join(text, "\n")))
@@ -168,15 +168,15 @@ func (r *restoring) ad() error {
 	return fmt.Errorf("an ad of unknown type %q", kind)
 }
 
-func (r *restoring) heading(w *words) error {
-	notation := w.number("DumpFormat", 1, math.MaxInt)
-	r.version = version{Domain: w.text("UIDDomain"), ID: w.text("SpoolId")}
-	r.seq = uint64(w.number("Seq", 0, math.MaxInt64))
-	r.next = int(w.number("NextCluster", 1, math.MaxInt32))
-	if w.err == nil && notation > dumpFormat {
+func (r *restoring) heading(w *dumptext.Words) error {
+	notation := w.Number("DumpFormat", 1, math.MaxInt)
+	r.version = version{Domain: w.Text("UIDDomain"), ID: w.Text("SpoolId")}
+	r.seq = uint64(w.Number("Seq", 0, math.MaxInt64))
+	r.next = int(w.Number("NextCluster", 1, math.MaxInt32))
+	if w.Err == nil && notation > dumpFormat {
 		return fmt.Errorf("it is in notation %d, newer than %d, which is what this program knows: use a newer fairspool", notation, dumpFormat)
 	}
-	return w.end()
+	return w.End()
 }
 
 // hire returns a worker, a new one now and then.
@@ -188,15 +188,15 @@ func (r *restoring) hire() *worker {
 	return r.worker
 }
 
-func (r *restoring) beginCluster(w *words) error {
-	r.line = r.in.line
-	r.cluster = int(w.number("Cluster", 1, math.MaxInt32))
+func (r *restoring) beginCluster(w *dumptext.Words) error {
+	r.line = r.in.Line
+	r.cluster = int(w.Number("Cluster", 1, math.MaxInt32))
 	r.text = r.text[:0]
 	r.prefix = fmt.Appendf(r.prefix[:0], "C %d ", r.cluster)
 	var charge []byte
-	if w.next("Owner") {
-		y := record{Kind: 'Y', Procs: pool.Procs{Cluster: r.cluster}, Name: w.text("Owner")}
-		y.End = w.number("Bytes", 0, math.MaxInt64)
+	if w.Next("Owner") {
+		y := record{Kind: 'Y', Procs: pool.Procs{Cluster: r.cluster}, Name: w.Text("Owner")}
+		y.End = w.Number("Bytes", 0, math.MaxInt64)
 		charge = y.append(nil)
 	}
 	err := r.attributes(w)
@@ -204,12 +204,12 @@ func (r *restoring) beginCluster(w *words) error {
 	return err
 }
 
-func (r *restoring) procs(w *words) error {
-	run := record{Kind: 'N', Procs: pool.Procs{Cluster: int(w.number("Cluster", 1, math.MaxInt32))}}
-	run.First = int(w.number("First", 0, math.MaxInt32))
-	run.Last = int(w.number("Last", int64(run.First), math.MaxInt32))
-	run.Seq = uint64(w.number("Seq", 0, math.MaxInt64))
-	if w.err == nil && run.Cluster != r.cluster {
+func (r *restoring) procs(w *dumptext.Words) error {
+	run := record{Kind: 'N', Procs: pool.Procs{Cluster: int(w.Number("Cluster", 1, math.MaxInt32))}}
+	run.First = int(w.Number("First", 0, math.MaxInt32))
+	run.Last = int(w.Number("Last", int64(run.First), math.MaxInt32))
+	run.Seq = uint64(w.Number("Seq", 0, math.MaxInt64))
+	if w.Err == nil && run.Cluster != r.cluster {
 		return fmt.Errorf("procs of cluster %d behind cluster %d", run.Cluster, r.cluster)
 	}
 	if len(r.text) > math.MaxInt32 {
@@ -248,44 +248,30 @@ func (r *restoring) about(what string, err error) error {
 
 // attributes ends a heading and appends the ad behind it to the text, a line
 // with the prefix for each attribute.
-func (r *restoring) attributes(w *words) error {
-	n := w.number("Attributes", 0, dumpedAd)
-	if err := w.end(); err != nil || n == 0 {
+func (r *restoring) attributes(w *dumptext.Words) error {
+	n := w.Number("Attributes", 0, dumptext.MostBytes)
+	if err := w.End(); err != nil || n == 0 {
 		return err
 	}
-	if err := r.in.next(); err != nil {
-		return notWhole(err)
+	if err := r.in.Next(); err != nil {
+		return dumptext.NotWhole(err)
 	}
-	list := r.in.ad.split()
+	list := r.in.Ad.Split()
 	if int64(len(list)) != n {
-		return fmt.Errorf("the ad on line %d has %d attributes, its heading says %d", r.in.line, len(list), n)
+		return fmt.Errorf("the ad on line %d has %d attributes, its heading says %d", r.in.Line, len(list), n)
 	}
 	for i, line := range list {
 		var err error
-		if r.text, err = attributeOf(append(r.text, r.prefix...), line); err != nil {
-			return fmt.Errorf("line %d: %w", r.in.line+i, err)
+		if r.text, err = dumptext.AppendAttribute(append(r.text, r.prefix...), line); err != nil {
+			return fmt.Errorf("line %d: %w", r.in.Line+i, err)
 		}
 		r.text = append(r.text, '\n')
 	}
 	return nil
 }
 
-// attributeOf appends the line "Name = expression" of the journal for an
-// attribute of the dump.
-func attributeOf(b, line []byte) ([]byte, error) {
-	name, text, ok := bytes.Cut(line, []byte(" = "))
-	if !ok || !isOdd(name) {
-		return undumped(b, line)
-	}
-	odd, rest, err := parseText(text)
-	if err == nil && (len(rest) > 0 || odd == "" || strings.Contains(odd, "\n")) {
-		err = fmt.Errorf("%.80q: not the text of an attribute", line)
-	}
-	return append(b, odd...), err
-}
-
-func (r *restoring) slot(w *words) error {
-	head := record{Kind: 'S', Slot: w.text("Name"), Seq: uint64(w.number("Seq", 0, math.MaxInt64))}
+func (r *restoring) slot(w *dumptext.Words) error {
+	head := record{Kind: 'S', Slot: w.Text("Name"), Seq: uint64(w.Number("Seq", 0, math.MaxInt64))}
 	r.text = head.append(r.text[:0])
 	r.prefix = append(strconv.AppendQuote(append(r.prefix[:0], "G "...), head.Slot), ' ')
 	if err := r.attributes(w); err != nil {
@@ -299,10 +285,10 @@ func (r *restoring) slot(w *words) error {
 }
 
 // row takes a row of a small table.
-func (r *restoring) row(to rows, w *words) (err error) {
+func (r *restoring) row(to rows, w *dumptext.Words) (err error) {
 	r.text = append(r.text[:0], "[ "...)
-	for _, line := range w.rest() {
-		if r.text, err = attributeOf(r.text, line); err != nil {
+	for _, line := range w.Lines {
+		if r.text, err = dumptext.AppendAttribute(r.text, line); err != nil {
 			return err
 		}
 		r.text = append(r.text, "; "...)
@@ -311,8 +297,8 @@ func (r *restoring) row(to rows, w *words) (err error) {
 }
 
 // left takes an ad of the history.
-func (r *restoring) left(w *words) error {
-	month := w.text("Month")
+func (r *restoring) left(w *dumptext.Words) error {
+	month := w.Text("Month")
 	r.text, r.prefix = r.text[:0], r.prefix[:0]
 	if err := r.attributes(w); err != nil {
 		return err
@@ -323,16 +309,16 @@ func (r *restoring) left(w *words) error {
 	return r.to.left(month, r.text)
 }
 
-func (r *restoring) transaction(w *words) error {
+func (r *restoring) transaction(w *dumptext.Words) error {
 	var l Logged
 	var err1, err2 error
-	l.Seq = uint64(w.number("Seq", 0, math.MaxInt64))
-	l.Machine, err1 = time.Parse(timeLayout, w.text("Machine"))
-	l.Policy, err2 = time.Parse(timeLayout, w.text("Policy"))
-	l.UID = int(w.number("UID", math.MinInt, math.MaxInt))
-	l.User, l.Program, l.Op = w.text("User"), w.text("Program"), w.text("Op")
-	l.Args, l.What = w.texts("Args"), w.text("What")
-	err := w.end()
+	l.Seq = uint64(w.Number("Seq", 0, math.MaxInt64))
+	l.Machine, err1 = time.Parse(timeLayout, w.Text("Machine"))
+	l.Policy, err2 = time.Parse(timeLayout, w.Text("Policy"))
+	l.UID = int(w.Number("UID", math.MinInt, math.MaxInt))
+	l.User, l.Program, l.Op = w.Text("User"), w.Text("Program"), w.Text("Op")
+	l.Args, l.What = w.Texts("Args"), w.Text("What")
+	err := w.End()
 	if err == nil {
 		err = cmp.Or(err1, err2)
 	}
@@ -345,9 +331,9 @@ func (r *restoring) transaction(w *words) error {
 	return r.to.logged(l)
 }
 
-func (r *restoring) report(w *words) error {
-	b := []byte(strings.Join(w.texts("Lines"), "\n"))
-	if err := w.end(); err != nil {
+func (r *restoring) report(w *dumptext.Words) error {
+	b := []byte(strings.Join(w.Texts("Lines"), "\n"))
+	if err := w.End(); err != nil {
 		return err
 	}
 	if !sealed(b) {
@@ -357,8 +343,8 @@ func (r *restoring) report(w *words) error {
 }
 
 // end holds what was read to what was written.
-func (r *restoring) end(w *words) error {
-	ads := w.number("Ads", 0, math.MaxInt)
+func (r *restoring) end(w *dumptext.Words) error {
+	ads := w.Number("Ads", 0, math.MaxInt)
 	got := r.to.n
 	var want amounts
 	for _, c := range []struct {
@@ -368,17 +354,17 @@ func (r *restoring) end(w *words) error {
 		{"Clusters", &want.Clusters}, {"Jobs", &want.Jobs}, {"Slots", &want.Slots},
 		{"Claims", &want.Claims}, {"Submitters", &want.Submitters}, {"Left", &want.Left},
 	} {
-		*c.n = int(w.number(c.name, 0, math.MaxInt))
+		*c.n = int(w.Number(c.name, 0, math.MaxInt))
 	}
-	recorded := w.text("Checksum")
-	if err := w.end(); err != nil {
+	recorded := w.Text("Checksum")
+	if err := w.End(); err != nil {
 		return err
 	}
-	if sum := fmt.Sprintf("%08x", r.in.before); sum != recorded {
+	if sum := fmt.Sprintf("%08x", r.in.Before); sum != recorded {
 		return fmt.Errorf("the checksum of all before is %s, recorded is %s", sum, recorded)
 	}
-	if want != got || int(ads) != r.in.ads-1 {
-		return fmt.Errorf("%d ads, %+v, but recorded are %d, %+v", r.in.ads-1, got, ads, want)
+	if want != got || int(ads) != r.in.Ads-1 {
+		return fmt.Errorf("%d ads, %+v, but recorded are %d, %+v", r.in.Ads-1, got, ads, want)
 	}
 	r.ended = true
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -478,7 +479,7 @@ func courseOf(r *rowtext.Row) (pool.Course, error) {
 // setTexts sets a list of texts, if there are any, as a dump has it.
 func setTexts(to rowtext.Attributes, name string, list []string) {
 	if len(list) > 0 {
-		to.SetString(name, string(appendTexts(nil, list)))
+		to.SetString(name, string(dumptext.AppendTexts(nil, list)))
 	}
 }
 
@@ -486,5 +487,5 @@ func readTexts(r *rowtext.Row, name string) []string {
 	if !r.Has(name) {
 		return nil
 	}
-	return rowtext.Parsed(r, name, func(text string) ([]string, error) { return parseTexts([]byte(text)) })
+	return rowtext.Parsed(r, name, func(text string) ([]string, error) { return dumptext.ParseTexts([]byte(text)) })
 }

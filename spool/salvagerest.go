@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 )
 
@@ -144,14 +145,14 @@ func (v *salvage) eachLine(name string, size int64, do func(n int, line []byte) 
 		return 0, nil
 	}
 	defer f.Close()
-	in := newLineReader(io.NewSectionReader(f, 0, size))
+	in := dumptext.NewLineReader(io.NewSectionReader(f, 0, size))
 	for n := 0; ; n++ {
-		line, err := in.next()
+		line, err := in.Next()
 		if errors.Is(err, io.EOF) || v.failed(path, err, "the rest of it is lost") {
-			return in.sum, nil
+			return in.Sum, nil
 		}
 		if err := do(n, line); err != nil {
-			return in.sum, err
+			return in.Sum, err
 		}
 	}
 }

@@ -1,17 +1,5 @@
-package spool
-
-import (
-	"bytes"
-	"errors"
-	"fmt"
-	"hash/crc32"
-	"io"
-	"strconv"
-	"unicode/utf8"
-
-	"fairspool/lib/classad"
-)
-
+// Package dumptext is the text of a dump of a spool: ads that are written and read one behind the other.
+//
 // A dump is ads in long form, a blank line behind each. The first line of an ad
 // is its MyType, and what follows are words of the dump's own in a fixed order.
 // An ad with the word Attributes, last, is the heading of the ad behind it,
@@ -39,10 +27,97 @@ import (
 // What it cannot hold stands as text in an attribute Odd1, Odd2...: the
 // line that the journal would have. So does an attribute that is itself
 // called that.
+package dumptext
 
-// dumpedAd is how many bytes an ad of a dump may have. (Other readers of the
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"fairspool/lib/classad"
+)
+
+// castagnoli is the CRC polynomial that processors have an instruction for.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// LineReader reads lines and sums them up.
+type LineReader struct {
+	From *bufio.Reader
+	Sum  uint32 // CRC-32C of what was read
+	N    int    // lines
+	torn bool   // the last line read has no newline
+	long []byte // a line that the buffer has no room for
+}
+
+// NewLineReader returns one of the lines of r.
+func NewLineReader(r io.Reader) *LineReader {
+	return &LineReader{From: bufio.NewReaderSize(r, 64<<10)}
+}
+
+// Next returns a line without its newline, until the next call; io.EOF at the
+// end.
+func (r *LineReader) Next() ([]byte, error) {
+	line, err := r.piece()
+	if errors.Is(err, bufio.ErrBufferFull) {
+		r.long = append(r.long[:0], line...)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			if line, err = r.piece(); len(r.long)+len(line) > MostBytes {
+				return nil, fmt.Errorf("a line longer than %d bytes", MostBytes)
+			}
+			r.long = append(r.long, line...)
+		}
+		line = r.long
+	}
+	if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
+		return nil, err
+	}
+	r.N++
+	line, whole := bytes.CutSuffix(line, []byte("\n"))
+	r.torn = !whole
+	return line, nil
+}
+
+func (r *LineReader) piece() ([]byte, error) {
+	b, err := r.From.ReadSlice('\n')
+	r.Sum = crc32.Update(r.Sum, castagnoli, b)
+	return b, err
+}
+
+// Lines collects lines that a reader does not keep.
+type Lines struct {
+	All  []byte // without newlines
+	ends []int
+}
+
+// Add adds a copy of a line.
+func (l *Lines) Add(line []byte) {
+	l.All = append(l.All, line...)
+	l.ends = append(l.ends, len(l.All))
+}
+
+// Clear forgets the lines.
+func (l *Lines) Clear() { l.All, l.ends = l.All[:0], l.ends[:0] }
+
+// Split returns the lines, until more are added.
+func (l *Lines) Split() [][]byte {
+	list := make([][]byte, len(l.ends))
+	from := 0
+	for i, end := range l.ends {
+		list[i] = l.All[from:end]
+		from = end
+	}
+	return list
+}
+
+// MostBytes is how many bytes an ad of a dump may have. (Other readers of the
 // long form take 64 MB.)
-const dumpedAd = 256 << 20
+const MostBytes = 256 << 20
 
 const hexDigits = "0123456789ABCDEF"
 
@@ -90,8 +165,8 @@ func parseText(b []byte) (s string, rest []byte, err error) {
 	return "", nil, fmt.Errorf("%.80q: a text without an end", b)
 }
 
-// appendTexts writes a list of texts.
-func appendTexts(b []byte, list []string) []byte {
+// AppendTexts writes a list of texts.
+func AppendTexts(b []byte, list []string) []byte {
 	b = append(b, '{')
 	for i, s := range list {
 		if i > 0 {
@@ -102,8 +177,8 @@ func appendTexts(b []byte, list []string) []byte {
 	return append(b, " }"...)
 }
 
-// parseTexts is the inverse of appendTexts.
-func parseTexts(b []byte) (list []string, err error) {
+// ParseTexts is the inverse of AppendTexts.
+func ParseTexts(b []byte) (list []string, err error) {
 	b, ok := bytes.CutPrefix(b, []byte("{ "))
 	for ok && !bytes.Equal(b, []byte("}")) {
 		var s string
@@ -214,36 +289,39 @@ func sameInBoth(line []byte) bool {
 	}
 }
 
-// adWriter writes the ads of a dump.
-type adWriter struct {
-	to   io.Writer
+// Writer writes the ads of a dump.
+type Writer struct {
+	To   io.Writer
 	b    []byte // not written yet
 	from int    // where in b the ad begins
-	sum  uint32 // of what was written, up to the ad
-	ads  int
-	odd  int // attributes of the ad
+	Sum  uint32 // of what was written, up to the ad
+	Ads  int    // written
+	odd  int    // attributes of the ad
 }
 
-// dumpBuffer is how much of a dump is written or read at a time.
-const dumpBuffer = 1 << 20
+// Buffer is how much of a dump is written or read at a time.
+const Buffer = 1 << 20
 
-// begin begins an ad of ours.
-func (w *adWriter) begin(kind string) { w.text("MyType", kind) }
+// Begin begins an ad of ours.
+func (w *Writer) Begin(kind string) { w.Text("MyType", kind) }
 
-func (w *adWriter) text(name, s string) {
+// Text writes a word that is a text.
+func (w *Writer) Text(name, s string) {
 	w.b = append(appendText(append(append(w.b, name...), " = "...), s), '\n')
 }
 
-func (w *adWriter) texts(name string, list []string) {
-	w.b = append(appendTexts(append(append(w.b, name...), " = "...), list), '\n')
+// Texts writes a word that is a list of texts.
+func (w *Writer) Texts(name string, list []string) {
+	w.b = append(AppendTexts(append(append(w.b, name...), " = "...), list), '\n')
 }
 
-func (w *adWriter) number(name string, n int64) {
+// Number writes a word that is a number.
+func (w *Writer) Number(name string, n int64) {
 	w.b = append(strconv.AppendInt(append(append(w.b, name...), " = "...), n, 10), '\n')
 }
 
-// attribute writes a line "Name = expression" of the journal.
-func (w *adWriter) attribute(line []byte) {
+// Attribute writes a line "Name = expression" of the journal.
+func (w *Writer) Attribute(line []byte) {
 	b, ok := appendDumped(w.b, line)
 	if !ok {
 		w.odd++
@@ -252,142 +330,135 @@ func (w *adWriter) attribute(line []byte) {
 	w.b = append(b, '\n')
 }
 
-// end ends an ad.
-func (w *adWriter) end() error {
+// End ends an ad.
+func (w *Writer) End() error {
 	w.b = append(w.b, '\n')
-	if n := len(w.b) - w.from; n > dumpedAd {
-		return fmt.Errorf("an ad of %d bytes: a dump holds ads of up to %d", n, dumpedAd)
+	if n := len(w.b) - w.from; n > MostBytes {
+		return fmt.Errorf("an ad of %d bytes: a dump holds ads of up to %d", n, MostBytes)
 	}
-	w.sum = crc32.Update(w.sum, castagnoli, w.b[w.from:])
+	w.Sum = crc32.Update(w.Sum, castagnoli, w.b[w.from:])
 	w.from, w.odd = len(w.b), 0
-	w.ads++
-	if len(w.b) < dumpBuffer {
+	w.Ads++
+	if len(w.b) < Buffer {
 		return nil
 	}
-	return w.flush()
+	return w.Flush()
 }
 
-func (w *adWriter) flush() error {
-	_, err := w.to.Write(w.b)
+// Flush writes what is not written yet. Its error is an *Unwritten.
+func (w *Writer) Flush() error {
+	_, err := w.To.Write(w.b)
 	w.b, w.from = w.b[:0], 0
 	if err != nil {
-		return &unwritten{err}
+		return &Unwritten{err}
 	}
 	return nil
 }
 
-// unwritten is an error of what a dump is written to, which says nothing about
+// Unwritten is an error of what a dump is written to, which says nothing about
 // the spool.
-type unwritten struct{ error }
+type Unwritten struct{ Err error }
 
-func (u *unwritten) Unwrap() error { return u.error }
+func (u *Unwritten) Error() string { return u.Err.Error() }
+func (u *Unwritten) Unwrap() error { return u.Err }
 
-// attributes ends a heading and writes the ad that it is the heading of.
-func (w *adWriter) attributes(lines [][]byte) error {
-	w.number("Attributes", int64(len(lines)))
-	if err := w.end(); err != nil || len(lines) == 0 {
+// Attributes ends a heading and writes the ad that it is the heading of.
+func (w *Writer) Attributes(lines [][]byte) error {
+	w.Number("Attributes", int64(len(lines)))
+	if err := w.End(); err != nil || len(lines) == 0 {
 		return err
 	}
 	for _, line := range lines {
-		w.attribute(line)
+		w.Attribute(line)
 	}
-	return w.end()
+	return w.End()
 }
 
-// row writes a row of a small table, whose attributes are all ours.
-func (w *adWriter) row(kind string, ad *classad.Ad) error {
-	w.begin(kind)
-	for _, name := range ad.OwnNames() {
-		e, _ := ad.Lookup(name)
-		w.attribute(appendAttribute(nil, name, e)[1:])
-	}
-	return w.end()
-}
-
-// adReader reads the ads of a dump.
-type adReader struct {
-	in     *lineReader
-	ad     lines
-	line   int    // where the ad begins
-	ads    int    // this one too
-	before uint32 // the checksum of all before the ad
+// Reader reads the ads of a dump.
+type Reader struct {
+	In     *LineReader
+	Ad     Lines
+	Line   int    // where the ad begins
+	Ads    int    // this one too
+	Before uint32 // the checksum of all before the ad
 }
 
 var errNotWhole = errors.New("the dump ends in the middle of an ad: it is not whole")
 
-// notWhole is what an end means where something is missing.
-func notWhole(err error) error {
+// NotWhole is what an end means where something is missing.
+func NotWhole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errNotWhole
 	}
 	return err
 }
 
-// next reads an ad; io.EOF at the end.
-func (r *adReader) next() error {
-	r.ad.clear()
-	r.line, r.before = r.in.n+1, r.in.sum
+// Next reads an ad; io.EOF at the end.
+func (r *Reader) Next() error {
+	r.Ad.Clear()
+	r.Line, r.Before = r.In.N+1, r.In.Sum
 	for {
-		line, err := r.in.next()
+		line, err := r.In.Next()
 		switch {
-		case err != nil && len(r.ad.ends) == 0:
+		case err != nil && len(r.Ad.ends) == 0:
 			return err
 		case err != nil:
-			return notWhole(err)
-		case r.in.torn:
+			return NotWhole(err)
+		case r.In.torn:
 			return errNotWhole
-		case len(line) == 0 && len(r.ad.ends) == 0:
+		case len(line) == 0 && len(r.Ad.ends) == 0:
 			return errors.New("an ad is missing here")
 		case len(line) == 0:
-			r.ads++
+			r.Ads++
 			return nil
-		case len(r.ad.all)+len(line) > dumpedAd:
-			return fmt.Errorf("an ad of more than %d bytes", dumpedAd)
+		case len(r.Ad.All)+len(line) > MostBytes:
+			return fmt.Errorf("an ad of more than %d bytes", MostBytes)
 		}
-		r.ad.add(line)
+		r.Ad.Add(line)
 	}
 }
 
-// words are the lines of an ad of ours, which are read one after the other.
-type words struct {
-	lines [][]byte
-	err   error // the first
+// Words are the lines of an ad of ours, which are read one after the other.
+type Words struct {
+	Lines [][]byte // that are not read yet
+	Err   error    // the first
 }
 
 // value returns the text behind a name, which the next line must begin with.
-func (w *words) value(name string) []byte {
-	if w.err != nil {
+func (w *Words) value(name string) []byte {
+	if w.Err != nil {
 		return nil
 	}
-	if len(w.lines) > 0 {
-		line := w.lines[0]
+	if len(w.Lines) > 0 {
+		line := w.Lines[0]
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
 			if rest, ok = bytes.CutPrefix(rest, []byte(" = ")); ok {
-				w.lines = w.lines[1:]
+				w.Lines = w.Lines[1:]
 				return rest
 			}
 		}
-		w.err = fmt.Errorf("%s is expected, and here is %.80q", name, line)
+		w.Err = fmt.Errorf("%s is expected, and here is %.80q", name, line)
 		return nil
 	}
-	w.err = fmt.Errorf("%s is missing", name)
+	w.Err = fmt.Errorf("%s is missing", name)
 	return nil
 }
 
-// next reports whether the next line is that of a name.
-func (w *words) next(name string) bool {
-	return w.err == nil && len(w.lines) > 0 && bytes.HasPrefix(w.lines[0], []byte(name+" = "))
+// Next reports whether the next line is that of a name.
+func (w *Words) Next(name string) bool {
+	return w.Err == nil && len(w.Lines) > 0 && bytes.HasPrefix(w.Lines[0], []byte(name+" = "))
 }
 
-func (w *words) fail(name string, err error) {
-	if w.err == nil && err != nil {
-		w.err = fmt.Errorf("%s: %w", name, err)
+func (w *Words) fail(name string, err error) {
+	if w.Err == nil && err != nil {
+		w.Err = fmt.Errorf("%s: %w", name, err)
 	}
 }
 
-func (w *words) text(name string) string {
+// Text reads a text.
+func (w *Words) Text(name string) string {
 	b := w.value(name)
-	if w.err != nil {
+	if w.Err != nil {
 		return ""
 	}
 	s, rest, err := parseText(b)
@@ -398,20 +469,21 @@ func (w *words) text(name string) string {
 	return s
 }
 
-func (w *words) texts(name string) []string {
+// Texts reads a list of texts.
+func (w *Words) Texts(name string) []string {
 	b := w.value(name)
-	if w.err != nil {
+	if w.Err != nil {
 		return nil
 	}
-	list, err := parseTexts(b)
+	list, err := ParseTexts(b)
 	w.fail(name, err)
 	return list
 }
 
-// number reads an integer that lies between two.
-func (w *words) number(name string, least, most int64) int64 {
+// Number reads an integer that lies between two.
+func (w *Words) Number(name string, least, most int64) int64 {
 	b := w.value(name)
-	if w.err != nil {
+	if w.Err != nil {
 		return least
 	}
 	n, err := strconv.ParseInt(string(b), 10, 64)
@@ -425,13 +497,24 @@ func (w *words) number(name string, least, most int64) int64 {
 	return n
 }
 
-// rest returns the lines that were not read.
-func (w *words) rest() [][]byte { return w.lines }
-
-// end reports the first error, or what is too much.
-func (w *words) end() error {
-	if w.err == nil && len(w.lines) > 0 {
-		w.err = fmt.Errorf("%.80q: not expected here", w.lines[0])
+// End reports the first error, or what is too much.
+func (w *Words) End() error {
+	if w.Err == nil && len(w.Lines) > 0 {
+		w.Err = fmt.Errorf("%.80q: not expected here", w.Lines[0])
 	}
-	return w.err
+	return w.Err
+}
+
+// AppendAttribute appends the line "Name = expression" of the journal for an
+// attribute of the dump.
+func AppendAttribute(b, line []byte) ([]byte, error) {
+	name, text, ok := bytes.Cut(line, []byte(" = "))
+	if !ok || !isOdd(name) {
+		return undumped(b, line)
+	}
+	odd, rest, err := parseText(text)
+	if err == nil && (len(rest) > 0 || odd == "" || strings.Contains(odd, "\n")) {
+		err = fmt.Errorf("%.80q: not the text of an attribute", line)
+	}
+	return append(b, odd...), err
 }
