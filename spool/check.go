@@ -15,6 +15,7 @@ import (
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/reserve"
 )
 
 // Finding is what a look at a spool found out about one of its files.
@@ -67,7 +68,7 @@ type checker struct {
 
 // reserve tells of the room that is kept for when the disk is full, if there is any.
 func (c *checker) reserve() {
-	if held, size := c.s.reserved(); size > 0 {
+	if held, size := reserve.Held(c.s.path(reserveName)); size > 0 {
 		c.fine(reserveName, "room for %d of %d KB", held>>10, ReserveSize>>10)
 	}
 }

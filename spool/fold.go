@@ -41,7 +41,7 @@ func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, e
 		return done, err
 	}
 	s.forget() // the fold has a state of its own
-	s.mayUse = true
+	s.reserve.May = true
 	working := false
 	err = s.locked("fold.lock", 0, func(files.File) (err error) {
 		working = true

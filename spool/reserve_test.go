@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/reserve"
 )
 
 // smallDisk is a layer on which all files of a folder together may have so many bytes.
@@ -138,7 +139,7 @@ func TestReserve(t *testing.T) {
 			if err := d.does(remove); err != nil {
 				t.Errorf("remove on a full disk = %v, want it done", err)
 			}
-			if lost := testReserve - d.sizeOf(reserveName); lost == 0 || lost > 2*reserveGrain {
+			if lost := testReserve - d.sizeOf(reserveName); lost == 0 || lost > 2*reserve.Grain {
 				t.Errorf("a small change took %d bytes of the reserve, want no more than was used", lost)
 			}
 			removed := dump(t, d.dir)
@@ -224,28 +225,6 @@ func TestFullAtEachStep(t *testing.T) {
 	}
 }
 
-// TestReserveOf holds that the reserve takes no more than a part of a small file system, but takes
-// back all that was given up.
-func TestReserveOf(t *testing.T) {
-	t.Parallel()
-	const kb, most = 1 << 10, 8 << 20
-	for _, c := range []struct{ held, gaveUp, room, want int64 }{
-		{0, 0, 1 << 40, most},
-		{0, 0, 4 * most, most},
-		{0, 0, 4*most - 1, most - 64*kb},
-		{0, 0, 4 << 20, 1 << 20},
-		{1 << 20, 0, 3 << 20, 1 << 20}, // it has its part
-		{0, 0, 255 * kb, 0},
-		{7 << 20, 0, 1 << 20, 7 << 20}, // and does not give it back
-		{7 << 20, 256 * kb, 1 << 20, 7<<20 + 256*kb},
-		{most, most, 0, most},
-	} {
-		if got := reserveOf(c.held, c.gaveUp, c.room, most); got != c.want {
-			t.Errorf("reserveOf(%d, %d, %d) = %d, want %d", c.held, c.gaveUp, c.room, got, c.want)
-		}
-	}
-}
-
 // TestSparseReserve holds that a reserve without room on the disk, as cp(1) makes it, is given room.
 func TestSparseReserve(t *testing.T) {
 	t.Parallel()
@@ -263,13 +242,13 @@ func TestSparseReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if held, size := s.reserved(); held != 0 || size != testReserve {
+	if held, size := reserve.Held(s.path(reserveName)); held != 0 || size != testReserve {
 		t.Fatalf("a sparse reserve has room for %d of %d bytes", held, size)
 	}
 	if err := operations[0].on(s); err != nil {
 		t.Fatal(err)
 	}
-	if held, _ := s.reserved(); held != testReserve {
+	if held, _ := reserve.Held(s.path(reserveName)); held != testReserve {
 		t.Errorf("the reserve has room for %d bytes, want %d", held, testReserve)
 	}
 }

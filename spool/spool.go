@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/reserve"
 )
 
 // Options say who opens a spool and how.
@@ -65,8 +66,7 @@ type Spool struct {
 
 	forked map[int][]byte // of a fork: the digests of its factories, by cluster; else nil
 
-	mayUse bool  // the reserve
-	gaveUp int64 // bytes of the reserve, since it was filled last
+	reserve reserve.Reserve
 }
 
 // Open opens the spool in a directory, and makes it there, with mode 0700,
@@ -119,7 +119,7 @@ func settle(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	}
 	s := &Spool{dir: dir, options: o, files: fsys, user: cmp.Or(o.User, loginName())}
 	if o.Reserve > 0 {
-		s.files = reserving{fsys, s}
+		s.files = s.reserve.Over(fsys, s.path(reserveName), o.Reserve)
 	}
 	return s, nil
 }
@@ -181,6 +181,14 @@ func find(dir string, signs ...string) ([]os.DirEntry, error) {
 func noSpool(dir string) error {
 	return fmt.Errorf("spool %s: there is no spool here: name one with -spool or FAIRSPOOL_DIR", dir)
 }
+
+// ReserveSize is how many bytes the spool of a pool keeps in the file reserve.
+const ReserveSize = 8 << 20
+
+const reserveName = "reserve"
+
+// IsFull reports whether an error says that a disk, or what a quota leaves of it, is full.
+func IsFull(err error) bool { return reserve.IsFull(err) }
 
 // Gone reports whether the spool in a directory was removed, be it not wholly yet: no directory
 // without VERSION is a spool. What is written there would only keep it from being removed.

@@ -266,11 +266,11 @@ func (s *Spool) update(fn func(*Tx) error, then func()) error {
 		return try(s, fn)
 	}
 	return s.transact(func(tx *Tx, w *writing) (*unsynced, error) {
-		s.mayUse = false
+		s.reserve.May = false
 		if err := tx.run(fn); err != nil {
 			return nil, err
 		}
-		if then == nil && len(tx.months)+len(tx.digests) == 0 && !s.mayUse {
+		if then == nil && len(tx.months)+len(tx.digests) == 0 && !s.reserve.May {
 			return w.append(tx)
 		}
 		err := s.commit(tx, w)
@@ -305,12 +305,16 @@ func (s *Spool) transact(do func(*Tx, *writing) (*unsynced, error)) error {
 	return s.unchanged(err)
 }
 
+// UseReserve lets the transaction have the spool's reserve where the disk is full. It is for what
+// ends, holds or removes jobs: there is more room, or no more needed, when that is done.
+func (tx *Tx) UseReserve() { tx.spool.reserve.May = true }
+
 // unchanged adds to an error of the system, such as a full disk, that nothing was
 // changed, unless that is not certain, and what to do about a full disk. From then on nothing
 // may have the reserve.
 func (s *Spool) unchanged(err error) error {
-	used := s.mayUse
-	s.mayUse = false
+	used := s.reserve.May
+	s.reserve.May = false
 	var system syscall.Errno
 	if !errors.As(err, &system) || errors.Is(err, files.ErrUncertain) {
 		return err
@@ -337,9 +341,9 @@ type writing struct {
 // writes in place needs room for the lock file, too, which may be the reserve's; the caller says
 // whether fn may have that.
 func (s *Spool) writing(fn func(w *writing) error) error {
-	s.mayUse = true
+	s.reserve.May = true
 	return s.locked("lock", s.options.LockWait, func(lock files.File) error {
-		defer s.keepReserve()
+		defer s.reserve.Keep(func() bool { return Gone(s.dir) })
 		current, err := s.current()
 		if err != nil {
 			return err

@@ -1,10 +1,12 @@
-package spool
+// Package reserve keeps room on the disk, in a file, for what ends, holds or removes jobs when the disk is full.
+package reserve
 
 import (
 	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -12,19 +14,15 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// ReserveSize is how many bytes the spool of a pool keeps in the file reserve.
-const ReserveSize = 8 << 20
-
 const (
-	reserveName = "reserve"
-	// reserveStep is how much of the reserve is given up at once. What is given up is there for
+	// step is how much of the reserve is given up at once. What is given up is there for
 	// every process, and a job that fills the disk is one of them: so it is little, and what was
 	// not used of it is taken back.
-	reserveStep = 256 << 10
-	// reserveGrain is what the size of the reserve is a multiple of when it is made.
-	reserveGrain = 64 << 10
-	// reserveShare is the part of a file system's room that the reserve takes at most.
-	reserveShare = 4
+	step = 256 << 10
+	// Grain is what the size of the reserve is a multiple of when it is made.
+	Grain = 64 << 10
+	// share is the part of a file system's room that the reserve takes at most.
+	share = 4
 )
 
 // IsFull reports whether an error says that a disk, or what a quota leaves of it, is full.
@@ -32,22 +30,34 @@ func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// UseReserve lets the transaction have the spool's reserve where the disk is full. It is for what
-// ends, holds or removes jobs: there is more room, or no more needed, when that is done.
-func (tx *Tx) UseReserve() { tx.spool.mayUse = true }
+// Reserve is what a process knows of a reserve. The zero Reserve has no file.
+type Reserve struct {
+	May bool // what is done may have the reserve
 
-// reserving is the file layer of a spool with a reserve. Where something finds the disk full that
-// may have the reserve, a part of that is given up, and it is done once more.
+	name   string // the file
+	files  files.Layer
+	most   int64 // how many bytes it is to keep room for
+	gaveUp int64 // bytes, since it was filled last
+}
+
+// Over gives the reserve its file, for at most so many bytes, and returns a layer over that of the files: where
+// something finds the disk full that may have the reserve, a part of that is given up, and it is done once more.
+func (r *Reserve) Over(layer files.Layer, name string, most int64) files.Layer {
+	r.name, r.files, r.most = name, layer, most
+	return reserving{layer, r}
+}
+
+// reserving is that layer.
 type reserving struct {
 	files.Layer
-	s *Spool
+	reserve *Reserve
 }
 
 // room does something until it finds room, or the reserve is used up.
 func (l reserving) room(do func() error) error {
 	for {
 		err := do()
-		if !IsFull(err) || !l.giveUp() {
+		if !IsFull(err) || !l.reserve.giveUp() {
 			return err
 		}
 	}
@@ -85,18 +95,18 @@ func (f reservingFile) WriteAt(b []byte, off int64) (n int, err error) {
 func (f reservingFile) Sync() error {
 	err := f.File.Sync()
 	if IsFull(err) {
-		f.layer.giveUp()
+		f.layer.reserve.giveUp()
 	}
 	return err
 }
 
 // giveUp gives a part of the reserve back to the file system, and reports whether there was any
 // that may be used.
-func (l reserving) giveUp() bool {
-	if !l.s.mayUse {
+func (r *Reserve) giveUp() bool {
+	if !r.May {
 		return false
 	}
-	f, err := l.Layer.Open(l.s.path(reserveName), files.ReadWrite, 0)
+	f, err := r.files.Open(r.name, files.ReadWrite, 0)
 	if err != nil {
 		return false
 	}
@@ -105,40 +115,39 @@ func (l reserving) giveUp() bool {
 	if err != nil || size == 0 {
 		return false
 	}
-	left := max(0, size-reserveStep)
+	left := max(0, size-step)
 	if f.Truncate(left) != nil {
 		return false
 	}
-	l.s.gaveUp += size - left
+	r.gaveUp += size - left
 	return true
 }
 
-// keepReserve makes the reserve as large as it is to be, or as the disk has room: what this
+// Keep makes the reserve as large as it is to be, or as the disk has room: what this
 // process has given up and not used is taken back whole, but else no more than a part of what is
-// left is taken. It is called under the writers' lock; a reserve that cannot be made is no reason
+// left is taken. It makes none where the spool is gone. It is called under the writers' lock; a reserve that cannot be made is no reason
 // to fail, and the next writer tries again.
-func (s *Spool) keepReserve() {
-	l, ok := s.files.(reserving)
-	if !ok {
+func (r *Reserve) Keep(gone func() bool) {
+	if r.files == nil {
 		return
 	}
-	was := s.gaveUp
-	s.gaveUp = 0
-	held, size := s.reserved()
-	if held >= s.options.Reserve || Gone(s.dir) {
+	was := r.gaveUp
+	r.gaveUp = 0
+	held, size := Held(r.name)
+	if held >= r.most || gone() {
 		return
 	}
-	room, err := available(s.dir)
-	want := reserveOf(held, was, room, s.options.Reserve)
+	room, err := available(filepath.Dir(r.name))
+	want := sizeOf(held, was, room, r.most)
 	if err != nil || want <= held {
 		return
 	}
-	f, err := l.Layer.Open(s.path(reserveName), files.ReadWrite|files.Create, 0o600)
+	f, err := r.files.Open(r.name, files.ReadWrite|files.Create, 0o600)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	for ; want > held; want -= reserveGrain {
+	for ; want > held; want -= Grain {
 		err := f.Allocate(want)
 		if errors.Is(err, unix.EOPNOTSUPP) && size < want {
 			_, err = f.WriteAt(noise(want-size), size)
@@ -149,17 +158,17 @@ func (s *Spool) keepReserve() {
 	}
 }
 
-// reserveOf returns how large a reserve is to be that has room for held bytes, after it gave up so
+// sizeOf returns how large a reserve is to be that has room for held bytes, after it gave up so
 // many more, on a file system with so much room.
-func reserveOf(held, gaveUp, room, most int64) int64 {
-	part := (held + room) / reserveShare / reserveGrain * reserveGrain
+func sizeOf(held, gaveUp, room, most int64) int64 {
+	part := (held + room) / share / Grain * Grain
 	return min(max(held+gaveUp, part), most)
 }
 
-// reserved returns how much room the reserve has on the disk, and its size. A copy of it may
+// Held returns how much room the reserve has on the disk, and its size. A copy of it may
 // have a size and no room.
-func (s *Spool) reserved() (held, size int64) {
-	info, err := os.Lstat(s.path(reserveName))
+func Held(name string) (held, size int64) {
+	info, err := os.Lstat(name)
 	if err != nil {
 		return 0, 0
 	}
