@@ -414,7 +414,7 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) int {
 			return 0
 		}
 		last := proc + r.Count - 1
-		tx.makeRoom(start, i, len(runs))
+		tx.body = withRoom(tx.body, start, i, len(runs))
 		tx.addRun(record{Kind: 'N', Procs: pool.Procs{Cluster: cluster, First: proc, Last: last}}, r)
 		proc = last + 1
 	}
@@ -424,17 +424,17 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) int {
 	return proc - first
 }
 
-// makeRoom makes room in the body for the rest of some runs, judged by those that
+// withRoom returns a body with room for the rest of some runs, judged by those that
 // are done: as append does it, the body would be moved time and again, and take
 // several times its memory.
-func (tx *Tx) makeRoom(start, done, runs int) {
+func withRoom(body []byte, start, done, runs int) []byte {
 	const least = 64 << 10
-	n := len(tx.body)
-	if cap(tx.body)-n >= least/16 || runs < 2 {
-		return
+	n := len(body)
+	if cap(body)-n >= least/16 || runs < 2 {
+		return body
 	}
 	rest := int64(n-start) * int64(runs-done) / int64(max(done, 1))
-	tx.body = slices.Grow(tx.body, int(min(max(rest+rest/8, least), max(8*int64(n), least))))
+	return slices.Grow(body, int(min(max(rest+rest/8, least), max(8*int64(n), least))))
 }
 
 // addRun adds one run. Of a transaction that has read the queue every record is

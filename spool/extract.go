@@ -222,7 +222,7 @@ func (r *extractReader) runAt(cluster, i int) *classad.Ad {
 
 // KeepExtracts writes extracts of the segments of which a view of a part found none, so that later views of
 // the same attributes read these, and removes those that belong to no segment. What fails is no loss.
-func (v *View) KeepExtracts(u *classad.Unread) error {
+func KeepExtracts(v *View, u *classad.Unread) error {
 	s := v.state()
 	if s.part == nil || s.part.unread != u {
 		return nil

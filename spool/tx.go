@@ -215,6 +215,17 @@ func (tx *Tx) PutSlot(name string, ad *classad.Ad) {
 	}
 }
 
+// SlotChanged reports whether an advertised slot has changed, or is gone, since a transaction. The slot
+// is read only if neither the journal nor the generation tells.
+func (tx *Tx) SlotChanged(name string, since uint64) bool {
+	s := tx.state()
+	if s.slots.untouched(name, s.base.base.Seq <= since) {
+		return false
+	}
+	slot, there := tx.Advertised(name)
+	return !there || slot.Seq > since
+}
+
 // DropSlot removes an advertised slot.
 func (tx *Tx) DropSlot(name string) { tx.put(record{Kind: 's', Slot: name}) }
 

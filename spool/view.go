@@ -212,17 +212,6 @@ func (v *View) Advertised(name string) (pool.Slot, bool) {
 	return *slot, true
 }
 
-// SlotChanged reports whether an advertised slot has changed, or is gone, since a transaction. The slot
-// is read only if neither the journal nor the generation tells.
-func (v *View) SlotChanged(name string, since uint64) bool {
-	s := v.state()
-	if s.slots.untouched(name, s.base.base.Seq <= since) {
-		return false
-	}
-	slot, there := v.Advertised(name)
-	return !there || slot.Seq > since
-}
-
 // Slots returns every slot ad of the pool, advertised or written by hand, by
 // name. The errors name file and line of hand-written ads that cannot be used;
 // the others are good. A name that was advertised and stands in a
@@ -548,11 +537,11 @@ func (v *View) Everyone() *View {
 	return &w
 }
 
-// sight returns what the reader may see of the job of an ad. An Owner that is no constant is another's.
-func (v *View) sight(ad *classad.Ad) Sight {
+// ownerIn returns the owner of the job of an ad, empty where that is no constant: then it is another's.
+func ownerIn(ad *classad.Ad) string {
 	value, _, _ := ad.Get(owner)
 	name, _ := value.Text()
-	return v.sees(name)
+	return name
 }
 
 // sees returns what the reader may see of jobs of an owner.
@@ -571,13 +560,13 @@ func (v *View) shown(c *Cluster) *Cluster {
 	if c == nil || !v.hides() {
 		return c
 	}
-	shared := v.sight(c.Ad)
+	shared := v.sees(ownerIn(c.Ad))
 	seen := make([]Sight, len(c.Runs))
 	whole := shared == Whole
 	for i, r := range c.Runs {
 		seen[i] = shared
 		if r.Ad != c.Ad {
-			seen[i] = v.sight(r.Ad)
+			seen[i] = v.sees(ownerIn(r.Ad))
 		}
 		whole = whole && seen[i] == Whole
 	}
@@ -648,7 +637,7 @@ func (v *View) shownPast(ad *classad.Ad) *classad.Ad {
 	if !v.hides() {
 		return ad
 	}
-	switch v.sight(ad) {
+	switch v.sees(ownerIn(ad)) {
 	case Whole:
 		return ad
 	case Unlisted:

@@ -89,7 +89,7 @@ func (r *Reading) Extract(v *spool.View) error {
 	if r.unread == nil {
 		return nil
 	}
-	return v.KeepExtracts(r.unread)
+	return spool.KeepExtracts(v, r.unread)
 }
 
 // Keep keeps for later cycles what to read.
