@@ -311,9 +311,9 @@ var ofPart, ofPlain = func() (apart, plain *classad.Ad) {
 // procInPart returns the ad of one proc of a run whose ads are shared.
 func (r Run) procInPart(proc int) *classad.Ad {
 	if r.apart == nil {
-		return ofPlain.WithInts(r.Ad, int64(proc), int64(r.Cluster))
+		return classad.WithInts(ofPlain, r.Ad, int64(proc), int64(r.Cluster))
 	}
-	return ofPart.WithInts(r.Ad, int64(proc), int64(r.Cluster), r.apart[0], r.apart[1])
+	return classad.WithInts(ofPart, r.Ad, int64(proc), int64(r.Cluster), r.apart[0], r.apart[1])
 }
 
 // settle puts the moments of a run into its ad, so that they can be changed there.

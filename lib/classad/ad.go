@@ -120,34 +120,23 @@ func (a *Ad) get(name *attribute) *Expr {
 	return nil
 }
 
-// place returns the place of a name among the own attributes, or -1.
-func (a *Ad) place(name string) int {
-	if a.shape == nil {
+// named returns the place of a name, or -1.
+func (s *shape) named(name string) int {
+	if s == nil {
 		return -1
 	}
 	n := attribute{name: name, hash: hashName(name)}
-	return a.shape.find(&n)
+	return s.find(&n)
 }
 
 // cellNamed is cell for a name that comes from outside.
 func (a *Ad) cellNamed(name string) *cell {
 	for ; a != nil; a = a.parent {
-		if i := a.place(name); i >= 0 {
+		if i := a.shape.named(name); i >= 0 {
 			return a.at(i)
 		}
 	}
 	return nil
-}
-
-// shadowsScopes reports whether an attribute has one of the names that
-// otherwise mean a scope: MY, TARGET and their like.
-func (a *Ad) shadowsScopes() bool {
-	for ; a != nil; a = a.parent {
-		if a.shape != nil && a.shape.scopes {
-			return true
-		}
-	}
-	return false
 }
 
 // Set gives an attribute an expression. A nil expression deletes it. Like all
@@ -222,7 +211,7 @@ func (a *Ad) SetBool(name string, b bool) { a.set(untilNUL(name), cell{Bool(b)})
 
 // Delete removes an own attribute. An inherited one of that name shows again.
 func (a *Ad) Delete(name string) {
-	gone := a.place(name)
+	gone := a.shape.named(name)
 	if gone < 0 {
 		return
 	}
@@ -253,7 +242,7 @@ func (a *Ad) Has(name string) bool {
 // Spelling returns how the ad that has an attribute spells its name.
 func (a *Ad) Spelling(name string) (spelled string, ok bool) {
 	for ; a != nil; a = a.parent {
-		if i := a.place(name); i >= 0 {
+		if i := a.shape.named(name); i >= 0 {
 			return a.shape.name(i), true
 		}
 	}
@@ -300,7 +289,7 @@ func (a *Ad) all() []entry {
 	}
 	out := a.entries()
 	for p := a.parent; p != nil; p = p.parent {
-		p.lookThrough()
+		lookThrough(p)
 		for i := range p.len() {
 			name := p.shape.at(i)
 			hidden := false
@@ -326,7 +315,7 @@ func (a *Ad) OwnNames() []string {
 		return nil
 	}
 	for p := a.parent; p != nil; p = p.parent {
-		p.lookThrough()
+		lookThrough(p)
 	}
 	return sortedNames(a.entries())
 }
@@ -357,9 +346,9 @@ func (a *Ad) Clone() *Ad {
 	return copied
 }
 
-// WithInts returns a copy of an ad whose first own attributes, in the order in which they were set, are
+// WithInts returns a copy of a whose first own attributes, in the order in which they were set, are
 // these integers, chained to parent.
-func (a *Ad) WithInts(parent *Ad, values ...int64) *Ad {
+func WithInts(a, parent *Ad, values ...int64) *Ad {
 	type small struct {
 		ad    Ad
 		cells [4]cell

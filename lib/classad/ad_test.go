@@ -342,9 +342,9 @@ func TestCopiesReadAlike(t *testing.T) {
 	if slot.table() != rest.table() {
 		t.Errorf("a copy with attributes set reads by another table, want that of the ad it was copied from")
 	}
-	if slot.Has("SlotWeight") || slot.shadowsScopes() || !rest.shadowsScopes() {
+	if slot.Has("SlotWeight") || slot.ShadowsScopes() || !rest.ShadowsScopes() {
 		t.Errorf("the copy's new attributes: SlotWeight in the original = %v, scopes shadowed there = %v and in the copy = %v, want false, false, true",
-			slot.Has("SlotWeight"), slot.shadowsScopes(), rest.shadowsScopes())
+			slot.Has("SlotWeight"), slot.ShadowsScopes(), rest.ShadowsScopes())
 	}
 }
 
@@ -389,7 +389,7 @@ func (a *Ad) apart() *Ad {
 }
 
 func checkAlike(t *rapid.T, got, want *Ad) {
-	if got.String() != want.String() || got.Len() != want.Len() || got.shadowsScopes() != want.shadowsScopes() {
+	if got.String() != want.String() || got.Len() != want.Len() || got.ShadowsScopes() != want.ShadowsScopes() {
 		t.Fatalf("copy = %v, want %v", got, want)
 	}
 	for i := range wanted {

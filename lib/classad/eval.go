@@ -132,10 +132,10 @@ func newState(c *Context, my, target *Ad) *state {
 		st.now, st.seed, st.strict, st.look = c.Now, c.Seed, c.Strict, c
 	}
 	st.allow(c)
-	st.my.ad, st.my.plain = my, my != nil && !st.strict && !my.shadowsScopes()
+	st.my.ad, st.my.plain = my, my != nil && !st.strict && !my.ShadowsScopes()
 	st.my.other = nil
 	if target != nil {
-		st.target.ad, st.target.plain = target, !st.strict && !target.shadowsScopes()
+		st.target.ad, st.target.plain = target, !st.strict && !target.ShadowsScopes()
 		st.my.other, st.target.other = &st.target, &st.my
 	}
 	return st

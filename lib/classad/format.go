@@ -306,10 +306,7 @@ func (a *Ad) AppendLong(b []byte) []byte {
 // JSON values, UNDEFINED becomes null, any other expression the string
 // "\/Expr(...)\/" with the expression in the Spool style, as HTCondor's tools
 // mark them. Bytes that are not UTF-8 become U+FFFD.
-func (a *Ad) MarshalJSON() ([]byte, error) { return a.AppendJSON(nil), nil }
-
-// AppendJSON appends what MarshalJSON returns.
-func (a *Ad) AppendJSON(b []byte) []byte { return appendJSONAd(b, a) }
+func (a *Ad) MarshalJSON() ([]byte, error) { return appendJSONAd(nil, a), nil }
 
 // UnmarshalJSON makes the ad what a JSON object says, without parent; a null
 // changes nothing. Strings that MarshalJSON marked become expressions again. The

@@ -179,7 +179,7 @@ func (m *Matcher) reset() {
 	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict, look: &m.c}
 	st.allow(&m.c)
 	st.my.ad, st.my.other = m.ad, &st.target
-	st.my.plain = m.ad != nil && !m.c.Strict && !m.ad.shadowsScopes()
+	st.my.plain = m.ad != nil && !m.c.Strict && !m.ad.ShadowsScopes()
 	st.my.table = m.ad.table()
 	st.target.other = &st.my
 	m.st = st
@@ -258,7 +258,7 @@ func (m *Matcher) begin(other *Ad) bool {
 	if m.asked++; m.asked == worthIt && st.my.plain {
 		m.known = &known{c: &m.c, ad: m.ad}
 	}
-	st.target.ad, st.target.plain = other, !st.strict && !other.shadowsScopes()
+	st.target.ad, st.target.plain = other, !st.strict && !other.ShadowsScopes()
 	st.target.table = other.table()
 	st.known = nil
 	if st.target.plain {

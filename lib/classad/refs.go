@@ -245,7 +245,7 @@ func (w *walk) base(n node, sc *scope) {
 func Varies(e *Expr, my, target *Ad) (clock, chance bool) {
 	e = e.orUndefined()
 	v := &variation{ads: [2]*Ad{my, target}, seen: map[sighting]bool{}}
-	v.expr(e, within{0, my.shadowsScopes() || target.shadowsScopes()})
+	v.expr(e, within{0, my.ShadowsScopes() || target.ShadowsScopes()})
 	return v.sees&seesClock != 0, v.sees&seesChance != 0
 }
 
@@ -443,7 +443,14 @@ func Sides(e *Expr) (looks Looks, ok bool) {
 
 // ShadowsScopes reports whether the ad has an attribute that is called like a scope,
 // such as MY or TARGET, which then is what the name means.
-func (a *Ad) ShadowsScopes() bool { return a.shadowsScopes() }
+func (a *Ad) ShadowsScopes() bool {
+	for ; a != nil; a = a.parent {
+		if a.shape != nil && a.shape.scopes {
+			return true
+		}
+	}
+	return false
+}
 
 type sideWalk struct{ own, other, either map[string]bool }
 

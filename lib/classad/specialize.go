@@ -31,7 +31,7 @@ package classad
 // language that is not strict. Otherwise time(), CurrentTime and their like are
 // taken from c, and it holds for c; with a strict c it is e.
 func (e *Expr) Specialize(c *Context, my, target *Ad) *Expr {
-	if e = e.orUndefined(); e.constant() || c != nil && c.Strict || my.shadowsScopes() || target.shadowsScopes() {
+	if e = e.orUndefined(); e.constant() || c != nil && c.Strict || my.ShadowsScopes() || target.ShadowsScopes() {
 		return e
 	}
 	s := newSpecializer(c, my, target)

@@ -211,7 +211,7 @@ func checkLaw(fatalf func(string, ...any), c *Context, e *Expr, my, target *Ad) 
 		{"nothing", c, nil, nil}, {"MY", c, my, nil}, {"TARGET", c, nil, target}, {"both", c, my, target}, {"MY without the time", nil, my, nil}, {"both without the time", nil, my, target},
 	}
 	for _, k := range known {
-		if k.my == nil && my.shadowsScopes() || k.target == nil && target.shadowsScopes() {
+		if k.my == nil && my.ShadowsScopes() || k.target == nil && target.ShadowsScopes() {
 			continue
 		}
 		r := e.Specialize(k.c, k.my, k.target)
@@ -275,7 +275,7 @@ func TestSpecializeAgreesOnGoldenMatch(t *testing.T) {
 // An attribute handed to countMatches is evaluated in nested ads, so its place
 // cannot be taken.
 func checkInPlace(fatalf func(string, ...any), c *Context, my, target *Ad) {
-	if my.shadowsScopes() || target.shadowsScopes() {
+	if my.ShadowsScopes() || target.ShadowsScopes() {
 		return
 	}
 	want := my.Eval(c, "Requirements", target)

@@ -79,8 +79,8 @@ func begins(name, with string) bool {
 	return with != "" && len(name) >= len(with) && equalFold(name[:len(with)], with)
 }
 
-// stands returns for what an ad stands that has no attributes, or nil.
-func (a *Ad) stands() *Unread {
+// standsFor returns for what an ad stands that has no attributes, or nil.
+func standsFor(a *Ad) *Unread {
 	if a.shape == nil {
 		return nil
 	}
@@ -88,8 +88,8 @@ func (a *Ad) stands() *Unread {
 }
 
 // lookThrough notes that all attributes of an ad were asked for.
-func (a *Ad) lookThrough() {
-	if u := a.stands(); u != nil {
+func lookThrough(a *Ad) {
+	if u := standsFor(a); u != nil {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.all = true
@@ -99,8 +99,8 @@ func (a *Ad) lookThrough() {
 // NamesFrom returns the names of all attributes, own and inherited, that begin with a text, in no order.
 func (a *Ad) NamesFrom(begin string) (names []string) {
 	for ; a != nil; a = a.parent {
-		if u := a.stands(); u != nil && !begins(begin, u.begin) {
-			a.lookThrough()
+		if u := standsFor(a); u != nil && !begins(begin, u.begin) {
+			lookThrough(a)
 		}
 		for i := range a.len() {
 			if name := a.shape.name(i); begins(name, begin) {

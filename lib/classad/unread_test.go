@@ -40,7 +40,7 @@ func TestUnread(t *testing.T) {
 		{"its text", func(part, other *Ad) { _ = part.String() }, nil, true},
 		{"what begins like what was read", func(part, other *Ad) { part.Has("REQUESTGPUs"); part.NamesFrom("request"); part.NamesFrom("RequestG") }, nil, false},
 		{"what begins otherwise", func(part, other *Ad) { part.Has("Reques"); part.NamesFrom("Re") }, []string{"reques"}, true},
-		{"as JSON", func(part, other *Ad) { part.AppendJSON(nil) }, nil, true},
+		{"as JSON", func(part, other *Ad) { part.MarshalJSON() }, nil, true},
 	} {
 		part, err := ParseAd(`[ Cpus = 2; Asks = Gone + Cpus; Requirements = true ]`)
 		if err != nil {

@@ -264,7 +264,7 @@ const step = "  "
 func (p *Printer) Append(b []byte, ad *Ad) []byte {
 	p.chain = p.chain[:0]
 	for ; ad != nil; ad = ad.parent {
-		ad.lookThrough()
+		lookThrough(ad)
 		p.chain = append(p.chain, ad)
 	}
 	l := p.plan()
