@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"fairspool/lib/classad/internal/timetext"
 )
 
 // typeFunctions test and convert types.
@@ -34,7 +36,7 @@ func (st *state) toText(v Value) Value {
 	case KindAbsTime:
 		return st.charged(string(appendAbsTime(nil, v)))
 	case KindRelTime:
-		return st.charged(string(appendRelTime(nil, math.Trunc(v.real()))))
+		return st.charged(string(timetext.AppendSpan(nil, math.Trunc(v.real()))))
 	}
 	if !st.affords(&literal{v}) {
 		return Error()
@@ -425,3 +427,5 @@ func extreme(o op, values []Value) Value {
 	}
 	return best
 }
+
+func isSign(c byte) bool { return c == '+' || c == '-' }
