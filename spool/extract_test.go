@@ -48,7 +48,7 @@ func extracts(t testing.TB, asked []string) (dir, extract string) {
 	if err := s.View(func(v *View) error {
 		u := classad.NewUnread(asked, "")
 		v.Part(u).Clusters()
-		return v.KeepExtracts(u)
+		return KeepExtracts(v, u)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestExtract(t *testing.T) {
 	if err := s.View(func(v *View) error {
 		u := classad.NewUnread(asked, "")
 		v.Part(u).Clusters()
-		return v.KeepExtracts(u)
+		return KeepExtracts(v, u)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -21,11 +21,9 @@ func TestUnread(t *testing.T) {
 		{"Lookup", func(part, other *Ad) { part.Lookup("Disk") }, []string{"disk"}, false},
 		{"Get", func(part, other *Ad) { part.Get(NewName("DISK")) }, []string{"disk"}, false},
 		{"Get, again and again", func(part, other *Ad) {
-			for n := NewName("Disk"); ; {
-				for range 100 {
-					part.Get(n)
-				}
-				return
+			n := NewName("Disk")
+			for range 100 {
+				part.Get(n)
 			}
 		}, []string{"disk"}, false},
 		{"Has", func(part, other *Ad) { part.Has("x y") }, []string{"x y"}, false},
