@@ -223,11 +223,10 @@ func (r *extractReader) runAt(cluster, i int) *classad.Ad {
 // KeepExtracts writes extracts of the segments of which a view of a part found none, so that later views of
 // the same attributes read these, and removes those that belong to no segment. What fails is no loss.
 func KeepExtracts(v *View, u *classad.Unread) error {
-	s := v.state()
-	if s.part == nil || s.part.unread != u {
+	p := v.state().part
+	if p == nil || p.unread != u {
 		return nil
 	}
-	p := s.part
 	var list []int
 	for i, lacking := range p.lacking {
 		if lacking {
@@ -255,10 +254,8 @@ func (p *portion) extract(n int) error {
 	if err != nil {
 		return err
 	}
-	text = fmt.Appendf(text, "E %08x\n", checksum(text))
 	name := p.extractFile(f)
-	err = p.replace(name, text)
-	if err != nil {
+	if err = p.replace(name, fmt.Appendf(text, "E %08x\n", checksum(text))); err != nil {
 		p.jobs.files.Remove(name + ".new")
 	}
 	return err

@@ -63,11 +63,7 @@ func appendMoment(b []byte, v Value, s Style) []byte {
 		b = append(strconv.AppendInt(append(b, "absTime("...), seconds, 10), ',')
 		return append(strconv.AppendInt(b, int64(v.zone), 10), ')')
 	}
-	return append(appendAbsTime(append(b, `absTime("`...), v), `")`...)
-}
-
-func appendAbsTime(b []byte, v Value) []byte {
-	return timetext.AppendMoment(b, int64(v.bits), int(v.zone))
+	return append(timetext.AppendMoment(append(b, `absTime("`...), seconds, int(v.zone)), `")`...)
 }
 
 func appendZoneless(b []byte, seconds int64, _ Style) []byte {

@@ -34,7 +34,7 @@ func (st *state) toText(v Value) Value {
 	case KindUndefined, KindError, KindString:
 		return v
 	case KindAbsTime:
-		return st.charged(string(appendAbsTime(nil, v)))
+		return st.charged(string(timetext.AppendMoment(nil, int64(v.bits), int(v.zone))))
 	case KindRelTime:
 		return st.charged(string(timetext.AppendSpan(nil, math.Trunc(v.real()))))
 	}
