@@ -74,12 +74,18 @@ func (r *Reading) Looked(names []string) {
 	r.always = r.always || len(r.names) > mostRead
 }
 
+// Of returns what is read of a view.
+func (r *Reading) Of(v *spool.View) *spool.View {
+	if r.unread == nil {
+		return v
+	}
+	return v.Part(r.unread)
+}
+
 // Look calls do with what is read of a view, and if that was not enough with the view itself.
 func (r *Reading) Look(v *spool.View, do func(v *spool.View) error) error {
-	if r.unread != nil {
-		if err := do(v.Part(r.unread)); err != nil || r.Enough() {
-			return err
-		}
+	if err := do(r.Of(v)); err != nil || r.Enough() {
+		return err
 	}
 	return do(v)
 }

@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -277,9 +278,9 @@ func countProcs(list []pool.Procs) (n int) {
 // fitting tells which of the pool's slots could run a job. The slots are read when
 // they are first needed.
 type fitting struct {
-	queue *Queue
-	read  bool
-	slots []pool.Slot
+	queue   *Queue
+	reading *lifecycle.Reading // nil: not read yet
+	slots   []pool.Slot
 	// judged is how many jobs were held against all slots. A display of very many
 	// does that for the first of them only.
 	judged int
@@ -308,25 +309,33 @@ func (d *sheet) could(last func() cycle, fits *fitting) []string {
 	return nil
 }
 
-// of says which slots match an ad; nothing in a pool without slots.
-func (f *fitting) of(c *classad.Context, ad *classad.Ad) string {
-	if !f.read {
-		f.read = true
-		f.slots, _ = f.queue.View.Slots()
-	}
-	if len(f.slots) == 0 || f.judged > mostJudged {
-		return ""
-	}
-	f.judged += len(f.slots)
+// matching returns how many slots match an ad, and the names of the first three.
+func (f *fitting) matching(c *classad.Context, ad *classad.Ad) (n int, names []string) {
 	match := classad.NewMatcher(c, ad)
-	n := 0
-	var names []string
 	for _, s := range f.slots {
 		if match.Match(s.Ad) {
 			if n++; n <= 3 {
 				names = append(names, s.Name)
 			}
 		}
+	}
+	return n, names
+}
+
+// of says which slots match an ad; nothing in a pool without slots.
+func (f *fitting) of(c *classad.Context, ad *classad.Ad) string {
+	if f.reading == nil {
+		f.reading = lifecycle.ReadingOf(f.queue.View)
+		f.slots, _ = f.reading.Of(f.queue.View).Slots()
+	}
+	if len(f.slots) == 0 || f.judged > mostJudged {
+		return ""
+	}
+	f.judged += len(f.slots)
+	n, names := f.matching(c, ad)
+	if !f.reading.Enough() {
+		f.slots, _ = f.queue.View.Slots()
+		n, names = f.matching(c, ad)
 	}
 	switch {
 	case n == 0:
