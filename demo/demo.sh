@@ -71,11 +71,12 @@ while [ -n "$(qstat -af ClusterId)" ]; do
   [ $passes != 3 ] || run userprio
   negotiate -q
   starter -q -wait
-  if [ $passes = 3 ]; then
-    run qstat | head -n 8
-    say "No starter ever came on the other machines: their matches were given up. They go."
+  [ $passes != 3 ] || run qstat | head -n 8
+  others=$(slots list -af Name JobId | grep -v "@$(uname -n) " | sed -n 's/ undefined$//p')
+  if [ $passes -ge 3 ] && [ -n "$others" ]; then
+    say "No starter ever came on the other machines. Those whose matches were given up go."
     # Not quoted: each name is an argument.
-    run slots withdraw $(slots list -af Name | grep -v "@$(uname -n)\$")
+    run slots withdraw $others
   fi
   if [ $passes -gt 400 ]; then
     echo "demo: the queue does not get empty" >&2
