@@ -228,17 +228,12 @@ func (s *succeeding) piece(ad *classad.Ad) (piece pool.Piece, fits bool) {
 // requests returns how much a job requests of resources, by their names in lower case: one core where it does
 // not say, and nothing else.
 func (s *succeeding) requests(ad *classad.Ad) map[string]float64 {
-	const prefix = "request"
-	var names []string
-	for _, name := range ad.Names() {
-		if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
-			names = append(names, name)
-		}
-	}
+	names := ad.NamesFrom(pool.RequestPrefix)
+	slices.Sort(names)
 	asks := map[string]float64{strings.ToLower(pool.AttrCpus): 1}
 	for i, v := range Values(s.tx, ad, nil, names...) {
 		if n, ok := v.Number(); ok && n > 0 && !math.IsInf(n, 0) {
-			asks[strings.ToLower(names[i][len(prefix):])] = n
+			asks[strings.ToLower(names[i][len(pool.RequestPrefix):])] = n
 		}
 	}
 	return asks

@@ -1,5 +1,9 @@
 package pool
 
+// RequestPrefix stands before the name of a resource, or of a complex or its shortcut, in the name of the
+// attribute with a job's request for it.
+const RequestPrefix = "Request"
+
 // Attribute names of job and slot ads that more than one part of fairspool
 // reads or writes, spelled as in HTCondor.
 const (

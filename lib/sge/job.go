@@ -111,10 +111,6 @@ const (
 	AttrParallelSlots       = "ParallelSlots"
 )
 
-// RequestPrefix stands before the name or the shortcut of a complex in the name of the
-// attribute with a job's request for it.
-const RequestPrefix = "Request"
-
 // Bounds of priorities and shares.
 const (
 	LeastPOSIX, MostPOSIX = -1023, 1024

@@ -67,7 +67,7 @@ func (r *reader) findNames() {
 		for _, name := range [...]string{x.Name, x.Shortcut} {
 			if key := strings.ToLower(name); key != "" && !taken[key] {
 				taken[key] = true
-				one.attributes = append(one.attributes, classad.NewName(RequestPrefix+name))
+				one.attributes = append(one.attributes, classad.NewName(pool.RequestPrefix+name))
 			}
 		}
 		if x.counts() && len(one.attributes) > 0 {

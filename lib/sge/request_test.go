@@ -6,6 +6,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
 )
 
 // complexes are one of each type, and some that never count.
@@ -21,7 +22,7 @@ func complexes() *Config {
 // shortcut; false if that does not count.
 func requested(c *Config, name, text string) (Request, bool) {
 	ad := classad.New()
-	ad.SetString(RequestPrefix+name, text)
+	ad.SetString(pool.RequestPrefix+name, text)
 	j := NewQueue(c, World{}).Job(&classad.Context{}, jobprio.Run{Ad: ad})
 	if len(j.Requests) == 0 {
 		return Request{}, false

@@ -29,8 +29,6 @@ type Request struct {
 	Takes  pool.Resources
 }
 
-const requestPrefix = "request"
-
 // findResources lists what partitionable slots are divided by: the standard
 // resources, and every other that a job requests and such a slot has a number of.
 func (x *Shapes) findResources(slots []*Slot, jobs []jobprio.Run) {
@@ -53,8 +51,8 @@ func (x *Shapes) findResources(slots []*Slot, jobs []jobprio.Run) {
 		if j > 0 && jobs[j].Ad.SameNames(jobs[j-1].Ad) {
 			continue
 		}
-		for _, name := range jobs[j].Ad.NamesFrom(requestPrefix) {
-			if name = name[len(requestPrefix):]; name != "" {
+		for _, name := range jobs[j].Ad.NamesFrom(pool.RequestPrefix) {
+			if name = name[len(pool.RequestPrefix):]; name != "" {
 				custom[strings.ToLower(name)] = true
 			}
 		}

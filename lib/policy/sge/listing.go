@@ -347,7 +347,7 @@ func (l *listing) longName(key string) string {
 // contribution returns what a request adds by its name in small letters. Processors are what
 // the implicit request for slots is for.
 func (l *listing) contribution(name string, j *sge.Job) float64 {
-	if strings.EqualFold(sge.RequestPrefix+name, pool.AttrRequestCpus) {
+	if strings.EqualFold(pool.RequestPrefix+name, pool.AttrRequestCpus) {
 		return l.config.SlotsContribution(j)
 	}
 	for _, r := range j.Requests {

@@ -257,7 +257,7 @@ func amounts(r policy.Rights, after *classad.Ad, asked func(attr string) bool) e
 func requestsFor(x sge.Complex) (attrs []string) {
 	for _, name := range [...]string{x.Name, x.Shortcut} {
 		if name != "" {
-			attrs = append(attrs, sge.RequestPrefix+strings.ToUpper(name[:1])+name[1:])
+			attrs = append(attrs, pool.RequestPrefix+strings.ToUpper(name[:1])+name[1:])
 		}
 	}
 	return attrs

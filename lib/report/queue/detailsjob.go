@@ -149,7 +149,7 @@ func (d *sheet) resources() string {
 	var list []string
 	for _, name := range slices.Concat(usual, others) {
 		if v := d.value(name); v != "" {
-			list = append(list, strings.ToLower(name[len(requestPrefix):])+"="+v)
+			list = append(list, strings.ToLower(name[len(pool.RequestPrefix):])+"="+v)
 		}
 	}
 	return strings.Join(list, ",")

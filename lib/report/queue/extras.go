@@ -107,7 +107,7 @@ func (r *reader) asked() (a asked) {
 		if !isText {
 			text = v.String()
 		}
-		hard.WriteString(strings.ToLower(name[len(requestPrefix):]) + "=" + clean.Line(text) + "\n")
+		hard.WriteString(strings.ToLower(name[len(pool.RequestPrefix):]) + "=" + clean.Line(text) + "\n")
 	}
 	a.hard = strings.TrimSuffix(hard.String(), "\n")
 	if e, ok := ad.Lookup(pool.AttrRank); ok {
@@ -124,8 +124,6 @@ func (r *reader) asked() (a asked) {
 	}
 	return a
 }
-
-const requestPrefix = "Request"
 
 // requestNames returns the names of attributes that say what is asked of a slot, sorted without
 // regard to case. Those of a cluster's ad are looked for once.
@@ -149,8 +147,8 @@ func (r *reader) requestNames() []string {
 
 func requestsAmong(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
-		n := len(requestPrefix)
-		return len(name) <= n || !strings.EqualFold(name[:n], requestPrefix) || !pool.ResourceName(name[n:])
+		n := len(pool.RequestPrefix)
+		return len(name) <= n || !strings.EqualFold(name[:n], pool.RequestPrefix) || !pool.ResourceName(name[n:])
 	})
 }
 
