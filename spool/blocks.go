@@ -482,7 +482,7 @@ type share[K cmp.Ordered] struct {
 // freshShare is how many keys without a segment are one piece.
 const freshShare = 256
 
-// has reports whether a thing was made, be it that there is none.
+// has reports whether a key was asked for or changed before: its thing is made, or known to be gone.
 func (b *blocks[K, V]) has(k K) bool { _, made := b.made[k]; return made }
 
 // makeAll makes everything wanted that is not made yet, nil for all, on all processors.

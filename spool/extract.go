@@ -2,11 +2,10 @@ package spool
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -174,7 +173,7 @@ func (r *extractReader) cluster(apart bool) {
 	c.ID, c.forked, c.Ad = id, true, r.adAt(kind)
 	var at *moments
 	if apart {
-		at = r.worker.kinds.keep(&plainCluster{apart: true, at: moments{int64(r.number()), int64(r.number())}})
+		at = r.worker.kinds.keep(moments{int64(r.number()), int64(r.number())})
 	}
 	for len(r.rest) > behind && !r.bad {
 		first, last, seq, own := r.number(), r.number(), r.number(), r.number()
@@ -220,59 +219,29 @@ func (r *extractReader) runAt(cluster, i int) *classad.Ad {
 	return ad
 }
 
-// KeepExtracts writes extracts of the segments of which a view of a part found none, so that later views of
-// the same attributes read these, and removes those that belong to no segment. What fails is no loss.
-func KeepExtracts(v *View, u *classad.Unread) error {
+// KeepExtracts writes extracts of the segments of which the last view of a part found none, so that later
+// views of the same attributes read these, and removes those that belong to no segment. Nothing depends on
+// them: what fails, as on a full disk, is left to the next time.
+func KeepExtracts(v *View) {
 	p := v.state().part
-	if p == nil || p.unread != u {
-		return nil
+	if p == nil || !slices.Contains(p.lacking, true) || files.MkdirAll(p.jobs.files, p.extracts()) != nil {
+		return
 	}
-	var list []int
-	for i, lacking := range p.lacking {
-		if lacking {
-			list = append(list, i)
+	parallel.Each(len(p.lacking), func(_, i int) {
+		if p.lacking[i] {
+			p.lacking[i] = p.extract(i) != nil
 		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	if err := files.MkdirAll(p.jobs.files, p.extracts()); err != nil {
-		return err
-	}
-	errs := make([]error, len(list))
-	parallel.Each(len(list), func(_, i int) { errs[i] = p.extract(list[i]) })
-	for i, err := range errs {
-		p.lacking[list[i]] = err != nil
-	}
-	return errors.Join(append(errs, p.sweep())...)
+	})
+	p.sweep()
 }
 
 // extract writes the extract of a segment.
 func (p *portion) extract(n int) error {
-	f := p.jobs.base[n]
 	text, err := p.extractOf(n)
 	if err != nil {
 		return err
 	}
-	name := p.extractFile(f)
-	if err = p.replace(name, fmt.Appendf(text, "E %08x\n", checksum(text))); err != nil {
-		p.jobs.files.Remove(name + ".new")
-	}
-	return err
-}
-
-// replace puts a text in the place of a file. It need not outlast a power cut: the text is checked when it
-// is read.
-func (p *portion) replace(name string, text []byte) error {
-	to, err := p.jobs.files.Open(name+".new", files.ReadWrite|files.Create|files.Truncate, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = to.WriteAt(text, 0)
-	if err := errors.Join(err, to.Close()); err != nil {
-		return err
-	}
-	return p.jobs.files.Rename(name+".new", name)
+	return files.Replace(p.jobs.files, p.extractFile(p.jobs.base[n]), fmt.Appendf(text, "E %08x\n", checksum(text)))
 }
 
 // extractOf returns the text of a segment's extract but for the last line.
@@ -333,22 +302,15 @@ func withNumbers(b []byte, list ...int64) []byte {
 }
 
 // sweep removes extracts of segments that the generation does not have.
-func (p *portion) sweep() error {
-	entries, err := os.ReadDir(p.extracts())
-	if err != nil {
-		return err
-	}
+func (p *portion) sweep() {
+	entries, _ := os.ReadDir(p.extracts())
 	named := map[string]bool{}
 	for _, f := range p.jobs.base {
 		named[f.name] = true
 	}
 	for _, e := range entries {
-		if named[e.Name()] {
-			continue
-		}
-		if err := p.jobs.files.Remove(filepath.Join(p.extracts(), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if !named[e.Name()] {
+			p.jobs.files.Remove(filepath.Join(p.extracts(), e.Name()))
 		}
 	}
-	return nil
 }

@@ -46,9 +46,10 @@ func extracts(t testing.TB, asked []string) (dir, extract string) {
 		t.Fatal(err)
 	}
 	if err := s.View(func(v *View) error {
-		u := classad.NewUnread(asked, "")
-		v.Part(u).Clusters()
-		return KeepExtracts(v, u)
+		part, _ := v.Part(asked, "")
+		part.Clusters()
+		KeepExtracts(part)
+		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +74,8 @@ func mustOpen(t testing.TB, dir string) *Spool {
 func inPart(t testing.TB, s *Spool, asked []string) (text string) {
 	t.Helper()
 	if err := s.View(func(v *View) error {
-		u := classad.NewUnread(asked, "")
-		text = spelled(v.Part(u).Clusters(), asked)
+		part, u := v.Part(asked, "")
+		text = spelled(part.Clusters(), asked)
 		if missed, all := u.Missed(); len(missed) > 0 || all {
 			t.Errorf("missed %q, all %v", missed, all)
 		}
@@ -169,14 +170,47 @@ func TestExtract(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.View(func(v *View) error {
-		u := classad.NewUnread(asked, "")
-		v.Part(u).Clusters()
-		return KeepExtracts(v, u)
+		part, _ := v.Part(asked, "")
+		part.Clusters()
+		KeepExtracts(part)
+		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(extract); !os.IsNotExist(err) {
 		t.Errorf("the extract of a segment that is gone is still there (%v)", err)
+	}
+}
+
+// An extract that cannot be written is no loss, and a look that has been had is not taken again.
+func TestExtractUnwritten(t *testing.T) {
+	t.Parallel()
+	asked := []string{pool.AttrOwner, pool.AttrJobStatus}
+	dir, _ := extracts(t, asked)
+	folder := filepath.Join(dir, "extracts")
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, dir)
+	if err := s.View(func(v *View) error {
+		part, u := v.Part(asked, "")
+		list := part.Clusters()
+		KeepExtracts(part)
+		if again, same := v.Part(asked, ""); same != u || again.Clusters()[0] != list[0] {
+			t.Error("the same part was read twice")
+		}
+		if _, other := v.Part(asked[:1], ""); other == u {
+			t.Error("another part is taken for the same")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := inPart(t, s, asked), wholly(t, mustOpen(t, dir), asked); got != want {
+		t.Errorf("without extracts: %s", got)
 	}
 }
 
@@ -188,8 +222,8 @@ func TestExtractMoments(t *testing.T) {
 	all := append(asked[:2:2], pool.AttrQDate, pool.AttrEnteredStatus, pool.AttrClusterID, pool.AttrProcID)
 	s := mustOpen(t, dir)
 	if err := s.View(func(v *View) error {
-		u := classad.NewUnread(asked, "")
-		list := v.Part(u).Clusters()
+		part, _ := v.Part(asked, "")
+		list := part.Clusters()
 		shared := 0
 		for i, c := range list {
 			for j, r := range c.Runs {
@@ -236,7 +270,7 @@ func FuzzExtract(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := mustOpen(t, dir)
-		if err := s.View(func(v *View) error { v.Part(classad.NewUnread(asked, "")).Clusters(); return nil }); err != nil {
+		if err := s.View(func(v *View) error { part, _ := v.Part(asked, ""); part.Clusters(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	})

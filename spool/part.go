@@ -3,7 +3,9 @@ package spool
 import (
 	"bytes"
 	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -12,7 +14,8 @@ import (
 // portion is what views have of ads of which only some attributes are read. Clusters that are alike in
 // these share their ads.
 type portion struct {
-	unread     *classad.Unread
+	read       []string
+	unread     *classad.Unread // of the attributes in read, and of others with the names that it says
 	wanted     *wanted
 	apart      *wanted                // with the moments, of which shared ads have none
 	moves      [len(momentNames)]bool // which moments stand apart: nobody asks for them in shared ads
@@ -22,27 +25,29 @@ type portion struct {
 	slots      *blocks[string, pool.Slot]
 }
 
-// Part returns a view of the same transaction whose clusters and advertised slots have the
-// attributes that are u.Read() alone. Their ads are chained to u.Ad(), which notes what else is
-// looked up. Whoever finds nothing noted has seen what the view itself shows. Views of the same u
-// share what they have read until a transaction of this process changes jobs or slots. In a
-// transaction or a fork, and for a reader who does not see all jobs, it is the view itself.
-func (v *View) Part(u *classad.Unread) *View {
+// Part returns a view of the same transaction whose clusters and advertised slots have only the
+// attributes that are called so or begin so (classad.NewUnread), and what notes if others are looked
+// up: as long as there are none, the part shows what the view itself does. Views that ask for the same
+// share what they have read, and what they have noted, until a transaction of this process changes
+// jobs or slots. In a transaction or a fork, and for a reader who does not see all jobs, it is the view
+// itself.
+func (v *View) Part(read []string, begin string) (*View, *classad.Unread) {
 	s := v.state()
 	if v.writes || v.hides() || s.jobs.under != nil {
-		return v
+		return v, classad.NewUnread(read, begin)
 	}
-	if s.part == nil || s.part.unread != u {
-		s.part = newPortion(s, u)
+	if p := s.part; p == nil || !slices.Equal(p.read, read) || p.wanted.begin != strings.ToLower(begin) {
+		s.part = newPortion(s, read, begin)
 	}
 	of := *s
 	of.jobs, of.slots = s.part.jobs, s.part.slots
-	return &View{spool: v.spool, loaded: &of, seq: v.seq, next: v.next, listed: v.listed}
+	return &View{spool: v.spool, loaded: &of, seq: v.seq, next: v.next, listed: v.listed}, s.part.unread
 }
 
-func newPortion(s *state, u *classad.Unread) *portion {
+func newPortion(s *state, read []string, begin string) *portion {
+	u := classad.NewUnread(read, begin)
 	names, begin := u.Read()
-	p := &portion{unread: u, wanted: newWanted(names), apart: newWanted(append(names, momentNames[:]...))}
+	p := &portion{read: read, unread: u, wanted: newWanted(names), apart: newWanted(append(names, momentNames[:]...))}
 	p.wanted.begin, p.apart.begin = begin, begin
 	for i, name := range momentNames {
 		p.moves[i] = !p.wanted.has(name)
@@ -221,7 +226,10 @@ func (p *portion) shared(w *worker, id int, o *plainCluster) *Cluster {
 		return nil
 	}
 	c := &Cluster{ID: id, Ad: ad, forked: true, Runs: make([]Run, 0, len(o.runs))}
-	apart := w.kinds.keep(o)
+	var apart *moments
+	if o.apart {
+		apart = w.kinds.keep(o.at)
+	}
 	for _, r := range o.runs {
 		own := p.adOfRun(w, ad, o.ofRuns[r.from:r.to])
 		if own == nil {
@@ -233,17 +241,14 @@ func (p *portion) shared(w *worker, id int, o *plainCluster) *Cluster {
 	return c
 }
 
-// keep returns the moments of a cluster, nil if it has none.
-func (k *kinds) keep(o *plainCluster) *moments {
-	if !o.apart {
-		return nil
-	}
+// keep returns a place with these moments.
+func (k *kinds) keep(at moments) *moments {
 	if len(k.moments) == 0 {
 		k.moments = make([]moments, 256)
 	}
 	m := &k.moments[0]
 	k.moments = k.moments[1:]
-	*m = o.at
+	*m = at
 	return m
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
@@ -47,7 +46,6 @@ func TestPartLaw(t *testing.T) {
 		writer, reader := open(), open()
 		read := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"X", "xylem", "odd name", "ClusterId", "QDate", "EnteredCurrentStatus"}), strings.ToLower).Draw(rt, "read")
 		ask := slices.Concat(read, []string{"Y", "ClusterId", "ProcId", "Requirements", "TARGET"})
-		u := classad.NewUnread(read, "Y")
 		for range rapid.IntRange(1, 4).Draw(rt, "transactions") {
 			by := writer
 			if rapid.Bool().Draw(rt, "by the reader") {
@@ -72,7 +70,7 @@ func TestPartLaw(t *testing.T) {
 					v.Cluster(1)
 					v.Advertised("s")
 				}
-				part := v.Part(u)
+				part, u := v.Part(read, "Y")
 				if got, want := spelled(part.Clusters(), ask), spelled(v.Clusters(), ask); got != want {
 					rt.Errorf("in part:\n%s\nwhole:\n%s", got, want)
 				}
@@ -94,7 +92,8 @@ func TestPartLaw(t *testing.T) {
 			}
 		}
 		if err := open().View(func(v *View) error {
-			list := v.Part(u).Clusters()
+			part, u := v.Part(read, "Y")
+			list := part.Clusters()
 			for _, c := range list {
 				c.Runs[0].Proc(0).Has("Unheard")
 			}

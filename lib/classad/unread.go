@@ -16,7 +16,7 @@ type Unread struct {
 
 	mu     sync.Mutex
 	missed map[string]bool
-	all    bool // somebody asked for all attributes there are
+	all    bool // the names of all attributes were asked for
 }
 
 // NewUnread returns what stands for all attributes but those with the names that were read, those
@@ -53,7 +53,7 @@ func (u *Unread) Ad() *Ad { return u.ad }
 func (u *Unread) Read() (names []string, begin string) { return slices.Clone(u.read.names), u.begin }
 
 // Missed returns the names of the attributes, sorted, that were looked up and not read. all
-// reports whether somebody asked which attributes there are.
+// reports whether the names of all attributes were asked for.
 func (u *Unread) Missed() (names []string, all bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -67,7 +67,7 @@ func (u *Unread) Missed() (names []string, all bool) {
 // look notes that a name was looked up.
 func (u *Unread) look(a *attribute) {
 	if u.read.find(a) >= 0 || begins(a.name, u.begin) {
-		return // there is none
+		return // it was read: the ad has no such attribute
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()

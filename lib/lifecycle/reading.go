@@ -23,7 +23,8 @@ const mostRead = 500
 // remembers: the first cycle reads whole ads, and those behind it what was looked up then. One that
 // looks up something else reads whole ads, too.
 type Reading struct {
-	unread *classad.Unread // nil: whole ads
+	read   []string        // nil: whole ads
+	unread *classad.Unread // of what was read last; nil: of nothing yet
 	names  []string        // beside the usual ones, for later cycles
 	always bool            // later cycles read whole ads
 }
@@ -37,49 +38,56 @@ func ReadingOf(v *spool.View) *Reading {
 		return &Reading{always: true}
 	default:
 		names := strings.Split(text, "\n")
-		return &Reading{classad.NewUnread(slices.Concat(usual, names), requests), names, false}
+		return &Reading{read: slices.Concat(usual, names), names: names}
 	}
 }
 
 // Lacks reports whether something was looked up so far that was not read.
 func (r *Reading) Lacks() bool {
-	if r.unread == nil {
-		return false
-	}
-	missed, all := r.unread.Missed()
+	missed, all := r.missed()
 	return all || len(missed) > 0
+}
+
+func (r *Reading) missed() (names []string, all bool) {
+	if r.unread == nil {
+		return nil, false
+	}
+	return r.unread.Missed()
 }
 
 // Enough reports whether all that was looked up was read. Otherwise what was found may be wrong, and is to
 // be done again, with whole ads from now on.
 func (r *Reading) Enough() bool {
-	if !r.Lacks() {
+	missed, all := r.missed()
+	if len(missed) == 0 && !all {
 		return true
 	}
-	missed, all := r.unread.Missed()
 	r.always = r.always || all
 	r.Looked(missed)
-	r.unread = nil
+	r.read, r.unread = nil, nil
 	return false
 }
 
 // Looked notes attributes that a cycle looks up.
 func (r *Reading) Looked(names []string) {
 	for _, name := range names {
+		if len(r.names) > mostRead {
+			r.always = true
+			return
+		}
 		is := func(other string) bool { return strings.EqualFold(name, other) }
 		if !slices.ContainsFunc(usual, is) && !slices.ContainsFunc(r.names, is) {
 			r.names = append(r.names, name)
 		}
 	}
-	r.always = r.always || len(r.names) > mostRead
 }
 
 // Of returns what is read of a view.
 func (r *Reading) Of(v *spool.View) *spool.View {
-	if r.unread == nil {
-		return v
+	if r.read != nil {
+		v, r.unread = v.Part(r.read, pool.RequestPrefix)
 	}
-	return v.Part(r.unread)
+	return v
 }
 
 // Look calls do with what is read of a view, and if that was not enough with the view itself.
@@ -91,11 +99,10 @@ func (r *Reading) Look(v *spool.View, do func(v *spool.View) error) error {
 }
 
 // Extract has later cycles read again what this one did without looking through all that the spool has.
-func (r *Reading) Extract(v *spool.View) error {
-	if r.unread == nil {
-		return nil
+func (r *Reading) Extract(v *spool.View) {
+	if r.read != nil {
+		spool.KeepExtracts(v)
 	}
-	return spool.KeepExtracts(v, r.unread)
 }
 
 // Keep keeps for later cycles what to read.
@@ -113,9 +120,6 @@ func ForgetRead(tx *spool.Tx) {
 		tx.PutMark(readMark, "")
 	}
 }
-
-// requests is how the attributes begin that say what jobs want of a slot.
-const requests = "Request"
 
 // usual are attributes that cycles look up in many pools: of jobs, of jobs and slots, of slots.
 var usual = strings.Fields(`

@@ -182,7 +182,8 @@ func TestReadingLaw(t *testing.T) {
 				if !reflect.DeepEqual(policies, wanted) {
 					rt.Fatalf("policies in part: %+v\nwhole: %+v", policies, wanted)
 				}
-				return reading.Extract(v)
+				reading.Extract(v)
+				return nil
 			}); err != nil {
 				rt.Fatal(err)
 			}

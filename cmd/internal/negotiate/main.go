@@ -239,7 +239,7 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending)
 		})
 		if err == nil {
 			of.reading.Looked(plan.Looked)
-			err = of.reading.Extract(v)
+			of.reading.Extract(v)
 		}
 		return err
 	})

@@ -98,8 +98,8 @@ var shown = []string{pool.AttrMachine, pool.AttrPartitionable, pool.AttrCpus, "L
 
 // advertised returns the slots of the pool that -q asks for, as if nobody had them.
 func (l Listing) advertised() []*instance {
-	unread := classad.NewUnread(shown, "")
-	list, bad := l.advertisedIn(l.View.Part(unread))
+	part, unread := l.View.Part(shown, "")
+	list, bad := l.advertisedIn(part)
 	if missed, all := unread.Missed(); all || len(missed) > 0 {
 		list, bad = l.advertisedIn(l.View)
 	}
