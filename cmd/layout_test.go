@@ -72,7 +72,7 @@ var layout = map[string][]string{
 	"lib/submitfile":                {"lib/classad", "lib/jobargs", "lib/macro"},
 	"lib/supervise":                 {"lib/classad", "lib/jobpolicy", "lib/launch", "lib/pool"},
 	"lib/userlog":                   {"lib/elapsed", "lib/pool"},
-	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/dumptext", "spool/internal/files", "spool/internal/flocks", "spool/internal/postpone", "spool/internal/reserve", "spool/internal/rowtext"},
+	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/dumptext", "spool/internal/files", "spool/internal/flocks", "spool/internal/postpone", "spool/internal/reserve", "spool/internal/rowtext", "spool/internal/windowtext"},
 }
 
 // inner says which packages of cmd/internal each of them may import; all may import lib and spool.
@@ -173,7 +173,7 @@ var oversized = map[string]int{
 	"lib/classad.Ad methods":                 44,
 	"lib/jobad.job methods":                  147,
 	"spool files":                            33,
-	"spool lines":                            14167,
+	"spool lines":                            14116,
 	"spool.Spool methods":                    124,
 	"spool.View methods":                     42,
 }

@@ -20,13 +20,14 @@
 //	fold.lock        flocked while the journal is folded
 //	watch.HOST.lock  flocked while a process watches over that machine; modified when a
 //	                 starter last did
+//	heard.HOST       when that machine was last heard of (package heard)
 //	CURRENT          the generation in force
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges
 //	slots/           segments: advertised slots, by name
 //	extracts/        what cycles look at of segments of jobs; may be removed (KeepExtracts)
 //	claims.N submitters.N backoffs.N tallies.N marks.N factories.N owners.N
-//	endings.N reservations.N succession.N entitlement.N course.N   small tables, whole
+//	endings.N reservations.N succession.N entitlement.N course.N pilots.N   small tables, whole
 //	factories/       digests: what procs of a cluster are made from, a file each
 //	journal.N        transactions since generation N, append-only
 //	log/             who did what, of the transactions that were folded, a file a month

@@ -158,7 +158,7 @@ func TestDumpIsLongForm(t *testing.T) {
 			clusters = append(clusters, more)
 		}
 	}
-	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "Tally", "Mark", "Endings", "Reservation", "Successors", "Entitled", "Course", "History", "Transaction", "HandWritten", "Report", "End"} {
+	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "Tally", "Mark", "Endings", "Reservation", "Successors", "Entitled", "Course", "Pilot", "History", "Transaction", "HandWritten", "Report", "End"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no ad of type %s in the dump: %v", kind, kinds)
 		}
@@ -212,6 +212,7 @@ func TestDumpRestoreLaw(t *testing.T) {
 				Succession.Put(tx, drawSuccessors(t))
 				Entitlement.Put(tx, drawEntitled(t))
 				Course.Set(tx, []pool.Course{drawCourse(t)})
+				Pilots.Put(tx, drawPilot(t))
 				model[pool.JobID{Cluster: tx.NextCluster() - 1}] = map[string]string{}
 				return nil
 			}); err != nil {

@@ -47,6 +47,8 @@ import (
 //	p "alice@example.org"          it is gone
 //	J [ Queues = "one"; ... ]      what holds of all Q, whole
 //	j "one"                        it is gone
+//	I [ ID = 7; ... ]              a pilot, whole
+//	i "7"                          it is gone
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more

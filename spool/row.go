@@ -3,7 +3,6 @@ package spool
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/rowtext"
+	"fairspool/spool/internal/windowtext"
 )
 
 func credentialsIn(r *rowtext.Row) accountant.Credentials {
@@ -31,6 +31,7 @@ func claimOf(r *rowtext.Row) (pool.Claim, error) {
 		MatchedAt: r.Time("MatchedAt"), StartedAt: r.Time("StartedAt"), VacateSince: r.Time("VacateSince"),
 		PID: int(r.Int("PID")), Seq: uint64(r.Int("Seq")),
 		Limits: r.Optional("Limits"), Rank: r.Real("Rank"), ChargedSince: r.Time("ChargedSince"),
+		Instance: r.Optional("Instance"), Told: int(r.Int("Told")),
 		VacateReason: r.Optional("VacateReason"), VacateCode: int(r.Int("VacateCode")), VacateSubcode: int(r.Int("VacateSubcode")),
 	}
 	var err error
@@ -149,10 +150,10 @@ func writeTally(ad rowtext.Attributes, y accountant.Tally) {
 	}
 	rowtext.SetInt(ad, "Interval", y.Interval.Nanoseconds())
 	if len(y.Windows) > 0 {
-		ad.SetString(windowsName, windowsText(y.Windows))
+		ad.SetString(windowsName, windowtext.Of(y.Windows))
 	}
 	if slices.ContainsFunc(y.Windows, func(w accountant.Window) bool { return w.Equivalent != w.Dedicated }) {
-		ad.SetString(equivalentsName, equivalentsText(y.Windows))
+		ad.SetString(equivalentsName, windowtext.Equivalents(y.Windows))
 	}
 	setRecent(ad, "Decayed", y.Decayed)
 	setRecent(ad, "LongTerm", y.LongTerm)
@@ -184,13 +185,13 @@ func windowsIn(r *rowtext.Row) []accountant.Window {
 	var windows []accountant.Window
 	var err error
 	if text != "" {
-		if windows, err = parseWindows(text); err != nil {
+		if windows, err = windowtext.Parse(text); err != nil {
 			r.Err = fmt.Errorf("%s: %w", windowsName, err)
 			return nil
 		}
 	}
 	if equivalents != "" {
-		if err = parseEquivalents(equivalents, windows); err != nil {
+		if err = windowtext.ParseEquivalents(equivalents, windows); err != nil {
 			r.Err = fmt.Errorf("%s: %w", equivalentsName, err)
 		}
 	}
@@ -199,91 +200,6 @@ func windowsIn(r *rowtext.Row) []accountant.Window {
 
 func recentIn(r *rowtext.Row, name string) accountant.Recent {
 	return accountant.Recent{CPU: r.Real(name + "CPU"), Memory: r.Real(name + "Memory"), IO: r.Real(name + "IO")}
-}
-
-// windowsText writes windows, the newest first: one is its dedicated and its
-// utilized usage, each in milliseconds and the thousandths left over.
-func windowsText(windows []accountant.Window) string {
-	var b []byte
-	for i, w := range windows {
-		b = appendWindow(b, i, w.Dedicated, w.Utilized)
-	}
-	return string(b)
-}
-
-// equivalentsText writes the windows' equivalents likewise. They stand apart from the
-// other usage, and only where one is not what is dedicated: so a row without them
-// reads as it did, and one with them can be read by a program that knows of none.
-func equivalentsText(windows []accountant.Window) string {
-	var b []byte
-	for i, w := range windows {
-		b = appendWindow(b, i, w.Equivalent)
-	}
-	return string(b)
-}
-
-// appendWindow writes what the i-th window has of each kind of usage.
-func appendWindow(b []byte, i int, kinds ...accountant.Usage) []byte {
-	if i > 0 {
-		b = append(b, ',')
-	}
-	for j, u := range kinds {
-		if i+j > 0 {
-			b = append(b, ' ')
-		}
-		b = append(strconv.AppendInt(b, u.Millis, 10), ' ')
-		b = strconv.AppendInt(b, u.Rest, 10)
-	}
-	return b
-}
-
-// parseWindows is the inverse of windowsText. The equivalents are what is dedicated
-// until others are known.
-func parseWindows(text string) ([]accountant.Window, error) {
-	windows := make([]accountant.Window, 0, strings.Count(text, ",")+1)
-	for one := range strings.SplitSeq(text, ", ") {
-		var n [4]int64
-		if !numbers(n[:], one) {
-			return nil, errors.New("not windows of four numbers each")
-		}
-		dedicated := accountant.Usage{Millis: n[0], Rest: n[1]}
-		windows = append(windows, accountant.Window{
-			Dedicated: dedicated, Equivalent: dedicated, Utilized: accountant.Usage{Millis: n[2], Rest: n[3]},
-		})
-	}
-	return windows, nil
-}
-
-// parseEquivalents is the inverse of equivalentsText: it says how much of equivalents
-// each of the windows has.
-func parseEquivalents(text string, of []accountant.Window) error {
-	wrong := fmt.Errorf("not two numbers for each of %d windows", len(of))
-	each := strings.Split(text, ", ")
-	if len(each) != len(of) {
-		return wrong
-	}
-	for i, one := range each {
-		var n [2]int64
-		if !numbers(n[:], one) {
-			return wrong
-		}
-		of[i].Equivalent = accountant.Usage{Millis: n[0], Rest: n[1]}
-	}
-	return nil
-}
-
-// numbers reads as many numbers as there is room for, a blank between two, and says
-// whether that was all of the text.
-func numbers(to []int64, text string) bool {
-	for i := range to {
-		digits, rest, more := strings.Cut(text, " ")
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || more != (i < len(to)-1) {
-			return false
-		}
-		to[i], text = n, rest
-	}
-	return true
 }
 
 func writeBackoff(ad rowtext.Attributes, b pool.Backoff) {
@@ -318,6 +234,7 @@ func writeClaim(to rowtext.Attributes, c pool.Claim) {
 	to.SetInt("Attempt", int64(c.Attempt))
 	rowtext.SetTime(to, "ChargedSince", c.ChargedSince)
 	rowtext.SetText(to, "Class", c.By.Class)
+	rowtext.SetText(to, "Instance", c.Instance)
 	rowtext.SetText(to, "Limits", c.Limits)
 	to.SetString("Machine", c.Machine)
 	rowtext.SetTime(to, "MatchedAt", c.MatchedAt)
@@ -338,6 +255,7 @@ func writeClaim(to rowtext.Attributes, c pool.Claim) {
 	to.SetString("State", c.State.String())
 	to.SetString("Submitter", c.Submitter)
 	rowtext.SetText(to, takesName, string(c.Piece.Takes))
+	rowtext.SetInt(to, "Told", int64(c.Told))
 	rowtext.SetText(to, "UnixGroup", c.By.Group)
 	rowtext.SetInt(to, "VacateCode", int64(c.VacateCode))
 	rowtext.SetText(to, "VacateReason", c.VacateReason)
@@ -474,6 +392,28 @@ func courseOf(r *rowtext.Row) (pool.Course, error) {
 		return c, fmt.Errorf("attribute Queues: %.80s: want one or several", queues)
 	}
 	return c, r.Err
+}
+
+func writePilot(to rowtext.Attributes, p pool.Pilot) {
+	to.SetInt("ID", int64(p.ID))
+	rowtext.SetTime(to, "AskedAt", p.AskedAt)
+	rowtext.SetText(to, "Engine", p.Engine)
+	rowtext.SetText(to, "Instance", p.Instance)
+	rowtext.SetTime(to, "LiveAt", p.LiveAt)
+	to.SetString("Machine", p.Machine)
+	rowtext.SetTime(to, "OverAt", p.OverAt)
+	to.SetString("State", p.State.String())
+	rowtext.SetText(to, "Token", p.Token)
+	rowtext.SetText(to, "Why", p.Why)
+}
+
+func pilotOf(r *rowtext.Row) (pool.Pilot, error) {
+	p := pool.Pilot{
+		ID: int(r.Int("ID")), Engine: r.Optional("Engine"), Machine: r.Text("Machine"), State: rowtext.Parsed(r, "State", pool.ParsePilotState),
+		Token: r.Optional("Token"), Instance: r.Optional("Instance"),
+		AskedAt: r.Time("AskedAt"), LiveAt: r.Time("LiveAt"), OverAt: r.Time("OverAt"), Why: r.Optional("Why"),
+	}
+	return p, r.Err
 }
 
 // setTexts sets a list of texts, if there are any, as a dump has it.

@@ -42,6 +42,7 @@ func TestRowKeys(t *testing.T) {
 			id.String():              {Kind: 'Q', Row: pool.Successors{Jobs: []pool.Procs{pool.Only(id), drawProcs(t)}, Places: []int{1, 2}, Submitter: name}},
 			name:                     {Kind: 'P', Row: pool.Entitled{Submitter: name}},
 			"several":                {Kind: 'J', Row: pool.Course{Limits: []string{name}}},
+			strconv.Itoa(id.Proc):    {Kind: 'I', Row: pool.Pilot{ID: id.Proc, Machine: name, State: pool.Asked}},
 		} {
 			line = r.append(nil)
 			holdKey(t, line[:len(line)-1], []string{want})
@@ -89,6 +90,8 @@ func keyTexts(line []byte) ([]string, error) {
 		return textsIn(Entitlement, line)
 	case 'J':
 		return textsIn(Course, line)
+	case 'I':
+		return textsIn(Pilots, line)
 	}
 	return textsIn(factoryKind, line)
 }

@@ -98,7 +98,7 @@ func drawClaim(t *rapid.T) pool.Claim {
 	}
 	return pool.Claim{
 		Rank: drawReal(t, "rank"), ChargedSince: drawTime(t, "charged"), VacateReason: drawText(t, "reason"), PromisedTo: promisedTo,
-		Piece: piece, Limits: drawText(t, "limits"),
+		Piece: piece, Limits: drawText(t, "limits"), Instance: drawText(t, "instance"), Told: int(drawInt(t, "told")),
 		Job:     pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")},
 		Attempt: int(drawInt(t, "attempt")), Slot: drawText(t, "slot"), Machine: drawText(t, "machine"), Submitter: drawText(t, "submitter"),
 		State: pool.ClaimState(rapid.IntRange(int(pool.Matched), int(pool.Promised)).Draw(t, "state")), Weight: accountant.Weight(drawInt(t, "weight")),
@@ -165,6 +165,15 @@ func drawCourse(t *rapid.T) pool.Course {
 	return pool.Course{Limits: drawTexts(t, "limits"), OneQueue: rapid.Bool().Draw(t, "one queue"), More: int(drawInt(t, "more"))}
 }
 
+func drawPilot(t *rapid.T) pool.Pilot {
+	return pool.Pilot{
+		ID: rapid.IntRange(1, 1<<31-1).Draw(t, "id"), Engine: drawText(t, "engine"), Machine: drawText(t, "machine"),
+		State: pool.PilotState(rapid.IntRange(int(pool.Asked), int(pool.Void)).Draw(t, "state")),
+		Token: drawText(t, "token"), Instance: drawText(t, "instance"), Why: drawText(t, "why"),
+		AskedAt: drawTime(t, "asked"), LiveAt: drawTime(t, "live"), OverAt: drawTime(t, "over"),
+	}
+}
+
 // sameBits reports whether two things are equal to the bit: a number that is none
 // is equal to itself, and 0 is not what is -0.
 func sameBits(a, b any) bool {
@@ -229,7 +238,7 @@ func TestRowsLaw(t *testing.T) {
 			t.Fatalf("a claim is read as %+v, want %+v", got, c)
 		}
 		for kind, row := range map[byte]any{
-			'R': drawReservation(t), 'X': drawEndings(t), 'Q': drawSuccessors(t), 'P': drawEntitled(t), 'J': drawCourse(t),
+			'R': drawReservation(t), 'X': drawEndings(t), 'Q': drawSuccessors(t), 'P': drawEntitled(t), 'J': drawCourse(t), 'I': drawPilot(t),
 		} {
 			if got := read(record{Kind: kind, Row: row}).Row; !sameBits(got, row) {
 				t.Fatalf("a row %c is read as %+v, want %+v", kind, got, row)
@@ -262,7 +271,7 @@ func TestRowsAsBefore(t *testing.T) {
 		}
 		s, _ := r.Row.(accountant.Record)
 		c, _ := r.Row.(pool.Claim)
-		if s.Ceiling.Set || c.By != (accountant.Credentials{}) || c.Piece != (pool.Piece{}) || c.Limits != "" || c.Rank != 0 || c.PromisedTo != (pool.JobID{}) {
+		if s.Ceiling.Set || c.By != (accountant.Credentials{}) || c.Piece != (pool.Piece{}) || c.Limits != "" || c.Rank != 0 || c.PromisedTo != (pool.JobID{}) || c.Instance != "" || c.Told != 0 {
 			t.Errorf("%q has a ceiling %v, a claim %+v, want neither ceiling nor credentials, piece and limits", line, s.Ceiling, c)
 		}
 		y, ok := r.Row.(accountant.Tally)
@@ -321,6 +330,8 @@ func TestBadRows(t *testing.T) {
 		`P [ Submitter = "a@x"; Weight = 1.5; Jobs = "1" ]`:       `Jobs: "1": not a job id`,
 		`J [ Queues = "two" ]`:                                    "Queues: two: want one or several",
 		`J [ Queues = "one"; Limits = "x" ]`:                      "Limits: not a list of texts",
+		`I [ ID = 1; State = "Live" ]`:                            "Machine: missing or no string",
+		`I [ ID = 1; Machine = "n1"; State = "Dead" ]`:            `State: "Dead": not a state of a pilot`,
 	} {
 		if r, err := parseRecord([]byte(line), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("parseRecord(%s) = %+v, %v, want …%s…", line, r.Row, err, want)
@@ -345,13 +356,8 @@ func TestParseSubmitterRow(t *testing.T) {
 	}
 }
 
-func TestParseWindows(t *testing.T) {
+func TestBadTallies(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{" ", "1", "1 2 3", "1 2 3 4 5", "1 2 3 4,", "1 2 3 4, ", "1 2 3 4,5 6 7 8", "1 2 3 x", "1 2  3", "9223372036854775808 0 0 0"} {
-		if got, err := parseWindows(text); err == nil {
-			t.Errorf("parseWindows(%q) = %v, want an error", text, got)
-		}
-	}
 	for _, row := range []string{
 		`Equivalents = "1 0"`, `Windows = "1 2 3 4"; Equivalents = "1"`, `Windows = "1 2 3 4"; Equivalents = "1 2 3"`, `Windows = "1 2 3 4"; Equivalents = "1 2, 3 4"`,
 		`Windows = "1 2 3 4, 5 6 7 8"; Equivalents = "1 2"`, `Windows = "1 2 3 4"; Equivalents = "1 2,"`, `Windows = "1 2 3 4"; Equivalents = "1 x"`, `Equivalents = 1`, `PE = "1"`,
@@ -376,6 +382,7 @@ func TestRowIsItsAd(t *testing.T) {
 		isAd(t, Succession, drawSuccessors(t))
 		isAd(t, Entitlement, drawEntitled(t))
 		isAd(t, Course, drawCourse(t))
+		isAd(t, Pilots, drawPilot(t))
 	})
 }
 

@@ -108,12 +108,18 @@ var (
 		letter: 'J', gone: 'j', table: "course", title: "Course", lead: []string{" [ Queues = "},
 		key: queuesOf, write: writeCourse, read: courseOf,
 	})
+	// Pilots are the processes that run jobs on other machines, or are to.
+	Pilots = &Kind[int, pool.Pilot]{
+		letter: 'I', gone: 'i', table: "pilots", title: "Pilot", lead: []string{" [ ID = "},
+		key: func(p pool.Pilot) int { return p.ID }, order: cmp.Compare[int],
+		texts: textOfInt, parseKey: intOfText, write: writePilot, read: pilotOf,
+	}
 )
 
 // schema are the kinds of rows, in the order in which a dump has them.
 var schema = []rowKind{
 	claimKind, submitterKind, backoffKind, tallyKind, markKind, factoryKind, ownerKind,
-	Endings, Reservations, Succession, Entitlement, Course,
+	Endings, Reservations, Succession, Entitlement, Course, Pilots,
 }
 
 func init() { // what is done there reads the schema

@@ -50,11 +50,13 @@ func putRows(tx *Tx) {
 	Succession.Set(tx, []pool.Successors{{Submitter: "alice@x", Jobs: []pool.Procs{{Cluster: 1, First: 2, Last: 5}}, Places: []int{1}, Takes: true}})
 	Entitlement.Set(tx, []pool.Entitled{{Submitter: "alice@x", Weight: 2.5}, {Submitter: "bob@x", Jobs: []pool.JobID{{Cluster: 1, Proc: 1}}}})
 	Course.Set(tx, []pool.Course{{Limits: []string{"rank", "requirements"}, OneQueue: true, More: 3}})
+	Pilots.Put(tx, pool.Pilot{ID: 7, Engine: "farm", Machine: "n1", State: pool.Live, Token: "5e88", Instance: "a0b1", AskedAt: noon, LiveAt: noon.Add(time.Second)})
+	Pilots.Drop(tx, 6)
 }
 
 // rowsOf returns the rows of these kinds, a line each.
 func rowsOf(v *View) []string {
-	return slices.Concat(linesOf(v, leaseKind), linesOf(v, Endings), linesOf(v, Reservations), linesOf(v, Succession), linesOf(v, Entitlement), linesOf(v, Course))
+	return slices.Concat(linesOf(v, leaseKind), linesOf(v, Endings), linesOf(v, Reservations), linesOf(v, Succession), linesOf(v, Entitlement), linesOf(v, Course), linesOf(v, Pilots))
 }
 
 func linesOf[K comparable, V any](v *View, k *Kind[K, V]) (list []string) {

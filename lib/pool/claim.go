@@ -102,6 +102,11 @@ type Claim struct {
 	ChargedSince time.Time
 	StartedAt    time.Time // policy time of Matched -> Running; zero before
 	PID          int       // the supervisor's process id on Machine; 0 before the start
+	// Instance is that of the pilot which began the attempt; empty: a supervisor of the spool's
+	// machine did, or it has not begun.
+	Instance string
+	// Told is the number of the supervisor's last report that is recorded, of a pilot; 0 for none.
+	Told int
 	// VacateSince is the policy time of Running -> Vacating; zero before.
 	VacateSince time.Time
 	// VacateReason is why the claim has to end though its job was not removed; empty

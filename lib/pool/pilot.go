@@ -1,0 +1,62 @@
+package pool
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Pilot is a process that runs jobs on another machine for the pool, or will do so.
+type Pilot struct {
+	ID      int // 1 for the first of the spool
+	Engine  string
+	Machine string
+	State   PilotState
+	// Token is the SHA-256 of the token that the pilot shows, in hexadecimal digits; empty: the
+	// pool opened the pipe to the pilot itself.
+	Token string
+	// Instance is the random name that the pilot has given itself on its machine; empty before
+	// it was Live.
+	Instance string
+	// AskedAt, LiveAt and OverAt are the policy times when the pilot was asked for, was Live first, and
+	// was Gone or Void; zero before.
+	AskedAt, LiveAt, OverAt time.Time
+	// Why is why the pilot is Gone or Void.
+	Why string
+}
+
+// PilotState is where a pilot stands between being asked for and its end.
+type PilotState int
+
+// The states of a pilot. Only the machine of a Live one takes new matches. A Leaving one finishes its
+// jobs. One that is Gone said so itself; a Void one is refused whatever it says.
+const (
+	Asked PilotState = iota + 1
+	Live
+	Leaving
+	Gone
+	Void
+)
+
+var pilotStates = [...]string{Asked: "Asked", Live: "Live", Leaving: "Leaving", Gone: "Gone", Void: "Void"}
+
+// String returns the state's name as it is written in rows and reports.
+func (s PilotState) String() string {
+	if s < Asked || s > Void {
+		return "PilotState(" + strconv.Itoa(int(s)) + ")"
+	}
+	return pilotStates[s]
+}
+
+// ParsePilotState is the inverse of String.
+func ParsePilotState(name string) (PilotState, error) {
+	for s := Asked; s <= Void; s++ {
+		if pilotStates[s] == name {
+			return s, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: not a state of a pilot", name)
+}
+
+// Over reports whether a pilot in this state has ended.
+func (s PilotState) Over() bool { return s == Gone || s == Void }
