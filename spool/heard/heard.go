@@ -1,0 +1,79 @@
+// Package heard keeps, in a spool directory, when other machines were last heard of. No transaction
+// does that and nothing waits for the disk: what is lost after a power cut is a sign of life that is
+// older than the boot.
+package heard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Sign is a sign of life of a machine, by the clocks of the spool's host.
+type Sign struct {
+	Boot string        // the boot of the spool's host, as it names it; one word
+	Up   time.Duration // of the host, suspended time included, when the sign was received
+	At   time.Time     // the policy time then
+}
+
+// Elapsed returns how long ago the sign was received at least, when the host is up for the time up in
+// a boot: where the host was booted since, that is since the boot. It depends on no clock that is set.
+func (s Sign) Elapsed(boot string, up time.Duration) time.Duration {
+	if s.Boot == boot {
+		up -= s.Up
+	}
+	return max(up, 0)
+}
+
+// size is that of the file: each sign is written over the one before it, by one write.
+const size = 128
+
+// Note makes a sign the last one of a machine, in whose name case does not matter.
+func Note(dir, machine string, s Sign) error {
+	text := fmt.Sprintf("%s %d %d .", s.Boot, s.Up.Nanoseconds(), s.At.UnixMilli())
+	if _, ok := parse(text); !ok || len(text) >= size || strings.Contains(text, "\n") {
+		return fmt.Errorf("%.80q: not a sign of life", text)
+	}
+	f, err := os.OpenFile(path(dir, machine), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%-*s\n", size-1, text)
+	return errors.Join(err, f.Close())
+}
+
+// Last returns the last sign of a machine, in whose name case does not matter; false if there is none
+// that can be read.
+func Last(dir, machine string) (Sign, bool, error) {
+	b, err := os.ReadFile(path(dir, machine))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Sign{}, false, nil
+	}
+	s, ok := parse(string(b))
+	return s, ok, err
+}
+
+// parse is the inverse of what Note writes.
+func parse(text string) (Sign, bool) {
+	words := strings.Fields(text)
+	if len(words) != 4 || words[3] != "." {
+		return Sign{}, false
+	}
+	up, err := strconv.ParseInt(words[1], 10, 64)
+	at, wrong := strconv.ParseInt(words[2], 10, 64)
+	if err != nil || wrong != nil || up < 0 || at < 0 || at > math.MaxInt64/1_000_000 {
+		return Sign{}, false
+	}
+	return Sign{words[0], time.Duration(up), time.UnixMilli(at).UTC()}, true
+}
+
+func path(dir, machine string) string {
+	return filepath.Join(dir, "heard."+url.PathEscape(strings.ToLower(machine)))
+}
