@@ -20,7 +20,7 @@
 //	fold.lock        flocked while the journal is folded
 //	watch.HOST.lock  flocked while a process watches over that machine; modified when a
 //	                 starter last did
-//	heard.HOST       when that machine was last heard of (package heard)
+//	heard/           when other machines were last heard of, a file each (package heard)
 //	CURRENT          the generation in force
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges

@@ -41,6 +41,10 @@ func Note(dir, machine string, s Sign) error {
 	if _, ok := parse(text); !ok || len(text) >= size || strings.Contains(text, "\n") {
 		return fmt.Errorf("%.80q: not a sign of life", text)
 	}
+	// In a folder of its own, so that those who wait for changes of the spool's do not wake.
+	if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
 	f, err := os.OpenFile(path(dir, machine), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -74,6 +78,8 @@ func parse(text string) (Sign, bool) {
 	return Sign{words[0], time.Duration(up), time.UnixMilli(at).UTC()}, true
 }
 
+const folder = "heard"
+
 func path(dir, machine string) string {
-	return filepath.Join(dir, "heard."+url.PathEscape(strings.ToLower(machine)))
+	return filepath.Join(dir, folder, url.PathEscape(strings.ToLower(machine))+".sign")
 }

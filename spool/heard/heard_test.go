@@ -34,10 +34,13 @@ func TestNote(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, text := range []string{
 		"", "\x00\x00\x00", "b 1 2", "b 1 2 3", "b 1 2 . x", "b x 2 .", "b 1 x .", "b -1 2 .", "b 1 -2 .", "b 1 9223372036854775807 .", "b 1 99999999999999999999 .",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "heard.n1"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, folder, "n1.sign"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if s, ok, err := Last(dir, "n1"); ok || err != nil {
