@@ -44,7 +44,7 @@ func (b bench) running(text string) pool.JobID {
 	b.update(func(tx *spool.Tx) error {
 		c := pool.Claim{Job: id, Attempt: 1, Slot: "slot1@here", Machine: "here", Submitter: "alice@example.org", State: pool.Matched, Weight: 1_000_000, MatchedAt: noon}
 		tx.PutClaim(c)
-		return Begin(tx, id, 1, noon, os.Getpid(), params)
+		return Begin(tx, id, 1, noon, os.Getpid(), "", params)
 	})
 	return id
 }

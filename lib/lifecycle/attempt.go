@@ -18,17 +18,21 @@ import (
 )
 
 // Begin turns an attempt's claim from Matched to Running, at the time at,
-// under the supervisor with process id pid. It is committed before the job is
-// executed. pool.ErrGone: the claim is no longer that attempt's, or no longer
+// under the supervisor with process id pid, on another machine that of a pilot's instance. It is committed before the job is
+// executed. A pilot whose instance has begun the attempt already may ask again, as the answer may have been
+// lost: that changes nothing. pool.ErrGone: the claim is no longer that attempt's, or no longer
 // Matched; nothing may be executed.
-func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, p accountant.Params) error {
+func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, instance string, p accountant.Params) error {
 	tx.Op("start", id.String())
 	c, ok := tx.Claim(id)
 	ad, there := tx.Job(id)
+	if ok && there && c.Attempt == attempt && begunByPilot(c) && c.Instance == instance {
+		return nil
+	}
 	if !ok || !there || c.Attempt != attempt || c.State != pool.Matched {
 		return fmt.Errorf("job %v, attempt %d: %w", id, attempt, pool.ErrGone)
 	}
-	c.State, c.StartedAt, c.PID = pool.RunningClaim, at, pid
+	c.State, c.StartedAt, c.PID, c.Instance = pool.RunningClaim, at, pid, instance
 	tx.PutClaim(c)
 	tx.DropBackoff(c.SlotAd())
 	job{tx, id, ad}.begun(c, at)

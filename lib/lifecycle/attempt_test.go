@@ -41,13 +41,13 @@ func TestEarlierAttempt(t *testing.T) {
 		if GiveUp(tx, earlier, again, params) {
 			t.Error("GiveUp of attempt 1 = true")
 		}
-		if err := Begin(tx, first, 1, again, 1, params); !errors.Is(err, pool.ErrGone) {
+		if err := Begin(tx, first, 1, again, 1, "", params); !errors.Is(err, pool.ErrGone) {
 			t.Errorf("Begin of attempt 1 = %v, want ErrGone", err)
 		}
 		return nil
 	})
 	unchanged("Begin", pool.Matched)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 2, again, 1, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 2, again, 1, "", params) })
 	b.update(func(tx *spool.Tx) error {
 		if err := Finish(tx, first, 1, again, pool.Ending{}, params); !errors.Is(err, pool.ErrGone) {
 			t.Errorf("Finish of attempt 1 = %v, want ErrGone", err)
@@ -74,7 +74,7 @@ func (b bench) start(at time.Time) (attempt int) {
 	b.t.Helper()
 	b.negotiate(at, nil)
 	b.view(func(v *spool.View) { c, _ := v.Claim(first); attempt = c.Attempt })
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, attempt, at, 4711, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, attempt, at, 4711, "", params) })
 	return attempt
 }
 

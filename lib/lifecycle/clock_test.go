@@ -57,7 +57,7 @@ func (b bench) charge(at accountant.Reading) {
 		}
 		c.MatchedAt = chargeOf(c).Begin(tx, at.Now, params)
 		tx.PutClaim(c)
-		return Begin(tx, first, 1, at.Now, 4711, params)
+		return Begin(tx, first, 1, at.Now, 4711, "", params)
 	})
 }
 

@@ -30,6 +30,11 @@
 // require, and Follow takes them. Endings count how the jobs of watched clusters end, for jobs that
 // wait for them and for mail.
 //
+// Ask, Greet, Leave and Bye are the life of a pilot, which runs jobs on another machine: Asked, Live, Leaving,
+// Gone; Void, if it is given up. Only a Live one's machine takes new matches. Unheard finds the attempts
+// whose machine is silent for longer than their lease, and GiveUpMachine is for a machine that is known
+// to be gone.
+//
 // Match also keeps the reservations of partitionable slots for the next
 // cycle's Snapshot, and in the jobs the facts of a policy with one queue: since when
 // their queue time counts, and how often they were passed over. SourcesOf returns the slots and usage
@@ -87,7 +92,11 @@
 //	                yet: as if it ran
 //	the job ends as it was told
 //	    Vacating    as it was marked: removed or held; if it was preempted: idle again
-//	the supervisor dies
+//	its machine's pilot leaves
+//	    Promised, Matched
+//	                given up, and so is the charge
+//	    else        nothing
+//	the supervisor dies, or the lease of its machine is over
 //	    Matched     given up after REQUEST_CLAIM_TIMEOUT
 //	    Running     idle again
 //	    Vacating    as it was marked: removed, held, or idle again

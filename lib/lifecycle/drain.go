@@ -56,6 +56,8 @@ type Drained struct {
 	// Stopped: a watching starter did so when it was stopped, and its next start undoes
 	// it.
 	Stopped bool
+
+	pilot bool // nobody drained it: no pilot of the machine is Live
 }
 
 // why returns why jobs have to leave the machine, for their ads and logs.
@@ -85,7 +87,8 @@ func DrainOf(v *spool.View, machine string) (Drained, bool) {
 	return d, true
 }
 
-// drains are the machines that are drained, by their names in lower case.
+// drains are the machines that take no jobs, by their names in lower case: those that are drained, and those
+// whose pilots are not Live.
 type drains map[string]Drained
 
 func drainsOf(v *spool.View) drains {
@@ -96,6 +99,7 @@ func drainsOf(v *spool.View) drains {
 			all[key] = d
 		}
 	}
+	all.addPilots(v)
 	return all
 }
 

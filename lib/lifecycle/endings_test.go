@@ -36,7 +36,7 @@ func TestEndingsCount(t *testing.T) {
 		b.negotiate(at, nil)
 		var n int
 		b.view(func(v *spool.View) { c, _ := v.Claim(id); n = c.Attempt })
-		b.update(func(tx *spool.Tx) error { return Begin(tx, id, n, at, 1, params) })
+		b.update(func(tx *spool.Tx) error { return Begin(tx, id, n, at, 1, "", params) })
 		b.update(func(tx *spool.Tx) error { return Finish(tx, id, n, at.Add(time.Minute), how, params) })
 	}
 	end(second, noon.Add(time.Minute), pool.Ending{Code: 0, Wall: time.Minute, UserCPU: time.Second})
@@ -120,7 +120,7 @@ func TestEnded(t *testing.T) {
 		return nil
 	})
 	b.negotiate(noon, nil)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 1, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 1, "", params) })
 	if ended() {
 		t.Error("Ended of idle and running jobs = true")
 	}

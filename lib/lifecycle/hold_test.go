@@ -75,7 +75,7 @@ func (b bench) states() string {
 func TestHold(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "", params) })
 	minute := noon.Add(time.Minute)
 	expect := func(what, got, want, states string) {
 		t.Helper()
@@ -123,7 +123,7 @@ func TestHeldEnds(t *testing.T) {
 	} {
 		b := newBench(t)
 		b.negotiate(noon, nil)
-		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, params) })
+		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "", params) })
 		b.hold(0, 0, noon)
 		b.update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon.Add(time.Minute), c.how, params) })
 		if got := b.attribute(first, "JobStatus"); got != c.want {
@@ -154,7 +154,7 @@ func (b bench) run(at time.Time, how pool.Ending) {
 	b.negotiate(at, nil)
 	var n int
 	b.view(func(v *spool.View) { c, _ := v.Claim(first); n = c.Attempt })
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, n, at, 1, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, n, at, 1, "", params) })
 	b.update(func(tx *spool.Tx) error { return Finish(tx, first, n, at.Add(time.Minute), how, params) })
 }
 
@@ -213,7 +213,7 @@ func TestLeaveInQueue(t *testing.T) {
 func TestVacate(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "", params) })
 	for p, want := range []bool{true, false, false} {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("vacate")
@@ -253,7 +253,7 @@ func TestSteerLaw(t *testing.T) {
 				b.update(func(tx *spool.Tx) error { tx.Op("remove"); _, err := Remove(tx, id, "x", at, params); return err })
 			case !claimed:
 			case what == "begin" && claim.State == pool.Matched:
-				b.update(func(tx *spool.Tx) error { return Begin(tx, id, claim.Attempt, at, 1, params) })
+				b.update(func(tx *spool.Tx) error { return Begin(tx, id, claim.Attempt, at, 1, "", params) })
 			case claim.State == pool.RunningClaim || claim.State == pool.Vacating:
 				how := pool.Ending{Code: 1}
 				if what == "lost" {

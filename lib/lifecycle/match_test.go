@@ -73,7 +73,7 @@ func TestLatecomersBarCredentials(t *testing.T) {
 		plan := &negotiator.Plan{GiveUp: seen.Pool.Claims, Policy: "maui", Limited: c.limited,
 			Matches: []negotiator.Match{{Job: pool.JobID{Cluster: 2}, Submitter: "bob@example.org", Slot: "slot2@here", Weight: accountant.One, QOS: c.qos}}}
 		late := noon.Add(time.Hour)
-		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 4711, params) })
+		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 4711, "", params) })
 		b.update(func(tx *spool.Tx) error {
 			if made := Match(tx, plan, seen, late, params); len(made) != c.want {
 				t.Errorf("%s: %d matches, want %d", c.what, len(made), c.want)
@@ -109,7 +109,7 @@ func TestLatecomersBar(t *testing.T) {
 				Job: pool.JobID{Cluster: 1, Proc: 1}, Submitter: c.submitter, Slot: "slot2@here", Weight: accountant.One, Limits: c.limits,
 			}},
 		}
-		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 4711, params) })
+		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 4711, "", params) })
 		var got []string
 		b.update(func(tx *spool.Tx) error {
 			for _, m := range Match(tx, plan, seen, late, params) {

@@ -147,7 +147,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("after the match %+v, want 2 slots of weight 2 charged", r)
 	}
 	begin := func(id pool.JobID, attempt int, at time.Time) error {
-		return b.s.Update(func(tx *spool.Tx) error { return Begin(tx, id, attempt, at, 4711, params) })
+		return b.s.Update(func(tx *spool.Tx) error { return Begin(tx, id, attempt, at, 4711, "", params) })
 	}
 	if err := begin(first, 2, noon); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("beginning another attempt = %v, want ErrGone", err)
@@ -239,7 +239,7 @@ func TestTakenUpAfterAll(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
 	late := noon.Add(5 * time.Minute)
-	b.negotiate(late, func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 1, params) })
+	b.negotiate(late, func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 1, "", params) })
 	b.view(func(v *spool.View) {
 		if c, _ := v.Claim(first); c.State != pool.RunningClaim {
 			t.Errorf("the claim is %v, want Running", c.State)
@@ -257,7 +257,7 @@ func TestTakenUpAfterAll(t *testing.T) {
 func TestDamagedSpoolIsNotGone(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "", params) })
 	journal := filepath.Join(b.dir, "journal.1")
 	text, err := os.ReadFile(journal)
 	if err != nil {
@@ -327,7 +327,7 @@ func TestRemove(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
 	second := pool.JobID{Cluster: 1, Proc: 1}
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "", params) })
 	remove := func(id pool.JobID) (o Outcome) {
 		b.update(func(tx *spool.Tx) (err error) {
 			tx.Op("remove")
@@ -382,7 +382,7 @@ func TestEndings(t *testing.T) {
 	b.negotiate(noon, nil)
 	second := pool.JobID{Cluster: 1, Proc: 1}
 	for id, how := range map[pool.JobID]pool.Ending{first: {Lost: "the supervisor died"}, second: {StartFailed: "/bin/nothing: no such file"}} {
-		b.update(func(tx *spool.Tx) error { return Begin(tx, id, 1, noon, 1, params) })
+		b.update(func(tx *spool.Tx) error { return Begin(tx, id, 1, noon, 1, "", params) })
 		b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, noon.Add(time.Minute), how, params) })
 	}
 	if got := b.attribute(first, "JobStatus") + b.attribute(first, "VacateReason") + b.attribute(first, "NumJobStarts"); got != `1"the supervisor died"1` {

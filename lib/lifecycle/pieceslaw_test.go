@@ -133,7 +133,7 @@ func (x *site) negotiate() {
 func (x *site) begin(c pool.Claim, ok bool) {
 	if ok {
 		x.update("begin", func(tx *spool.Tx) {
-			if err := Begin(tx, c.Job, c.Attempt, x.now, 1, params); err != nil {
+			if err := Begin(tx, c.Job, c.Attempt, x.now, 1, "", params); err != nil {
 				x.Fatal(err)
 			}
 		})

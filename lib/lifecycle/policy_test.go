@@ -131,7 +131,7 @@ func TestFollowLooksAgain(t *testing.T) {
 func TestFollowVacates(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 1, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 1, "", params) })
 	b.set("PeriodicVacate", "true")
 	due := b.policies(noon)
 	if got := dueText(due.Due); got != "vacate 1.0" {

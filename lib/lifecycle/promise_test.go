@@ -32,7 +32,7 @@ func newContended(t *testing.T) bench {
 		return advertiseOutside(tx, "Claimed")
 	})
 	b.apply(noon, &negotiator.Plan{Matches: []negotiator.Match{{Job: first, Submitter: "alice@example.org", Slot: "slot1@here", Weight: accountant.One, Rank: 1}}})
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "", params) })
 	return b
 }
 
@@ -132,7 +132,7 @@ func TestPreempted(t *testing.T) {
 	b.isCharged("while it vacates", "alice@example.org", gone, 0, 3600)
 	b.isCharged("while it vacates", "bob@example.org", gone, accountant.One, 600)
 	begin := func(at time.Time) error {
-		return b.s.Update(func(tx *spool.Tx) error { return Begin(tx, bobs, 1, at, 1, params) })
+		return b.s.Update(func(tx *spool.Tx) error { return Begin(tx, bobs, 1, at, 1, "", params) })
 	}
 	if err := begin(gone); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("Begin of a promise = %v, want ErrGone", err)
@@ -347,7 +347,7 @@ func TestPromisedOutside(t *testing.T) {
 	if c := b.claim(bobs); c.State != pool.Matched || !c.MatchedAt.Equal(later) || !c.ChargedFrom().Equal(anHour) {
 		t.Errorf("when carol left the claim is %+v, want it Matched at %v and charged from %v", c, later, anHour)
 	}
-	b.update(func(tx *spool.Tx) error { return Begin(tx, bobs, 1, later, 1, params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, bobs, 1, later, 1, "", params) })
 	end := anHour.Add(time.Hour)
 	b.update(func(tx *spool.Tx) error { return Finish(tx, bobs, 1, end, pool.Ending{}, params) })
 	b.isCharged("at the end", "carol@elsewhere", end, 2*accountant.One, 5*3600+2*3600)

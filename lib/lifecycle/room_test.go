@@ -102,7 +102,7 @@ func TestPieceClaim(t *testing.T) {
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("start")
 		tx.PutBackoff(pool.Backoff{Slot: divided, Failures: 1, Until: noon})
-		return Begin(tx, m.Job, 1, noon, 1, params)
+		return Begin(tx, m.Job, 1, noon, 1, "", params)
 	})
 	b.view(func(v *spool.View) {
 		if left := v.Backoffs(); len(left) > 0 {

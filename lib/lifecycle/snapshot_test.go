@@ -149,7 +149,7 @@ func TestBeside(t *testing.T) {
 	b.submit("bob", 3, "JobStatus = 5")
 	b.submit("carol", 1, `AfterOk = "1"; DependenciesMet = false`)
 	b.negotiate(noon, nil)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon.Add(time.Second), os.Getpid(), params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon.Add(time.Second), os.Getpid(), "", params) })
 	b.update(func(tx *spool.Tx) error { // 1.0 is held, and has not left its slot
 		tx.Op("hold")
 		_, err := Hold(tx, pool.Only(first), pool.Reason{Text: "why not"}, noon.Add(time.Minute), params)

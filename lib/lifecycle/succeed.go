@@ -38,7 +38,7 @@ func successionOf(v *spool.View) (u negotiator.Succession) {
 }
 
 // Successor returns the claim of the job that takes over a slot when a Running claim has ended,
-// given that claim and its job's ad: the submitter's next job, in the order of the last cycle, that is still
+// given that claim and its job's ad, unless the pilot of its machine leaves: the submitter's next job, in the order of the last cycle, that is still
 // idle, that its policy lets run, and that matches the slot as it is. Of a piece of a partitionable slot the job
 // takes what it requests, and the claim weighs what that does by cfg.WeightIn. ok is
 // false if there is none, or if another submitter is below its share and has a job that the slot would
@@ -49,7 +49,7 @@ func successionOf(v *spool.View) (u negotiator.Succession) {
 func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, cfg *negotiator.Config) (next pool.Claim, ok bool) {
 	u := successionOf(&tx.View)
 	// A slot that is promised to another job has a Vacating claim.
-	if ended.State != pool.RunningClaim || len(u.Queues) == 0 {
+	if ended.State != pool.RunningClaim || len(u.Queues) == 0 || !takesJobs(&tx.View, ended.Machine) {
 		return next, false
 	}
 	s := succeeding{tx: tx, View: &tx.View, eval: &classad.Context{}, now: now, ended: ended, ad: ad, domain: domain, cfg: cfg}

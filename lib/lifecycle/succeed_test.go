@@ -23,7 +23,7 @@ func (b bench) started(now time.Time) {
 	b.update(func(tx *spool.Tx) error {
 		for _, c := range tx.Claims() {
 			if c.State == pool.Matched {
-				if err := Begin(tx, c.Job, c.Attempt, now, os.Getpid(), params); err != nil {
+				if err := Begin(tx, c.Job, c.Attempt, now, os.Getpid(), "", params); err != nil {
 					return err
 				}
 			}
@@ -82,7 +82,7 @@ func (b bench) goesOn(tx *spool.Tx, id pool.JobID, at time.Time) (next pool.JobI
 		return next, nil
 	}
 	Succeed(tx, claim, tickets, at, params)
-	return claim.Job, Begin(tx, claim.Job, claim.Attempt, at, os.Getpid(), params)
+	return claim.Job, Begin(tx, claim.Job, claim.Attempt, at, os.Getpid(), "", params)
 }
 
 // cpus is SLOT_WEIGHT.

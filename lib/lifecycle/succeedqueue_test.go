@@ -60,7 +60,7 @@ func (b *inQueue) cycle(now time.Time) {
 	b.update(func(tx *spool.Tx) error {
 		for _, m := range Match(tx, plan, seen, now, params) {
 			claim, _ := tx.Claim(m.Job)
-			if err := Begin(tx, m.Job, claim.Attempt, now, 1, params); err != nil {
+			if err := Begin(tx, m.Job, claim.Attempt, now, 1, "", params); err != nil {
 				return err
 			}
 		}

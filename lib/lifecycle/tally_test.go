@@ -33,7 +33,7 @@ func TestTallied(t *testing.T) {
 		first:  {Wall: time.Hour, UserCPU: time.Minute, SysCPU: time.Second, MaxRSSKB: 2 << 20, IOBytes: 1 << 29},
 		second: {Lost: "the supervisor died"},
 	} {
-		b.update(func(tx *spool.Tx) error { return Begin(tx, id, 1, noon, 4711, params) })
+		b.update(func(tx *spool.Tx) error { return Begin(tx, id, 1, noon, 4711, "", params) })
 		b.update(func(tx *spool.Tx) error { return Finish(tx, id, 1, hour, how, params) })
 	}
 	want := accountant.Recent{CPU: 61, Memory: 2 * 3600, IO: 0.5}

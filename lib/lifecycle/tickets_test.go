@@ -44,7 +44,7 @@ func TestTicketsAreKept(t *testing.T) {
 	if got, want := b.tickets(), "250000 none none none"; got != want {
 		t.Errorf("after the match tickets are %s, want %s", got, want)
 	}
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, os.Getpid(), params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, os.Getpid(), "", params) })
 	plan.Matches, plan.Tickets = nil, []negotiator.Tickets{has(0, 1e300)}
 	apply(noon.Add(time.Minute))
 	if got, want := b.tickets(), fmt.Sprint(int64(mostTickets))+" none none none"; got != want {
@@ -209,7 +209,7 @@ func TestTicketsOfUnclaimed(t *testing.T) {
 func TestTicketsGoOn(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
-	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, os.Getpid(), params) })
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, os.Getpid(), "", params) })
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("tickets")
 		keepTickets(tx, []negotiator.Tickets{has(0, 5)})

@@ -192,7 +192,7 @@ func (d *Desk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err error) 
 		t.Run, found, t.Wrong = d.read(tx, ad, claim)
 		t.At, t.Missed = lifecycle.Deferral(tx, ad, now)
 	}
-	if err := lifecycle.Begin(tx, d.Job, d.Number, now, os.Getpid(), d.params); err != nil {
+	if err := lifecycle.Begin(tx, d.Job, d.Number, now, os.Getpid(), "", d.params); err != nil {
 		return t, err
 	}
 	for _, f := range found {

@@ -115,7 +115,7 @@ func (p *testPool) match(pairs ...string) (id pool.JobID) {
 
 func (p *testPool) begin(id pool.JobID) {
 	p.Helper()
-	p.update(func(tx *spool.Tx) error { return lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, params) })
+	p.update(func(tx *spool.Tx) error { return lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, "", params) })
 }
 
 func (p *testPool) hold(id pool.JobID) {

@@ -335,7 +335,7 @@ func overdue(t *testing.T) {
 	}
 	update(t, s, func(tx *spool.Tx) error {
 		for proc := range 2 {
-			if err := lifecycle.Begin(tx, pool.JobID{Cluster: 1, Proc: proc}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}); err != nil {
+			if err := lifecycle.Begin(tx, pool.JobID{Cluster: 1, Proc: proc}, 1, time.Unix(now+1, 0), 1, "", accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}); err != nil {
 				return err
 			}
 		}

@@ -39,7 +39,7 @@ func begun(t *testing.T) *spool.Spool {
 		t.Fatalf("negotiate = %d, %s", status, bad)
 	}
 	update(t, s, func(tx *spool.Tx) error {
-		return lifecycle.Begin(tx, pool.JobID{Cluster: 1}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1})
+		return lifecycle.Begin(tx, pool.JobID{Cluster: 1}, 1, time.Unix(now+1, 0), 1, "", accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1})
 	})
 	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(later))
 	return s

@@ -117,7 +117,7 @@ func machineWasOff(t *testing.T, matched bool, signed time.Duration) {
 	before := accountant.Clock{Boot: "another", Offset: 0}
 	p.date(id, booted.Add(-10*time.Hour), before)
 	p.update(func(tx *spool.Tx) error {
-		return lifecycle.Begin(tx, id, 1, booted.Add(-10*time.Hour), 1<<30, params)
+		return lifecycle.Begin(tx, id, 1, booted.Add(-10*time.Hour), 1<<30, "", params)
 	})
 	path := p.spool.ClaimLock("1.0.1")
 	if signed < time.Hour {
@@ -159,7 +159,7 @@ func TestFileGoneSinceTheBoot(t *testing.T) {
 	now := reading(t)
 	began := now.Clock.Booted()
 	p.date(id, began, now.Clock)
-	p.update(func(tx *spool.Tx) error { return lifecycle.Begin(tx, id, 1, began, 1<<30, params) })
+	p.update(func(tx *spool.Tx) error { return lifecycle.Begin(tx, id, 1, began, 1<<30, "", params) })
 	p.byTheClock()
 	p.noClaims()
 	if got, want := p.used(), now.Now.Sub(began); got < want-time.Second {

@@ -172,7 +172,7 @@ func TestReboot(t *testing.T) {
 	idle, removed := p.match(`exit 0`), p.match(`exit 0`)
 	p.update(func(tx *spool.Tx) error {
 		for _, id := range []pool.JobID{idle, removed} {
-			if err := lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, params); err != nil {
+			if err := lifecycle.Begin(tx, id, 1, matchedAt, 1<<30, "", params); err != nil {
 				return err
 			}
 		}
