@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/localdisk"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
 )
@@ -34,9 +35,9 @@ func TestRefusals(t *testing.T) {
 		}
 	})
 	t.Run("network", func(t *testing.T) {
-		real := fileSystemType
-		defer func() { fileSystemType = real }()
-		fileSystemType = func(string) (int64, error) { return unix.NFS_SUPER_MAGIC, nil }
+		real := localdisk.TypeOf
+		defer func() { localdisk.TypeOf = real }()
+		localdisk.TypeOf = func(string) (int64, error) { return unix.NFS_SUPER_MAGIC, nil }
 		dir := filepath.Join(t.TempDir(), "spool")
 		if _, err := Open(dir, Options{UIDDomain: "x"}); err == nil || !strings.Contains(err.Error(), "NFS") {
 			t.Errorf("Open on NFS = %v, want a refusal", err)

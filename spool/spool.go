@@ -16,8 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
+	"fairspool/lib/localdisk"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/reserve"
 )
@@ -113,8 +112,8 @@ func settle(dir string, o Options, fsys files.Layer) (*Spool, error) {
 		return nil, err
 	}
 	if !o.AllowNetwork {
-		if err := checkFileSystem(dir); err != nil {
-			return nil, err
+		if err := localdisk.Check(dir); err != nil {
+			return nil, fmt.Errorf("spool %s: %w, or set ALLOW_NETWORK_SPOOL", dir, err)
 		}
 	}
 	s := &Spool{dir: dir, options: o, files: fsys, user: cmp.Or(o.User, loginName())}
@@ -284,46 +283,6 @@ func userName(uid int) string {
 		return u.Username + " (uid " + number + ")"
 	}
 	return "uid " + number
-}
-
-// networkFileSystems are the statfs(2) types on which flock or the order of
-// writes cannot be relied upon between machines.
-var networkFileSystems = map[int64]string{
-	unix.NFS_SUPER_MAGIC:   "NFS",
-	unix.SMB_SUPER_MAGIC:   "SMB",
-	unix.SMB2_SUPER_MAGIC:  "SMB",
-	unix.CIFS_SUPER_MAGIC:  "CIFS",
-	unix.AFS_SUPER_MAGIC:   "AFS",
-	unix.AFS_FS_MAGIC:      "AFS",
-	unix.CODA_SUPER_MAGIC:  "Coda",
-	unix.CEPH_SUPER_MAGIC:  "CephFS",
-	unix.V9FS_MAGIC:        "9P",
-	unix.FUSE_SUPER_MAGIC:  "FUSE",
-	unix.OCFS2_SUPER_MAGIC: "OCFS2",
-	0x0bd00bd0:             "Lustre",
-	0x47504653:             "GPFS",
-	0x01161970:             "GFS2",
-	0x20030528:             "OrangeFS",
-	0x19830326:             "BeeGFS",
-}
-
-// fileSystemType asks the kernel; a test puts its own answer here.
-var fileSystemType = func(dir string) (int64, error) {
-	var st unix.Statfs_t
-	err := unix.Statfs(dir, &st)
-	return int64(st.Type), err
-}
-
-// checkFileSystem refuses network file systems.
-func checkFileSystem(dir string) error {
-	kind, err := fileSystemType(dir)
-	if err != nil {
-		return fmt.Errorf("spool %s: statfs: %w", dir, err)
-	}
-	if name, ok := networkFileSystems[kind]; ok {
-		return fmt.Errorf("spool %s: lies on %s, where locks and the order of writes cannot be relied upon: put it on a local disk, or set ALLOW_NETWORK_SPOOL", dir, name)
-	}
-	return nil
 }
 
 // legible makes what was read in a damaged file fit for a terminal: bytes that

@@ -216,17 +216,40 @@ type MachineWatch struct {
 	spool   *Spool
 	machine string
 	at      position
+	names   []string // attributes of jobs that are followed, too
 	claims  map[pool.JobID]pool.Claim
 	changed bool        // a claim, since Look was asked last
+	touched Touched     // since it was asked for last
 	slots   bool        // a slot's ad, since SlotsChanged was
 	lock    os.FileInfo // as it was before the last look; nil: nothing is known
 }
 
+// Touched are jobs with claims of a machine.
+type Touched struct {
+	Claims map[pool.JobID]bool // their claims were made, changed or dropped
+	Edited map[pool.JobID]bool // attributes of theirs that are followed were set or lost, or may have been
+}
+
 // WatchMachine begins to follow the claims of a machine, in whose name case does not
-// matter. The Spool forgets what else it has read.
-func (s *Spool) WatchMachine(machine string) (*MachineWatch, error) {
-	w := &MachineWatch{spool: s, machine: machine}
+// matter, and attributes of their jobs. The Spool forgets what else it has read.
+func (s *Spool) WatchMachine(machine string, attributes ...string) (*MachineWatch, error) {
+	w := &MachineWatch{spool: s, machine: machine, names: attributes}
+	w.Touched()
 	return w, w.restart()
+}
+
+// Touched returns the jobs that were touched since it was asked last, as of the last Look; the first
+// time all.
+func (w *MachineWatch) Touched() Touched {
+	t := w.touched
+	w.touched = Touched{map[pool.JobID]bool{}, map[pool.JobID]bool{}}
+	return t
+}
+
+// Claim returns the claim of a job as of the last Look, false if it is not of the machine.
+func (w *MachineWatch) Claim(id pool.JobID) (pool.Claim, bool) {
+	c, ok := w.claims[id]
+	return c, ok
 }
 
 // Look reports whether a claim of the machine was made, changed or dropped since it was
@@ -280,9 +303,15 @@ func (w *MachineWatch) SlotsChanged() bool {
 // restart reads the claims from the whole spool.
 func (w *MachineWatch) restart() error {
 	err := w.spool.View(func(v *View) error {
+		for id := range w.claims {
+			w.touched.Claims[id] = true
+		}
 		w.claims, w.changed, w.slots = map[pool.JobID]pool.Claim{}, true, true
 		for _, c := range v.Claims() {
 			w.take(c, true)
+		}
+		for id := range w.claims {
+			w.touched.Edited[id] = true
 		}
 		w.at = w.spool.at
 		return nil
@@ -296,11 +325,30 @@ func (w *MachineWatch) take(c pool.Claim, there bool) {
 	_, had := w.claims[c.Job]
 	if there && strings.EqualFold(c.Machine, w.machine) {
 		w.claims[c.Job] = c
-		w.changed = true
 	} else if had {
 		delete(w.claims, c.Job)
-		w.changed = true
+	} else {
+		return
 	}
+	w.changed, w.touched.Claims[c.Job] = true, true
+}
+
+// edit takes note of attributes that jobs with claims get or lose.
+func (w *MachineWatch) edit(line []byte) error {
+	var r record
+	rest, err := r.procs(line[len("A "):])
+	if err != nil {
+		return err
+	}
+	if name, _, err := parseName(rest); err != nil || !caseless.Contains(w.names, name) {
+		return err
+	}
+	for id := range w.claims {
+		if id.Cluster == r.Cluster && r.First <= id.Proc && id.Proc <= r.Last {
+			w.touched.Edited[id] = true
+		}
+	}
+	return nil
 }
 
 // apply looks through a transaction for claims and slots.
@@ -312,6 +360,13 @@ func (w *MachineWatch) apply(f frame, _ int) error {
 		switch line[0] {
 		case 'S', 's', 'G', 'g':
 			w.slots = true
+		case 'A', 'D':
+			if len(w.names) == 0 {
+				continue
+			}
+			if err := w.edit(line); err != nil {
+				return err
+			}
 		case 'K', 'k':
 			r, err := parseRecord(line, classad.NewInterner())
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"fairspool/cmd/internal/claimlock"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/trouble"
@@ -68,15 +69,22 @@ func New(s Settings) (*Desks, error) {
 	return n, err
 }
 
-// Lock returns the desk of an attempt, with the lock of its claim; ErrBusy: another process has that.
+// Lock returns the desk of an attempt, with the lock of its claim; claimlock.ErrBusy: another process has that.
 func (n *Desks) Lock(a pool.Attempt) (*Desk, error) {
 	d := n.desk(a)
-	var err error
-	if d.lock, err = lockClaim(n.Spool.ClaimLock(a.String())); err != nil {
+	if err := d.lockHere(); err != nil {
 		return nil, err
 	}
 	n.Reached(Locked)
 	return d, nil
+}
+
+// lockHere takes the lock of the claim of an attempt that runs on this machine.
+func (d *Desk) lockHere() (err error) {
+	if d.pilot == nil {
+		d.lock, err = claimlock.Open(d.Spool.ClaimLock(d.Attempt.String()))
+	}
+	return err
 }
 
 // Desk is the desk of an attempt in a spool on the same machine. It is a supervise.Desk.
@@ -84,8 +92,14 @@ type Desk struct {
 	*Desks
 	pool.Attempt
 	log  *trouble.Log
-	lock *claimLock
-	on   *local.Machine // nil before the beginning
+	lock *claimlock.Lock // nil: a fork's, or another machine's
+	on   *local.Machine  // nil before the beginning, and for an attempt on another machine
+	pid  int             // of its supervisor, on the machine where the attempt runs
+	// pilot is that machine's; nil: the attempt runs here.
+	pilot   *Pilot
+	scratch string // the path of its scratch directory there
+	begun   begun
+	task    supervise.Task
 
 	joblog    joblog.Log
 	executing userlog.Executing // what the log is told when the program is executed
@@ -101,11 +115,11 @@ type Desk struct {
 // desk returns the desk of an attempt.
 func (n *Desks) desk(a pool.Attempt) *Desk {
 	now := time.Now()
-	return &Desk{Desks: n, Attempt: a, log: n.logOf(a), signed: now, forgot: now}
+	return &Desk{Desks: n, Attempt: a, log: n.LogOf(a), signed: now, forgot: now}
 }
 
-// logOf returns the log of an attempt's supervisor: starter.log in the spool.
-func (n *Desks) logOf(a pool.Attempt) *trouble.Log {
+// LogOf returns the log of an attempt's supervisor: starter.log in the spool.
+func (n *Desks) LogOf(a pool.Attempt) *trouble.Log {
 	return &trouble.Log{
 		Path: filepath.Join(n.Spool.Dir(), "starter.log"), About: fmt.Sprintf("job %v, attempt %d", a.Job, a.Number),
 	}
@@ -126,26 +140,27 @@ func (d *Desk) complain(err error) {
 func (d *Desk) tell(format string, args ...any) { d.log.Add(fmt.Errorf(format, args...)) }
 
 // Begin is for the attempt whose lock the desk has.
-func (d *Desk) Begin() (t supervise.Task, err error) {
-	d.ask()
-	at := d.Now()
-	err = lifecycle.Account(d.Spool, at, func(tx *spool.Tx) error {
-		t, err = d.enter(tx, at.Now)
-		return err
-	})
-	if err != nil {
-		d.lock.remove()
-		return t, err
+func (d *Desk) Begin() (supervise.Task, error) {
+	if err := d.begin(); err != nil {
+		d.lock.Remove()
+		return d.task, err
 	}
 	d.Reached(Begun)
-	return t, nil
+	return d.task, nil
+}
+
+// begin commits that the attempt runs.
+func (d *Desk) begin() error {
+	d.ask()
+	at := d.Now()
+	return lifecycle.Account(d.Spool, at, func(tx *spool.Tx) error { return d.enter(tx, at.Now) })
 }
 
 // here returns the machine for the attempt: this one.
 func (d *Desk) here() *local.Machine {
 	var pipe *os.File
 	if d.lock != nil { // a fork has none
-		pipe = d.lock.pipe
+		pipe = d.lock.Pipe
 	}
 	return local.New(d.machine, d.Attempt, pipe, d.complain)
 }
@@ -176,38 +191,87 @@ func (n *Desks) accountOf(owner string) (launch.Account, error) {
 	return a, err
 }
 
-// enter makes the attempt run, in a transaction.
-func (d *Desk) enter(tx *spool.Tx, now time.Time) (t supervise.Task, err error) {
-	claim, _ := tx.Claim(d.Job)
-	slot := lifecycle.SlotOf(&tx.View, claim)
+// enter makes the attempt run, in a transaction. What it is to do is in begun then, and for an attempt on
+// this machine in task, too.
+func (d *Desk) enter(tx *spool.Tx, now time.Time) error {
+	if d.pilot != nil {
+		return d.start(tx, now)
+	}
 	if d.on == nil { // the transaction may be tried again
 		d.on = d.here()
 	}
-	t = supervise.Task{Attempt: d.Attempt, On: d.on}
+	d.pid, d.scratch = os.Getpid(), d.on.Scratch()
+	if err := d.start(tx, now); err != nil {
+		return err
+	}
+	b := &d.begun
+	d.task = supervise.Task{Attempt: d.Attempt, On: d.on, Wrong: b.wrong, Ad: b.ad, Limits: b.limits, At: b.at, Missed: b.missed}
+	if b.expanded != nil {
+		place := launch.Place{Slot: b.claim.Slot, SlotAd: b.slot, Scratch: d.scratch, Kept: d.machine.Folder.Kept(d.Job)}
+		if d.Config.AssignCPUAffinity {
+			place.CPUs = processorsFor(&tx.View, b.claim, b.slot)
+			d.note(tx, bound(place.CPUs))
+		}
+		d.task.Run, d.task.Wrong = d.job(b.expanded, place)
+	}
+	if tx.Forked { // nothing outside of a fork may change
+		return nil
+	}
+	for _, f := range d.on.Prepare(b.ad, b.slot) {
+		noteLimit(tx, d.Job, f)
+	}
+	return nil
+}
+
+// begun is an attempt that has begun, as the queue has it.
+type begun struct {
+	claim    pool.Claim
+	slot     *classad.Ad // nil: it is unknown
+	ad       *classad.Ad // of the job; nil: it has left the queue
+	expanded *classad.Ad // the ad with what references to the slot stand for; nil: it cannot be run
+	wrong    error       // why
+	limits   []jobpolicy.Limit
+	at       time.Time // when the job is to be executed; zero: at once
+	missed   jobpolicy.Verdict
+}
+
+// start records that the attempt runs.
+func (d *Desk) start(tx *spool.Tx, now time.Time) error {
+	b := begun{}
+	b.claim, _ = tx.Claim(d.Job)
+	b.slot = lifecycle.SlotOf(&tx.View, b.claim)
 	var found []launch.Found
 	if ad, ok := tx.Job(d.Job); ok {
 		if d.joblog = joblog.Of(tx, ad); d.joblog.Path != "" {
-			d.executing = executing(tx, ad, slot, claim, d.on.Scratch())
+			d.executing = executing(tx, ad, b.slot, b.claim, d.scratch)
 		}
-		t.Run, found, t.Wrong = d.read(tx, ad, claim)
-		t.At, t.Missed = lifecycle.Deferral(tx, ad, now)
+		b.expanded, found, b.wrong = launch.Expand(ad, b.slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, b.slot) })
+		b.at, b.missed = lifecycle.Deferral(tx, ad, now)
 	}
-	if err := lifecycle.Begin(tx, d.Job, d.Number, now, os.Getpid(), "", d.params); err != nil {
-		return t, err
+	if err := lifecycle.Begin(tx, d.Job, d.Number, now, d.pid, d.instance(), d.params); err != nil {
+		return err
 	}
+	d.note(tx, found)
+	b.ad, _ = tx.Job(d.Job)
+	b.limits = lifecycle.Limits(tx, b.ad, now)
+	d.know(b.ad)
+	d.begun = b
+	return nil
+}
+
+// instance is that of the pilot; empty: there is none.
+func (d *Desk) instance() string {
+	if d.pilot == nil {
+		return ""
+	}
+	return d.pilot.Instance
+}
+
+// note sets what was found out for the attempt in the job's ad.
+func (d *Desk) note(tx *spool.Tx, found []launch.Found) {
 	for _, f := range found {
 		tx.Set(d.Job, f.Name, f.Expr)
 	}
-	t.Ad, _ = tx.Job(d.Job)
-	t.Limits = lifecycle.Limits(tx, t.Ad, now)
-	d.know(t.Ad)
-	if tx.Forked { // nothing outside of a fork may change
-		return t, nil
-	}
-	for _, f := range d.on.Prepare(t.Ad, slot) {
-		noteLimit(tx, d.Job, f)
-	}
-	return t, nil
 }
 
 // noteLimit sets an attribute of the job's ad to what is found, or unsets it for nil.
@@ -224,26 +288,14 @@ func noteLimit(tx *spool.Tx, id pool.JobID, f launch.Found) {
 	}
 }
 
-// read returns what the ad of the job asks to be run in the claim's slot, and what its
-// ad is to say of that: what was taken from the slot's ad, and the processors.
-func (d *Desk) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
-	slot := lifecycle.SlotOf(&tx.View, claim)
-	expanded, found, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, slot) })
-	if err != nil {
-		return launch.Job{}, nil, err
-	}
-	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+// job returns what the ad of a job, in which no reference to a slot is left, asks to be run in a place.
+func (d *Desk) job(expanded *classad.Ad, at launch.Place) (launch.Job, error) {
+	owner, _ := expanded.EvalString(&classad.Context{}, pool.AttrOwner)
 	account, err := d.accountOf(owner)
 	if err != nil {
-		return launch.Job{}, nil, err
+		return launch.Job{}, err
 	}
-	place := launch.Place{Slot: claim.Slot, SlotAd: slot, Scratch: d.on.Scratch(), Kept: d.machine.Folder.Kept(d.Job)}
-	if d.Config.AssignCPUAffinity {
-		place.CPUs = processorsFor(&tx.View, claim, slot)
-		found = append(found, bound(place.CPUs)...)
-	}
-	job, err := launch.FromAd(expanded, place, account)
-	return job, found, err
+	return launch.FromAd(expanded, at, account)
 }
 
 // know keeps what the ad says of the job's policy, whose changes Heed tells.
@@ -270,11 +322,11 @@ func (d *Desk) Inputs(ctx context.Context, job launch.Job) (launch.Placed, error
 	return job.Place(ctx)
 }
 
-func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of supervise.Files) error {
+func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of launch.Files) error {
 	switch of {
-	case supervise.Checkpoint:
+	case launch.Checkpoint:
 		return job.Transfer.Checkpoint(ctx)
-	case supervise.Rest:
+	case launch.Rest:
 		return job.Transfer.Keep()
 	}
 	return job.Transfer.Store(ctx, placed)
@@ -302,7 +354,7 @@ func (d *Desk) Heed() (w supervise.Word) {
 	now := time.Now()
 	if now.Sub(d.signed) >= signEvery {
 		d.signed = now
-		d.lock.sign(d.Now()) // an error matters only after a reboot
+		d.lock.Sign(d.Now()) // an error matters only after a reboot
 	}
 	if now.Sub(d.forgot) >= forgetAfter {
 		d.forgot = now
@@ -349,7 +401,7 @@ var (
 
 func (d *Desk) Lost() supervise.Loss {
 	switch {
-	case d.lock.gone():
+	case d.lock.Gone():
 		return supervise.OfClaim
 	case spool.Gone(d.Spool.Dir()):
 		return supervise.OfQueue
@@ -397,8 +449,8 @@ func (n *Desks) seeToCycles() error {
 	return err
 }
 
-// note notes that the queue was changed. Another process, or the next look, starts the driver.
-func (n *Desks) note() error {
+// changed notes that the queue was changed. Another process, or the next look, starts the driver.
+func (n *Desks) changed() error {
 	if n.Cycles == nil {
 		return nil
 	}

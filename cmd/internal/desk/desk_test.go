@@ -81,7 +81,7 @@ func TestGone(t *testing.T) {
 		{filepath.Join(dir, "VERSION"), elsewhere, d.GoneLooks, nil},
 		{"", "", 1, ErrSpoolGone},
 		{elsewhere, filepath.Join(dir, "VERSION"), 1, nil},
-		{d.lock.path, elsewhere, 1, errLockGone},
+		{d.lock.Path, elsewhere, 1, errLockGone},
 	} {
 		if c.from != "" {
 			if err := os.Rename(c.from, c.to); err != nil {

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"fairspool/cmd/internal/claimlock"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -20,16 +21,21 @@ type end struct {
 	how pool.Ending
 	at  time.Time
 	now accountant.Reading // when that is recorded
+	// instance is that of the pilot whose attempt it was; empty: it ran on this machine.
+	instance string
 }
 
 // finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
 // if not nil, takes the slot in the same transaction. Complain reports events that cannot be written,
 // which leave the end as it is. What is kept of a job that has left the queue is removed. The lock is that of the claim.
-func (n *Desks) finish(a pool.Attempt, lock *claimLock, e end, complain func(error), next *successor) error {
+func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain func(error), next *successor) error {
 	var told epilogue
 	stays := false
 	e.how.Recorded = e.now.Now
 	err := n.answers.Account(n.Spool, e.now, func(tx *spool.Tx) error {
+		if claim, _ := tx.Claim(a.Job); claim.Instance != e.instance {
+			return pool.ErrGone
+		}
 		told = epilogueOf(tx, a.Job, e)
 		next.look(tx, a)
 		if err := lifecycle.Finish(tx, a.Job, a.Number, e.at, e.how, n.params); err != nil {
@@ -42,7 +48,7 @@ func (n *Desks) finish(a pool.Attempt, lock *claimLock, e end, complain func(err
 		if err := next.enter(tx); err != nil || tx.Forked { // nothing outside of a fork may change
 			return err
 		}
-		if err := joblog.Keep(lock.file, told.log, told.events(a.Job)...); err != nil {
+		if err := joblog.Keep(lock.File, told.log, told.events(a.Job)...); err != nil {
 			complain(fmt.Errorf("log: %w", err))
 		}
 		n.Reached(Kept)
@@ -91,16 +97,18 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (next sup
 		if err := d.awaitSpool(); err != nil {
 			return nil, t, err
 		}
-		e := end{how, ended, d.Now()}
+		e := end{how: how, at: ended, now: d.Now()}
 		d.Spool.At(e.at)
 		after := d.successor(how, wait == firstRetry, last)
 		err := d.finish(d.Attempt, d.lock, e, d.log.Add, after)
 		if d.gone = errors.Is(err, pool.ErrGone); err == nil || d.gone {
-			next, t = after.taken()
-			if next != nil && after.waited {
-				d.complain(d.note())
+			if after == nil || after.next == nil {
+				return nil, t, err
 			}
-			return next, t, err
+			if after.waited {
+				d.complain(d.changed())
+			}
+			return after.next, after.next.task, err
 		}
 		after.release()
 		d.tell("its end (%s) is not recorded yet: %w", describe(how), err)
@@ -112,9 +120,9 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (next sup
 // of that.
 func (d *Desk) Close() {
 	if d.gone {
-		d.lock.leave()
+		d.lock.Leave()
 	} else {
-		d.lock.remove()
+		d.lock.Remove()
 	}
 	d.Reached(Unlocked)
 }
@@ -144,14 +152,13 @@ type successor struct {
 	tickets int64       // of its job; negative: none
 
 	waited bool  // other jobs wait for the end of the cluster, mail may be due, or a part of the slot is free
-	next   *Desk // nil: none; has the lock of its claim
-	task   supervise.Task
+	next   *Desk // nil: none; has the lock of its claim if it runs here
 }
 
 // successor returns the successor of an attempt that ended so, nil if there may be none. Only a job
 // that ended by itself has one, and only until CLAIM_WORKLIFE is over or the supervisor is to end.
 func (d *Desk) successor(how pool.Ending, wanted bool, last func() bool) *successor {
-	over := time.Since(d.since) >= d.Config.ClaimWorklife
+	over := d.pilot == nil && time.Since(d.since) >= d.Config.ClaimWorklife // a pilot says so
 	if !wanted || over || how.Lost != "" || how.StartFailed != "" || how.OutputFailed != "" || how.NotStarted {
 		return nil
 	}
@@ -185,27 +192,20 @@ func (n *successor) enter(tx *spool.Tx) error {
 		return nil
 	}
 	next := n.desk(pool.Attempt{Job: claim.Job, Number: claim.Attempt})
-	var err error
+	next.pilot, next.pid = n.pilot, n.pid
 	if !tx.Forked {
-		if next.lock, err = lockClaim(n.Spool.ClaimLock(claim.LockName())); err != nil {
+		if err := next.lockHere(); err != nil {
 			n.complain(err)
 			return nil
 		}
 		n.next, n.waited = next, lifecycle.Awaited(&tx.View, n.ended.Job.Cluster) || claim.Piece != n.ended.Piece
 	}
 	lifecycle.Succeed(tx, claim, n.tickets, now, n.params)
-	if n.task, err = next.enter(tx, now); err == nil {
+	err := next.enter(tx, now)
+	if err == nil {
 		tx.Op("finish, start", n.ended.Job.String(), claim.Job.String())
 	}
 	return err
-}
-
-// taken returns the attempt that has begun, once that is committed.
-func (n *successor) taken() (supervise.Desk, supervise.Task) {
-	if n == nil || n.next == nil {
-		return nil, supervise.Task{}
-	}
-	return n.next, n.task
 }
 
 // release lets go of an attempt whose beginning was not committed.
@@ -216,6 +216,8 @@ func (n *successor) release() {
 	if n.next.on != nil {
 		n.complain(n.next.on.Close())
 	}
-	n.next.lock.remove()
+	if n.next.lock != nil {
+		n.next.lock.Remove()
+	}
 	n.next = nil
 }

@@ -61,7 +61,7 @@ func TestEvents(t *testing.T) {
 			}
 			d := p.desk(id)
 			now := d.Now()
-			if err := d.finish(d.Attempt, d.lock, end{c.how, now.Now, now}, func(err error) { t.Error(err) }, nil); err != nil {
+			if err := d.finish(d.Attempt, d.lock, end{how: c.how, at: now.Now, now: now}, func(err error) { t.Error(err) }, nil); err != nil {
 				t.Fatal(err)
 			}
 			d.Close()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"fairspool/cmd/internal/claimlock"
 	"fairspool/lib/family"
 	"fairspool/lib/launch/local"
 	"fairspool/lib/pool"
@@ -46,9 +47,9 @@ func (l LeftBehind) Spare(v *spool.View, claims []pool.Claim) {
 // up. What another process holds the lock of is left alone.
 func (l LeftBehind) Sweep() {
 	for name := range l.attempts {
-		if lock, err := lockClaim(l.desks.Spool.ClaimLock(name)); err == nil {
+		if lock, err := claimlock.Open(l.desks.Spool.ClaimLock(name)); err == nil {
 			l.desks.machine.Folder.Remove(name) // what stays is for the next pass
-			lock.leave()
+			lock.Leave()
 		}
 	}
 	for name := range l.kept {
@@ -62,7 +63,7 @@ func lockFiles(sp *spool.Spool) map[string]bool {
 	entries, _ := os.ReadDir(sp.ClaimLock(""))
 	names := map[string]bool{}
 	for _, e := range entries {
-		name := strings.TrimSuffix(e.Name(), pipeName)
+		name := strings.TrimSuffix(e.Name(), claimlock.PipeName)
 		if _, err := pool.ParseAttempt(name); err == nil {
 			names[name] = true
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"fairspool/cmd/internal/claimlock"
 	"fairspool/lib/accountant"
 	"fairspool/lib/family"
 	"fairspool/lib/pool"
@@ -23,8 +24,8 @@ func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err 
 	path := n.Spool.ClaimLock(claim.LockName())
 	_, err = os.Stat(path)
 	unsigned := errors.Is(err, os.ErrNotExist) // the next line makes the file
-	lock, err := takeCharge(path)
-	if errors.Is(err, ErrBusy) {
+	lock, err := claimlock.TakeCharge(path)
+	if errors.Is(err, claimlock.ErrBusy) {
 		return false, nil // it lives
 	}
 	if err != nil {
@@ -32,14 +33,14 @@ func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err 
 	}
 	of, ended, err := n.familyOfLost(claim)
 	if ended {
-		lock.leave() // another pass has ended it: its job's next attempt may have the same name
+		lock.Leave() // another pass has ended it: its job's next attempt may have the same name
 		return false, nil
 	}
 	if err == nil {
-		err = killLeft(lock, of, n.Config.KillingTimeout)
+		err = KillLeft(lock, of, n.Config.KillingTimeout)
 	}
 	if err != nil {
-		lock.close()
+		lock.Close()
 		return false, err
 	}
 	n.Reached(supervise.Alone)
@@ -48,21 +49,21 @@ func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err 
 		complain(err)
 	}
 	n.Reached(supervise.Tidied)
-	e := end{pool.Ending{Lost: SupervisorDied, Died: true}, n.endOf(claim, lock, unsigned), n.Now()}
+	e := end{how: pool.Ending{Lost: SupervisorDied, Died: true}, at: n.endOf(claim, lock, unsigned), now: n.Now()}
 	if err := n.finish(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, lock, e, complain, nil); err != nil {
-		lock.leave() // the end may be recorded in spite of the error, and the log lack it
+		lock.Leave() // the end may be recorded in spite of the error, and the log lack it
 		if errors.Is(err, pool.ErrGone) {
 			err = nil
 		}
 		return false, err
 	}
-	lock.remove()
+	lock.Remove()
 	return true, nil
 }
 
 // endOf returns when the attempt of a claim ended whose supervisor has died. Unsigned: the claim's file was gone.
-func (n *Desks) endOf(claim pool.Claim, lock *claimLock, unsigned bool) time.Time {
-	now, signed := n.Now(), lock.signed()
+func (n *Desks) endOf(claim pool.Claim, lock *claimlock.Lock, unsigned bool) time.Time {
+	now, signed := n.Now(), lock.Signed()
 	if booted := now.Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
 		// A file system may have lost the latest signs, too.
 		if last := lastEvent(n.Spool, booted); unsigned || last.After(signed) {
@@ -104,18 +105,18 @@ func lastEvent(sp *spool.Spool, booted time.Time) (last time.Time) {
 	return last
 }
 
-// killLeft kills the remaining processes of a job without a supervisor until none has the claim's pipe
+// KillLeft kills the remaining processes of a job without a supervisor until none has the claim's pipe
 // open any more, for at most the time patience.
-func killLeft(lock *claimLock, o family.Options, patience time.Duration) error {
+func KillLeft(lock *claimlock.Lock, o family.Options, patience time.Duration) error {
 	if _, err := family.Survivors(o, patience); err != nil {
 		return fmt.Errorf("%s, and %w", SupervisorDied, err)
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		alive, err := lock.isAlive()
+		alive, err := lock.IsAlive()
 		if err != nil || !alive {
 			return err
 		}
-		if killed := family.EndHolders(lock.pipePath()); time.Now().After(end) {
+		if killed := family.EndHolders(lock.PipePath()); time.Now().After(end) {
 			return fmt.Errorf("%s, and %d processes of the job are still there %v after SIGKILL", SupervisorDied, killed, patience)
 		}
 	}

@@ -57,7 +57,7 @@ func (d *Desk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
 	return lifecycle.Account(d.Spool, now, func(tx *spool.Tx) error {
 		claim, ok := tx.Claim(d.Job)
 		ad, there := tx.Job(d.Job)
-		if !ok || !there || claim.Attempt != d.Number || statusOf(ad) != pool.Running {
+		if !ok || !there || claim.Attempt != d.Number || claim.Instance != d.instance() || statusOf(ad) != pool.Running {
 			return nil // another process was first: claim and ad say what it wants
 		}
 		if r, _ := tx.Run(d.Job); r.Seq > seq {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +18,7 @@ import (
 	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/stir"
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
 	"fairspool/lib/lifecycle"
@@ -84,7 +84,7 @@ func newFollower(c *cmdline.Call, o options, sp *spool.Spool, host string) (*fol
 
 // loop goes on until a signal ends it, or the machine is empty that is being drained.
 func (f *follower) loop(signals <-chan os.Signal, every time.Duration) error {
-	stir, often := stirs(f.spool.Dir())
+	stirs, often := stir.Watch(f.spool.Dir())
 	look, passes := time.NewTicker(often), time.NewTicker(every)
 	defer look.Stop()
 	defer passes.Stop()
@@ -92,7 +92,7 @@ func (f *follower) loop(signals <-chan os.Signal, every time.Duration) error {
 	for {
 		var err error
 		select {
-		case <-stir:
+		case <-stirs:
 			err = f.look()
 		case <-look.C:
 			err = f.look()
@@ -431,46 +431,6 @@ func reopenStopped(c *cmdline.Call, sp *spool.Spool, host string) error {
 		}
 		return nil
 	})
-}
-
-const (
-	// calm is how often a watch looks at a spool though nothing stirs there.
-	calm = time.Second
-	// blind is how often it does where the system does not say when something stirs.
-	blind = 100 * time.Millisecond
-	// breath is how long it waits before it asks again what stirs: what is written in one
-	// go is one stir.
-	breath = 20 * time.Millisecond
-)
-
-// stirs returns what receives when something is written to the directory of a spool, or events are
-// owed to the logs of its jobs, by isystemd.Notify(7), and how often to look there all the same. Waiting for
-// that costs nothing.
-func stirs(dir string) (<-chan struct{}, time.Duration) {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		return nil, blind
-	}
-	events := os.NewFile(uintptr(fd), "inotify")
-	const mask = unix.IN_MODIFY | unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
-	if _, err := unix.InotifyAddWatch(fd, dir, mask); err != nil {
-		events.Close()
-		return nil, blind
-	}
-	unix.InotifyAddWatch(fd, filepath.Join(dir, "claims.d"), unix.IN_MOVED_TO) // a pass delivers them, too
-	stir := make(chan struct{}, 1)
-	go func() {
-		for b := make([]byte, 64<<10); ; time.Sleep(breath) {
-			if _, err := events.Read(b); err != nil {
-				return
-			}
-			select {
-			case stir <- struct{}{}:
-			default: // it has not looked yet since the last one
-			}
-		}
-	}()
-	return stir, calm
 }
 
 // tell prints what was done, nothing for nothing. Bad news has been told already.

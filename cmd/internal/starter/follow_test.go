@@ -88,27 +88,3 @@ func TestWatchWithoutSpool(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-// TestStirs holds that what is written to a directory is noticed, and that a watch looks
-// more often where that cannot be.
-func TestStirs(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	stir, often := stirs(dir)
-	if often != calm {
-		t.Errorf("stirs of a directory looks every %v, want %v", often, calm)
-	}
-	for _, text := range []string{"a", "b"} {
-		if err := os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-stir:
-		case <-time.After(testenv.Longest):
-			t.Fatal("nothing stirs when a file is written")
-		}
-	}
-	if stir, often := stirs(filepath.Join(dir, "none")); stir != nil || often != blind {
-		t.Errorf("stirs of no directory = %v, %v, want no channel, %v", stir, often, blind)
-	}
-}

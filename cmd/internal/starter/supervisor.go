@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/claimlock"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/onchange"
@@ -40,7 +41,7 @@ func supervisor(c *cmdline.Call, a pool.Attempt) error {
 	}
 	stop := prepare()
 	d, err := n.Lock(a)
-	if errors.Is(err, desk.ErrBusy) {
+	if errors.Is(err, claimlock.ErrBusy) {
 		return nil
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package desk
+package claimlock
 
 import (
 	"os"
@@ -17,29 +17,29 @@ import (
 func TestPipeOfClaim(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1}.LockName())
-	if err := os.WriteFile(path+pipeName, nil, 0o600); err != nil {
+	if err := os.WriteFile(path+PipeName, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := lockClaim(path)
+	l, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.remove()
-	other, err := unix.Dup(int(l.pipe.Fd())) // as a job has it
+	defer l.Remove()
+	other, err := unix.Dup(int(l.Pipe.Fd())) // as a job has it
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.pipe.Close()
-	l.pipe = nil
-	if there, err := l.isAlive(); !there || err != nil {
-		t.Errorf("isAlive = %v, %v, want true while the other one is open", there, err)
+	l.Pipe.Close()
+	l.Pipe = nil
+	if there, err := l.IsAlive(); !there || err != nil {
+		t.Errorf("IsAlive = %v, %v, want true while the other one is open", there, err)
 	}
 	if err := l.openPipe(); err != ErrBusy {
 		t.Errorf("openPipe = %v, want ErrBusy", err)
 	}
 	unix.Close(other)
-	if there, err := l.isAlive(); there || err != nil {
-		t.Errorf("isAlive = %v, %v, want false when all are closed", there, err)
+	if there, err := l.IsAlive(); there || err != nil {
+		t.Errorf("IsAlive = %v, %v, want false when all are closed", there, err)
 	}
 }
 
@@ -72,14 +72,14 @@ func TestLockOfRemovedFile(t *testing.T) {
 		if ours, err := l.lock(); ours != c.ours || err != nil {
 			t.Errorf("the file is %s: in charge: %t, %v, want %t", c.name, ours, err, c.ours)
 		}
-		l.close()
+		l.Close()
 	}
 }
 
 func TestSignOfLife(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/1.0.1"
-	lock, err := lockClaim(path)
+	lock, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,18 +87,18 @@ func TestSignOfLife(t *testing.T) {
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
-	if got := lock.signed(); !got.Equal(old) {
+	if got := lock.Signed(); !got.Equal(old) {
 		t.Errorf("signed %v, want %v", got, old)
 	}
-	if err := lock.sign(accountant.Reading{}); err != nil {
+	if err := lock.Sign(accountant.Reading{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := lock.signed(); time.Since(got).Abs() > time.Minute {
+	if got := lock.Signed(); time.Since(got).Abs() > time.Minute {
 		t.Errorf("signed %v, want now", got)
 	}
 	pools := accountant.Reading{Now: old.Add(time.Hour), Clock: accountant.Clock{Boot: "b"}}
-	if err := lock.sign(pools); err != nil || !lock.signed().Equal(pools.Now) {
-		t.Errorf("signed %v, %v, want %v", lock.signed(), err, pools.Now)
+	if err := lock.Sign(pools); err != nil || !lock.Signed().Equal(pools.Now) {
+		t.Errorf("signed %v, %v, want %v", lock.Signed(), err, pools.Now)
 	}
 	// Somebody else's file is left alone.
 	if err := os.Remove(path); err != nil {
@@ -110,9 +110,9 @@ func TestSignOfLife(t *testing.T) {
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
-	lock.sign(pools)
+	lock.Sign(pools)
 	if info, err := os.Stat(path); err != nil || !info.ModTime().Equal(old) {
 		t.Errorf("the other file: %v, %v, want it unchanged", info, err)
 	}
-	lock.remove()
+	lock.Remove()
 }

@@ -1,4 +1,6 @@
-package desk
+// Package claimlock has the two files of a claim by which its supervisor, and processes of its attempt, are
+// found to be alive; package desk says how.
+package claimlock
 
 import (
 	"errors"
@@ -17,51 +19,51 @@ import (
 // ErrBusy says that another process holds a lock on the file of a claim.
 var ErrBusy = errors.New("the claim is in other hands")
 
-// claimLock is the file of a claim with the record lock on it, and the pipe by which the processes
-// of the attempt are found (see doc.go). A process must not open the file once more: closing that
+// Lock is the file of a claim with the record lock on it, and the pipe by which the processes
+// of the attempt are found (package desk). A process must not open the file once more: closing that
 // would free the record lock.
-type claimLock struct {
-	path string
-	file *os.File // has the record lock, for which it is open for writing
-	// pipe is the reading end, which the job inherits. A job of another user, even a hostile one,
+type Lock struct {
+	Path string
+	File *os.File // has the record lock, for which it is open for writing
+	// Pipe is the reading end, which the job inherits. A job of another user, even a hostile one,
 	// cannot free, fill or forge anything by it. nil: it was not opened.
-	pipe *os.File
+	Pipe *os.File
 }
 
-// pipeName ends the name of a claim's pipe, which stands beside its file.
-const pipeName = ".pipe"
+// PipeName ends the name of a claim's pipe, which stands beside its file.
+const PipeName = ".pipe"
 
-func (l *claimLock) pipePath() string { return l.path + pipeName }
+func (l *Lock) PipePath() string { return l.Path + PipeName }
 
-// close frees the lock and closes the pipe.
-func (l *claimLock) close() {
-	l.file.Close()
-	if l.pipe != nil {
-		l.pipe.Close()
+// Close frees the lock and closes the pipe.
+func (l *Lock) Close() {
+	l.File.Close()
+	if l.Pipe != nil {
+		l.Pipe.Close()
 	}
 }
 
-// lockClaim takes the record lock on a claim's file, and opens its pipe. It never waits: it returns ErrBusy
+// Open takes the record lock on a claim's file, and opens its pipe. It never waits: it returns ErrBusy
 // if another process has the lock, or a process of the attempt is alive.
-func lockClaim(path string) (*claimLock, error) {
-	l, err := takeCharge(path)
+func Open(path string) (*Lock, error) {
+	l, err := TakeCharge(path)
 	if err != nil {
 		return nil, err
 	}
 	if err := l.openPipe(); err != nil {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// takeCharge takes the record lock on a claim's file, which it makes if it
+// TakeCharge takes the record lock on a claim's file, which it makes if it
 // is missing; ErrBusy if another process has the lock.
 //
 // The process with the lock may remove the file. So a lock counts only if the
 // path still leads to the locked file; otherwise two processes could have the locks of two
 // files of one name.
-func takeCharge(path string) (*claimLock, error) {
+func TakeCharge(path string) (*Lock, error) {
 	for {
 		l, err := openLock(path)
 		if err != nil {
@@ -71,7 +73,7 @@ func takeCharge(path string) (*claimLock, error) {
 		if ours {
 			return l, nil
 		}
-		l.close()
+		l.Close()
 		if err != nil {
 			return nil, err
 		}
@@ -80,8 +82,8 @@ func takeCharge(path string) (*claimLock, error) {
 
 // lock takes the record lock on an open file, and reports whether the path still leads to that file;
 // ErrBusy if another process has the lock.
-func (l *claimLock) lock() (ours bool, err error) {
-	locked, err := spool.LockClaim(l.file)
+func (l *Lock) lock() (ours bool, err error) {
+	locked, err := spool.LockClaim(l.File)
 	if err == nil && !locked {
 		err = ErrBusy
 	}
@@ -92,44 +94,44 @@ func (l *claimLock) lock() (ours bool, err error) {
 }
 
 // openLock opens a claim's file without a lock.
-func openLock(path string) (*claimLock, error) {
+func openLock(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 	}
-	return &claimLock{path: path, file: f}, nil
+	return &Lock{Path: path, File: f}, nil
 }
 
 // isThere reports whether the path still leads to the open file.
-func (l *claimLock) isThere() (bool, error) { return leadsTo(l.path, l.file) }
+func (l *Lock) isThere() (bool, error) { return leadsTo(l.Path, l.File) }
 
 // openPipe opens the pipe, which it makes if it is missing; ErrBusy if a process of the attempt is
 // alive. The caller has the lock.
-func (l *claimLock) openPipe() error {
-	alive, err := l.isAlive()
+func (l *Lock) openPipe() error {
+	alive, err := l.IsAlive()
 	if err == nil && alive {
 		return ErrBusy
 	}
 	if err == nil {
-		err = unix.Mkfifo(l.pipePath(), 0o600)
+		err = unix.Mkfifo(l.PipePath(), 0o600)
 	}
 	if errors.Is(err, unix.EEXIST) {
 		err = nil
 	}
 	if err == nil {
-		l.pipe, err = os.OpenFile(l.pipePath(), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+		l.Pipe, err = os.OpenFile(l.PipePath(), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", l.pipePath(), cmdline.Cause(err))
+		return fmt.Errorf("%s: %w", l.PipePath(), cmdline.Cause(err))
 	}
 	return nil
 }
 
-// isAlive reports whether a process of the attempt is alive: such a process has the pipe open for reading,
-// and otherwise opening it for writing only fails. isAlive removes a file that is no pipe.
-func (l *claimLock) isAlive() (bool, error) {
+// IsAlive reports whether a process of the attempt is alive: such a process has the pipe open for reading,
+// and otherwise opening it for writing only fails. IsAlive removes a file that is no pipe.
+func (l *Lock) IsAlive() (bool, error) {
 	for {
-		fd, err := unix.Open(l.pipePath(), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := unix.Open(l.PipePath(), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		switch err {
 		case nil:
 		case unix.EINTR:
@@ -145,7 +147,7 @@ func (l *claimLock) isAlive() (bool, error) {
 		if err != nil || about.Mode&unix.S_IFMT == unix.S_IFIFO {
 			return err == nil, err
 		}
-		if err := os.Remove(l.pipePath()); err != nil {
+		if err := os.Remove(l.PipePath()); err != nil {
 			return false, err
 		}
 	}
@@ -167,56 +169,56 @@ func leadsTo(path string, f *os.File) (bool, error) {
 	return os.SameFile(open, named), nil
 }
 
-// gone reports whether the claim's file was removed or replaced, maybe with the
+// Gone reports whether the claim's file was removed or replaced, maybe with the
 // whole spool. Then the locks protect the claim no more. While the
 // folder of the file is missing, no other process has the claim either.
-func (l *claimLock) gone() bool {
-	if ours, err := leadsTo(l.path, l.file); ours || err != nil {
+func (l *Lock) Gone() bool {
+	if ours, err := leadsTo(l.Path, l.File); ours || err != nil {
 		return false
 	}
-	_, err := os.Stat(filepath.Dir(l.path))
+	_, err := os.Stat(filepath.Dir(l.Path))
 	return err == nil
 }
 
-// sign leaves a sign of life: the file's time of change, which is the pool's time, and the
+// Sign leaves a sign of life: the file's time of change, which is the pool's time, and the
 // machine's where the policy time is the user's own.
-func (l *claimLock) sign(at accountant.Reading) error {
-	if ours, err := leadsTo(l.path, l.file); !ours || err != nil {
+func (l *Lock) Sign(at accountant.Reading) error {
+	if ours, err := leadsTo(l.Path, l.File); !ours || err != nil {
 		return err
 	}
 	if !at.Clock.Known() {
 		at.Now = time.Now()
 	}
-	return os.Chtimes(l.path, time.Time{}, at.Now)
+	return os.Chtimes(l.Path, time.Time{}, at.Now)
 }
 
-// signed returns the time of the last sign of life; zero if that is unknown.
-func (l *claimLock) signed() time.Time {
-	info, err := l.file.Stat()
+// Signed returns the time of the last sign of life; zero if that is unknown.
+func (l *Lock) Signed() time.Time {
+	info, err := l.File.Stat()
 	if err != nil {
 		return time.Time{}
 	}
 	return info.ModTime()
 }
 
-// leave does as remove, unless the file keeps events that the log of the job does not have yet:
+// Leave does as Remove, unless the file keeps events that the log of the job does not have yet:
 // then it stays, without its pipe, and a pass looks after it.
-func (l *claimLock) leave() {
-	info, err := l.file.Stat()
+func (l *Lock) Leave() {
+	info, err := l.File.Stat()
 	l.end(err == nil && info.Size() == 0)
 }
 
-// remove removes the file and the pipe, and frees the lock. Remaining processes of the job keep a pipe
+// Remove removes the file and the pipe, and frees the lock. Remaining processes of the job keep a pipe
 // without a name.
-func (l *claimLock) remove() { l.end(true) }
+func (l *Lock) Remove() { l.end(true) }
 
 // end removes the pipe, and the file too if file is true, and frees the lock.
-func (l *claimLock) end(file bool) {
-	if ours, err := leadsTo(l.path, l.file); ours && err == nil {
-		os.Remove(l.pipePath())
+func (l *Lock) end(file bool) {
+	if ours, err := leadsTo(l.Path, l.File); ours && err == nil {
+		os.Remove(l.PipePath())
 		if file {
-			os.Remove(l.path)
+			os.Remove(l.Path)
 		}
 	}
-	l.close()
+	l.Close()
 }

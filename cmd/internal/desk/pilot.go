@@ -1,0 +1,320 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/claimlock"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/launch"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// Pilot is the desk of all attempts on the machine of a pilot: what these have to do with the queue, the logs and
+// the submitters' files, all of which are on this machine. It keeps nothing of an attempt from one
+// request to the next, so that another process can go on. All but Files may be called by one goroutine
+// at a time. pool.ErrGone is the answer about a claim that is not the pilot's.
+type Pilot struct {
+	*Desks
+	Machine  string
+	Instance string
+	executes map[pool.Attempt]userlog.Executing // what logs are told when programs are executed that have begun
+}
+
+// Pilot returns the desk of a pilot's attempts.
+func (n *Desks) Pilot(machine, instance string) *Pilot {
+	return &Pilot{n, machine, instance, map[pool.Attempt]userlog.Executing{}}
+}
+
+// Beginning is an attempt that has begun on another machine.
+type Beginning struct {
+	Attempt pool.Attempt
+	Slot    string // its name
+	// SlotAd is the slot's ad, and Ad the job's, in which no reference to the slot is left. Of an attempt that is Wrong
+	// the ad may be missing. Both are in the long form.
+	SlotAd, Ad string
+	Wrong      *Failure
+	// Apart: the files that the job names are not on that machine.
+	Apart  bool
+	Limits []jobpolicy.Limit
+	At     time.Time // when the job is to be executed; zero: at once
+	Missed jobpolicy.Verdict
+}
+
+// Failure is an error as it travels.
+type Failure struct {
+	Reason        string
+	Code, Subcode int  // of a *launch.StartError
+	Passing       bool // it may be over soon
+	Start         bool // it is a *launch.StartError
+}
+
+// FailureOf returns what tells of an error at the other end; nil for nil.
+func FailureOf(err error) *Failure {
+	var s *launch.StartError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &s):
+		return &Failure{s.Reason, s.Code, s.Subcode, s.Passing, true}
+	}
+	return &Failure{Reason: err.Error()}
+}
+
+// Err returns the error; nil for nil.
+func (f *Failure) Err() error {
+	switch {
+	case f == nil:
+		return nil
+	case f.Start:
+		return &launch.StartError{Reason: f.Reason, Code: f.Code, Subcode: f.Subcode, Passing: f.Passing}
+	}
+	return errors.New(f.Reason)
+}
+
+// desk returns the desk of an attempt on the pilot's machine.
+func (p *Pilot) desk(a pool.Attempt) *Desk {
+	d := p.Desks.desk(a)
+	d.pilot = p
+	return d
+}
+
+// Begin records that an attempt runs, under a supervisor with that process id and in that scratch directory there. An
+// attempt that the pilot has begun already has begun.
+func (p *Pilot) Begin(a pool.Attempt, pid int, scratch string) (Beginning, error) {
+	d := p.desk(a)
+	d.pid, d.scratch = pid, scratch
+	if err := d.begin(); err != nil {
+		return Beginning{}, err
+	}
+	p.Reached(Begun)
+	return p.begun(d), nil
+}
+
+// begun returns what the pilot is told of an attempt that has begun.
+func (p *Pilot) begun(d *Desk) Beginning {
+	b := Beginning{
+		Attempt: d.Attempt, Slot: d.begun.claim.Slot, Wrong: FailureOf(d.begun.wrong), Limits: d.begun.limits,
+		At: d.begun.at, Missed: d.begun.missed, Apart: p.apart(d.begun.slot),
+	}
+	if d.begun.slot != nil {
+		b.SlotAd = string(d.begun.slot.AppendLong(nil))
+	}
+	if ad := d.begun.expanded; ad != nil {
+		b.Ad = string(ad.AppendLong(nil))
+	} else if d.begun.ad != nil {
+		b.Ad = string(d.begun.ad.AppendLong(nil))
+	}
+	if d.joblog.Path != "" {
+		p.executes[d.Attempt] = d.executing
+	}
+	return b
+}
+
+// apart reports whether the machine of a slot sees other files than this one.
+func (p *Pilot) apart(slot *classad.Ad) bool {
+	host, err := p.Host()
+	if slot == nil || err != nil {
+		return true
+	}
+	domain, _ := slot.EvalString(&classad.Context{}, pool.AttrFileSystemDomain)
+	return !strings.EqualFold(domain, host)
+}
+
+// Await waits until the log of an attempt's job has the ends of earlier attempts. It may take long, and may be called
+// beside all else.
+func (p *Pilot) Await(a pool.Attempt) {
+	log := p.LogOf(a)
+	joblog.Await(p.Spool, p.Config.NobodySlotUser, func(format string, args ...any) { log.Add(fmt.Errorf(format, args...)) }, a.Job, a.Number)
+}
+
+// Executing tells the job's log that the program of an attempt is executed.
+func (p *Pilot) Executing(a pool.Attempt) error {
+	var log joblog.Log
+	body, known := p.executes[a]
+	delete(p.executes, a)
+	err := p.Spool.View(func(v *spool.View) error {
+		claim, ok := v.Claim(a.Job)
+		if ad, there := v.Job(a.Job); ok && there && p.has(claim, a) {
+			if !known { // another process has begun it
+				body = userlog.Executing{Host: claim.Machine, Slot: claim.Slot}
+			}
+			log = joblog.Of(nil, ad)
+			return nil
+		}
+		return pool.ErrGone
+	})
+	if err != nil {
+		return err
+	}
+	d := p.desk(a)
+	p.logEvents(log, d.log.Add, userlog.Event{Job: a.Job, At: p.Now().Now.Local(), Body: body})
+	return nil
+}
+
+// has reports whether a claim is that of an attempt of the pilot's.
+func (p *Pilot) has(c pool.Claim, a pool.Attempt) bool {
+	return c.Attempt == a.Number && c.Instance == p.Instance
+}
+
+// Terms returns on which terms the job of an attempt leaves.
+func (p *Pilot) Terms(a pool.Attempt, why pool.Reason) (supervise.Terms, error) {
+	defer p.Spool.Close()
+	return p.desk(a).Terms(why)
+}
+
+// Judge carries out a verdict, or what the job's policy wants after an attempt of so much, as the desk of an attempt here does.
+// Reported is what Report has recorded.
+func (p *Pilot) Judge(a pool.Attempt, found jobpolicy.Verdict, used supervise.Spent, reported pool.Progress) (*supervise.Rules, error) {
+	d := p.desk(a)
+	d.reported = reported
+	return d.Judge(found, used)
+}
+
+// Telling is what a report of an attempt tells.
+type Telling struct {
+	Number   int // of the attempt's reports, from 1
+	Now      pool.Progress
+	Before   pool.Progress // as the report before had it
+	Logged   int64         // the largest size that the log was told of, in KB
+	Restarts bool          // the job has left a checkpoint, and goes on
+	Sent     int64         // how many bytes that has
+}
+
+// Report records what an attempt has used so far. A report that is recorded already changes nothing.
+func (p *Pilot) Report(a pool.Attempt, t Telling) error {
+	d := p.desk(a)
+	d.reported, d.sizeKB = t.Before, t.Logged
+	tell, event := telling(lifecycle.Report), userlog.Body(nil)
+	if t.Restarts {
+		tell = lifecycle.Checkpointed
+		event = userlog.Checkpointed{Run: userlog.Usage{User: t.Now.UserCPU, System: t.Now.SysCPU}, Sent: t.Sent}
+	}
+	once := func(tx *spool.Tx, id pool.JobID, attempt int, now, before pool.Progress, at time.Time, params accountant.Params) error {
+		c, _ := tx.Claim(id)
+		if !p.has(c, a) {
+			return pool.ErrGone
+		}
+		if c.Told >= t.Number {
+			return errTold
+		}
+		if err := tell(tx, id, attempt, now, before, at, params); err != nil {
+			return err
+		}
+		c, _ = tx.Claim(id)
+		c.Told = t.Number
+		tx.PutClaim(c)
+		return nil
+	}
+	err := d.report(t.Now, once, event)
+	if errors.Is(err, errTold) {
+		return nil
+	}
+	return err
+}
+
+var errTold = errors.New("it is recorded already")
+
+// Finish records how an attempt has ended, so long ago. Unless last says that the supervisor ends, the slot goes on with the attempt
+// next; nil: with none.
+func (p *Pilot) Finish(a pool.Attempt, how pool.Ending, ago time.Duration, last bool) (next *Beginning, err error) {
+	d := p.desk(a)
+	var after *successor
+	if !last {
+		after = d.successor(how, true, func() bool { return false })
+	}
+	now := p.Now()
+	if err = p.endThere(a, p.Instance, how, now.Now.Add(-max(ago, 0)), after); err != nil {
+		after.release()
+		return nil, err
+	}
+	delete(p.executes, a)
+	if after == nil || after.next == nil {
+		return nil, nil
+	}
+	if after.waited {
+		d.complain(p.changed())
+	}
+	b := p.begun(after.next)
+	return &b, nil
+}
+
+// endThere records the end of an attempt on another machine.
+func (n *Desks) endThere(a pool.Attempt, instance string, how pool.Ending, at time.Time, after *successor) error {
+	log := n.LogOf(a)
+	lock, err := claimlock.TakeCharge(n.Spool.ClaimLock(a.String()))
+	if err != nil {
+		return err
+	}
+	n.Spool.At(at)
+	if err := n.finish(a, lock, end{how: how, at: at, now: n.Now(), instance: instance}, log.Add, after); err != nil {
+		lock.Leave() // the end may be recorded in spite of the error, and the log lack it
+		return err
+	}
+	lock.Remove()
+	return nil
+}
+
+// EndUnheard ends the claim of an attempt on a machine that was heard of last at a time, for a reason.
+func (n *Desks) EndUnheard(claim pool.Claim, heard time.Time, why string) error {
+	err := n.endThere(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, claim.Instance, pool.Ending{Lost: why, Died: true}, heard, nil)
+	if errors.Is(err, pool.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// Files are what an attempt's job has copied from and to this machine.
+type Files struct {
+	job    launch.Job
+	folder interface{ Make() error }
+}
+
+// Files returns the files of an attempt's job.
+func (p *Pilot) Files(a pool.Attempt) (f Files, err error) {
+	d := p.desk(a)
+	defer p.Spool.Close()
+	f.folder = p.machine.Folder
+	err = p.Spool.View(func(v *spool.View) error {
+		return v.Fork().Update(func(tx *spool.Tx) error {
+			claim, _ := tx.Claim(a.Job)
+			ad, there := tx.Job(a.Job)
+			if !there || !p.has(claim, a) {
+				return pool.ErrGone
+			}
+			slot := lifecycle.SlotOf(&tx.View, claim)
+			expanded, _, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, slot) })
+			if err != nil {
+				return err
+			}
+			folder := p.machine.Folder
+			f.job, err = d.job(expanded, launch.Place{
+				Slot: claim.Slot, SlotAd: slot, Scratch: folder.Scratch(a), Kept: folder.Kept(a.Job), Apart: true,
+			})
+			return err
+		})
+	})
+	return f, err
+}
+
+// Send writes the input files. It may be called beside all else.
+func (f Files) Send(ctx context.Context, w io.Writer) error { return f.job.Send(ctx, w) }
+
+// TakeBack reads what the job has left, and has it where it belongs. It may be called beside all else.
+func (f Files) TakeBack(ctx context.Context, r io.Reader, of launch.Files) error {
+	if err := f.folder.Make(); err != nil {
+		return err
+	}
+	return f.job.TakeBack(ctx, r, of)
+}

@@ -1,0 +1,214 @@
+package pilot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/link"
+	"fairspool/lib/pool"
+)
+
+// errDown says that there is no link to the spool's host now.
+var errDown = errors.New("there is no link to the spool's host now")
+
+// dial connects to the pilot whose state folder it is. The folder's path may be longer than that of a socket.
+func (s State) dial() (net.Conn, error) {
+	folder, err := os.Open(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	return net.Dial("unix", "/proc/self/fd/"+strconv.Itoa(int(folder.Fd()))+"/socket")
+}
+
+// listen returns the socket for supervisors, in the place of one that a dead pilot left.
+func (s State) listen() (net.Listener, error) {
+	os.Remove(s.path("socket"))
+	folder, err := os.Open(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	l, err := net.Listen("unix", "/proc/self/fd/"+strconv.Itoa(int(folder.Fd()))+"/socket")
+	if err != nil {
+		return nil, err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // it may be the next pilot's by then
+	return l, nil
+}
+
+// ask makes a request once. Send writes what follows it, and receive reads what follows the answer; either may be nil. errDown: there
+// is no link, and nothing was done; else an error leaves open whether it was.
+func (s State) ask(ctx context.Context, r Request, send func(io.Writer) error, receive func(io.Reader) error) (a Answer, err error) {
+	conn, err := s.dial()
+	if err != nil {
+		return a, fmt.Errorf("%w: %w", errDown, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if err := link.WriteMessage(conn, opening{Attempt: r.Attempt}); err != nil {
+		return a, fmt.Errorf("%w: %w", errDown, err)
+	}
+	var way carried
+	if err := link.ReadMessage(conn, &way); err != nil || way.Down {
+		return a, errors.Join(errDown, err)
+	}
+	return exchange(conn, r, send, receive)
+}
+
+// exchange makes a request on a stream of its own.
+func exchange(conn io.ReadWriter, r Request, send func(io.Writer) error, receive func(io.Reader) error) (a Answer, err error) {
+	if err := link.WriteMessage(conn, r); err != nil {
+		return a, err
+	}
+	var sent error
+	if send != nil {
+		body := link.NewBody(conn)
+		if sent = send(body); sent != nil {
+			body.Fail(sent.Error())
+		} else if err := body.Close(); err != nil {
+			return a, err
+		}
+	}
+	if err := link.ReadMessage(conn, &a); err != nil {
+		return a, errors.Join(sent, err)
+	}
+	if sent == nil && receive != nil && a.Failed == nil && !a.Gone {
+		return a, receive(link.ReadBody(conn))
+	}
+	return a, sent
+}
+
+// err returns the error of an answer; nil for a good one.
+func (a Answer) err() error {
+	if a.Gone {
+		return pool.ErrGone
+	}
+	return a.Failed.Err()
+}
+
+// Waits between two tries of a request.
+const (
+	firstWait = 50 * time.Millisecond
+	lastWait  = 5 * time.Second
+)
+
+// insist makes a request until it is answered.
+func (s State) insist(r Request, unless func() error) (Answer, error) {
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		a, err := s.ask(context.Background(), r, nil, nil)
+		if err == nil {
+			return a, nil
+		}
+		if err := unless(); err != nil {
+			return a, err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// follower is what a supervisor knows of its claim by the pilot.
+type follower struct {
+	state State
+	of    pool.Attempt
+
+	mu     sync.Mutex
+	claim  Claim
+	gone   bool
+	closed bool
+	conn   net.Conn
+}
+
+// follow begins to follow the claim of an attempt.
+func (s State) follow(a pool.Attempt) *follower {
+	f := &follower{state: s, of: a}
+	go f.run()
+	return f
+}
+
+// run reads what pilots say, one after the other.
+func (f *follower) run() {
+	for wait := firstWait; !f.over(); wait = min(2*wait, lastWait) {
+		if f.read() {
+			wait = firstWait
+		}
+		if !f.over() {
+			time.Sleep(wait)
+		}
+	}
+}
+
+// read reads what a pilot says until it ends, and reports whether it said anything.
+func (f *follower) read() (said bool) {
+	conn, err := f.state.dial()
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	f.mu.Lock()
+	f.conn = conn
+	closed := f.closed
+	f.mu.Unlock()
+	if closed || link.WriteMessage(conn, opening{Attempt: f.of, Follows: true}) != nil {
+		return false
+	}
+	for {
+		var w word
+		if link.ReadMessage(conn, &w) != nil {
+			return said
+		}
+		said = true
+		f.mu.Lock()
+		f.claim, f.gone = w.Claim, f.gone || w.Gone
+		f.mu.Unlock()
+	}
+}
+
+func (f *follower) over() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
+// look returns the claim as of now, and whether it is gone.
+func (f *follower) look() (c Claim, gone bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.claim, f.gone
+}
+
+func (f *follower) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	if f.conn != nil {
+		f.conn.Close()
+	}
+}
+
+// isOurs reports whether the process at the other end of a socket has our rights, or root's.
+func isOurs(conn net.Conn) bool {
+	c, ok := conn.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	ours := false
+	raw.Control(func(fd uintptr) {
+		peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		ours = err == nil && (int(peer.Uid) == os.Geteuid() || peer.Uid == 0)
+	})
+	return ours
+}

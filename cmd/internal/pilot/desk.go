@@ -1,0 +1,490 @@
+package pilot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/claimlock"
+	"fairspool/cmd/internal/desk"
+	"fairspool/lib/classad"
+	"fairspool/lib/clean"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/launch"
+	"fairspool/lib/launch/local"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/link"
+	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
+)
+
+// Desks is what the desks of one supervisor on the pilot's machine have in common.
+type Desks struct {
+	State
+	Settings
+	Clock   func() time.Time // the pool's time
+	Machine local.Settings
+	// Reached is told of each step; tests have the process end there.
+	Reached func(supervise.Step)
+	since   time.Duration // when the supervisor began, by the time since the boot
+}
+
+// NewDesks returns the desks of a supervisor that begins now, with what the pilot was told by the spool's host. Machine has the
+// settings of this machine for a folder of scratch directories and a prefix of families.
+func NewDesks(s State, machine func(folder local.Folder, prefix string) local.Settings, execute string, reached func(supervise.Step)) (*Desks, error) {
+	n := &Desks{State: s, Machine: machine(s.Folder(execute), s.Prefix()), Reached: reached, since: Uptime()}
+	var err error
+	n.Settings, n.Clock, err = s.Settings()
+	return n, err
+}
+
+// Lock returns the desk of an attempt, with the lock of its file; claimlock.ErrBusy: another process has that.
+func (n *Desks) Lock(a pool.Attempt) (*Desk, error) {
+	lock, err := claimlock.Open(n.ClaimFile(a))
+	if err != nil {
+		return nil, err
+	}
+	n.Reached(desk.Locked)
+	return &Desk{Desks: n, Attempt: a, lock: lock}, nil
+}
+
+// Desk is the desk of an attempt whose queue, job log and submitter's files are on another machine. It is a
+// supervise.Desk.
+type Desk struct {
+	*Desks
+	pool.Attempt
+	lock  *claimlock.Lock
+	claim *follower
+
+	task  supervise.Task
+	apart bool // its files are on the other machine, too
+
+	heard    time.Duration // when a heartbeat was sent that was answered, as was read last
+	edits    int           // of the job's policy, as were heeded
+	reported pool.Progress // and recorded
+	told     int           // number of the last report that is recorded
+	pending  *desk.Telling // a report that may be recorded, or not
+	logged   int64         // the size that the log was told of, in KB
+	logging  chan struct{} // closed when the log knows that the program is executed; nil: it was not asked
+	gone     bool          // Finish found that the claim is
+}
+
+// beginTime is how long a supervisor tries to begin: a match that nobody takes up is given up soon.
+const beginTime = time.Minute
+
+// Begin is for the attempt whose lock the desk has.
+func (d *Desk) Begin() (supervise.Task, error) {
+	end := time.Now().Add(beginTime)
+	r := Request{Do: Begin, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Scratch(d.Attempt)}
+	a, err := d.insist(r, func() error {
+		if time.Now().After(end) {
+			return errDown
+		}
+		return nil
+	})
+	if err == nil {
+		err = a.err()
+	}
+	if err == nil && a.Begun == nil {
+		err = errors.New("the spool's host does not say what the attempt is to do")
+	}
+	if err != nil {
+		d.lock.Remove()
+		return supervise.Task{}, err
+	}
+	d.enter(a.Begun)
+	return d.task, nil
+}
+
+// enter prepares what the attempt is to do.
+func (d *Desk) enter(b *desk.Beginning) {
+	d.on()
+	d.Reached(desk.Begun)
+	d.heard, d.claim, d.apart = d.Heard(), d.follow(d.Attempt), b.Apart
+	d.task = supervise.Task{
+		Attempt: d.Attempt, On: d.on(), Wrong: b.Wrong.Err(), Limits: b.Limits, At: b.At, Missed: b.Missed,
+	}
+	slot, err := parse(b.SlotAd)
+	if err == nil {
+		d.task.Ad, err = parse(b.Ad)
+	}
+	if err == nil && d.task.Wrong == nil && d.task.Ad != nil {
+		d.task.Run, err = d.job(b, slot)
+	}
+	if err != nil && d.task.Wrong == nil {
+		d.task.Wrong = err
+	}
+	ad := d.task.Ad
+	if ad == nil {
+		ad = classad.New()
+	}
+	d.task.On.(*local.Machine).Prepare(ad, slot)
+}
+
+func (d *Desk) on() *local.Machine {
+	if m, ok := d.task.On.(*local.Machine); ok {
+		return m
+	}
+	return local.New(d.Machine, d.Attempt, d.lock.Pipe, d.Tell)
+}
+
+// parse reads an ad in the long form; nil for none.
+func parse(text string) (*classad.Ad, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return classad.NewReader(strings.NewReader(text), "the spool's host").Next()
+}
+
+// job returns what is to be run here.
+func (d *Desk) job(b *desk.Beginning, slot *classad.Ad) (launch.Job, error) {
+	owner, _ := d.task.Ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	account, err := launch.AccountOf(owner, d.NobodySlotUser)
+	if err != nil {
+		return launch.Job{}, err
+	}
+	if os.Geteuid() == 0 && account.UID < d.MinUID {
+		return launch.Job{}, &launch.StartError{Reason: fmt.Sprintf("owner %s: on the pool's other machines root runs no jobs of uids below MIN_UID = %d", account.Name, d.MinUID)}
+	}
+	folder := d.Machine.Folder
+	job, err := launch.FromAd(d.task.Ad, launch.Place{
+		Slot: b.Slot, SlotAd: slot, Scratch: folder.Scratch(d.Attempt), Kept: folder.Kept(d.Job), Apart: b.Apart,
+	}, account)
+	if err == nil && b.Apart {
+		job = job.There()
+	}
+	return job, err
+}
+
+func (d *Desk) Await() {
+	if d.Number > 1 {
+		d.insist(Request{Do: Await, Attempt: d.Attempt}, d.unlessLost)
+	}
+}
+
+// unlessLost is an error if the attempt is no longer the supervisor's.
+func (d *Desk) unlessLost() error {
+	if d.Lost() != supervise.None || d.expired() {
+		return pool.ErrGone
+	}
+	return nil
+}
+
+// Inputs has the files come over the link if they are not here.
+func (d *Desk) Inputs(ctx context.Context, job launch.Job) (placed launch.Placed, err error) {
+	if !d.apart || job.Transfer == nil {
+		return job.Place(ctx)
+	}
+	err = d.carry(ctx, Request{Do: Inputs, Attempt: d.Attempt}, nil, func(r io.Reader) (err error) {
+		placed, err = job.Receive(ctx, r)
+		return err
+	})
+	return placed, err
+}
+
+// Outputs has the files go over the link if they do not belong here.
+func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of launch.Files) error {
+	if d.apart {
+		return d.carry(ctx, Request{Do: Outputs, Attempt: d.Attempt, Files: of}, func(w io.Writer) error {
+			return job.SendBack(ctx, w, placed, of)
+		}, nil)
+	}
+	switch of {
+	case launch.Checkpoint:
+		return job.Transfer.Checkpoint(ctx)
+	case launch.Rest:
+		return job.Transfer.Keep()
+	}
+	return job.Transfer.Store(ctx, placed)
+}
+
+// carry makes a request with files until they have gone over a link as a whole, or an end of it says why they cannot.
+func (d *Desk) carry(ctx context.Context, r Request, send func(io.Writer) error, receive func(io.Reader) error) error {
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		watched := &watchedPipe{}
+		a, err := d.ask(ctx, r, watched.sends(send), watched.receives(receive))
+		if answer := a.err(); answer != nil {
+			return answer
+		}
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if ended := fromBody(err); ended != nil {
+			return ended
+		}
+		if !watched.broken && !errors.Is(err, errDown) && watched.used {
+			return err // it is about the files here
+		}
+		if err := d.unlessLost(); err != nil {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// fromBody returns the error for which the other end broke off a body; nil: it did not.
+func fromBody(err error) error {
+	var b *link.BodyError
+	if !errors.As(err, &b) {
+		return nil
+	}
+	var f desk.Failure
+	if json.Unmarshal([]byte(b.Why), &f) != nil {
+		return b
+	}
+	return f.Err()
+}
+
+// watchedPipe tells what goes wrong with the link from what goes wrong with files.
+type watchedPipe struct{ used, broken bool }
+
+func (p *watchedPipe) sends(send func(io.Writer) error) func(io.Writer) error {
+	if send == nil {
+		return nil
+	}
+	return func(w io.Writer) error {
+		p.used = true
+		return send(writer(func(b []byte) (int, error) {
+			n, err := w.Write(b)
+			p.broken = p.broken || err != nil
+			return n, err
+		}))
+	}
+}
+
+func (p *watchedPipe) receives(receive func(io.Reader) error) func(io.Reader) error {
+	if receive == nil {
+		return nil
+	}
+	return func(r io.Reader) error {
+		p.used = true
+		return receive(reader(func(b []byte) (int, error) {
+			n, err := r.Read(b)
+			p.broken = p.broken || err != nil && err != io.EOF
+			return n, err
+		}))
+	}
+}
+
+type writer func(b []byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
+
+type reader func(b []byte) (int, error)
+
+func (r reader) Read(b []byte) (int, error) { return r(b) }
+
+// Executing has the job's log told beside the job, but before anything else is.
+func (d *Desk) Executing() {
+	d.logging = make(chan struct{})
+	go func() {
+		defer close(d.logging)
+		d.insist(Request{Do: Executing, Attempt: d.Attempt}, d.unlessLost)
+	}()
+}
+
+// logged waits until the log knows that the program is executed.
+func (d *Desk) awaitLog() {
+	if d.logging != nil {
+		<-d.logging
+	}
+}
+
+// Heed returns what the pilot was told last.
+func (d *Desk) Heed() (w supervise.Word) {
+	if d.lock.Gone() {
+		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: "the lock of its claim is gone"}}
+	}
+	if d.expired() {
+		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: fmt.Sprintf("its machine has not been heard of for %v", d.Lease)}}
+	}
+	c, gone := d.claim.look()
+	switch {
+	case gone:
+		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: "its claim is gone"}}
+	case c.State == pool.Vacating:
+		w = supervise.Word{Leaves: true, Why: c.Why, Fast: c.Fast}
+	}
+	if c.Edits != 0 {
+		w.Changed = d.edits != 0 && c.Edits != d.edits
+		d.edits = c.Edits
+	}
+	return w
+}
+
+// expired reports whether the lease is over.
+func (d *Desk) expired() bool {
+	now := Uptime()
+	if d.Lease <= 0 || now-d.heard < d.Lease/2 {
+		return false
+	}
+	if last := d.Heard(); last <= now {
+		d.heard = max(d.heard, last)
+	}
+	return now-d.heard >= d.Lease
+}
+
+func (d *Desk) Lost() supervise.Loss {
+	if d.lock.Gone() {
+		return supervise.OfClaim
+	}
+	return supervise.None
+}
+
+// askTime is how long a supervisor that watches its job waits for an answer.
+const askTime = 30 * time.Second
+
+// askNow makes a request whose answer is wanted now, or not at all.
+func (d *Desk) askNow(r Request) (Answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	return d.ask(ctx, r, nil, nil)
+}
+
+// Terms are those of the ad as it was at the beginning where nothing else is known.
+func (d *Desk) Terms(why pool.Reason) (supervise.Terms, error) {
+	t := supervise.Terms{Ad: d.task.Ad, Leaving: launch.Vacated, Fast: lifecycle.HasteOf(why) == lifecycle.Fast}
+	a, err := d.askNow(Request{Do: Terms, Attempt: d.Attempt, Why: why})
+	if err != nil || a.Failed != nil || a.Leave == nil {
+		return t, nil
+	}
+	ad, err := parse(a.Leave.Ad)
+	return supervise.Terms{Ad: ad, Leaving: a.Leave.Leaving, Retirement: a.Leave.Retirement, Fast: a.Leave.Fast}, err
+}
+
+func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (*supervise.Rules, error) {
+	a, err := d.askNow(Request{Do: Judge, Attempt: d.Attempt, Found: found, Used: &used, Reported: &d.reported})
+	if errors.Is(err, errDown) && found.Action == jobpolicy.Stay {
+		return nil, nil // it is asked again, and its limits are known here
+	}
+	if err == nil && !a.Gone {
+		err = a.Failed.Err()
+	}
+	if err != nil && a.NoRoom {
+		err = supervise.NoRoom{Err: err}
+	}
+	return a.Rules, err
+}
+
+func (d *Desk) Report(p pool.Progress) error {
+	return d.tell(desk.Telling{Now: p}, d.askNow)
+}
+
+func (d *Desk) Checkpointed(p pool.Progress, bytes int64) error {
+	return d.tell(desk.Telling{Now: p, Restarts: true, Sent: bytes}, d.askNow)
+}
+
+// tell has a report recorded, behind the one that may not be yet.
+func (d *Desk) tell(t desk.Telling, ask func(Request) (Answer, error)) error {
+	d.awaitLog()
+	if err := d.flush(ask); err != nil {
+		return err
+	}
+	t.Number, t.Before, t.Logged = d.told+1, d.reported, d.logged
+	d.pending = &t
+	return d.flush(ask)
+}
+
+// flush has the report recorded that may not be yet.
+func (d *Desk) flush(ask func(Request) (Answer, error)) error {
+	if d.pending == nil {
+		return nil
+	}
+	a, err := ask(Request{Do: Report, Attempt: d.Attempt, Telling: d.pending})
+	if err == nil {
+		err = a.err()
+	}
+	if err != nil {
+		return err
+	}
+	d.told, d.reported = d.pending.Number, d.pending.Now.After(d.reported)
+	d.logged = max(d.logged, d.reported.PeakKB)
+	d.pending = nil
+	return nil
+}
+
+// Finish tries until there is an answer.
+func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervise.Desk, supervise.Task, error) {
+	over := Uptime()
+	if !at.IsZero() {
+		over -= time.Since(at)
+	}
+	d.awaitLog()
+	never := func() error { return nil }
+	for d.pending != nil {
+		if err := d.flush(func(r Request) (Answer, error) { return d.insist(r, never) }); errors.Is(err, pool.ErrGone) {
+			break
+		}
+	}
+	how.Reported = d.reported
+	request := func() Request {
+		worked := d.Worklife > 0 && Uptime()-d.since >= d.Worklife
+		return Request{Do: Finish, Attempt: d.Attempt, How: &how, Ago: Uptime() - over, Last: worked || last()}
+	}
+	a, err := d.ask(context.Background(), request(), nil, nil)
+	for wait := firstWait; err != nil || a.Failed != nil; wait = min(2*wait, lastWait) {
+		if wait == firstWait { // from now on another process can record it, if this one dies
+			d.complain(d.putEnd(d.Attempt, request()))
+		}
+		time.Sleep(wait)
+		if a.Failed != nil {
+			d.Tell(fmt.Errorf("its end is not recorded yet: %w", a.Failed.Err()))
+		}
+		a, err = d.ask(context.Background(), request(), nil, nil)
+	}
+	d.forgetEnd(d.Attempt)
+	if d.gone = a.Gone; a.Gone {
+		return nil, supervise.Task{}, pool.ErrGone
+	}
+	d.Reached(desk.Finished)
+	if a.Begun == nil {
+		return nil, supervise.Task{}, nil
+	}
+	next, err := d.Desks.Lock(a.Begun.Attempt)
+	if errors.Is(err, claimlock.ErrBusy) { // the pilot had it started
+		return nil, supervise.Task{}, nil
+	}
+	if err != nil {
+		return nil, supervise.Task{}, err
+	}
+	next.enter(a.Begun)
+	return next, next.task, nil
+}
+
+// Close frees the lock.
+func (d *Desk) Close() {
+	d.claim.close()
+	d.lock.Remove()
+	d.Reached(desk.Unlocked)
+}
+
+func (d *Desk) complain(err error) {
+	if err != nil {
+		d.Tell(err)
+	}
+}
+
+// Tell writes to the log of the state folder, and has the spool's host write to the pool's.
+func (d *Desk) Tell(err error) {
+	text := clean.Line(strings.ReplaceAll(err.Error(), "\n", `\n`))
+	d.log(fmt.Sprintf("job %v, attempt %d: %s", d.Job, d.Number, text))
+	go d.ask(context.Background(), Request{Do: Tell, Attempt: d.Attempt, Text: text}, nil, nil)
+}
+
+// log appends a line to the log of the state folder.
+func (s State) log(line string) {
+	f, err := os.OpenFile(s.path("log"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), line)
+}

@@ -1,0 +1,127 @@
+package pilot
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stdio returns the pipe that standard input and output are. Nothing else may use them then.
+func Stdio() (io.ReadWriteCloser, error) {
+	in, err := pollable(0)
+	if err != nil {
+		return nil, err
+	}
+	out, err := pollable(1)
+	if err != nil {
+		return nil, err
+	}
+	return pair{in, out}, nil
+}
+
+// pollable returns a duplicate of a descriptor, whose Close ends a Read of it.
+func pollable(fd int) (*os.File, error) {
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err == nil {
+		err = unix.SetNonblock(own, true)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return os.NewFile(uintptr(own), "pipe"), nil
+}
+
+type pair struct {
+	io.ReadCloser
+	out io.WriteCloser
+}
+
+func (p pair) Write(b []byte) (int, error) { return p.out.Write(b) }
+
+func (p pair) Close() error { return errors.Join(p.ReadCloser.Close(), p.out.Close()) }
+
+// Run starts a command whose standard input and output are the other end of a pipe. What it says on standard error ends with
+// said, a line at most.
+func Run(c *exec.Cmd) (pipe io.ReadWriteCloser, said func() string, err error) {
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	words := &lastWords{}
+	c.Stderr = words
+	c.WaitDelay = time.Second
+	if err := c.Start(); err != nil {
+		return nil, nil, err
+	}
+	p := &commandPipe{pair: pair{out, in}, command: c, ended: make(chan struct{})}
+	go func() {
+		p.command.Process.Wait()
+		close(p.ended)
+	}()
+	said = func() string {
+		p.Close()
+		return words.last()
+	}
+	return p, said, nil
+}
+
+// commandPipe is a pipe to a command, which ends with the pipe.
+type commandPipe struct {
+	pair
+	command *exec.Cmd
+	ended   chan struct{}
+	once    sync.Once
+}
+
+// partingTime is how long a command may take to end when its pipe is closed.
+const partingTime = 2 * time.Second
+
+func (p *commandPipe) Close() (err error) {
+	p.once.Do(func() {
+		err = p.pair.out.Close()
+		select {
+		case <-p.ended:
+		case <-time.After(partingTime):
+			p.command.Process.Kill()
+			<-p.ended
+		}
+		p.pair.ReadCloser.Close()
+	})
+	return err
+}
+
+// lastWords keeps the end of what is written to it.
+type lastWords struct {
+	sync.Mutex
+	text []byte
+}
+
+// mostWords is how much of that is kept.
+const mostWords = 4 << 10
+
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.Lock()
+	defer w.Unlock()
+	w.text = append(w.text, b...)
+	w.text = w.text[max(0, len(w.text)-mostWords):]
+	return len(b), nil
+}
+
+// last returns the last line that says anything.
+func (w *lastWords) last() string {
+	w.Lock()
+	defer w.Unlock()
+	lines := bytes.Split(bytes.TrimSpace(w.text), []byte("\n"))
+	return strings.TrimSpace(string(lines[len(lines)-1]))
+}

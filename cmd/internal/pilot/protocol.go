@@ -1,0 +1,141 @@
+package pilot
+
+import (
+	"time"
+
+	"fairspool/cmd/internal/desk"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
+)
+
+// Hello is the first message of a pilot.
+type Hello struct {
+	// ID and Token are those of a pilot that calls the spool's host; zero where that has opened the pipe.
+	ID    int
+	Token string
+	// Instance is the random name of the pilot's state folder.
+	Instance string
+	// Account is whose rights the pilot has, and Root that these are root's: then it runs jobs as their owners.
+	Account string
+	Root    bool
+}
+
+// Welcome is the answer to Hello.
+type Welcome struct {
+	Refused string // why the pilot is not taken; empty: it is
+	Machine string // its name in the pool
+	// FileSystemDomain is that of the machine's slots; empty: the machine's name.
+	FileSystemDomain string
+	// Owner is whose jobs alone the machine is for; empty: all users'.
+	Owner string
+	Settings
+}
+
+// Settings are what the spool's host says of attempts on all machines.
+type Settings struct {
+	Now                      time.Time // the pool's time
+	Lease                    time.Duration
+	Beat                     time.Duration // how often the pilot is to be heard of
+	Vacate, Periodic         time.Duration
+	FirstUpdate, UpdateEvery time.Duration
+	Worklife                 time.Duration // CLAIM_WORKLIFE
+	MinUID                   int
+	NobodySlotUser           string
+}
+
+// Slots is the pilot's answer to a Welcome: its slots' ads, in the long form.
+type Slots struct{ Ads []string }
+
+// Beat is what a pilot says on the control stream from then on: a heartbeat.
+type Beat struct {
+	Number int
+	Bye    bool // the pilot ends, and has no claims
+}
+
+// News is what the spool's end says on the control stream.
+type News struct {
+	Beat  int     // the heartbeat that this answers; 0: none
+	First bool    // it has all claims; others are those that changed
+	Now   []Claim // claims that are new or changed
+	Gone  []pool.Attempt
+}
+
+// Claim is a claim on a slot of the machine.
+type Claim struct {
+	Attempt pool.Attempt
+	State   pool.ClaimState
+	Mine    bool        // the pilot's instance has begun it
+	Why     pool.Reason // why it is Vacating
+	Fast    bool        // it has to leave at once
+	Edits   int         // how often the job's policy was changed since the link began
+}
+
+// Request is what a supervisor, or the pilot itself, asks of the spool's end.
+type Request struct {
+	Do       Verb
+	Attempt  pool.Attempt
+	PID      int               // Begin
+	Scratch  string            // Begin
+	Why      pool.Reason       // Terms
+	Found    jobpolicy.Verdict // Judge
+	Used     *supervise.Spent  // Judge
+	Reported *pool.Progress    // Judge
+	Telling  *desk.Telling     // Report
+	Files    launch.Files      // Outputs: what the body behind the request has
+	How      *pool.Ending      // Finish
+	Ago      time.Duration     // Finish: so long ago the attempt ended
+	Last     bool              // Finish: the slot does not go on
+	Text     string            // Tell
+}
+
+// Verb is what is asked.
+type Verb string
+
+// The verbs.
+const (
+	Begin     Verb = "begin"
+	Await     Verb = "await"
+	Executing Verb = "executing"
+	Terms     Verb = "terms"
+	Judge     Verb = "judge"
+	Report    Verb = "report"
+	Inputs    Verb = "inputs"
+	Outputs   Verb = "outputs"
+	Finish    Verb = "finish"
+	Tell      Verb = "tell"
+)
+
+// Answer is what the spool's end answers.
+type Answer struct {
+	Gone   bool // the claim is not the pilot's, or no more
+	Failed *desk.Failure
+	NoRoom bool // Failed is for want of room
+	Begun  *desk.Beginning
+	Leave  *Leave
+	Rules  *supervise.Rules
+}
+
+// Leave are supervise.Terms as they travel.
+type Leave struct {
+	Ad         string // in the long form; empty: the job has left the queue
+	Leaving    launch.Leaving
+	Retirement time.Duration
+	Fast       bool
+}
+
+// opening is what a supervisor says first on a connection to the pilot's socket.
+type opening struct {
+	Attempt pool.Attempt
+	Follows bool // the connection is for what becomes of the claim; else a Request follows
+}
+
+// word is what a pilot says to a supervisor that follows its claim.
+type word struct {
+	Gone bool
+	Claim
+}
+
+// carried is what a pilot answers to a connection for a request.
+type carried struct{ Down bool } // there is no link now: the pilot closes the connection

@@ -1,0 +1,178 @@
+package pilotdesk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+
+	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/pilot"
+	"fairspool/lib/clean"
+	"fairspool/lib/link"
+	"fairspool/lib/pool"
+	"fairspool/lib/supervise"
+)
+
+// request does what a supervisor asks on a stream of its own.
+func (s *Server) request(stream net.Conn) {
+	defer stream.Close()
+	var r pilot.Request
+	if link.ReadMessage(stream, &r) != nil {
+		return
+	}
+	switch r.Do {
+	case pilot.Inputs, pilot.Outputs:
+		s.files(stream, r)
+	case pilot.Await:
+		a, _ := s.here(func() (pilot.Answer, error) { return pilot.Answer{}, s.known(r.Attempt) })
+		if !a.Gone {
+			s.desk.Await(r.Attempt)
+		}
+		link.WriteMessage(stream, a)
+	default:
+		if a, ok := s.here(func() (pilot.Answer, error) { return s.answer(r) }); ok {
+			link.WriteMessage(stream, a)
+		}
+	}
+}
+
+// here has the goroutine that has the spool do something; false: the link has ended before.
+func (s *Server) here(do func() (pilot.Answer, error)) (a pilot.Answer, ok bool) {
+	done := make(chan struct{})
+	work := func() {
+		defer close(done)
+		var err error
+		a, err = do()
+		var full supervise.NoRoom
+		switch {
+		case errors.Is(err, pool.ErrGone):
+			a = pilot.Answer{Gone: true}
+		case err != nil:
+			a = pilot.Answer{Failed: desk.FailureOf(err), NoRoom: errors.As(err, &full)}
+		}
+	}
+	select {
+	case s.work <- work:
+		<-done
+		return a, true
+	case <-s.link.Done():
+		return a, false
+	}
+}
+
+// known is pool.ErrGone for an attempt that is not the pilot's.
+func (s *Server) known(a pool.Attempt) error {
+	if !s.ours(a) {
+		return pool.ErrGone
+	}
+	return nil
+}
+
+// answer does what is asked, but for files.
+func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
+	if r.Do == pilot.Tell {
+		return a, s.tell(r)
+	}
+	if err := s.known(r.Attempt); err != nil {
+		return a, err
+	}
+	switch r.Do {
+	case pilot.Begin:
+		b, err := s.desk.Begin(r.Attempt, r.PID, r.Scratch)
+		return pilot.Answer{Begun: &b}, err
+	case pilot.Executing:
+		return a, s.desk.Executing(r.Attempt)
+	case pilot.Terms:
+		t, err := s.desk.Terms(r.Attempt, r.Why)
+		leave := &pilot.Leave{Leaving: t.Leaving, Retirement: t.Retirement, Fast: t.Fast}
+		if t.Ad != nil {
+			leave.Ad = string(t.Ad.AppendLong(nil))
+		}
+		return pilot.Answer{Leave: leave}, err
+	case pilot.Judge:
+		if r.Used == nil || r.Reported == nil {
+			return a, errIncomplete
+		}
+		a.Rules, err = s.desk.Judge(r.Attempt, r.Found, *r.Used, *r.Reported)
+		return a, err
+	case pilot.Report:
+		if r.Telling == nil {
+			return a, errIncomplete
+		}
+		return a, s.desk.Report(r.Attempt, *r.Telling)
+	case pilot.Finish:
+		if r.How == nil {
+			return a, errIncomplete
+		}
+		a.Begun, err = s.desk.Finish(r.Attempt, *r.How, r.Ago, r.Last)
+		return a, err
+	}
+	return a, fmt.Errorf("%.40q: no such request", string(r.Do))
+}
+
+var errIncomplete = errors.New("the request is incomplete")
+
+// mostTold bounds what a supervisor may have the pool's log told at a time.
+const mostTold = 2000
+
+// tell writes what a supervisor complains of to the pool's log.
+func (s *Server) tell(r pilot.Request) error {
+	text := r.Text[:min(len(r.Text), mostTold)]
+	s.Desks.LogOf(r.Attempt).Add(fmt.Errorf("on %s: %s", s.Machine, clean.Line(text)))
+	return nil
+}
+
+// files copies the files of an attempt's job, beside all else.
+func (s *Server) files(stream net.Conn, r pilot.Request) {
+	var f desk.Files
+	a, ok := s.here(func() (a pilot.Answer, err error) {
+		if err = s.known(r.Attempt); err == nil {
+			f, err = s.desk.Files(r.Attempt)
+		}
+		return a, err
+	})
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { stream.Close() })()
+	go func() { // a link that has ended ends what is copied
+		select {
+		case <-s.link.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if r.Do == pilot.Inputs {
+		s.send(ctx, stream, f, a)
+		return
+	}
+	if a.Gone || a.Failed != nil {
+		link.WriteMessage(stream, a)
+		return
+	}
+	err := f.TakeBack(ctx, link.ReadBody(stream), r.Files)
+	var body *link.BodyError
+	if errors.As(err, &body) { // the other end knows why
+		err = nil
+	}
+	link.WriteMessage(stream, pilot.Answer{Failed: desk.FailureOf(err)})
+}
+
+// send sends the input files, unless the answer is that there are none.
+func (s *Server) send(ctx context.Context, stream net.Conn, f desk.Files, a pilot.Answer) {
+	if link.WriteMessage(stream, a) != nil || a.Gone || a.Failed != nil {
+		return
+	}
+	body := link.NewBody(stream)
+	err := f.Send(ctx, body)
+	if err == nil {
+		body.Close()
+		return
+	}
+	text, _ := json.Marshal(desk.FailureOf(err))
+	body.Fail(string(text))
+}

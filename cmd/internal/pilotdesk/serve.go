@@ -1,0 +1,369 @@
+package pilotdesk
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/pilot"
+	"fairspool/cmd/internal/stir"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/link"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+	"fairspool/spool/heard"
+)
+
+// Server is the spool's end of one link.
+type Server struct {
+	Call   *cmdline.Call
+	Spool  *spool.Spool
+	Desks  *desk.Desks
+	Signal <-chan os.Signal // ends it
+	// Machine and Engine are those of the pilot that this host has called. Empty: the pilot has called, and shows a token.
+	Machine, Engine string
+	// Owner is whose jobs alone a pilot without root's rights runs, by the pilot's account; nil: those of all users.
+	Owner func(account string) string
+
+	pilot   pool.Pilot
+	link    *link.Link
+	control net.Conn
+	desk    *desk.Pilot
+	claims  *spool.MachineWatch
+	epoch   int // where counting the edits of jobs begins
+	edits   map[pool.JobID]int
+	work    chan func() // what the goroutine that has the spool does
+	bye     bool
+}
+
+// Over is why a link has ended that its pilot did not end.
+type Over struct {
+	Err error
+	// Again: another link of the pilot may go on.
+	Again bool
+}
+
+// Serve serves the pilot at the other end of a pipe until the link ends. The error says why it could not
+// begin, or what broke it.
+func (s *Server) Serve(pipe io.ReadWriteCloser) error {
+	l, err := link.New(pipe, link.Settings{Version: cmdline.Version, Patience: pilot.Patience, Every: pilot.Every})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	s.link = l
+	if s.control, err = l.Accept(); err != nil {
+		return err
+	}
+	s.control.SetReadDeadline(time.Now().Add(pilot.Patience))
+	var hello pilot.Hello
+	if err := link.ReadMessage(s.control, &hello); err != nil {
+		return fmt.Errorf("the pilot says nothing: %w", err)
+	}
+	if s.Machine != "" {
+		return s.greeted(hello)
+	}
+	p, err := s.called(hello)
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.Machine, s.Engine = p.Machine, p.Engine
+	began := false
+	err = s.Spool.Watching(s.Machine, func() error { began = true; return s.greeted(hello) })
+	if !began && err != nil {
+		return s.refuse(fmt.Errorf("%s has another link: %w", s.Machine, err))
+	}
+	return err
+}
+
+// refuse tells the pilot why it is not taken.
+func (s *Server) refuse(err error) error {
+	link.WriteMessage(s.control, pilot.Welcome{Refused: err.Error()})
+	return err
+}
+
+// called returns the row of a pilot that has called this host, if its token is right.
+func (s *Server) called(h pilot.Hello) (p pool.Pilot, err error) {
+	unknown := errors.New("the pool knows no pilot with this token: glidein -token MACHINE makes one")
+	token := sha256.Sum256([]byte(h.Token))
+	err = s.Spool.View(func(v *spool.View) error {
+		var ok bool
+		if p, ok = spool.Pilots.Get(v, h.ID); !ok || p.Token == "" {
+			return unknown
+		}
+		want, err := hex.DecodeString(p.Token)
+		if err != nil || subtle.ConstantTimeCompare(want, token[:]) != 1 {
+			return unknown
+		}
+		return nil
+	})
+	return p, err
+}
+
+// greeted goes on with a link when its pilot has said who it is, and no other process has one to its machine.
+func (s *Server) greeted(h pilot.Hello) error {
+	if err := s.welcome(h); err != nil {
+		return s.refuse(err)
+	}
+	var slots pilot.Slots
+	if err := link.ReadMessage(s.control, &slots); err != nil {
+		return fmt.Errorf("the pilot does not say what slots it has: %w", err)
+	}
+	s.control.SetReadDeadline(time.Time{})
+	if err := s.advertise(slots); err != nil {
+		return err
+	}
+	s.desk = s.Desks.Pilot(s.Machine, s.pilot.Instance)
+	s.epoch, s.edits = int(time.Now().Unix()), map[pool.JobID]int{}
+	var err error
+	if s.claims, err = s.Spool.WatchMachine(s.Machine, jobpolicy.AttemptAttributes()...); err != nil {
+		return err
+	}
+	return s.attend()
+}
+
+// welcome makes the pilot Live, and tells it so.
+func (s *Server) welcome(h pilot.Hello) error {
+	c := s.Call.Config
+	unheard := time.Duration(-1)
+	if sign, known, err := heard.Last(s.Spool.Dir(), s.Machine); err == nil && known {
+		unheard = sign.Elapsed(Boot())
+	}
+	at := s.Call.Later()
+	err := lifecycle.Account(s.Spool, at, func(tx *spool.Tx) (err error) {
+		id := h.ID
+		if s.Engine != "" && h.Token == "" {
+			id = s.row(tx, at.Now)
+		}
+		s.pilot, err = lifecycle.Greet(tx, id, h.Instance, unheard, c.JobLease, at.Now)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.hear(); err != nil {
+		return err
+	}
+	w := pilot.Welcome{Machine: s.Machine, FileSystemDomain: s.domain(), Settings: pilot.Settings{
+		Now: s.Call.Later().Now, Lease: c.JobLease, Beat: min(beatEvery, c.JobLease/4), Vacate: c.MachineMaxVacateTime,
+		Periodic: c.PeriodicInterval, FirstUpdate: c.InitialUpdateInterval, UpdateEvery: c.UpdateInterval,
+		Worklife: c.ClaimWorklife, MinUID: c.MinUID, NobodySlotUser: c.NobodySlotUser,
+	}}
+	if s.Owner != nil && !h.Root {
+		w.Owner = s.Owner(h.Account)
+	}
+	return link.WriteMessage(s.control, w)
+}
+
+// beatEvery is how often a pilot is to be heard of, at most.
+const beatEvery = 20 * time.Second
+
+// row returns the number of the machine's pilot, which is asked for if there is none.
+func (s *Server) row(tx *spool.Tx, now time.Time) int {
+	for _, p := range spool.Pilots.All(&tx.View) {
+		if strings.EqualFold(p.Machine, s.Machine) && !p.State.Over() && p.Token == "" {
+			return p.ID
+		}
+	}
+	return lifecycle.Ask(tx, s.Engine, s.Machine, "", now).ID
+}
+
+// domain returns the FileSystemDomain of the machine's slots; empty: it is the machine's name.
+func (s *Server) domain() string {
+	i := slices.IndexFunc(s.Call.Config.Engines, func(e config.Engine) bool { return e.Name == s.Engine })
+	if i < 0 {
+		return ""
+	}
+	return s.Call.Config.Engines[i].FileSystemDomain
+}
+
+// hear notes that the machine was heard of.
+func (s *Server) hear() error {
+	boot, up := Boot()
+	return heard.Note(s.Spool.Dir(), s.Machine, heard.Sign{Boot: boot, Up: up, At: s.Call.Later().Now})
+}
+
+// Boot returns the name of the boot of this host, and for how long it has been up.
+func Boot() (name string, up time.Duration) {
+	return cmp.Or(cmdline.MachineClock().Clock.Boot, "unknown"), pilot.Uptime()
+}
+
+// advertise makes the machine's slots those that the pilot has. One that is in the pool as it is costs nothing; one that
+// the machine has no more is withdrawn when it has no claim.
+func (s *Server) advertise(of pilot.Slots) error {
+	var ads []*classad.Ad
+	for _, text := range of.Ads {
+		ad, err := classad.NewReader(strings.NewReader(text), "the pilot's slot").Next()
+		if err == nil {
+			err = s.isOfMachine(ad)
+		}
+		if err != nil {
+			return err
+		}
+		ads = append(ads, ad)
+	}
+	at := s.Call.Later()
+	return lifecycle.Account(s.Spool, at, func(tx *spool.Tx) error {
+		tx.Op("advertise", s.Machine)
+		return lifecycle.SetMachineSlots(tx, s.Machine, ads, at.Now)
+	})
+}
+
+// isOfMachine refuses an ad that is of no slot of the pilot's machine.
+func (s *Server) isOfMachine(ad *classad.Ad) error {
+	c := &classad.Context{}
+	name, _ := ad.EvalString(c, pool.AttrName)
+	machine, _ := ad.EvalString(c, pool.AttrMachine)
+	_, host, _ := strings.Cut(name, "@")
+	if machine != s.Machine || host != s.Machine || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return fmt.Errorf("the pilot of %s has a slot %q of %q", s.Machine, name, machine)
+	}
+	return nil
+}
+
+// attend goes on with the link until it ends.
+func (s *Server) attend() error {
+	stirs, often := stir.Watch(s.Spool.Dir())
+	look := time.NewTicker(often)
+	defer look.Stop()
+	s.work = make(chan func())
+	failed := make(chan error, 2)
+	beats := make(chan pilot.Beat)
+	go s.accept(failed)
+	go s.listen(beats, failed)
+	if err := s.news(0, true); err != nil {
+		return err
+	}
+	for {
+		var err error
+		select {
+		case <-stirs:
+			err = s.news(0, false)
+		case <-look.C:
+			err = s.news(0, false)
+		case do := <-s.work:
+			do()
+		case b := <-beats:
+			if b.Bye {
+				return s.over()
+			}
+			if err = s.hear(); err == nil {
+				err = s.news(b.Number, false)
+			}
+		case err = <-failed:
+		case <-s.Signal:
+			return nil
+		case <-s.link.Done():
+			err = link.ErrBroken
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// over is what follows when the pilot has ended.
+func (s *Server) over() error {
+	at := s.Call.Later()
+	return lifecycle.Account(s.Spool, at, func(tx *spool.Tx) error {
+		lifecycle.Bye(tx, s.pilot.ID, "it has ended", at.Now, s.Call.Config.Params)
+		return nil
+	})
+}
+
+// listen reads what the pilot says on the control stream.
+func (s *Server) listen(beats chan<- pilot.Beat, failed chan<- error) {
+	for {
+		var b pilot.Beat
+		if err := link.ReadMessage(s.control, &b); err != nil {
+			failed <- fmt.Errorf("%w: %w", link.ErrBroken, err)
+			return
+		}
+		select {
+		case beats <- b:
+		case <-s.link.Done():
+			return
+		}
+	}
+}
+
+// accept serves the requests of supervisors.
+func (s *Server) accept(failed chan<- error) {
+	for {
+		stream, err := s.link.Accept()
+		if err != nil {
+			failed <- err
+			return
+		}
+		go s.request(stream)
+	}
+}
+
+// news tells the pilot which claims have changed, and answers a heartbeat; 0: there is none. First: these are all claims.
+func (s *Server) news(beat int, first bool) error {
+	if _, err := s.claims.Look(); err != nil {
+		return err
+	}
+	t := s.claims.Touched()
+	n := pilot.News{Beat: beat, First: first}
+	for id := range t.Edited {
+		s.edits[id]++
+		t.Claims[id] = true
+	}
+	for id := range t.Claims {
+		c, ok := s.claims.Claim(id)
+		if !ok {
+			delete(s.edits, id)
+			n.Gone = append(n.Gone, pool.Attempt{Job: id})
+			continue
+		}
+		n.Now = append(n.Now, s.claim(c))
+	}
+	if len(n.Now)+len(n.Gone) == 0 && beat == 0 && !first {
+		return nil
+	}
+	return link.WriteMessage(s.control, n)
+}
+
+// claim returns what the pilot is told of a claim.
+func (s *Server) claim(c pool.Claim) pilot.Claim {
+	k := pilot.Claim{
+		Attempt: pool.Attempt{Job: c.Job, Number: c.Attempt}, State: c.State,
+		Mine: c.Instance == s.pilot.Instance, Edits: s.epoch + s.edits[c.Job],
+	}
+	if c.State == pool.Vacating {
+		k.Why = pool.Reason{Text: c.VacateReason, Code: c.VacateCode, Subcode: c.VacateSubcode}
+		k.Fast = lifecycle.HasteOf(k.Why) == lifecycle.Fast
+	}
+	return k
+}
+
+// ours reports whether an attempt is one that the pilot may ask about, as the claims were at the last look or are now.
+func (s *Server) ours(a pool.Attempt) bool {
+	is := func() bool {
+		c, ok := s.claims.Claim(a.Job)
+		return ok && c.Attempt == a.Number && (c.Instance == s.pilot.Instance || c.State == pool.Matched)
+	}
+	if is() {
+		return true
+	}
+	return s.news(0, false) == nil && is()
+}
+
+// now returns a reading of the pool's clock.
+func (s *Server) now() accountant.Reading { return s.Call.Later() }
