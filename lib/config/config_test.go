@@ -58,6 +58,7 @@ func TestDefault(t *testing.T) {
 		{"GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", c.Cycle.Quotas.Rounds, 3},
 		{"GROUP_QUOTA_ROUND_ROBIN_RATE", c.Cycle.Quotas.RoundRobinRate, 1e100},
 		{"NEGOTIATOR_USE_WEIGHTED_DEMAND", c.Cycle.Quotas.WeightedDemand, true},
+		{"JOB_LEASE", c.JobLease, 40 * time.Minute},
 		{"MACHINE_MAX_VACATE_TIME", c.MachineMaxVacateTime, 10 * time.Minute},
 		{"KILLING_TIMEOUT", c.KillingTimeout, 30 * time.Second},
 		{"PERIODIC_EXPR_INTERVAL", c.PeriodicInterval, time.Minute},
