@@ -32,6 +32,15 @@ func (s Sign) Elapsed(boot string, up time.Duration) time.Duration {
 	return max(up, 0)
 }
 
+// By returns for how long machines have not been heard of, by the signs in a spool directory, when its host
+// is up for the time up in a boot; false where that is unknown.
+func By(dir, boot string, up time.Duration) func(machine string) (time.Duration, bool) {
+	return func(machine string) (time.Duration, bool) {
+		s, ok, err := Last(dir, machine)
+		return s.Elapsed(boot, up), ok && err == nil
+	}
+}
+
 // size is that of the file: each sign is written over the one before it, by one write.
 const size = 128
 

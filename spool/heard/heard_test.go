@@ -61,3 +61,18 @@ func TestElapsed(t *testing.T) {
 		}
 	}
 }
+
+func TestBy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := Note(dir, "n1", Sign{Boot: "b", Up: 10 * time.Second, At: time.UnixMilli(1)}); err != nil {
+		t.Fatal(err)
+	}
+	elapsed := By(dir, "b", time.Minute)
+	if d, ok := elapsed("N1"); d != 50*time.Second || !ok {
+		t.Errorf("n1 was heard of %v ago, %v", d, ok)
+	}
+	if d, ok := elapsed("n2"); ok {
+		t.Errorf("n2 was heard of %v ago", d)
+	}
+}

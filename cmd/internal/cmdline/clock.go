@@ -31,6 +31,10 @@ func (c *Call) Reading() accountant.Reading {
 // MachineClock returns what the machine's clock says by now, whatever a pool's says.
 func MachineClock() accountant.Reading { return readingOf(readClocks()) }
 
+// Uptime names the boot of this machine, empty if it has no name, and returns for how long it is up since then,
+// suspended or not. It is the same whatever clock is set, and whatever time a command is told.
+func Uptime() (boot string, up time.Duration) { return bootName(), sinceBoot() }
+
 // Pace makes Now the pool's time, which is the spool's from now on: by the clock that the spool
 // keeps for this boot. After another boot the pool's time is the machine's, but not before
 // the last event. A Now of the user's own stays.

@@ -76,7 +76,7 @@ type Events struct {
 
 // Add notes an event of a job for the log that its ad names, if any. Tx is that of Of.
 func (v *Events) Add(tx *spool.Tx, id pool.JobID, ad *classad.Ad, body userlog.Body) {
-	v.add(Of(tx, ad), id, body)
+	v.AddTo(Of(tx, ad), id, body)
 }
 
 // reserve makes room for so many events of a log that has none yet.
@@ -95,7 +95,8 @@ func (v *Events) begin(log Log) {
 	v.logs = append(v.logs, log)
 }
 
-func (v *Events) add(log Log, id pool.JobID, body userlog.Body) {
+// AddTo notes an event of a job for a log; none if that has no path.
+func (v *Events) AddTo(log Log, id pool.JobID, body userlog.Body) {
 	if log.Path == "" {
 		return
 	}
@@ -121,9 +122,9 @@ func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
 			log, held = Of(nil, ad), heldBody(ad)
 		}
 		for range r.Count {
-			v.add(log, pool.JobID{Cluster: cluster, Proc: proc}, body)
+			v.AddTo(log, pool.JobID{Cluster: cluster, Proc: proc}, body)
 			if held != nil {
-				v.add(log, pool.JobID{Cluster: cluster, Proc: proc}, held)
+				v.AddTo(log, pool.JobID{Cluster: cluster, Proc: proc}, held)
 			}
 			proc++
 		}

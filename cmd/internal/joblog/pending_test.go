@@ -482,7 +482,7 @@ func TestOwe(t *testing.T) {
 	p := newPendingPool(t)
 	for _, kept := range []bool{false, true} {
 		var v Events
-		v.add(p.log("log"), pool.JobID{Cluster: 2}, userlog.Held{Reason: "a"})
+		v.AddTo(p.log("log"), pool.JobID{Cluster: 2}, userlog.Held{Reason: "a"})
 		if kept {
 			if err := v.Keep(p.Spool, at); err != nil {
 				t.Fatal(err)

@@ -1,0 +1,37 @@
+package desk
+
+import (
+	"time"
+
+	"fairspool/cmd/internal/joblog"
+	"fairspool/lib/accountant"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// EndGone ends the claim of an attempt on another machine, of which that is believed, in a transaction: the
+// attempt is lost, for the reason why. Heard is when the machine was last heard of, zero if that is unknown:
+// until then the attempt is charged. What the log of its job is told is added to events. pool.ErrGone: the
+// attempt has ended already.
+func EndGone(tx *spool.Tx, claim pool.Claim, why string, heard time.Time, now accountant.Reading, p accountant.Params, events *joblog.Events) error {
+	at := now.Now
+	if !heard.IsZero() && heard.Before(at) {
+		at = heard
+	}
+	if at.Before(claim.StartedAt) {
+		at = claim.StartedAt
+	}
+	e := end{pool.Ending{Lost: why, Died: true, Recorded: now.Now}, at, now}
+	told := epilogueOf(tx, claim.Job, e)
+	if err := lifecycle.Finish(tx, claim.Job, claim.Attempt, at, e.how, p); err != nil {
+		return err
+	}
+	if after, stays := tx.Job(claim.Job); stays {
+		told.stays(tx, after)
+	}
+	for _, body := range told.bodies {
+		events.AddTo(told.log, claim.Job, body)
+	}
+	return nil
+}
