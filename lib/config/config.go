@@ -72,6 +72,8 @@ type Config struct {
 	NotifyTimeout time.Duration // NOTIFY_COMMAND_TIMEOUT
 	EmailDomain   string        // EMAIL_DOMAIN; empty: mail goes to users of this machine
 
+	Engines []Engine // [engine.NAME], in the order of the names
+
 	RunTime RunTime // as tables of policies set it
 
 	// Warnings tell what of files of other programs was left out or may be meant otherwise, and

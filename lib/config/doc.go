@@ -12,7 +12,7 @@
 // meaning; the reader, the checks and the manual page fairspool.toml(5) follow
 // it. GroupKeys has those that end with the name of an accounting group, such as
 // GROUP_QUOTA_physics, LimitKeys those of concurrency limits, such as
-// MATLAB_LIMIT. Whatever is in none of them, nor an older
+// MATLAB_LIMIT, and EngineKeys those of the tables of engines, [engine.NAME]. Whatever is in none of them, nor an older
 // manual's name of one, is an error: a key that a later version will know is refused
 // by name, for any other the nearest known key is given.
 // An error is `FILE:LINE: NAME: why`.

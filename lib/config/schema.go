@@ -14,10 +14,10 @@ import (
 )
 
 // Schema is what a configuration file may hold: Keys, GroupKeys, LimitKeys, RequirementKeys, the
-// table [groups], and what policies register, their names and their tables.
+// tables [groups] and [engine], and what policies register, their names and their tables.
 type Schema struct {
 	keys   []Key    // Keys, with the policies as what JOB_PRIORITY_POLICY may be
-	tables []*Table // [groups] first
+	tables []*Table // [groups] and [engine] first
 	first  []string // First of all tables, with their names
 }
 
@@ -60,7 +60,7 @@ type Table struct {
 // NewSchema returns the schema of the policies that JOB_PRIORITY_POLICY may choose, the default
 // first, and of tables, in which order they finish and warn.
 func NewSchema(policies []string, tables ...*Table) *Schema {
-	s := &Schema{keys: slices.Clone(Keys), tables: append([]*Table{groupsTable()}, tables...)}
+	s := &Schema{keys: slices.Clone(Keys), tables: append([]*Table{groupsTable(), enginesTable()}, tables...)}
 	for i := range s.keys {
 		if k := &s.keys[i]; k.Name == policyKey && len(policies) > 0 {
 			k.Default, k.Choices = policies[0], policies

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestEngines(t *testing.T) {
+	c, err := schema.Parse("f", []byte(`SPOOL = "/srv/pool"
+[engine.lab]
+KIND = "ssh"
+HOSTS = ["N3"]
+LINK = "home"
+SSH = "ssh -F /etc/fairspool/ssh_config"
+STARTER = "/opt/fair spool/starter"
+STATE = ".state"
+FILESYSTEM_DOMAIN = "example.org"
+[engine.farm]
+HOSTS = ["n1", "n2.example.org"]
+KIND = "ssh"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Engine{
+		{Name: "farm", Kind: "ssh", Hosts: []string{"n1", "n2.example.org"}, Link: LinkAttach, SSH: []string{"ssh"}, Starter: ".fairspool/starter"},
+		{"lab", "ssh", []string{"N3"}, LinkHome, []string{"ssh", "-F", "/etc/fairspool/ssh_config"}, "/opt/fair spool/starter", ".state", "example.org"},
+	}
+	if !reflect.DeepEqual(c.Engines, want) {
+		t.Errorf("Engines = %+v, want %+v", c.Engines, want)
+	}
+	with, err := c.With([]string{"engine.lab.HOSTS=['n9']", "engine.new.KIND=ssh", "engine.new.HOSTS=['n4']", "engine.farm.LINK=home"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range with.Engines {
+		got = append(got, fmt.Sprint(e.Name, e.Hosts, e.Link))
+	}
+	if got, want := strings.Join(got, " "), "farm[n1 n2.example.org]home lab[n9]home new[n4]attach"; got != want {
+		t.Errorf("with other settings: %s, want %s", got, want)
+	}
+	if !reflect.DeepEqual(c.Engines, want) {
+		t.Errorf("With changed what it began with: %+v", c.Engines)
+	}
+	lines := map[string]string{}
+	for _, l := range c.Lines() {
+		lines[l.Key] = l.Text() + " " + l.From
+	}
+	for key, want := range map[string]string{"engine.lab.SSH": `["ssh", "-F", "/etc/fairspool/ssh_config"] f:6`, "engine.farm.HOSTS": `["n1", "n2.example.org"] f:11`} {
+		if lines[key] != want {
+			t.Errorf("the line of %s: %s, want %s", key, lines[key], want)
+		}
+	}
+}
+
+func TestEnginesRefused(t *testing.T) {
+	const farm = "[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1']\n"
+	const host = ": want a machine's name of letters, digits, dots, - and _; users and ports stand in ssh_config"
+	for _, x := range []struct{ text, want string }{
+		{"[engine.farm]\nHOSTS = ['n1']", `f:2: engine.farm: without KIND = "ssh"`},
+		{"[engine.farm]\nKIND = 'slurm'", `f:2: engine.farm.KIND: "slurm": want "ssh"`},
+		{"[engine.farm]\nKIND = 'ssh'", `f:2: engine.farm: without HOSTS, as in HOSTS = ["n1", "n2"]`},
+		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = []", `f:2: engine.farm: without HOSTS, as in HOSTS = ["n1", "n2"]`},
+		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1', 'N1']", "f:3: engine.farm.HOSTS: N1: named twice"},
+		{farm + "[engine.lab]\nKIND = 'ssh'\nHOSTS = ['n1']", "f:6: engine.lab.HOSTS: n1: engine farm has it, too (f:3)"},
+		{farm + "HOST = ['n2']", "f:4: engine.farm.HOST: unknown key; did you mean HOSTS?; an engine's table has KIND, HOSTS, LINK, SSH, STARTER, STATE, FILESYSTEM_DOMAIN"},
+		{farm + "LINK = 'pull'", `f:4: engine.farm.LINK: "pull": want "attach", "home"`},
+		{farm + "SSH = ''", "f:4: engine.farm.SSH: an empty command"},
+		{farm + "SSH = ['']", "f:4: engine.farm.SSH: an empty command"},
+		{farm + `SSH = ["a\nb"]`, `f:4: engine.farm.SSH: "a\nb": want a command without control characters`},
+		{farm + "STARTER = ''", `f:4: engine.farm.STARTER: "": want a path`},
+		{farm + "STARTER = '-x'", `f:4: engine.farm.STARTER: "-x": want a path`},
+		{farm + "STATE = '~/state'", `f:4: engine.farm.STATE: "~/state": want a path without ~; one that does not begin with a slash begins in the account's home`},
+		{farm + "FILESYSTEM_DOMAIN = 'a b'", `f:4: engine.farm.FILESYSTEM_DOMAIN: "a b": want a name without blanks`},
+		{farm + "SPOOL = '/x'", "f:4: engine.farm.SPOOL: stands in table [engine.farm]; move it above the first table"},
+		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = ['-oProxyCommand=x']", `f:3: engine.farm.HOSTS: "-oProxyCommand=x"` + host},
+		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = ['pool@n1']", `f:3: engine.farm.HOSTS: "pool@n1"` + host},
+		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = ['']", `f:3: engine.farm.HOSTS: ""` + host},
+		{"[engine.'a.b']\nKIND = 'ssh'", "f:2: engine.a.b.KIND: want an engine's name of letters, digits, - and _"},
+		{"[engine.'']\nKIND = 'ssh'", "f:2: engine..KIND: want an engine's name of letters, digits, - and _"},
+		{"[engine]\nKIND = 'ssh'", `f:2: engine.KIND: "ssh": want a table, as in [engine.KIND] with KIND = "ssh"`},
+		{"engine = 5", "f:1: engine: 5: want a table of keys"},
+	} {
+		if _, err := schema.Parse("f", []byte(x.text)); err == nil || err.Error() != x.want {
+			t.Errorf("%s:\n got %v\nwant %s", x.text, err, x.want)
+		}
+	}
+}
