@@ -374,13 +374,13 @@ type Holder struct {
 	Stopped bool
 }
 
-// Holders returns the processes that have the locks for which others wait: those of writers, of
-// negotiation cycles and of folds. It touches no lock, and knows of processes of this machine
-// only. One may be missed while other processes of the machine free locks: the kernel's table is
-// read in pieces.
-func (s *Spool) Holders() (list []Holder, err error) {
+// Holders returns the processes that have some of the spool's locks, by the names of their files, such
+// as lock, negotiate.lock and fold.lock, for which others wait, and WatchLock. It touches no lock, and knows
+// of processes of this machine only. One may be missed while other processes of the machine free
+// locks: the kernel's table is read in pieces.
+func (s *Spool) Holders(locks ...string) (list []Holder, err error) {
 	var there []os.FileInfo
-	for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
+	for _, name := range locks {
 		info, err := os.Stat(s.path(name))
 		if err == nil {
 			there = append(there, info)

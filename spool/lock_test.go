@@ -137,14 +137,14 @@ func TestHolders(t *testing.T) {
 	before := time.Now().Add(-time.Second)
 	var during []Holder
 	err = s.Negotiating(0, func() (err error) {
-		testenv.Until(t, "the holder is seen", func() bool { during, err = s.Holders(); return err != nil || len(during) > 0 })
+		testenv.Until(t, "the holder is seen", func() bool { during, err = s.Holders("lock", "negotiate.lock", "fold.lock"); return err != nil || len(during) > 0 })
 		return err
 	})
 	if err != nil || len(during) != 1 || during[0].Lock != "negotiate.lock" || during[0].PID != os.Getpid() ||
 		during[0].Program != "test" || during[0].Since.Before(before) || during[0].Stopped {
 		t.Errorf("Holders during a cycle = %+v, %v, want this process with negotiate.lock", during, err)
 	}
-	if after, err := s.Holders(); err != nil || len(after) != 0 {
+	if after, err := s.Holders("lock", "negotiate.lock", "fold.lock"); err != nil || len(after) != 0 {
 		t.Errorf("Holders after it = %+v, %v, want none", after, err)
 	}
 }

@@ -158,7 +158,7 @@ var ErrWatching error = busy("another process is watching")
 // Watching runs fn while no other process watches over this machine, in whose name case
 // does not matter, and fails with ErrWatching, which is an ErrLocked, when one does.
 func (s *Spool) Watching(machine string, fn func() error) error {
-	name := watchFile(machine)
+	name := WatchLock(machine)
 	began := false
 	err := s.locked(name, 0, func(files.File) error {
 		began = true
@@ -170,16 +170,16 @@ func (s *Spool) Watching(machine string, fn func() error) error {
 	return err
 }
 
-// watchFile returns the name of a machine's file: its lock while a process watches over the
+// WatchLock returns the name of a machine's file: its lock while a process watches over the
 // machine, and by its modification time when a starter has last looked after it.
-func watchFile(machine string) string {
+func WatchLock(machine string) string {
 	return "watch." + url.PathEscape(strings.ToLower(machine)) + ".lock"
 }
 
 // NoteServed notes that a starter looks after a machine now, in whose name case does not
 // matter.
 func (s *Spool) NoteServed(machine string) error {
-	path, now := s.path(watchFile(machine)), time.Now()
+	path, now := s.path(WatchLock(machine)), time.Now()
 	err := os.Chtimes(path, now, now)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err

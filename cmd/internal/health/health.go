@@ -349,7 +349,7 @@ func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	if f.Served, err = s.Served(); err != nil {
 		return f, err
 	}
-	if f.Holders, err = s.Holders(); err != nil {
+	if f.Holders, err = s.Holders("lock", "negotiate.lock", "fold.lock"); err != nil {
 		return f, err
 	}
 	report, err := s.Report()
