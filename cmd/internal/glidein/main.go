@@ -1,0 +1,120 @@
+// Package glidein is the command that keeps pilots on the machines of engines: it starts the links
+// that are missing, copies starter to machines, and ends pilots.
+package glidein
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/onchange"
+	"fairspool/lib/config"
+	"fairspool/lib/nearest"
+)
+
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name:  "glidein",
+		Brief: "keep pilots on the machines of engines",
+		Synopsis: []string{
+			"[-dry-run] [-json | -q]",
+			"-install [-json | -q] [HOST...]",
+			"-cancel HOST",
+		},
+		About: `Looks at each machine that [engine.NAME] of the configuration names. Where LINK is "attach" and the machine has no link, glidein starts serve -pilot in the background, which runs starter -pilot on the machine by ssh and speaks with it as long as both live. It is meant for cron, between negotiate and starter; a cycle that a change starts runs it, too.
+
+A machine that cannot be reached is left alone for about 10 seconds, and then twice as long each time, 10 minutes at most.
+
+With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -cancel it ends the link to a machine: the pilot gives no jobs up at once, and is left alone for 10 minutes.`,
+		Flags: []cmdline.Flag{
+			{Name: "install", Help: "copy the program starter to the machines named, or to all"},
+			{Name: "cancel", Args: []string{"HOST"}, Help: "end the link to this machine"},
+			{Name: "dry-run", Help: "say what would be done, and do nothing"},
+			{Name: "json", Help: "report as JSON"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "say nothing but bad news"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "keep pilots on all machines, from cron", Line: "glidein -q"},
+			{Does: "see what it would do", Line: "glidein -dry-run"},
+			{Does: "put starter on all machines, and after an upgrade again", Line: "glidein -install"},
+			{Does: "put it on one", Line: "glidein -install n3"},
+			{Does: "let go of a machine", Line: "glidein -cancel n3"},
+		},
+		Run: run,
+	}
+}
+
+func run(c *cmdline.Call) error {
+	if err := cmdline.Refuse(c.Has,
+		cmdline.Refusal{Option: "json", Others: []string{"q"}},
+		cmdline.Refusal{Option: "install", Others: []string{"cancel", "dry-run"}},
+		cmdline.Refusal{Option: "cancel", Others: []string{"dry-run", "json", "q"}},
+	); err != nil {
+		return err
+	}
+	switch {
+	case c.Has("install"):
+		return install(c)
+	case len(c.Args) > 0:
+		return cmdline.Usagef("%s: only -install takes machines as arguments", c.Args[0])
+	case c.Has("cancel"):
+		return cancel(c, c.Value("cancel"))
+	}
+	return keep(c)
+}
+
+// machine is one of an engine's.
+type machine struct {
+	name   string
+	engine config.Engine
+}
+
+// machines returns all of the configuration's, in the order of the engines' names.
+func machines(c *cmdline.Call) (list []machine) {
+	for _, e := range c.Config.Engines {
+		for _, host := range e.Hosts {
+			list = append(list, machine{host, e})
+		}
+	}
+	return list
+}
+
+// errNoEngines says that there is no machine to be named.
+var errNoEngines = errors.New("the configuration has no engine: see [engine.NAME] in fairspool.toml(5)")
+
+// named returns the machines that have these names, in whatever case; without names all.
+func named(c *cmdline.Call, names []string) ([]machine, error) {
+	all := machines(c)
+	switch {
+	case len(all) == 0:
+		return nil, errNoEngines
+	case len(names) == 0:
+		return all, nil
+	}
+	var list []machine
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(m machine) bool { return strings.EqualFold(m.name, name) })
+		if i < 0 {
+			known := make([]string, len(all))
+			for j, m := range all {
+				known[j] = m.name
+			}
+			return nil, fmt.Errorf("%s: no engine has this machine%s", name, nearest.Hint(name, known))
+		}
+		if !slices.ContainsFunc(list, func(m machine) bool { return m.name == all[i].name }) {
+			list = append(list, all[i])
+		}
+	}
+	return list, nil
+}
+
+// programs returns where the programs of fairspool are that stand beside this one.
+var programs = func(c *cmdline.Call) (onchange.Pool, error) {
+	folder, prefix, ok := onchange.Siblings(c.Name)
+	if !ok {
+		return onchange.Pool{}, errors.New("negotiate and starter are not in the folder of this program: install all programs into one")
+	}
+	return onchange.Pool{Programs: folder, Prefix: prefix}, nil
+}
