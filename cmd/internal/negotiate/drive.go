@@ -29,7 +29,7 @@ const (
 	stepRested   step = "rested"   // it is long enough since the last cycle
 	stepBegun    step = "begun"    // the change that waited is noted as one for which a cycle is made
 	stepCycled   step = "cycled"   // the cycle is made
-	stepPassed   step = "passed"   // and starter has made a pass
+	stepPassed   step = "passed"   // and glidein and starter have made their passes
 	stepDone     step = "done"     // that is noted
 	stepReleased step = "released" // the lock is free
 )
@@ -41,7 +41,7 @@ var reached = func(step) {}
 // it does not go away they might each second.
 const sameTrouble = time.Hour
 
-// drive makes one cycle, and has starter make a pass, on behalf of a command that has changed the
+// drive makes one cycle, and has glidein and starter make their passes, on behalf of a command that has changed the
 // queue; see package onchange. Bad news goes to the drivers' log. A cycle that fails is noted as
 // one that is still to be made.
 func drive(c *cmdline.Call, o options) error {
@@ -87,7 +87,7 @@ func driven(c *cmdline.Call, o options, d *onchange.Driver, log *trouble.Log) er
 		return err
 	}
 	reached(stepCycled)
-	if err := pass(pool, log); err != nil {
+	if err := errors.Join(links(c, pool, log), pass(pool, log)); err != nil {
 		return err
 	}
 	reached(stepPassed)
@@ -102,23 +102,35 @@ func driven(c *cmdline.Call, o options, d *onchange.Driver, log *trouble.Log) er
 	return nil
 }
 
-// pass has starter make a pass, whose bad news goes to the log. A pass that could not start a job
-// has told so, and has done the rest; one that was killed is an error.
-// Where root's starter runs the jobs, it makes the pass itself.
+// links has glidein start the links to machines of engines, where there are any.
+func links(c *cmdline.Call, pool onchange.Pool, log *trouble.Log) error {
+	if len(c.Config.Engines) == 0 {
+		return nil
+	}
+	return runProgram(pool, "glidein", log)
+}
+
+// pass has starter make a pass. Where root's starter runs the jobs, it makes the pass itself.
 func pass(pool onchange.Pool, log *trouble.Log) error {
 	if !asuser.Privileged() && spool.RunByRoot(pool.Dir) {
 		return nil
 	}
-	starter := exec.Command(pool.Program("starter"), append(slices.Clone(pool.Args), "-q")...)
-	starter.Dir, starter.Env = "/", pool.Env
-	starter.Stdout, starter.Stderr = log, log
-	err := starter.Run()
+	return runProgram(pool, "starter", log)
+}
+
+// runProgram runs starter or glidein, whose bad news goes to the log. One that could not start a job or a link
+// has told so, and has done the rest; one that was killed is an error.
+func runProgram(pool onchange.Pool, name string, log *trouble.Log) error {
+	c := exec.Command(pool.Program(name), append(slices.Clone(pool.Args), "-q")...)
+	c.Dir, c.Env = "/", pool.Env
+	c.Stdout, c.Stderr = log, log
+	err := c.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("starter: %w", err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

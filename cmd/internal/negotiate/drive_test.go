@@ -243,6 +243,25 @@ func TestDriverKilledAfterEachStep(t *testing.T) {
 	}
 }
 
+// TestDriverRunsGlidein holds that a driver runs glidein if there are engines, and that jobs run
+// whatever becomes of it.
+func TestDriverRunsGlidein(t *testing.T) {
+	const engine = "[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1']\n"
+	for _, c := range []struct{ name, config, script, glidein string }{
+		{"no engine", "", "", ""},
+		{"an engine", engine, "exit 1\n", "-q\n"},
+		{"killed", engine, "kill -9 $$\n", "-q\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newDrivenPool(t, programs(t), c.config)
+			testenv.WriteProgram(t, filepath.Join(p.bin, "glidein"), []byte("#!/bin/sh\nfor last; do :; done\necho $last >"+p.path("glidein")+"\n"+c.script))
+			p.submit("echo ran >>HERE/out")
+			p.has("out", "ran\n")
+			p.has("glidein", c.glidein)
+		})
+	}
+}
+
 // TestDriverKilledWhileJobsRun holds that a supervisor sees to a change whose driver was killed, and
 // that what it starts is not taken for its job's.
 func TestDriverKilledWhileJobsRun(t *testing.T) {
