@@ -121,6 +121,9 @@ func withNames() []config.Key {
 		keys = append(keys, k)
 	}
 	keys = append(keys, config.MemberKey)
+	for _, k := range config.EngineKeys {
+		keys = append(keys, k.Key)
+	}
 	return keys
 }
 

@@ -123,7 +123,7 @@ func testPages(t *testing.T, dir string, commands []string) {
 func keys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // foreign are the pages of others that ours refer to.
-var foreign = []string{"cp 1", "cron 8", "flock 2", "grep 1", "less 1"}
+var foreign = []string{"cp 1", "cron 8", "flock 2", "grep 1", "less 1", "ssh 1", "ssh_config 5"}
 
 var reference = regexp.MustCompile(`(?:^\.|[ (])Xr (\S+ [1-9])\b`)
 

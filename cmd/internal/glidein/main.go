@@ -27,7 +27,7 @@ func Command() cmdline.Command {
 
 A machine that cannot be reached is left alone for about 10 seconds, and then twice as long each time, 10 minutes at most.
 
-With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -cancel it ends the link to a machine: the pilot gives no jobs up at once, and is left alone for 10 minutes.`,
+With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -cancel it ends the link to a machine, and leaves the machine alone for 10 minutes; jobs there go on.`,
 		Flags: []cmdline.Flag{
 			{Name: "install", Help: "copy the program starter to the machines named, or to all"},
 			{Name: "cancel", Args: []string{"HOST"}, Help: "end the link to this machine"},
