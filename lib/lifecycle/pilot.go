@@ -169,8 +169,39 @@ func giveUpMatches(tx *spool.Tx, machine string, now time.Time, params accountan
 	}
 }
 
+// Advertise makes the advertised slots of a machine those of the ads, which have names and say that machine. One that
+// is there as it is stays; one that has no ad is withdrawn if it has no claim.
+func Advertise(tx *spool.Tx, machine string, ads []*classad.Ad, now time.Time) {
+	tx.Op("advertise", machine)
+	stays := map[string]bool{}
+	for _, ad := range ads {
+		name, _ := ad.EvalString(&classad.Context{}, pool.AttrName)
+		stays[name] = true
+		if old, ok := tx.Advertised(name); ok && sameSlot(old.Ad, ad) {
+			continue
+		}
+		ad.SetInt(pool.AttrLastHeardFrom, now.Unix())
+		tx.PutSlot(name, ad)
+		NoteGiven(tx)
+	}
+	withdrawOthers(tx, machine, stays)
+}
+
+// sameSlot reports whether two ads of a slot differ in nothing but when it was heard of.
+func sameSlot(a, b *classad.Ad) bool {
+	text := func(ad *classad.Ad) string {
+		ad = ad.Clone()
+		ad.Delete(pool.AttrLastHeardFrom)
+		return ad.Format(classad.StyleSpool)
+	}
+	return text(a) == text(b)
+}
+
 // withdrawFree withdraws the advertised slots of a machine that have no claim, and returns how many.
-func withdrawFree(tx *spool.Tx, machine string) (n int) {
+func withdrawFree(tx *spool.Tx, machine string) (n int) { return withdrawOthers(tx, machine, nil) }
+
+// withdrawOthers is withdrawFree for slots but those of these names.
+func withdrawOthers(tx *spool.Tx, machine string, stay map[string]bool) (n int) {
 	claimed := map[string]bool{}
 	for _, c := range tx.Claims() {
 		claimed[c.SlotAd()] = true
@@ -178,7 +209,7 @@ func withdrawFree(tx *spool.Tx, machine string) (n int) {
 	eval := &classad.Context{}
 	slots, _ := tx.Slots()
 	for _, s := range slots {
-		if s.Source == "" && !claimed[s.Name] && machineKey(s.Machine(eval)) == machineKey(machine) {
+		if s.Source == "" && !claimed[s.Name] && !stay[s.Name] && machineKey(s.Machine(eval)) == machineKey(machine) {
 			tx.DropSlot(s.Name)
 			tx.DropBackoff(s.Name)
 			n++

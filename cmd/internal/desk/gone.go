@@ -22,7 +22,7 @@ func EndGone(tx *spool.Tx, claim pool.Claim, why string, heard time.Time, now ac
 	if at.Before(claim.StartedAt) {
 		at = claim.StartedAt
 	}
-	e := end{pool.Ending{Lost: why, Died: true, Recorded: now.Now}, at, now}
+	e := end{how: pool.Ending{Lost: why, Died: true, Recorded: now.Now}, at: at, now: now}
 	told := epilogueOf(tx, claim.Job, e)
 	if err := lifecycle.Finish(tx, claim.Job, claim.Attempt, at, e.how, p); err != nil {
 		return err

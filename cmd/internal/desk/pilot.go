@@ -235,7 +235,7 @@ func (p *Pilot) Finish(a pool.Attempt, how pool.Ending, ago time.Duration, last 
 		after = d.successor(how, true, func() bool { return false })
 	}
 	now := p.Now()
-	if err = p.endThere(a, p.Instance, how, now.Now.Add(-max(ago, 0)), after); err != nil {
+	if err = p.endThere(a, how, now.Now.Add(-max(ago, 0)), after); err != nil {
 		after.release()
 		return nil, err
 	}
@@ -250,29 +250,20 @@ func (p *Pilot) Finish(a pool.Attempt, how pool.Ending, ago time.Duration, last 
 	return &b, nil
 }
 
-// endThere records the end of an attempt on another machine.
-func (n *Desks) endThere(a pool.Attempt, instance string, how pool.Ending, at time.Time, after *successor) error {
-	log := n.LogOf(a)
-	lock, err := claimlock.TakeCharge(n.Spool.ClaimLock(a.String()))
+// endThere records the end of an attempt on the pilot's machine.
+func (p *Pilot) endThere(a pool.Attempt, how pool.Ending, at time.Time, after *successor) error {
+	log := p.LogOf(a)
+	lock, err := claimlock.TakeCharge(p.Spool.ClaimLock(a.String()))
 	if err != nil {
 		return err
 	}
-	n.Spool.At(at)
-	if err := n.finish(a, lock, end{how: how, at: at, now: n.Now(), instance: instance}, log.Add, after); err != nil {
+	p.Spool.At(at)
+	if err := p.finish(a, lock, end{how: how, at: at, now: p.Now(), instance: p.Instance}, log.Add, after); err != nil {
 		lock.Leave() // the end may be recorded in spite of the error, and the log lack it
 		return err
 	}
 	lock.Remove()
 	return nil
-}
-
-// EndUnheard ends the claim of an attempt on a machine that was heard of last at a time, for a reason.
-func (n *Desks) EndUnheard(claim pool.Claim, heard time.Time, why string) error {
-	err := n.endThere(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, claim.Instance, pool.Ending{Lost: why, Died: true}, heard, nil)
-	if errors.Is(err, pool.ErrGone) {
-		return nil
-	}
-	return err
 }
 
 // Files are what an attempt's job has copied from and to this machine.

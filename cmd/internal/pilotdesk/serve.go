@@ -1,7 +1,6 @@
 package pilotdesk
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -18,7 +17,6 @@ import (
 	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/pilot"
 	"fairspool/cmd/internal/stir"
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
@@ -48,14 +46,6 @@ type Server struct {
 	epoch   int // where counting the edits of jobs begins
 	edits   map[pool.JobID]int
 	work    chan func() // what the goroutine that has the spool does
-	bye     bool
-}
-
-// Over is why a link has ended that its pilot did not end.
-type Over struct {
-	Err error
-	// Again: another link of the pilot may go on.
-	Again bool
 }
 
 // Serve serves the pilot at the other end of a pipe until the link ends. The error says why it could not
@@ -142,7 +132,7 @@ func (s *Server) welcome(h pilot.Hello) error {
 	c := s.Call.Config
 	unheard := time.Duration(-1)
 	if sign, known, err := heard.Last(s.Spool.Dir(), s.Machine); err == nil && known {
-		unheard = sign.Elapsed(Boot())
+		unheard = sign.Elapsed(cmdline.Uptime())
 	}
 	at := s.Call.Later()
 	err := lifecycle.Account(s.Spool, at, func(tx *spool.Tx) (err error) {
@@ -194,13 +184,8 @@ func (s *Server) domain() string {
 
 // hear notes that the machine was heard of.
 func (s *Server) hear() error {
-	boot, up := Boot()
+	boot, up := cmdline.Uptime()
 	return heard.Note(s.Spool.Dir(), s.Machine, heard.Sign{Boot: boot, Up: up, At: s.Call.Later().Now})
-}
-
-// Boot returns the name of the boot of this host, and for how long it has been up.
-func Boot() (name string, up time.Duration) {
-	return cmp.Or(cmdline.MachineClock().Clock.Boot, "unknown"), pilot.Uptime()
 }
 
 // advertise makes the machine's slots those that the pilot has. One that is in the pool as it is costs nothing; one that
@@ -219,8 +204,8 @@ func (s *Server) advertise(of pilot.Slots) error {
 	}
 	at := s.Call.Later()
 	return lifecycle.Account(s.Spool, at, func(tx *spool.Tx) error {
-		tx.Op("advertise", s.Machine)
-		return lifecycle.SetMachineSlots(tx, s.Machine, ads, at.Now)
+		lifecycle.Advertise(tx, s.Machine, ads, at.Now)
+		return nil
 	})
 }
 
@@ -364,6 +349,3 @@ func (s *Server) ours(a pool.Attempt) bool {
 	}
 	return s.news(0, false) == nil && is()
 }
-
-// now returns a reading of the pool's clock.
-func (s *Server) now() accountant.Reading { return s.Call.Later() }
