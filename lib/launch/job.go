@@ -19,7 +19,8 @@ const DefaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // Job is what has to be run. All paths are absolute.
 type Job struct {
-	Cmd  string   // the executable, and argument 0
+	Cmd  string   // the executable
+	Arg0 string   // argument 0; empty: Cmd
 	Args []string // the arguments behind it
 	Env  []string // the whole environment, NAME=value
 	Dir  string   // the working directory
@@ -58,6 +59,8 @@ type Place struct {
 	// files stay for its next attempt. Both are absolute. The folder that they are in
 	// must be ours alone; a job of another account has to get through it.
 	Scratch, Kept string
+	// Apart: the machine does not see the submitter's files.
+	Apart bool
 }
 
 // FromAd returns what the ad of a job (with ClusterId and ProcId) asks to be
@@ -147,9 +150,11 @@ func (j *Job) files(ad *classad.Ad, p Place) error {
 		return err
 	}
 	j.Dir = p.Scratch
-	if brings, given := ad.EvalBool(&classad.Context{}, pool.AttrTransferExecutable); given && !brings {
+	brings, given := ad.EvalBool(&classad.Context{}, pool.AttrTransferExecutable)
+	if given && !brings {
 		j.Cmd = j.path(cmd) // it may come with the inputs
 	}
+	j.Transfer.brings = p.Apart && (brings || !given)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +79,7 @@ func Start(job Job, held *os.File, in Cell) (*Process, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, execError(job.Cmd, err)
+		return nil, execError(job.arg0(), err)
 	}
 	return p, nil
 }
@@ -87,7 +88,7 @@ func Start(job Job, held *os.File, in Cell) (*Process, error) {
 func (j Job) command(files standard, held *os.File, in Cell) *exec.Cmd {
 	cmd := &exec.Cmd{
 		Path:   j.Cmd,
-		Args:   append([]string{j.Cmd}, j.Args...),
+		Args:   append([]string{j.arg0()}, j.Args...),
 		Env:    append([]string{}, j.Env...), // never nil: that would mean ours
 		Dir:    j.Dir,
 		Stdin:  files.in,
@@ -112,6 +113,8 @@ func (j Job) command(files standard, held *os.File, in Cell) *exec.Cmd {
 	}
 	return cmd
 }
+
+func (j Job) arg0() string { return cmp.Or(j.Arg0, j.Cmd) }
 
 // execError words a failed exec. Directory and executable were there a moment
 // ago, so a file that is missing now is the one that the executable needs.

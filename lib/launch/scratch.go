@@ -50,36 +50,40 @@ func (t *Transfer) fill(ctx context.Context, own fs.FileInfo) (Placed, error) {
 	if err := isDirectory(t.Iwd); err != nil {
 		return Placed{}, startError(HoldIwd, "working directory "+t.Iwd, err)
 	}
-	c := &copier{ctx: ctx, into: inScratch{}, own: own, bytes: &t.received}
+	if err := t.copyInputs(&copier{ctx: ctx, into: inScratch{}, own: own, bytes: &t.received}); err != nil {
+		return Placed{}, err
+	}
+	placed := Placed{files: t.top()}
+	if err := t.resume(&copier{ctx: ctx, into: inScratch{}, links: true, bytes: &t.received}); err != nil {
+		return placed, err
+	}
+	return placed, t.room().write()
+}
+
+func (t *Transfer) copyInputs(c *copier) error {
 	for _, p := range t.inputs {
 		err := error(nil)
 		if p.parents {
-			err = t.above(p.to)
+			err = t.above(c.into, p.to)
 		}
 		if err == nil {
 			err = c.parcel(p)
 		}
 		if err != nil {
-			return Placed{}, failed(ctx, "input", p, HoldInput, err)
+			return failed(c.ctx, "input", p, HoldInput, err)
 		}
 	}
-	placed := Placed{files: t.top()}
-	if t.resumes {
-		if err := t.resume(ctx); err != nil {
-			return placed, err
-		}
-	}
-	return placed, t.room().write()
+	return nil
 }
 
 // above makes the directories of the scratch directory that lead to a path.
-func (t *Transfer) above(path string) error {
+func (t *Transfer) above(into target, path string) error {
 	var missing []string
 	for dir := filepath.Dir(path); len(dir) > len(t.Scratch); dir = filepath.Dir(dir) {
 		missing = append(missing, dir)
 	}
 	for _, dir := range slices.Backward(missing) {
-		if _, err := (inScratch{}).folder(dir, 0o755); err != nil {
+		if _, err := into.folder(dir, 0o755); err != nil {
 			return err
 		}
 	}
@@ -92,7 +96,7 @@ func (t *Transfer) top() map[string]mark {
 	files := map[string]mark{}
 	entries, _ := os.ReadDir(t.Scratch)
 	for _, e := range entries {
-		if isNote(e.Name()) {
+		if isNote(e.Name()) || t.apart && isRunFile(e.Name()) {
 			continue
 		}
 		if info, err := os.Stat(filepath.Join(t.Scratch, e.Name())); err == nil && info.Mode().IsRegular() {
@@ -102,17 +106,20 @@ func (t *Transfer) top() map[string]mark {
 	return files
 }
 
-// resume copies what an earlier attempt has left.
-func (t *Transfer) resume(ctx context.Context) error {
+// resume copies what an earlier attempt has left, if the job goes on with that.
+func (t *Transfer) resume(c *copier) error {
+	if !t.resumes {
+		return nil
+	}
 	info, err := os.Stat(t.Kept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = (&copier{ctx: ctx, into: inScratch{}, links: true, bytes: &t.received}).tree(t.Kept, info, t.Scratch)
+		err = c.tree(t.Kept, info, t.Scratch)
 	}
 	if err != nil {
-		return failed(ctx, "kept files", parcel{name: t.Kept}, HoldInput, err)
+		return failed(c.ctx, "kept files", parcel{name: t.Kept}, HoldInput, err)
 	}
 	return nil
 }
@@ -239,10 +246,15 @@ func cause(err error) error {
 	return err
 }
 
-// failed says which copy could not be made.
+// failed says which copy could not be made. What is wrong with the link to another machine is no fault of a
+// copy.
 func failed(ctx context.Context, what string, p parcel, code int, err error) error {
-	if ctx.Err() != nil {
+	var broken *linkError
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, &broken):
+		return broken
 	}
 	place := p.name
 	var path *fs.PathError

@@ -16,10 +16,11 @@ import (
 
 // target is where copies are made.
 type target interface {
-	// folder makes a directory if it is missing.
+	// folder makes a directory if it is missing. One that it has made is to get its mode when all that belongs
+	// there has been copied; until then its owner may do anything there.
 	folder(path string, perm fs.FileMode) (made bool, err error)
-	// file makes a copy of an open file, with its mode.
-	file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error
+	// file makes a copy of what is read, with the mode and the time of the file that it is of.
+	file(ctx context.Context, from io.Reader, info fs.FileInfo, path string) error
 	// link makes a symbolic link.
 	link(to, path string) error
 }
@@ -30,21 +31,23 @@ type inScratch struct {
 	sync bool // copies of files are brought to the disk
 }
 
+// all are the rights of its owner to a directory.
+const all fs.FileMode = 0o700
+
 func (inScratch) folder(path string, perm fs.FileMode) (bool, error) {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
-		const all = 0o700
 		if info.Mode()&all == all {
 			return false, nil
 		}
-		return true, os.Chmod(path, perm) // as good as a new one
+		return true, os.Chmod(path, perm|all) // as good as a new one
 	}
 	if err := removeTree(path); err != nil {
 		return false, err
 	}
-	return true, os.Mkdir(path, perm)
+	return true, os.Mkdir(path, perm|all)
 }
 
-func (t inScratch) file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
+func (t inScratch) file(ctx context.Context, from io.Reader, info fs.FileInfo, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		if err = removeTree(path); err == nil {
@@ -97,14 +100,14 @@ func (t *inPlace) folder(path string, perm fs.FileMode) (bool, error) {
 		return false, &fs.PathError{Op: "mkdir", Path: path, Err: unix.ENOTDIR}
 	}
 	t.folders[filepath.Dir(path)] = true
-	err = os.Mkdir(path, perm)
+	err = os.Mkdir(path, perm|all)
 	if info, e := os.Stat(path); errors.Is(err, fs.ErrExist) && e == nil && info.IsDir() {
 		return false, nil // another job was faster
 	}
 	return true, err
 }
 
-func (t *inPlace) file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
+func (t *inPlace) file(ctx context.Context, from io.Reader, info fs.FileInfo, path string) error {
 	there, err := os.Stat(path)
 	switch {
 	case err != nil: // nothing there, or something that leads nowhere
@@ -128,7 +131,7 @@ func (t *inPlace) file(ctx context.Context, from *os.File, info fs.FileInfo, pat
 }
 
 // replace puts a copy where a file is, or none.
-func (t *inPlace) replace(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
+func (t *inPlace) replace(ctx context.Context, from io.Reader, info fs.FileInfo, path string) error {
 	f, err := unfinished(filepath.Dir(path))
 	if err != nil {
 		return at(path, err)
@@ -242,6 +245,8 @@ type copier struct {
 	// links: symbolic links in directories are copied as they are. Otherwise
 	// those that lead to a file are copied as that file.
 	links bool
+	// without are the paths in directories that are not copied.
+	without []string
 	// bytes, if not nil, counts what was copied of files.
 	bytes *int64
 }
@@ -275,12 +280,16 @@ func (c *copier) tree(from string, info fs.FileInfo, to string) error {
 	if err != nil {
 		return err
 	}
-	made, err := c.into.folder(to, info.Mode().Perm()|0o700)
+	made, err := c.into.folder(to, info.Mode().Perm())
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := c.entry(e, filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+		path := filepath.Join(from, e.Name())
+		if slices.Contains(c.without, path) {
+			continue
+		}
+		if err := c.entry(e, path, filepath.Join(to, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -340,8 +349,12 @@ func (c *copier) file(from, to string) error {
 // chunk is how much is copied between two looks at the context.
 const chunk = 64 << 20
 
-// pour copies all of a file, by the kernel where it can.
-func pour(ctx context.Context, from, to *os.File) error {
+// pour copies all that is read, by the kernel where it can.
+func pour(ctx context.Context, from io.Reader, to *os.File) error {
+	if _, isFile := from.(*os.File); !isFile {
+		_, err := stream(ctx, from, to)
+		return err
+	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return err

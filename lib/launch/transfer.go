@@ -53,6 +53,8 @@ type Transfer struct {
 	streams []string // Out and Err
 	account Account  // whose rights all of this is done with
 	notes   notes
+	apart   bool // the scratch directory is on another machine than Iwd
+	brings  bool // the executable goes there, too; not of another job
 	// received and sent are the bytes that were copied there and back.
 	received, sent int64
 }
@@ -76,7 +78,8 @@ type parcel struct {
 
 // transfer returns what the job wants copied, nil when it works on the files in
 // their places: it runs in its scratch directory if ShouldTransferFiles is YES, and
-// unless that is NO also if it names files to be copied.
+// unless that is NO also if it names files to be copied, or its machine does not see
+// them.
 func (j Job) transfer(ad *classad.Ad, p Place) (*Transfer, error) {
 	should, err := text(ad, pool.AttrShouldTransfer, "IF_NEEDED")
 	if err != nil {
@@ -91,10 +94,11 @@ func (j Job) transfer(ad *classad.Ad, p Place) (*Transfer, error) {
 		return nil, err
 	}
 	inputs, outputs := list(in), list(out)
-	if strings.EqualFold(should, "NO") || !strings.EqualFold(should, "YES") && len(inputs)+len(outputs) == 0 {
+	asked := strings.EqualFold(should, "YES") || p.Apart || len(inputs)+len(outputs) > 0
+	if strings.EqualFold(should, "NO") || !asked {
 		return nil, nil
 	}
-	t := &Transfer{Iwd: j.Dir, Scratch: p.Scratch, Kept: p.Kept, streams: []string{j.Out, j.Err}, account: j.Account, notes: j.notes}
+	t := &Transfer{Iwd: j.Dir, Scratch: p.Scratch, Kept: p.Kept, streams: []string{j.Out, j.Err}, account: j.Account, notes: j.notes, apart: p.Apart}
 	v := ad.Eval(setting, pool.AttrTransferOutput, nil)
 	t.listed = v.Kind() != classad.KindUndefined
 	preserve, _ := ad.EvalBool(&classad.Context{}, pool.AttrPreserveRelativePaths)
@@ -319,6 +323,9 @@ func (t *Transfer) storeAll(ctx context.Context, placed Placed) error {
 		}
 	}
 	c := &copier{ctx: ctx, into: into, bytes: &t.sent}
+	if t.apart { // the bytes were counted when they came
+		c.bytes, c.links, c.without = nil, true, t.runFiles()
+	}
 	var first *StartError
 	more := 0
 	note := func(err error) {
@@ -366,6 +373,9 @@ func (t *Transfer) wanted(placed Placed) []parcel {
 
 func (t *Transfer) store(c *copier, p parcel) error {
 	_, err := os.Stat(p.from)
+	if t.apart {
+		err = t.plain(p.from)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if slices.Contains(t.streams, p.to) {
 			return nil // it is in its place already
