@@ -213,54 +213,63 @@ func TestStartForbidden(t *testing.T) {
 func benchOf(t *testing.T) (b bench, a Account) {
 	t.Helper()
 	a, folder := otherAccount(t)
-	b = bench{t, filepath.Join(folder, "iwd"), filepath.Join(folder, "execute")}
+	b = bench{T: t, iwd: filepath.Join(folder, "iwd"), execute: filepath.Join(folder, "execute"), staging: filepath.Join(folder, "execute"), account: a}
 	givenTo(t, a, b.iwd)
-	if err := os.Mkdir(b.execute, 0o711); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{b.execute, filepath.Join(folder, "staging")} {
+		if err := os.Mkdir(dir, 0o711); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return b, a
 }
 
-func (b bench) transferAs(a Account, pairs ...string) *Transfer {
-	b.Helper()
-	t := b.transfer(pairs...)
-	t.account = a
-	return t
+// bothWaysAs is bothWays for the jobs of an account.
+func bothWaysAs(t *testing.T, test func(t *testing.T, b bench, a Account)) {
+	t.Run("here", func(t *testing.T) {
+		b, a := benchOf(t)
+		test(t, b, a)
+	})
+	t.Run("apart", func(t *testing.T) {
+		b, a := benchOf(t)
+		b.staging, b.apart = filepath.Join(filepath.Dir(b.execute), "staging"), true
+		test(t, b, a)
+	})
 }
 
-func TestTransferAsItsOwner(t *testing.T) {
-	b, a := benchOf(t)
+func TestTransferAsItsOwner(t *testing.T) { bothWaysAs(t, testTransferAsItsOwner) }
+
+func testTransferAsItsOwner(t *testing.T, b bench, a Account) {
 	b.write(b.iwd, "in", "I", 0o644)
 	b.write(b.iwd, "roots", "R", 0o600)
-	tr := b.transferAs(a, "TransferInput", `"in"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
+	at := b.attempt("TransferInput", `"in"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
 	for range 2 { // the second finds what the first has left
-		b.place(tr)
+		at.place()
 		for _, name := range []string{"", "in", jobNote, machineNote} {
-			if got := ownerOf(t, filepath.Join(tr.Scratch, name)); got != a.UID {
+			if got := ownerOf(t, filepath.Join(b.scratch(), name)); got != a.UID {
 				t.Errorf("in the scratch directory %q belongs to %d, want %d", name, got, a.UID)
 			}
 		}
-		a.As(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
-		if err := tr.Keep(); err != nil {
+		a.As(func() error { b.write(b.scratch(), "out", "O", 0o644); return nil })
+		if err := at.back(t.Context(), Placed{}, Rest); err != nil {
 			t.Fatalf("Keep: %v", err)
 		}
-		if got := ownerOf(t, tr.Kept); got != a.UID {
+		if got := ownerOf(t, at.job.Transfer.Kept); got != a.UID {
 			t.Errorf("what is kept belongs to %d, want %d", got, a.UID)
 		}
 	}
-	placed := b.place(tr)
-	if err := tr.Store(context.Background(), placed); err != nil {
+	placed := at.place()
+	if err := at.back(t.Context(), placed, Output); err != nil {
 		t.Fatalf("Store: %v", err)
 	}
 	if got := ownerOf(t, filepath.Join(b.iwd, "out")); got != a.UID {
 		t.Errorf("the output belongs to %d, want %d", got, a.UID)
 	}
-	for _, dir := range []string{tr.Scratch, tr.Kept} {
+	for _, dir := range []string{b.scratch(), at.job.Transfer.Kept} {
 		if err := RemoveTree(dir); err != nil {
 			t.Errorf("RemoveTree: %v", err)
 		}
 	}
-	_, err := b.transferAs(a, "TransferInput", `"roots"`).Place(context.Background())
+	_, err := b.attempt("TransferInput", `"roots"`).tryPlace(context.Background())
 	if want := "input " + b.iwd + "/roots: permission denied"; err == nil || err.Error() != want {
 		t.Errorf("Place of a file of root's = %v, want %s", err, want)
 	}
@@ -268,8 +277,9 @@ func TestTransferAsItsOwner(t *testing.T) {
 
 // A job has its output written where it may write, and nowhere else, whatever links it
 // makes.
-func TestStoreForbiddenToItsOwner(t *testing.T) {
-	b, a := benchOf(t)
+func TestStoreForbiddenToItsOwner(t *testing.T) { bothWaysAs(t, testStoreForbiddenToItsOwner) }
+
+func testStoreForbiddenToItsOwner(t *testing.T, b bench, a Account) {
 	secret := filepath.Join(b.execute, "secret")
 	if err := os.WriteFile(secret, []byte("S"), 0o600); err != nil {
 		t.Fatal(err)
@@ -278,18 +288,18 @@ func TestStoreForbiddenToItsOwner(t *testing.T) {
 		{"a file of root's", "out = " + secret, "output " + secret + ": permission denied"},
 		{"a folder of root's", "out = " + b.execute + "/new", "output " + b.execute + "/new: permission denied"},
 	} {
-		tr := b.transferAs(a, "ShouldTransferFiles", `"YES"`, "TransferOutputRemaps", `"`+c.remap+`"`)
-		placed := b.place(tr)
-		a.As(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
-		if err := tr.Store(context.Background(), placed); err == nil || err.Error() != c.want {
+		at := b.attempt("ShouldTransferFiles", `"YES"`, "TransferOutputRemaps", `"`+c.remap+`"`)
+		placed := at.place()
+		a.As(func() error { b.write(b.scratch(), "out", "O", 0o644); return nil })
+		if err := at.back(t.Context(), placed, Output); err == nil || err.Error() != c.want {
 			t.Errorf("%s: Store = %v, want %s", c.name, err, c.want)
 		}
 	}
 	// A secret is not given away either.
-	tr := b.transferAs(a, "TransferOutput", `"out"`)
-	placed := b.place(tr)
-	a.As(func() error { return os.Symlink(secret, filepath.Join(tr.Scratch, "out")) })
-	if err := tr.Store(context.Background(), placed); err == nil {
+	at := b.attempt("TransferOutput", `"out"`)
+	placed := at.place()
+	a.As(func() error { return os.Symlink(secret, filepath.Join(b.scratch(), "out")) })
+	if err := at.back(t.Context(), placed, Output); err == nil {
 		t.Errorf("Store of a link to a file of root's = %v, want an error", err)
 	}
 	if _, err := os.Lstat(filepath.Join(b.iwd, "out")); err == nil {

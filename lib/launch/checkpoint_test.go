@@ -44,7 +44,7 @@ func TestCheckpointExit(t *testing.T) {
 // given returns what a job finds at its next start.
 func given(b bench, pairs ...string) string {
 	b.Helper()
-	b.place(b.transfer(pairs...))
+	b.attempt(pairs...).place()
 	return tree(b.T, b.scratch())
 }
 
@@ -65,12 +65,11 @@ func TestCheckpoint(t *testing.T) {
 		{"not on exit alone", []string{code, "85", "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`}, "a=new state=S sub/ sub/b=B sub/link>../a"},
 		{"of a job that writes none", nil, "a=A"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
+		bothWays(t, c.name, func(t *testing.T, b bench) {
 			b.write(b.iwd, "a", "A", 0o644)
 			pairs := append([]string{yes, `"YES"`, "TransferInput", `"a"`}, c.pairs...)
-			tr := b.transfer(pairs...)
-			b.place(tr)
+			a := b.attempt(pairs...)
+			a.place()
 			b.write(b.scratch(), "a", "new", 0o644)
 			b.write(b.scratch(), "state", "S", 0o644)
 			b.write(b.scratch(), "sub/b", "B", 0o644)
@@ -79,7 +78,7 @@ func TestCheckpoint(t *testing.T) {
 			}
 			before := tree(t, b.scratch())
 			for range 2 { // the second takes the place of the first
-				if err := tr.Checkpoint(t.Context()); err != nil {
+				if err := a.back(t.Context(), Placed{}, Checkpoint); err != nil {
 					t.Fatalf("Checkpoint = %v, want nil", err)
 				}
 			}
@@ -89,7 +88,12 @@ func TestCheckpoint(t *testing.T) {
 			if got := given(b, pairs...); got != c.want {
 				t.Errorf("the next attempt finds %s, want %s", got, c.want)
 			}
-			if entries, _ := os.ReadDir(b.execute); len(entries) != 2 {
+			entries, _ := os.ReadDir(b.execute)
+			if b.apart {
+				more, _ := os.ReadDir(b.staging)
+				entries = append(entries, more...)
+			}
+			if len(entries) != 2 {
 				t.Errorf("the folder has %v, want the scratch directory and the checkpoint", entries)
 			}
 		})
@@ -97,21 +101,22 @@ func TestCheckpoint(t *testing.T) {
 }
 
 // What cannot be stored leaves the checkpoint that was there.
-func TestCheckpointFails(t *testing.T) {
-	b := newBench(t)
+func TestCheckpointFails(t *testing.T) { bothWays(t, "a file is gone", testCheckpointFails) }
+
+func testCheckpointFails(t *testing.T, b bench) {
 	pairs := []string{"ShouldTransferFiles", `"YES"`, "CheckpointExitCode", "85", "TransferCheckpoint", `"one, two"`}
-	tr := b.transfer(pairs...)
-	b.place(tr)
+	a := b.attempt(pairs...)
+	a.place()
 	b.write(b.scratch(), "one", "1", 0o644)
 	b.write(b.scratch(), "two", "2", 0o644)
-	if err := tr.Checkpoint(t.Context()); err != nil {
+	if err := a.back(t.Context(), Placed{}, Checkpoint); err != nil {
 		t.Fatalf("Checkpoint = %v, want nil", err)
 	}
 	b.write(b.scratch(), "one", "11", 0o644)
 	if err := os.Remove(filepath.Join(b.scratch(), "two")); err != nil {
 		t.Fatal(err)
 	}
-	err := tr.Checkpoint(t.Context())
+	err := a.back(t.Context(), Placed{}, Checkpoint)
 	var refused *StartError
 	if !errors.As(err, &refused) || refused.Code != HoldCheckpoint || refused.Subcode != int(unix.ENOENT) {
 		t.Errorf("Checkpoint without a file = %v, want code %d", err, HoldCheckpoint)
@@ -119,7 +124,7 @@ func TestCheckpointFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b.write(b.scratch(), "two", "22", 0o644)
-	if err := tr.Checkpoint(ctx); !errors.Is(err, context.Canceled) {
+	if err := a.back(ctx, Placed{}, Checkpoint); !errors.Is(err, context.Canceled) {
 		t.Errorf("Checkpoint with a cancelled context = %v, want that", err)
 	}
 	if got, want := given(b, pairs...), "one=1 two=2"; got != want {
@@ -143,17 +148,18 @@ func TestCheckpointNames(t *testing.T) {
 }
 
 // A checkpoint that cannot be given back holds the job, and is still there.
-func TestBrokenCheckpoint(t *testing.T) {
-	b := newBench(t)
+func TestBrokenCheckpoint(t *testing.T) { bothWays(t, "no directory", testBrokenCheckpoint) }
+
+func testBrokenCheckpoint(t *testing.T, b bench) {
 	pairs := []string{"ShouldTransferFiles", `"YES"`, "CheckpointExitCode", "85"}
-	tr := b.transfer(pairs...)
-	b.write(b.execute, "12.0.kept", "no directory", 0o600)
-	_, err := tr.Place(t.Context())
+	a := b.attempt(pairs...)
+	b.write(b.staging, "12.0.kept", "no directory", 0o600)
+	_, err := a.tryPlace(t.Context())
 	var refused *StartError
 	if !errors.As(err, &refused) || refused.Code != HoldInput || refused.Passing {
 		t.Errorf("Place with a broken checkpoint = %v, want code %d", err, HoldInput)
 	}
-	if got := contents(t, tr.Kept); got != "no directory" {
+	if got := contents(t, a.job.Transfer.Kept); got != "no directory" {
 		t.Errorf("Place left %q of the broken checkpoint", got)
 	}
 }
@@ -164,9 +170,12 @@ func TestCheckpointLaw(t *testing.T) {
 	names := rapid.SampledFrom([]string{"a", "b", "sub/a", "sub/b", "sub/deep/c"})
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
+		if rapid.Bool().Draw(rt, "apart") {
+			b = b.apartFrom()
+		}
 		pairs := []string{"ShouldTransferFiles", `"YES"`, "CheckpointExitCode", "85"}
-		tr := b.transfer(pairs...)
-		b.place(tr)
+		a := b.attempt(pairs...)
+		a.place()
 		want := ""
 		for range rapid.IntRange(1, 4).Draw(rt, "checkpoints") {
 			for range rapid.IntRange(0, 3).Draw(rt, "changes") {
@@ -181,12 +190,12 @@ func TestCheckpointLaw(t *testing.T) {
 				b.write(b.scratch(), "more", "m", 0o644) // there is something to be cut short
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				if err := tr.Checkpoint(ctx); !errors.Is(err, context.Canceled) {
+				if err := a.back(ctx, Placed{}, Checkpoint); !errors.Is(err, context.Canceled) {
 					rt.Fatalf("Checkpoint = %v, want %v", err, context.Canceled)
 				}
 				continue
 			}
-			if err := tr.Checkpoint(context.Background()); err != nil {
+			if err := a.back(context.Background(), Placed{}, Checkpoint); err != nil {
 				rt.Fatalf("Checkpoint = %v, want nil", err)
 			}
 			want = tree(t, b.scratch())

@@ -69,22 +69,23 @@ func TestPlaceInNoFolder(t *testing.T) {
 
 // The ads are no output, also when the job has changed them, and those of an earlier
 // attempt do not come back with what it has left.
-func TestNotesStay(t *testing.T) {
-	b := newBench(t)
-	tr := b.transfer("ShouldTransferFiles", `"YES"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
-	b.place(tr)
-	b.write(tr.Scratch, jobNote, "changed", 0o600)
-	b.write(tr.Scratch, machineNote, "changed", 0o600)
-	if err := tr.Keep(); err != nil {
+func TestNotesStay(t *testing.T) { bothWays(t, "changed", testNotesStay) }
+
+func testNotesStay(t *testing.T, b bench) {
+	a := b.attempt("ShouldTransferFiles", `"YES"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
+	a.place()
+	b.write(b.scratch(), jobNote, "changed", 0o600)
+	b.write(b.scratch(), machineNote, "changed", 0o600)
+	if err := a.back(t.Context(), Placed{}, Rest); err != nil {
 		t.Fatal(err)
 	}
-	placed := b.place(tr)
-	if got := contents(t, filepath.Join(tr.Scratch, jobNote)); !strings.HasPrefix(got, "ClusterId = 12\n") {
+	placed := a.place()
+	if got := contents(t, filepath.Join(b.scratch(), jobNote)); !strings.HasPrefix(got, "ClusterId = 12\n") {
 		t.Errorf("the next attempt finds the ad %q, want its own", got)
 	}
-	b.write(tr.Scratch, jobNote, "changed again", 0o600)
-	b.write(tr.Scratch, "out", "O", 0o644)
-	if err := tr.Store(context.Background(), placed); err != nil {
+	b.write(b.scratch(), jobNote, "changed again", 0o600)
+	b.write(b.scratch(), "out", "O", 0o644)
+	if err := a.back(t.Context(), placed, Output); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(b.iwd)

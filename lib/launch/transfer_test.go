@@ -1,8 +1,10 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,15 +16,31 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bench is a job's Iwd and a place for its scratch directory.
+// bench is a job's Iwd and a place for its scratch directory; apart: that is on another machine, and staging is what
+// the one has that Iwd is on.
 type bench struct {
 	*testing.T
-	iwd, execute string
+	iwd, execute, staging string
+	apart                 bool
+	account               Account
+}
+
+// bothWays runs a test with all on one machine, and with the scratch directory on another.
+func bothWays(t *testing.T, name string, test func(t *testing.T, b bench)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { test(t, newBench(t)) })
+	t.Run(name+" apart", func(t *testing.T) { test(t, newBench(t).apartFrom()) })
+}
+
+func (b bench) apartFrom() bench {
+	b.staging, b.apart = b.TempDir(), true
+	return b
 }
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	b := bench{t, filepath.Join(t.TempDir(), "iwd"), t.TempDir()}
+	b := bench{T: t, iwd: filepath.Join(t.TempDir(), "iwd"), execute: t.TempDir(), account: alice}
+	b.staging = b.execute
 	if err := os.Mkdir(b.iwd, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +69,103 @@ func (b bench) scratch() string { return filepath.Join(b.execute, "12.0.1") }
 func (b bench) job(pairs ...string) (Job, error) {
 	b.Helper()
 	ad := jobAd(b.T, append([]string{"Cmd", `"/bin/true"`, "Iwd", `"` + b.iwd + `"`}, pairs...)...)
-	return FromAd(ad, Place{Slot: "slot1@node", Scratch: b.scratch(), Kept: filepath.Join(b.execute, "12.0.kept")}, alice)
+	return FromAd(ad, b.where(b.staging), b.account)
+}
+
+// where returns where the job runs by what is known on a machine with this folder.
+func (b bench) where(folder string) Place {
+	return Place{Slot: "slot1@node", Scratch: filepath.Join(folder, "12.0.1"), Kept: filepath.Join(folder, "12.0.kept"), Apart: b.apart}
+}
+
+// attempt is an attempt at a job: as it is read where its files are, and as it runs.
+type attempt struct {
+	bench
+	job, there Job
+}
+
+func (b bench) attempt(pairs ...string) attempt {
+	b.Helper()
+	a := attempt{bench: b}
+	ad := jobAd(b.T, append([]string{"Cmd", `"/bin/true"`, "Iwd", `"` + b.iwd + `"`}, pairs...)...)
+	var err error
+	if a.job, err = FromAd(ad, b.where(b.staging), b.account); err != nil {
+		b.Fatal(err)
+	}
+	if a.there = a.job; b.apart {
+		if a.there, err = FromAd(ad, b.where(b.execute), b.account); err != nil {
+			b.Fatal(err)
+		}
+		a.there = a.there.There()
+	}
+	if a.job.Transfer == nil {
+		b.Fatal("the job transfers nothing")
+	}
+	return a
+}
+
+// through has one end read what the other one writes, and returns their errors.
+func through(send func(io.Writer) error, receive func(io.Reader) error) (sent, received error) {
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := send(w)
+		w.Close() // which the other end cannot tell from an end
+		done <- err
+	}()
+	received = receive(r)
+	r.Close()
+	return <-done, received
+}
+
+// tryPlace places the inputs.
+func (a attempt) tryPlace(ctx context.Context) (placed Placed, err error) {
+	if !a.apart {
+		return a.job.Place(ctx)
+	}
+	sent, received := through(
+		func(w io.Writer) error { return a.job.Send(ctx, w) },
+		func(r io.Reader) (err error) { placed, err = a.there.Receive(ctx, r); return err })
+	if _, err := os.Lstat(a.there.Scratch); received != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.Errorf("after Receive = %v there is a scratch directory: %v", received, err)
+	}
+	if sent != nil && received == nil {
+		a.Errorf("Receive = nil after Send = %v", sent)
+	}
+	return placed, cmp.Or(sent, received)
+}
+
+func (a attempt) place() Placed {
+	a.Helper()
+	placed, err := a.tryPlace(context.Background())
+	if err != nil {
+		a.Fatalf("Place: %v", err)
+	}
+	return placed
+}
+
+// back takes care of files that the job has left.
+func (a attempt) back(ctx context.Context, placed Placed, of Files) error {
+	switch {
+	case a.apart:
+		sent, received := through(
+			func(w io.Writer) error { return a.there.SendBack(ctx, w, placed, of) },
+			func(r io.Reader) error { return a.job.TakeBack(ctx, r, of) })
+		if _, err := os.Lstat(a.job.Scratch); !errors.Is(err, fs.ErrNotExist) {
+			a.Errorf("after TakeBack its directory is there: %v", err)
+		}
+		if of == Rest {
+			RemoveTree(a.scratch())
+		}
+		if sent != nil && received == nil {
+			a.Errorf("TakeBack = nil after SendBack = %v", sent)
+		}
+		return cmp.Or(sent, received)
+	case of == Checkpoint:
+		return a.job.Transfer.Checkpoint(ctx)
+	case of == Rest:
+		return a.job.Transfer.Keep()
+	}
+	return a.job.Transfer.Store(ctx, placed)
 }
 
 func (b bench) transfer(pairs ...string) *Transfer {
@@ -86,7 +200,7 @@ func tree(t *testing.T, dir string) string {
 			return err
 		}
 		name := path[len(dir)+1:]
-		if isNote(name) {
+		if isNote(name) || isRunFile(name) {
 			return nil
 		}
 		switch {
@@ -215,8 +329,7 @@ func TestPlace(t *testing.T) {
 		{"links in directories", []string{"TransferInput", `"links"`}, "links/ links/a=A links/gone>nowhere links/up>.."},
 		{"nothing", []string{"ShouldTransferFiles", `"YES"`}, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t)
+		bothWays(t, c.name, func(t *testing.T, b bench) {
 			b.write(b.iwd, "a", "A", 0o644)
 			b.write(b.iwd, "other/a", "A2", 0o644)
 			b.write(b.iwd, "nested/a/x", "X", 0o644)
@@ -239,10 +352,11 @@ func TestPlace(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for i := range c.pairs {
-				c.pairs[i] = strings.ReplaceAll(c.pairs[i], "IWD", b.iwd)
+			pairs := slices.Clone(c.pairs)
+			for i := range pairs {
+				pairs[i] = strings.ReplaceAll(pairs[i], "IWD", b.iwd)
 			}
-			b.place(b.transfer(c.pairs...))
+			b.attempt(pairs...).place()
 			if got := tree(t, b.scratch()); got != c.want {
 				t.Errorf("the scratch directory has %s, want %s", got, c.want)
 			}
@@ -260,46 +374,60 @@ func TestPlaceFails(t *testing.T) {
 		{"pipe", "input IWD/pipe: neither a file nor a directory"},
 		{"./", "input IWD: the scratch directory of the job lies in it"},
 	} {
-		b := newBench(t)
-		b.execute = filepath.Join(b.iwd, "execute")
-		b.write(b.execute, ".x", "", 0o644)
-		b.write(b.iwd, "file", "", 0o644)
-		if err := unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644); err != nil {
-			t.Fatal(err)
+		bothWays(t, c.input, func(t *testing.T, b bench) {
+			if c.input == "./" {
+				if b.apart {
+					return // nothing is copied to where it is
+				}
+				b.execute = filepath.Join(b.iwd, "execute")
+				b.staging = b.execute
+			}
+			b.write(b.execute, ".x", "", 0o644)
+			b.write(b.iwd, "file", "", 0o644)
+			if err := unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err := b.attempt("TransferInput", `"`+c.input+`"`).tryPlace(context.Background())
+			var refused *StartError
+			want := strings.ReplaceAll(c.want, "IWD", b.iwd)
+			if c.input == "./" {
+				want = strings.ReplaceAll(c.want, "IWD", b.execute)
+			}
+			if !errors.As(err, &refused) || refused.Code != HoldInput || refused.Passing || err.Error() != want {
+				t.Errorf("Place of %s = %v, want %s, code %d", c.input, err, want, HoldInput)
+			}
+		})
+	}
+	bothWays(t, "no working directory", func(t *testing.T, b bench) {
+		a := b.attempt("TransferInput", `"a"`)
+		os.Remove(b.iwd)
+		if _, err := a.tryPlace(context.Background()); err == nil || err.Error() != "working directory "+b.iwd+": no such file or directory" {
+			t.Errorf("Place without the working directory = %v", err)
 		}
-		_, err := b.transfer("TransferInput", `"`+c.input+`"`).Place(context.Background())
+	})
+	bothWays(t, "no folder", func(t *testing.T, b bench) {
+		a := b.attempt("ShouldTransferFiles", `"YES"`)
+		os.Remove(b.execute)
 		var refused *StartError
-		want := strings.ReplaceAll(c.want, "IWD", b.iwd)
-		if c.input == "./" {
-			want = strings.ReplaceAll(c.want, "IWD", b.execute)
+		_, err := a.tryPlace(context.Background())
+		if b.apart { // the other end sees the link end
+			_, err = a.there.Receive(context.Background(), strings.NewReader(""))
 		}
-		if !errors.As(err, &refused) || refused.Code != HoldInput || refused.Passing || err.Error() != want {
-			t.Errorf("Place of %s = %v, want %s, code %d", c.input, err, want, HoldInput)
+		if !errors.As(err, &refused) || !refused.Passing {
+			t.Errorf("Place without the folder of scratch directories = %v, want an error of the machine's", err)
 		}
-	}
-	b := newBench(t)
-	tr := b.transfer("TransferInput", `"a"`)
-	os.Remove(b.iwd)
-	if _, err := tr.Place(context.Background()); err == nil || err.Error() != "working directory "+b.iwd+": no such file or directory" {
-		t.Errorf("Place without the working directory = %v", err)
-	}
-	b = newBench(t)
-	tr = b.transfer("ShouldTransferFiles", `"YES"`)
-	os.Remove(b.execute)
-	var refused *StartError
-	if _, err := tr.Place(context.Background()); !errors.As(err, &refused) || !refused.Passing {
-		t.Errorf("Place without the folder of scratch directories = %v, want an error of the machine's", err)
-	}
+	})
 }
 
 func TestPlaceIsCancelled(t *testing.T) {
-	b := newBench(t)
-	b.write(b.iwd, "a", "A", 0o644)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := b.transfer("TransferInput", `"a"`).Place(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Place with a cancelled context = %v, want that", err)
-	}
+	bothWays(t, "a file", func(t *testing.T, b bench) {
+		b.write(b.iwd, "a", "A", 0o644)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := b.attempt("TransferInput", `"a"`).tryPlace(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("Place with a cancelled context = %v, want that", err)
+		}
+	})
 }
 
 // Whatever names are asked for, nothing is written outside the scratch directory.
@@ -307,6 +435,9 @@ func TestInputsStayInside(t *testing.T) {
 	part := rapid.SampledFrom([]string{"..", ".", "", "a", "sub", "b", "links", "out"})
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
+		if rapid.Bool().Draw(rt, "apart") {
+			b = b.apartFrom()
+		}
 		b.write(b.iwd, "a", "A", 0o644)
 		b.write(b.iwd, "sub/b", "B", 0o644)
 		b.write(b.iwd, "sub/links/out/x", "X", 0o644)
@@ -319,9 +450,9 @@ func TestInputsStayInside(t *testing.T) {
 			names = append(names, strings.Join(rapid.SliceOfN(part, 1, 4).Draw(rt, "name"), "/"))
 		}
 		preserve := rapid.SampledFrom([]string{"true", "false"}).Draw(rt, "preserve")
-		job, err := b.job("TransferInput", `"`+strings.Join(names, ",")+`"`, "PreserveRelativePaths", preserve)
-		if err == nil && job.Transfer != nil {
-			job.Transfer.Place(context.Background())
+		pairs := []string{"TransferInput", `"` + strings.Join(names, ",") + `"`, "PreserveRelativePaths", preserve}
+		if job, err := b.job(pairs...); err == nil && job.Transfer != nil {
+			b.attempt(pairs...).tryPlace(context.Background())
 		}
 		if got := tree(t, b.iwd); got != before {
 			rt.Fatalf("inputs %q: Iwd was %s and is %s", names, before, got)
