@@ -54,16 +54,13 @@ type Desk interface {
 }
 
 // Files are those of a job's scratch directory that Outputs takes care of.
-type Files int
+type Files = launch.Files
 
+// The names that desks have for them.
 const (
-	// Output is what the job has made, which is copied to where it belongs.
-	Output Files = iota
-	// Checkpoint is copied to where the job's next attempt has it from.
-	Checkpoint
-	// Rest is all that is there, which is kept for the next attempt, or for whoever looks after the job. The scratch
-	// directory is gone with that.
-	Rest
+	Output     = launch.Output
+	Checkpoint = launch.Checkpoint
+	Rest       = launch.Rest
 )
 
 // Task is what an attempt is to do.
