@@ -210,8 +210,8 @@ func makeExecutable(path string) error {
 // that is missing is for TakeBack to tell. After other errors what came does not end.
 func (j Job) SendBack(ctx context.Context, w io.Writer, placed Placed, of Files) error {
 	t := j.Transfer
-	if t == nil {
-		return errNothing
+	if err := j.has(of); err != nil {
+		return err
 	}
 	a := newArchive(w, j.Scratch)
 	return j.Account.As(func() error {
@@ -236,7 +236,16 @@ func (j Job) SendBack(ctx context.Context, w io.Writer, placed Placed, of Files)
 	})
 }
 
-var errNothing = errors.New("the job transfers no files")
+// has returns an error unless the job has such files.
+func (j Job) has(of Files) error {
+	switch {
+	case j.Transfer == nil:
+		return errors.New("the job transfers no files")
+	case of < Output || of > Rest:
+		return fmt.Errorf("files of the unknown kind %d", of)
+	}
+	return nil
+}
 
 // sendFiles sends back the files of a job. After an error of the first kind others can be sent.
 func (j Job) sendFiles(c *copier, a *inArchive, placed Placed, of Files) (passed, err error) {
@@ -306,8 +315,8 @@ func (j Job) streams() (all []standardOutput) {
 // be called again after an error, but not again for the same Output after that was stored.
 func (j Job) TakeBack(ctx context.Context, r io.Reader, of Files) error {
 	t := j.Transfer
-	if t == nil {
-		return errNothing
+	if err := j.has(of); err != nil {
+		return err
 	}
 	defer RemoveTree(j.Scratch) // what is left of it costs room, and is removed with the attempt at last
 	if _, err := j.room().make(); err != nil {
