@@ -20,6 +20,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/negotiate"
+	"fairspool/cmd/internal/pilotdesk"
 	"fairspool/cmd/internal/prio"
 	"fairspool/cmd/internal/qdel"
 	"fairspool/cmd/internal/qhold"
@@ -38,12 +39,21 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "serve",
 		Brief:    "run commands for users of other accounts",
-		Synopsis: []string{"[-config FILE] [-spool DIR]"},
+		Synopsis: []string{"[-config FILE] [-spool DIR]", "-pilot [-engine NAME -machine HOST] [-config FILE] [-spool DIR]"},
+		AsRoot:   func(c *cmdline.Call) bool { return c.Has("pilot") },
 		About: `Answers one caller on standard input, a connection to the socket "door" in the spool: runs the command that the caller asks for, as the caller's, whom the kernel names, and sends back what it prints. It runs as the account that has the spool.
 
-It is started for each connection by systemd (fairspool.socket), by an inetd, or by starter -watch -door. People do not call it: their commands do, when the pool is another account's.`,
+It is started for each connection by systemd (fairspool.socket), by an inetd, or by starter -watch -door. People do not call it: their commands do, when the pool is another account's.
+
+With -pilot it is the end of a link to another machine, which runs jobs of the pool: by standard input and output, where the machine has called by ssh, or, with -machine, by ssh to a machine of an engine, which glidein starts.`,
+		Flags: []cmdline.Flag{
+			{Name: "pilot", Help: "be the spool's end of a link to a pilot"},
+			{Name: "engine", Args: []string{"NAME"}, Help: "-pilot: the engine that -machine is of"},
+			{Name: "machine", Args: []string{"HOST"}, Help: "-pilot: call HOST, as its engine says"},
+		},
 		Examples: []cmdline.Example{
 			{Does: "the door of an account's pool, without systemd", Line: "starter -watch -door"},
+			{Does: "a machine's key in authorized_keys", Line: "restrict,command=\"/usr/bin/serve -pilot\" ssh-ed25519 AAAA..."},
 			{Does: "a line of inetd.conf", Line: "/var/spool/fairspool/door stream unix nowait fairspool /usr/bin/serve serve"},
 		},
 		Run: run,
@@ -61,6 +71,12 @@ func commands() []cmdline.Command {
 func run(c *cmdline.Call) error {
 	if len(c.Args) > 0 {
 		return cmdline.Usagef("%s: serve takes no arguments", c.Args[0])
+	}
+	if c.Has("pilot") {
+		return pilotdesk.Run(c)
+	}
+	if c.Has("engine") || c.Has("machine") {
+		return cmdline.Usagef("-engine and -machine: have a meaning with -pilot only")
 	}
 	dir, err := c.ExistingDir()
 	if err != nil {

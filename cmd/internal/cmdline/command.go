@@ -45,9 +45,9 @@ type Command struct {
 	// writes files that the command line names by Call.ReadFile and Call.Replace alone, and heeds
 	// Call.Caller.
 	Served bool
-	// AsRoot says that the command keeps root's rights in a spool of another account; others take
-	// that account's.
-	AsRoot bool
+	// AsRoot reports whether a call keeps root's rights in a spool of another account; nil: none does, and
+	// all take that account's.
+	AsRoot func(*Call) bool
 	// Here reports whether a call needs no spool, and thus no serve, as it reads the caller's files alone;
 	// nil: all need the spool.
 	Here func(*Call) bool

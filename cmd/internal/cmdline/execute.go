@@ -149,10 +149,11 @@ func (s Surroundings) act(c Command, x *cli.Context, behind, typed, ended []stri
 	}
 	call.CommandLine, call.typedArgs, call.ended = behind, typed, ended
 	if !c.WithoutSpool && (c.Here == nil || !c.Here(call)) {
-		if dial, is := call.closed(); is && !(c.AsRoot && s.UID == 0) {
+		asRoot := c.AsRoot != nil && c.AsRoot(call)
+		if dial, is := call.closed(); is && !(asRoot && s.UID == 0) {
 			return call.handOver(c, dial)
 		}
-		if !c.AsRoot {
+		if !asRoot {
 			if err := call.leaveRoot(); err != nil {
 				return err
 			}

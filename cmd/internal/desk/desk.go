@@ -59,7 +59,7 @@ type Desks struct {
 
 // New returns the desks of a supervisor that begins now.
 func New(s Settings) (*Desks, error) {
-	n := &Desks{Settings: s, params: s.Config.Params, machine: machineFor(s.Config, s.Spool), since: time.Now(), accounts: map[string]launch.Account{}}
+	n := &Desks{Settings: s, params: s.Config.Params, machine: Machine(s.Config, folderOf(s.Config, s.Spool), Prefix(s.Spool)), since: time.Now(), accounts: map[string]launch.Account{}}
 	n.cycle = s.Config.Cycle
 	n.cycle.Params = n.params
 	var err error

@@ -17,10 +17,11 @@ import (
 	"fairspool/spool"
 )
 
-// machineFor returns the settings of this machine for the jobs of a spool.
-func machineFor(cfg *config.Config, sp *spool.Spool) local.Settings {
+// Machine returns the settings of this machine for jobs with scratch directories in a folder and
+// families whose names begin so.
+func Machine(cfg *config.Config, folder local.Folder, prefix string) local.Settings {
 	s := local.Settings{
-		Folder: folderOf(cfg, sp), Prefix: Prefix(sp), Base: cfg.BaseCgroup, Patience: cfg.KillingTimeout, Checkpoint: cfg.CheckpointCommand,
+		Folder: folder, Prefix: prefix, Base: cfg.BaseCgroup, Patience: cfg.KillingTimeout, Checkpoint: cfg.CheckpointCommand,
 		StrictDisk: cfg.EnforceDiskLimits, MaxScratch: cfg.MaxScratchSize, RunTime: local.RunTime(cfg.RunTime),
 	}
 	switch cfg.MemoryLimitPolicy {

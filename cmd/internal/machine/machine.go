@@ -36,11 +36,20 @@ type Machine struct {
 // This returns what the machine of the process is, by the configuration and the place of the
 // call's spool.
 func This(c *cmdline.Call) (Machine, error) {
-	m := Machine{Cpus: runtime.NumCPU(), Arch: platform.Arch(), UIDDomain: c.Config.UIDDomain}
-	var err error
-	if m.Name, err = c.Hostname(); err != nil {
-		return m, err
+	name, err := c.Hostname()
+	if err != nil {
+		return Machine{}, err
 	}
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return Machine{}, err
+	}
+	return Called(c, name, dir)
+}
+
+// Called returns what the machine of the process is under a name, with what is free on the file system of a folder.
+func Called(c *cmdline.Call, name, dir string) (Machine, error) {
+	m := Machine{Name: name, Cpus: runtime.NumCPU(), Arch: platform.Arch(), UIDDomain: c.Config.UIDDomain}
 	info, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return m, fmt.Errorf("/proc/meminfo: %w", cmdline.Cause(err))
@@ -50,10 +59,6 @@ func This(c *cmdline.Call) (Machine, error) {
 		return m, fmt.Errorf("/proc/meminfo: no MemTotal")
 	}
 	m.MemoryMB = kb / 1024
-	dir, err := c.SpoolDir()
-	if err != nil {
-		return m, err
-	}
 	if m.DiskKB, err = freeKB(dir); err != nil {
 		return m, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ type Pilot struct {
 	Machine  func(folder local.Folder, prefix string) local.Settings
 	Execute  string
 	Patience time.Duration // how long processes may take to go after SIGKILL
+	// Stop ends it: at once, and its jobs go on. If it has none it says goodbye.
+	Stop <-chan os.Signal
 	// Tell has the operator know of trouble, and Say of what goes on.
 	Tell func(error)
 	Say  func(format string, args ...any)
@@ -44,7 +47,6 @@ type Pilot struct {
 	// followers are the supervisors that follow their claims.
 	followers map[pool.Attempt]chan word
 	starting  map[pool.Attempt]bool
-	stopping  bool
 	look      chan struct{} // asks for a look at what there is to do
 }
 
@@ -250,6 +252,9 @@ func (p *Pilot) greet(control net.Conn) (every time.Duration, err error) {
 	if w.Refused != "" {
 		return 0, &RefusedError{w.Refused}
 	}
+	if err := p.bind(w.Pool); err != nil {
+		return 0, err
+	}
 	if err := errors.Join(p.putHeard(sent), p.putSettings(w.Settings)); err != nil {
 		return 0, err
 	}
@@ -283,6 +288,8 @@ func (p *Pilot) attend(l *link.Link, control net.Conn, every time.Duration, news
 			p.see()
 		case <-p.look:
 			p.see()
+		case <-p.Stop:
+			return p.stop(l, control)
 		case err = <-failed:
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -294,6 +301,23 @@ func (p *Pilot) attend(l *link.Link, control net.Conn, every time.Duration, news
 			return err
 		}
 	}
+}
+
+// ErrStopped says that the pilot was told to end.
+var ErrStopped = errors.New("it was told to end")
+
+// stop ends the pilot.
+func (p *Pilot) stop(l *link.Link, control net.Conn) error {
+	p.mu.Lock()
+	empty := len(p.claims) == 0 && len(p.attempts()) == 0
+	p.mu.Unlock()
+	if empty && link.WriteMessage(control, Beat{Bye: true}) == nil {
+		select {
+		case <-l.Done():
+		case <-time.After(Patience):
+		}
+	}
+	return ErrStopped
 }
 
 // take takes note of what the spool's host says.

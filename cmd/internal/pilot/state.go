@@ -17,13 +17,27 @@ import (
 	"fairspool/lib/launch"
 	"fairspool/lib/launch/local"
 	"fairspool/lib/localdisk"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
+// bind makes the folder that of a pool's pilot. As long as attempts of another pool are there it fails.
+func (s State) bind(id string) error {
+	text, err := os.ReadFile(s.path("pool"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || string(text) == id {
+		return err
+	}
+	if n := len(s.attempts()); len(text) > 0 && n > 0 {
+		return fmt.Errorf("state folder %s: has %s of another pool: give each pool's pilot a folder of its own, by STATE or -state", s.Dir, plural.Count(n, "job"))
+	}
+	return s.write("pool", []byte(id), true)
+}
+
 // State is the state folder of a pilot on its machine. It is on a local file system, of mode 0700, and
 // belongs to the account of the pilot.
 //
+//	pool         the id of the spool
 //	instance     the name that the spool's end knows the pilot by
 //	lock         a record lock: one pilot at a time
 //	socket       where supervisors find the pilot

@@ -149,7 +149,7 @@ func (s *Server) welcome(h pilot.Hello) error {
 	if err := s.hear(); err != nil {
 		return err
 	}
-	w := pilot.Welcome{Machine: s.Machine, FileSystemDomain: s.domain(), Settings: pilot.Settings{
+	w := pilot.Welcome{Pool: s.Spool.ID(), Machine: s.Machine, FileSystemDomain: s.domain(), Settings: pilot.Settings{
 		Now: s.Call.Later().Now, Lease: c.JobLease, Beat: min(beatEvery, c.JobLease/4), Vacate: c.MachineMaxVacateTime,
 		Periodic: c.PeriodicInterval, FirstUpdate: c.InitialUpdateInterval, UpdateEvery: c.UpdateInterval,
 		Worklife: c.ClaimWorklife, MinUID: c.MinUID, NobodySlotUser: c.NobodySlotUser,

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/account"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/door"
@@ -351,11 +352,11 @@ func (f *follower) reloaded() (*cmdline.Call, error) {
 	if sp.Dir() != f.spool.Dir() {
 		return nil, errors.New("SPOOL is " + sp.Dir() + " now: that takes a restart")
 	}
-	if account, serves := asuser.Served(); serves {
-		if err := isRoots(again); err != nil {
+	if served, serves := asuser.Served(); serves {
+		if err := account.IsRoots(again); err != nil {
 			return nil, err
 		}
-		if err := asuser.Serve(account, again.Config.MinUID); err != nil {
+		if err := asuser.Serve(served, again.Config.MinUID); err != nil {
 			return nil, fmt.Errorf("MIN_UID: %w", err)
 		}
 	}

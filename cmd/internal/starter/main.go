@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/account"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/drain"
 	"fairspool/lib/lifecycle"
@@ -17,13 +18,15 @@ import (
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:   "starter",
-		AsRoot: true,
+		AsRoot: func(*cmdline.Call) bool { return true },
+		Here:   func(c *cmdline.Call) bool { return c.Has("pilot") },
 		Brief:  "run matched jobs on this machine",
 		Synopsis: []string{
 			"[-json | -q] [-wait] [options]",
 			"-watch [-door] [-drain [-quick | -fast]] [-json | -q] [options]",
 			"-drain [-graceful | -quick | -fast] [-reason TEXT] [-json | -q] [options]",
 			"-drain -cancel [-json | -q] [options]",
+			"-pilot [-state DIR] [-home COMMAND -token FILE] [-q] [options]",
 		},
 		About: `One pass, to be run from cron. Each job that was matched to a slot of this machine (NETWORK_HOSTNAME) is started under a supervisor: a process in the background that outlives the pass, records how the job ends, and makes it end when it is held or removed, has to leave its slot, or takes longer than it may.
 
@@ -40,6 +43,10 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Name: "wait", Help: "wait until the jobs that this pass started have ended"},
 			{Name: "watch", Help: "stay, and start what is matched at once"},
 			{Name: "door", Help: "-watch: let users of other accounts use the pool, by serve"},
+			{Name: "pilot", Help: "run the jobs of a pool whose spool is on another machine, to which standard input and output lead"},
+			{Name: "home", Args: []string{"COMMAND"}, Help: "-pilot: the command that leads there, such as 'ssh -T pool@head serve -pilot'"},
+			{Name: "token", Args: []string{"FILE"}, Help: "-home: the file with the pilot's token, by glidein -token"},
+			{Name: "state", Args: []string{"DIR"}, Help: "-pilot: keep in DIR what is known of the jobs here"},
 		}, drain.Flags(), []cmdline.Flag{
 			cmdline.Force,
 			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
@@ -51,6 +58,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Does: "stay, and let all users of the machine use the pool", Line: "starter -watch -door"},
 			{Does: "empty the machine for an upgrade", Line: "starter -drain -reason 'new kernel'"},
 			{Does: "open it again", Line: "starter -drain -cancel"},
+			{Does: "run jobs for the pool of another machine, which lets this one call it", Line: "starter -pilot -home 'ssh -T pool@head serve -pilot' -token pilot.token"},
 		},
 		Run: run,
 	}
@@ -58,11 +66,14 @@ Supervisors tell of trouble in starter.log in the spool.`,
 
 func run(c *cmdline.Call) error {
 	handNothingOn()
-	if err := serveAccount(c); err != nil {
-		return err
-	}
 	o, err := read(c)
 	if err != nil {
+		return err
+	}
+	if o.pilot {
+		return pilotHere(c, o)
+	}
+	if err := account.Serve(c); err != nil {
 		return err
 	}
 	if o.supervise != nil {
@@ -70,7 +81,7 @@ func run(c *cmdline.Call) error {
 	}
 	sp, err := c.Spool()
 	if err == nil {
-		err = noteRoot(sp)
+		err = account.NoteRoot(sp)
 	}
 	if err == nil {
 		err = sp.View(func(v *spool.View) error { return lifecycle.Refuse(v, c.Reading()) })
@@ -93,6 +104,9 @@ type options struct {
 
 	json, quiet, wait bool
 	watch, door       bool
+	pilot             bool
+	home, token       string
+	state             string
 	drain.Options
 }
 
@@ -101,6 +115,7 @@ func read(c *cmdline.Call) (o options, err error) {
 	if len(c.Args) > 0 {
 		return o, cmdline.Usagef("%s: takes no arguments; see starter -help", c.Args[0])
 	}
+	o.pilot, o.home, o.token, o.state, o.quiet = c.Has("pilot"), c.Value("home"), c.Value("token"), c.Value("state"), c.Has("q")
 	if c.Has("supervise") {
 		a, err := pool.ParseAttempt(c.Value("supervise"))
 		if err != nil {
@@ -110,7 +125,7 @@ func read(c *cmdline.Call) (o options, err error) {
 		return o, nil
 	}
 	for _, pair := range [][]string{
-		{"json", "q"}, {"watch", "wait"}, {"drain", "wait"}, {"watch", "cancel"}, {"watch", "reason"},
+		{"json", "q"}, {"pilot", "json"}, {"pilot", "wait"}, {"pilot", "watch"}, {"pilot", "drain"}, {"watch", "wait"}, {"drain", "wait"}, {"watch", "cancel"}, {"watch", "reason"},
 	} {
 		if _, err := c.One(pair...); err != nil {
 			return o, err
@@ -119,7 +134,15 @@ func read(c *cmdline.Call) (o options, err error) {
 	if c.Has("door") && !c.Has("watch") {
 		return o, cmdline.Usagef("-door: has a meaning with -watch only")
 	}
-	o.json, o.quiet, o.wait = c.Has("json"), c.Has("q"), c.Has("wait")
+	for _, flag := range []string{"home", "token", "state"} {
+		if c.Has(flag) && !o.pilot {
+			return o, cmdline.Usagef("-%s: has a meaning with -pilot only", flag)
+		}
+	}
+	if c.Has("home") != c.Has("token") {
+		return o, cmdline.Usagef("-home and -token: want each other: glidein -token MACHINE on the spool's host makes a token")
+	}
+	o.json, o.wait = c.Has("json"), c.Has("wait")
 	o.watch, o.door = c.Has("watch"), c.Has("door")
 	o.Options, err = drain.Read(c)
 	return o, err

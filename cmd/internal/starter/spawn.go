@@ -33,36 +33,16 @@ const (
 // start starts a supervisor for every Matched claim and returns those whose
 // jobs run. The prefix tells the spool's claims from those of others on this machine.
 func (r *report) start(c *cmdline.Call, prefix string, claims []pool.Claim) ([]*exec.Cmd, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	common, err := c.Common()
-	if err != nil {
-		return nil, err
-	}
-	var matched []pool.Claim
+	var matched []pool.Attempt
 	for _, claim := range claims {
 		if claim.State == pool.Matched {
-			matched = append(matched, claim)
+			matched = append(matched, pool.Attempt{Job: claim.Job, Number: claim.Attempt})
 		}
 	}
-	var unit *systemd.Scope
-	if len(matched) > 0 {
-		unit = systemd.Here().Scope()
+	answers, err := spawnAll(c, prefix, nil, matched)
+	if err != nil {
+		return nil, err
 	}
-	answers := make([]answer, len(matched))
-	var all sync.WaitGroup
-	places := make(chan struct{}, spawning)
-	for i, claim := range matched {
-		places <- struct{}{}
-		all.Go(func() {
-			args := slices.Concat(common, []string{"-supervise", claim.LockName()})
-			answers[i] = spawnIn(unit, prefix+claim.LockName(), program, args, c.LockWait()+answerTime)
-			<-places
-		})
-	}
-	all.Wait()
 	var supervisors []*exec.Cmd
 	for i, claim := range matched {
 		id := claim.Job.String()
@@ -78,6 +58,35 @@ func (r *report) start(c *cmdline.Call, prefix string, claims []pool.Claim) ([]*
 		}
 	}
 	return supervisors, nil
+}
+
+// spawnAll starts the supervisors of attempts, with further flags, and returns their answers.
+func spawnAll(c *cmdline.Call, prefix string, flags []string, attempts []pool.Attempt) ([]answer, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	common, err := c.Common()
+	if err != nil {
+		return nil, err
+	}
+	var unit *systemd.Scope
+	if len(attempts) > 0 {
+		unit = systemd.Here().Scope()
+	}
+	answers := make([]answer, len(attempts))
+	var all sync.WaitGroup
+	places := make(chan struct{}, spawning)
+	for i, a := range attempts {
+		places <- struct{}{}
+		all.Go(func() {
+			args := slices.Concat(common, flags, []string{"-supervise", a.String()})
+			answers[i] = spawnIn(unit, prefix+a.String(), program, args, c.LockWait()+answerTime)
+			<-places
+		})
+	}
+	all.Wait()
+	return answers, nil
 }
 
 // answer is what a supervisor said before it was left alone. Neither running

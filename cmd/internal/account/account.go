@@ -1,4 +1,5 @@
-package starter
+// Package account has root serve the account that a spool belongs to.
+package account
 
 import (
 	"errors"
@@ -12,12 +13,12 @@ import (
 	"fairspool/spool"
 )
 
-// serveAccount makes root's starter act with the rights of the account that the spool belongs to,
+// Serve makes a process of root's act with the rights of the account that the spool belongs to,
 // if that is not root: what it does in the spool is done with these, and root's are taken back only
 // for what a job's process and its owner's files need (package asuser). It fails if root is not to
 // do that for this account. For others than root it fails if root's starter runs the jobs of
 // the spool.
-func serveAccount(c *cmdline.Call) error {
+func Serve(c *cmdline.Call) error {
 	dir, err := c.SpoolDir()
 	if err != nil {
 		return err
@@ -48,15 +49,15 @@ func serveAccount(c *cmdline.Call) error {
 	if uid >= c.Config.MinUID {
 		return fmt.Errorf("spool %s: belongs to %s (uid %d), who could run jobs as any user if root ran them: root does so only for its own spool and for that of a system account, with a uid below MIN_UID = %d", dir, account.Name, uid, c.Config.MinUID)
 	}
-	if err := isRoots(c); err != nil {
+	if err := IsRoots(c); err != nil {
 		return err
 	}
 	return asuser.Serve(account, c.Config.MinUID)
 }
 
-// isRoots is an error if others than root may write to the configuration, which says for whom root
+// IsRoots is an error if others than root may write to the configuration, which says for whom root
 // acts, and what it runs.
-func isRoots(c *cmdline.Call) error {
+func IsRoots(c *cmdline.Call) error {
 	args, err := c.Common()
 	if err != nil {
 		return err
@@ -93,8 +94,8 @@ func ownerOf(path string) (uid int, err error) {
 	return int(about.Uid), nil
 }
 
-// noteRoot notes in the spool that root's starter runs its jobs, if this is one.
-func noteRoot(sp *spool.Spool) error {
+// NoteRoot notes in the spool that root's starter runs its jobs, if this is one.
+func NoteRoot(sp *spool.Spool) error {
 	if _, serves := asuser.Served(); !serves {
 		return nil
 	}

@@ -1,0 +1,134 @@
+package pilotdesk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/account"
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/pilot"
+	"fairspool/lib/asuser"
+	"fairspool/lib/config"
+	"fairspool/lib/supervise"
+	"fairspool/spool"
+)
+
+// reached is told of each step. It does nothing: tests have it end the process there.
+var reached = func(supervise.Step) {}
+
+// Run is serve -pilot.
+func Run(c *cmdline.Call) error {
+	if c.Has("engine") != c.Has("machine") {
+		return cmdline.Usagef("-engine and -machine: want each other")
+	}
+	if err := account.Serve(c); err != nil {
+		return err
+	}
+	sp, err := c.ExistingSpool()
+	if err != nil {
+		return err
+	}
+	if err := account.NoteRoot(sp); err != nil {
+		return err
+	}
+	sp.FollowDomain()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	signal.Ignore(unix.SIGPIPE)
+	n, err := desk.New(desk.Settings{
+		Spool: sp, Config: c.Config, Now: c.Later, Host: c.Hostname, GoneLooks: 10, LookEvery: 500 * time.Millisecond,
+		Reached: func(s supervise.Step) { reached(s) },
+	})
+	if err != nil {
+		return err
+	}
+	s := &Server{Call: c, Spool: sp, Desks: n, Signal: signals, Owner: ownerIn(c, sp)}
+	if !c.Has("machine") {
+		pipe, err := pilot.Stdio()
+		if err != nil {
+			return err
+		}
+		return s.Serve(pipe)
+	}
+	return s.attach(c.Value("engine"), c.Value("machine"))
+}
+
+// ownerIn returns whose jobs a pilot without root's rights runs: in a private pool those of all, as all are the account's, and
+// in another one those of the pilot's account.
+func ownerIn(c *cmdline.Call, sp *spool.Spool) func(string) string {
+	if c.Private(sp.Dir()) || !spool.RunByRoot(sp.Dir()) {
+		return nil
+	}
+	return func(account string) string { return account }
+}
+
+// attach calls a machine of an engine, and serves its pilot.
+func (s *Server) attach(engine, host string) error {
+	c := s.Call
+	i := slices.IndexFunc(c.Config.Engines, func(e config.Engine) bool { return e.Name == engine })
+	if i < 0 {
+		return fmt.Errorf("-engine %s: the configuration has no table [engine.%s]", engine, engine)
+	}
+	e := c.Config.Engines[i]
+	s.Engine, s.Machine = engine, host
+	command := slices.Concat(e.SSH, []string{host, remoteCommand(e)})
+	return s.Spool.Watching(host, func() error {
+		program := exec.Command(command[0], command[1:]...)
+		program.Env = environment()
+		var pipe io.ReadWriteCloser
+		var said func() string
+		var err error
+		if e := asuser.Root(func() { pipe, said, err = pilot.Run(program) }); e != nil || err != nil {
+			return errors.Join(e, err)
+		}
+		err = s.Serve(pipe)
+		if words := said(); err != nil && words != "" {
+			err = errors.New(words)
+		}
+		return err
+	})
+}
+
+// environment returns that of ssh, which for root has nothing of the caller's but what it needs.
+func environment() []string {
+	if os.Getuid() != 0 {
+		return nil // the caller's
+	}
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "USER=root", "LOGNAME=root"}
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && u.HomeDir != "" {
+		env[1] = "HOME=" + u.HomeDir
+	}
+	return env
+}
+
+// remoteCommand returns what a shell on the machine runs.
+func remoteCommand(e config.Engine) string {
+	command := "exec " + quoted(below(e.Starter)) + " -pilot"
+	if e.State != "" {
+		command += " -state " + quoted(below(e.State))
+	}
+	return command
+}
+
+// below returns a path that does not begin with a slash as one below the home, where a shell by ssh begins.
+func below(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return "./" + path
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
