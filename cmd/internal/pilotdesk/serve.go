@@ -17,6 +17,7 @@ import (
 	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/pilot"
 	"fairspool/cmd/internal/stir"
+	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
@@ -154,6 +155,9 @@ func (s *Server) welcome(h pilot.Hello) error {
 		Periodic: c.PeriodicInterval, FirstUpdate: c.InitialUpdateInterval, UpdateEvery: c.UpdateInterval,
 		Worklife: c.ClaimWorklife, MinUID: c.MinUID, NobodySlotUser: c.NobodySlotUser,
 	}}
+	if _, serves := asuser.Served(); asuser.Privileged() && !serves {
+		w.MinUID = 0 // root's own pool runs root's jobs
+	}
 	if s.Owner != nil && !h.Root {
 		w.Owner = s.Owner(h.Account)
 	}
