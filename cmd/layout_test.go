@@ -104,7 +104,7 @@ var inner = map[string][]string{
 	"qtail":            {"cmdline", "door"},
 	"selection":        {"cmdline"},
 	"setup":            {"cmdline", "onchange"},
-	"slots":            {"adprint", "cmdline", "machine"},
+	"slots":            {"adprint", "cmdline", "desk", "joblog", "machine"},
 	"spool":            {"cmdline"},
 	"starter":          {"cmdline", "desk", "door", "drain", "joblog", "onchange", "systemd"},
 	"steer":            {"cmdline", "joblog", "selection"},

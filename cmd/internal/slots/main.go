@@ -25,8 +25,10 @@ func Command() cmdline.Command {
 		Synopsis: []string{
 			"advertise FILE...|-",
 			"list [-long | -json | -af ATTR...] [NAME...]",
+			"list -pilots [-json]",
 			"withdraw NAME...",
 			"withdraw -all",
+			"withdraw -gone HOST",
 			"detect [-count N | -partitionable [-resource NAME=N]...] [-dry-run]",
 		},
 		About: `The pool's slots are those that were advertised and those written by hand into *.ads files in the spool's folder slots.d.
@@ -35,11 +37,17 @@ advertise reads slot ads, in long form with blank lines between them or in new f
 
 list shows the slots with the claims on them: of a partitionable slot what is left, and behind it a dynamic slot for each job that has a part of it. Names limit it to these slots, or to those of a machine.
 
+list -pilots shows the pilots: the processes that run jobs on other machines, and those that are asked for.
+
 withdraw takes advertised slots out of the pool, all that are named or none. A slot with a claim stays: remove its job first, or let it end.
+
+withdraw -gone HOST is for another machine that is known to run nothing any more: the jobs that its pilot began are lost, to run again elsewhere, its pilot is refused, and its slots are taken out of the pool.
 
 detect advertises this machine's processors as slots, or all of it as one partitionable slot, of which each job gets as much as it asks for.`,
 		Flags: append([]cmdline.Flag{
 			{Name: "all", Help: "withdraw all advertised slots"},
+			{Name: "gone", Args: []string{"HOST"}, Help: "withdraw: give up another machine that runs nothing any more, with its jobs and slots"},
+			{Name: "pilots", Help: "list: show the pilots instead of the slots"},
 			{Name: "count", Args: []string{"N"}, Help: "detect: make N slots instead of one for each processor"},
 			{Name: "partitionable", Help: "detect: make one slot of all, for jobs to take parts of"},
 			{Name: "resource", Args: []string{"NAME=N"}, Repeat: true, Help: "detect: the partitionable slot has N of NAME as well"},
@@ -51,11 +59,12 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Does: "add the slots of a file", Line: "slots advertise pool.ads"},
 			{Does: "name and memory of every slot", Line: "slots list -af Name Memory"},
 			{Does: "take a machine's slots back", Line: "slots withdraw slot1@node7 slot2@node7"},
+			{Does: "run the jobs of a machine that has burnt elsewhere", Line: "slots withdraw -gone node7"},
 		},
 		Actions: []cmdline.Action{
 			{Name: "advertise", Run: byAdministrator(advertise)},
-			{Name: "list", Flags: []string{"long", "json", "af"}, Run: list},
-			{Name: "withdraw", Flags: []string{"all"}, Run: byAdministrator(withdraw)},
+			{Name: "list", Flags: []string{"long", "json", "af", "pilots"}, Run: list},
+			{Name: "withdraw", Flags: []string{"all", "gone"}, Run: byAdministrator(withdraw)},
 			{Name: "detect", Flags: []string{"count", "partitionable", "resource", "dry-run"}, Run: byAdministrator(detect)},
 		},
 	}
@@ -80,6 +89,12 @@ func byAdministrator(act func(*cmdline.Call, []string) error) func(*cmdline.Call
 func list(c *cmdline.Call, names []string) error {
 	if _, err := c.One("long", "json", "af"); err != nil {
 		return err
+	}
+	if _, err := c.One("pilots", "long", "af"); err != nil {
+		return err
+	}
+	if c.Has("pilots") {
+		return listPilots(c, names)
 	}
 	s, err := c.Spool()
 	if err != nil {
@@ -217,9 +232,15 @@ func number(ad *classad.Ad, name string) string {
 // withdraw takes the named slots, or all advertised ones, out of the pool:
 // all of them or none.
 func withdraw(c *cmdline.Call, names []string) error {
-	all := c.Has("all")
-	if all == (len(names) > 0) {
-		return cmdline.Usagef("withdraw: want names of slots, or -all")
+	all, gone := c.Has("all"), c.Has("gone")
+	if _, err := c.One("all", "gone"); err != nil {
+		return err
+	}
+	if (all || gone) == (len(names) > 0) {
+		return cmdline.Usagef("withdraw: want names of slots, -all, or -gone HOST")
+	}
+	if gone {
+		return withdrawGone(c, c.Value("gone"))
 	}
 	s, err := c.Spool()
 	if err != nil {

@@ -1,0 +1,169 @@
+package slots
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/lib/elapsed"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+	"fairspool/lib/report"
+	"fairspool/spool"
+	"fairspool/spool/heard"
+)
+
+// pilot is a pilot as list -pilots shows it. Times are Unix seconds, 0 before they have come.
+type pilot struct {
+	ID                      int
+	Machine, Engine, State  string
+	AskedAt, LiveAt, OverAt int64
+	Heard                   *float64 `json:",omitempty"` // seconds since its machine was heard of
+	Claims                  int      // on its machine; 0 of one that is not there
+	Why                     string   `json:",omitempty"`
+	since                   time.Time
+}
+
+// listPilots is list -pilots.
+func listPilots(c *cmdline.Call, names []string) error {
+	if len(names) > 0 {
+		return cmdline.Usagef("list -pilots: takes no names")
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	silence := silences(s)
+	pilots := []pilot{} // never nil: without pilots, JSON has an empty list
+	err = s.View(func(v *spool.View) error {
+		on := map[string]int{}
+		for _, k := range v.Claims() {
+			on[strings.ToLower(k.Machine)]++
+		}
+		for _, p := range spool.Pilots.All(v) {
+			pilots = append(pilots, pilotOf(p, on, silence))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if c.Has("json") {
+		return c.JSON(pilots)
+	}
+	return c.Table(pilotColumns, pilotRows(pilots))
+}
+
+// silences returns for how long machines have not been heard of, false if that is unknown.
+func silences(s *spool.Spool) func(machine string) (time.Duration, bool) {
+	boot, up := cmdline.Uptime()
+	return heard.By(s.Dir(), boot, up)
+}
+
+func pilotOf(p pool.Pilot, claims map[string]int, silence func(string) (time.Duration, bool)) pilot {
+	shown := pilot{ID: p.ID, Machine: p.Machine, Engine: p.Engine, State: p.State.String(), AskedAt: seconds(p.AskedAt), LiveAt: seconds(p.LiveAt), OverAt: seconds(p.OverAt), Why: p.Why}
+	shown.since = slices.MaxFunc([]time.Time{p.AskedAt, p.LiveAt, p.OverAt}, time.Time.Compare)
+	if p.State != pool.Live && p.State != pool.Leaving {
+		return shown
+	}
+	shown.Claims = claims[strings.ToLower(p.Machine)]
+	if d, known := silence(p.Machine); known {
+		ago := d.Round(time.Millisecond).Seconds()
+		shown.Heard = &ago
+	}
+	return shown
+}
+
+func seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+var pilotColumns = []cmdline.Column{
+	{Head: "ID", Right: true}, {Head: "Machine"}, {Head: "Engine"}, {Head: "State"}, {Head: "Since"},
+	{Head: "Heard", Right: true}, {Head: "Claims", Right: true}, {Head: "Why"},
+}
+
+func pilotRows(pilots []pilot) (rows [][]string) {
+	for _, p := range pilots {
+		ago := ""
+		if p.Heard != nil {
+			ago = elapsed.Short(int64(*p.Heard), 2)
+		}
+		rows = append(rows, []string{
+			strconv.Itoa(p.ID), p.Machine, p.Engine, p.State, p.since.Local().Format(report.ToSecond), ago, strconv.Itoa(p.Claims), p.Why,
+		})
+	}
+	return rows
+}
+
+// withdrawGone is withdraw -gone: nothing runs on a machine any more.
+func withdrawGone(c *cmdline.Call, machine string) error {
+	who, err := c.Caller()
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	if ago, known := silences(s)(machine); known && ago < time.Minute {
+		c.Warn("warning: %s was heard of %d s ago: jobs that still run there are run again elsewhere", machine, ago/time.Second)
+	}
+	last, _, err := heard.Last(s.Dir(), machine)
+	if err != nil {
+		c.Warn("warning: %v: its jobs are charged until now", err)
+	}
+	var events joblog.Events
+	var ended []pool.Claim
+	withdrawn := 0
+	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
+		events = joblog.Events{}
+		var known bool
+		if machine, known = named(tx, machine); !known {
+			return fmt.Errorf("%s: no pilot runs or was asked for there: slots withdraw NAME takes a slot back", machine)
+		}
+		ended, withdrawn, err = lifecycle.GiveUpMachine(tx, machine, fmt.Sprintf("%s said that the machine is gone", who.Name), c.Now, c.Config.Params, func(k pool.Claim) error {
+			return desk.EndGone(tx, k, fmt.Sprintf("its machine %s is gone", machine), last.At, c.Reading(), c.Config.Params, &events)
+		})
+		if err != nil || tx.Forked {
+			return err
+		}
+		if err := events.Keep(s, c.Now); err != nil {
+			c.Warn("job log: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		events.Release()
+		return err
+	}
+	events.Write(c)
+	c.Changed()
+	_, err = fmt.Fprintf(c.Stdout, "%s is given up: %s, %s withdrawn.\n", machine, plural.Pick(len(ended), "1 job has lost its slot", "%d jobs have lost their slots"), plural.Count(withdrawn, "slot"))
+	return err
+}
+
+// named returns the name of a machine as its pilots have it, or the jobs that a pilot began; false if it has neither:
+// pilots that are over do not count.
+func named(tx *spool.Tx, machine string) (string, bool) {
+	for _, p := range spool.Pilots.All(&tx.View) {
+		if !p.State.Over() && strings.EqualFold(p.Machine, machine) {
+			return p.Machine, true
+		}
+	}
+	for _, k := range tx.Claims() {
+		if k.Instance != "" && strings.EqualFold(k.Machine, machine) {
+			return k.Machine, true
+		}
+	}
+	return machine, false
+}
