@@ -231,6 +231,22 @@ func pilotOn(v *spool.View, machine string) (pool.Pilot, bool) {
 	return pool.Pilot{}, false
 }
 
+// PilotMachine returns the name of a machine, in whose name case does not matter, as its pilots have it, or the
+// attempts that a pilot began; false if it has neither: pilots that are over do not count.
+func PilotMachine(v *spool.View, machine string) (name string, ok bool) {
+	for _, p := range spool.Pilots.All(v) {
+		if !p.State.Over() && machineKey(p.Machine) == machineKey(machine) {
+			return p.Machine, true
+		}
+	}
+	for _, c := range v.Claims() {
+		if begunByPilot(c) && machineKey(c.Machine) == machineKey(machine) {
+			return c.Machine, true
+		}
+	}
+	return machine, false
+}
+
 // Unheard returns the attempts that are given up, as their machines can run them no more: those that a
 // pilot began on a machine that has not been heard of for as long as Patience, and those of an earlier
 // instance than the pilot's that Greet has let on its machine. Elapsed returns for how long a machine has not been heard of,

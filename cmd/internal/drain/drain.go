@@ -2,6 +2,7 @@
 package drain
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -20,6 +21,7 @@ func Flags() []cmdline.Flag {
 		{Name: "fast", Help: "-drain: jobs are killed at once"},
 		{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: why, for slots and jobs to say"},
 		{Name: "cancel", Help: "-drain: let jobs come to this machine again"},
+		{Name: "machine", Args: []string{"HOST"}, Help: "-drain: another machine, where a pilot runs jobs, instead of this one"},
 	}
 }
 
@@ -28,6 +30,7 @@ type Options struct {
 	Drain, Cancel bool
 	Haste         *lifecycle.Haste // nil: it is not said
 	Reason        *string          // nil: it is not said
+	Machine       string           // empty: this one
 }
 
 // Read returns the options of a call, and refuses those that have no meaning together.
@@ -42,7 +45,10 @@ func Read(c *cmdline.Call) (o Options, err error) {
 			return o, cmdline.Usagef("-%s: has a meaning with -drain only", f.Name)
 		}
 	}
-	o.Drain, o.Cancel = c.Has("drain"), c.Has("cancel")
+	o.Drain, o.Cancel, o.Machine = c.Has("drain"), c.Has("cancel"), c.Value("machine")
+	if c.Has("machine") && o.Machine == "" {
+		return o, cmdline.Usagef("-machine: want the name of a machine")
+	}
 	for _, haste := range []lifecycle.Haste{lifecycle.Graceful, lifecycle.Quick, lifecycle.Fast} {
 		if c.Has(haste.String()) {
 			o.Haste = &haste
@@ -56,6 +62,19 @@ func Read(c *cmdline.Call) (o Options, err error) {
 		}
 	}
 	return o, nil
+}
+
+// Of returns the name of the machine that is meant, on the machine host. The error says why another one cannot be
+// drained from here.
+func (o Options) Of(v *spool.View, host string) (string, error) {
+	if o.Machine == "" || strings.EqualFold(o.Machine, host) {
+		return host, nil
+	}
+	name, ok := lifecycle.PilotMachine(v, o.Machine)
+	if _, drained := lifecycle.DrainOf(v, name); !ok && !drained {
+		return "", fmt.Errorf("-machine %s: no pilot runs jobs there: slots list -pilots shows where; without one, run starter -drain there", o.Machine)
+	}
+	return name, nil
 }
 
 // Close drains a machine, in the name of by, or because a watch that was told to end has stopped. It returns how
@@ -101,6 +120,10 @@ func try(c *cmdline.Call) error {
 		return err
 	}
 	return lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {
+		host, err := o.Of(&tx.View, host)
+		if err != nil {
+			return err
+		}
 		if o.Cancel {
 			lifecycle.Reopen(tx, host)
 		} else {

@@ -128,7 +128,7 @@ func withdrawGone(c *cmdline.Call, machine string) error {
 	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		events = joblog.Events{}
 		var known bool
-		if machine, known = named(tx, machine); !known {
+		if machine, known = lifecycle.PilotMachine(&tx.View, machine); !known {
 			return fmt.Errorf("%s: no pilot runs or was asked for there: slots withdraw NAME takes a slot back", machine)
 		}
 		ended, withdrawn, err = lifecycle.GiveUpMachine(tx, machine, fmt.Sprintf("%s said that the machine is gone", who.Name), c.Now, c.Config.Params, func(k pool.Claim) error {
@@ -150,20 +150,4 @@ func withdrawGone(c *cmdline.Call, machine string) error {
 	c.Changed()
 	_, err = fmt.Fprintf(c.Stdout, "%s is given up: %s, %s withdrawn.\n", machine, plural.Pick(len(ended), "1 job has lost its slot", "%d jobs have lost their slots"), plural.Count(withdrawn, "slot"))
 	return err
-}
-
-// named returns the name of a machine as its pilots have it, or the jobs that a pilot began; false if it has neither:
-// pilots that are over do not count.
-func named(tx *spool.Tx, machine string) (string, bool) {
-	for _, p := range spool.Pilots.All(&tx.View) {
-		if !p.State.Over() && strings.EqualFold(p.Machine, machine) {
-			return p.Machine, true
-		}
-	}
-	for _, k := range tx.Claims() {
-		if k.Instance != "" && strings.EqualFold(k.Machine, machine) {
-			return k.Machine, true
-		}
-	}
-	return machine, false
 }

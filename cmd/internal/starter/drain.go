@@ -17,22 +17,27 @@ import (
 	"fairspool/spool"
 )
 
-// drainHere is starter -drain: it keeps jobs from this machine, and waits until those have
-// left that are there.
-func drainHere(c *cmdline.Call, o options) error {
+// drainMachine is starter -drain: it keeps jobs from this machine, or that of -machine, and waits until those
+// have left that are there.
+func drainMachine(c *cmdline.Call, o options) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT)
 	sp, host, err := here(c)
 	if err != nil {
 		return err
 	}
-	if o.Cancel {
-		return cancelDrain(c, o, sp, host)
+	machine := ""
+	if err := sp.View(func(v *spool.View) error { machine, err = o.Of(v, host); return err }); err != nil {
+		return err
 	}
-	f, err := newFollower(c, o, sp, host)
+	if o.Cancel {
+		return cancelDrain(c, o, sp, machine)
+	}
+	f, err := newFollower(c, o, sp, machine)
 	if err != nil {
 		return err
 	}
+	f.elsewhere = machine != host
 	if err := f.close(false); err != nil {
 		return err
 	}
@@ -53,7 +58,7 @@ func left(err error) error {
 	return err
 }
 
-// cancelDrain lets jobs come to this machine again.
+// cancelDrain lets jobs come to a machine again.
 func cancelDrain(c *cmdline.Call, o options, sp *spool.Spool, host string) error {
 	was := false
 	err := lifecycle.Account(sp, c.Reading(), func(tx *spool.Tx) error {

@@ -48,7 +48,9 @@ type follower struct {
 	spool  *spool.Spool
 	host   string
 	claims *spool.MachineWatch
-	starts bool // what is matched; else it only waits until the machine is empty
+	// elsewhere: host is another machine, whose pilot looks after its claims.
+	elsewhere bool
+	starts    bool // what is matched; else it only waits until the machine is empty
 	// cycles sees to it that there is a cycle now and then, and after each change; nil: that is
 	// left to others.
 	cycles *onchange.Watch
@@ -229,6 +231,9 @@ func (f *follower) startMatched() {
 // pass looks after claims whose supervisors are gone, and what else a pass does but for
 // starting jobs, beside the loop.
 func (f *follower) pass() {
+	if f.elsewhere {
+		return
+	}
 	if f.passing {
 		f.once = true
 		return

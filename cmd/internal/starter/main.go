@@ -24,8 +24,8 @@ func Command() cmdline.Command {
 		Synopsis: []string{
 			"[-json | -q] [-wait] [options]",
 			"-watch [-door] [-drain [-quick | -fast]] [-json | -q] [options]",
-			"-drain [-graceful | -quick | -fast] [-reason TEXT] [-json | -q] [options]",
-			"-drain -cancel [-json | -q] [options]",
+			"-drain [-machine HOST] [-graceful | -quick | -fast] [-reason TEXT] [-json | -q] [options]",
+			"-drain -cancel [-machine HOST] [-json | -q] [options]",
 			"-pilot [-state DIR] [-home COMMAND -token FILE] [-q] [options]",
 		},
 		About: `One pass, to be run from cron. Each job that was matched to a slot of this machine (NETWORK_HOSTNAME) is started under a supervisor: a process in the background that outlives the pass, records how the job ends, and makes it end when it is held or removed, has to leave its slot, or takes longer than it may.
@@ -34,7 +34,7 @@ A job whose supervisor has died is made idle again, after what was left of it ha
 
 With -watch it stays, starts what was matched as soon as that is so, and makes a pass every minute. SIGTERM and SIGINT end it, and the jobs go on; at SIGHUP it reads the configuration again.
 
-With -drain this machine takes no more jobs, and those that are there leave it, to run again elsewhere.
+With -drain this machine, or with -machine another one where a pilot runs jobs, takes no more jobs, and those that are there leave it, to run again elsewhere.
 
 Supervisors tell of trouble in starter.log in the spool.`,
 		Flags: slices.Concat([]cmdline.Flag{
@@ -59,6 +59,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Does: "empty the machine for an upgrade", Line: "starter -drain -reason 'new kernel'"},
 			{Does: "open it again", Line: "starter -drain -cancel"},
 			{Does: "run jobs for the pool of another machine, which lets this one call it", Line: "starter -pilot -home 'ssh -T pool@head serve -pilot' -token pilot.token"},
+			{Does: "empty another machine, where a pilot runs jobs", Line: "starter -drain -machine node7"},
 		},
 		Run: run,
 	}
@@ -93,7 +94,7 @@ func run(c *cmdline.Call) error {
 	case o.watch:
 		return follow(c, o)
 	case o.Drain:
-		return drainHere(c, o)
+		return drainMachine(c, o)
 	}
 	return pass(c, o)
 }
@@ -125,7 +126,7 @@ func read(c *cmdline.Call) (o options, err error) {
 		return o, nil
 	}
 	for _, pair := range [][]string{
-		{"json", "q"}, {"pilot", "json"}, {"pilot", "wait"}, {"pilot", "watch"}, {"pilot", "drain"}, {"watch", "wait"}, {"drain", "wait"}, {"watch", "cancel"}, {"watch", "reason"},
+		{"json", "q"}, {"pilot", "json"}, {"pilot", "wait"}, {"pilot", "watch"}, {"pilot", "drain"}, {"watch", "wait"}, {"drain", "wait"}, {"watch", "cancel"}, {"watch", "reason"}, {"watch", "machine"},
 	} {
 		if _, err := c.One(pair...); err != nil {
 			return o, err
