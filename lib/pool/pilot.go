@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"time"
@@ -12,7 +14,7 @@ type Pilot struct {
 	Engine  string
 	Machine string
 	State   PilotState
-	// Token is the SHA-256 of the token that the pilot shows, in hexadecimal digits; empty: the
+	// Token is HashToken of the token that the pilot shows; empty: the
 	// pool opened the pipe to the pilot itself.
 	Token string
 	// Instance is the random name that the pilot has given itself on its machine; empty before
@@ -60,3 +62,9 @@ func ParsePilotState(name string) (PilotState, error) {
 
 // Over reports whether a pilot in this state has ended.
 func (s PilotState) Over() bool { return s == Gone || s == Void }
+
+// HashToken returns what Pilot.Token keeps of a token, which is a text without blanks around it.
+func HashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}

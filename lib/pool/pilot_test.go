@@ -2,6 +2,14 @@ package pool
 
 import "testing"
 
+func TestHashToken(t *testing.T) {
+	t.Parallel()
+	// printf abc | sha256sum
+	if got, want := HashToken("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; got != want {
+		t.Errorf("HashToken(abc) = %s, want %s", got, want)
+	}
+}
+
 func TestPilotStates(t *testing.T) {
 	t.Parallel()
 	for s := Asked; s <= Void; s++ {

@@ -21,15 +21,17 @@ func Command() cmdline.Command {
 		Synopsis: []string{
 			"[-dry-run] [-json | -q]",
 			"-install [-json | -q] [HOST...]",
+			"-token HOST",
 			"-cancel HOST",
 		},
 		About: `Looks at each machine that [engine.NAME] of the configuration names. Where LINK is "attach" and the machine has no link, glidein starts serve -pilot in the background, which runs starter -pilot on the machine by ssh and speaks with it as long as both live. It is meant for cron, between negotiate and starter; a cycle that a change starts runs it, too.
 
 A machine that cannot be reached is left alone for about 10 seconds, and then twice as long each time, 10 minutes at most.
 
-With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -cancel it ends the link to a machine, and leaves the machine alone for 10 minutes; jobs there go on.`,
+With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -token it asks for a pilot that calls this host, where LINK is "home", and prints the token that this pilot has to show; the machine's last token is good no more unless its pilot has come. With -cancel it ends the link to a machine, and leaves the machine alone for 10 minutes; jobs there go on.`,
 		Flags: []cmdline.Flag{
 			{Name: "install", Help: "copy the program starter to the machines named, or to all"},
+			{Name: "token", Args: []string{"HOST"}, Help: "print a new token for the pilot of this machine, which calls this host"},
 			{Name: "cancel", Args: []string{"HOST"}, Help: "end the link to this machine"},
 			{Name: "dry-run", Help: "say what would be done, and do nothing"},
 			{Name: "json", Help: "report as JSON"},
@@ -40,6 +42,7 @@ With -install it copies the program starter, which stands beside glidein, to the
 			{Does: "see what it would do", Line: "glidein -dry-run"},
 			{Does: "put starter on all machines, and after an upgrade again", Line: "glidein -install"},
 			{Does: "put it on one", Line: "glidein -install n3"},
+			{Does: "let a machine call that this host cannot reach", Line: "glidein -token n4 | ssh -J gate n4 'umask 077; cat >.fairspool/token'"},
 			{Does: "let go of a machine", Line: "glidein -cancel n3"},
 		},
 		Run: run,
@@ -49,7 +52,8 @@ With -install it copies the program starter, which stands beside glidein, to the
 func run(c *cmdline.Call) error {
 	if err := cmdline.Refuse(c.Has,
 		cmdline.Refusal{Option: "json", Others: []string{"q"}},
-		cmdline.Refusal{Option: "install", Others: []string{"cancel", "dry-run"}},
+		cmdline.Refusal{Option: "install", Others: []string{"token", "cancel", "dry-run"}},
+		cmdline.Refusal{Option: "token", Others: []string{"cancel", "dry-run", "json", "q"}},
 		cmdline.Refusal{Option: "cancel", Others: []string{"dry-run", "json", "q"}},
 	); err != nil {
 		return err
@@ -59,6 +63,8 @@ func run(c *cmdline.Call) error {
 		return install(c)
 	case len(c.Args) > 0:
 		return cmdline.Usagef("%s: only -install takes machines as arguments", c.Args[0])
+	case c.Has("token"):
+		return token(c, c.Value("token"))
 	case c.Has("cancel"):
 		return cancel(c, c.Value("cancel"))
 	}
