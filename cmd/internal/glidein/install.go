@@ -150,7 +150,7 @@ func tellInstalled(c *cmdline.Call, results []installed) error {
 			c.Warn("%s: %s", r.Machine, r.Reason)
 			err = cmdline.ErrReported
 		case !c.Has("json") && !c.Has("q"):
-			fmt.Fprintf(c.Stdout, "%s: %s is %s\n", r.Machine, r.Path, r.Version)
+			fmt.Fprintf(c.Stdout, "%s: %s is %s\n", r.Machine, r.Path, strings.TrimPrefix(r.Version, "starter "))
 		}
 	}
 	if c.Has("json") {

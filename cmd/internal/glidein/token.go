@@ -12,7 +12,8 @@ import (
 	"fairspool/spool"
 )
 
-// token asks for a pilot that calls this host from a machine, and prints the token that it has to show.
+// token asks for a pilot that calls this host from a machine, and prints its number and the token that it
+// has to show.
 func token(c *cmdline.Call, name string) error {
 	list, err := named(c, []string{name})
 	if err != nil {
@@ -41,8 +42,9 @@ func token(c *cmdline.Call, name string) error {
 	if err != nil {
 		return err
 	}
+	var asked pool.Pilot
 	err = sp.Update(func(tx *spool.Tx) error {
-		lifecycle.Ask(tx, m.engine.Name, m.name, pool.HashToken(text), c.Now)
+		asked = lifecycle.Ask(tx, m.engine.Name, m.name, pool.HashToken(text), c.Now)
 		return nil
 	})
 	if err != nil {
@@ -53,6 +55,6 @@ func token(c *cmdline.Call, name string) error {
 Here, a line of %s's authorized_keys lets the key of %s in, to nothing else:
     restrict,command="%s -pilot" ssh-ed25519 ...
 `, m.name, m.engine.Starter, account.Name, host, account.Name, m.name, p.Program("serve"))
-	_, err = fmt.Fprintln(c.Stdout, text)
+	_, err = fmt.Fprintln(c.Stdout, asked.ID, text)
 	return err
 }
