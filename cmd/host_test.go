@@ -19,10 +19,13 @@ type host struct {
 	init int    // process that has the namespaces
 }
 
-// newHost starts a machine with the users alice, bob and carol, whose homes have mode 0700. It has all
+// newHost starts a machine node1 with the users alice, bob and carol, whose homes have mode 0700. It has all
 // programs of fairspool in /usr/local/bin. If systemd is true it looks as if systemd ran it: its
 // systemctl notes what it is called for in /run/systemctl.
-func newHost(t *testing.T, systemd bool) host {
+func newHost(t *testing.T, systemd bool) host { return newHostOf(t, "node1", binaries(t), systemd) }
+
+// newHostOf does as newHost does with a name and the programs of a folder; empty: it has none.
+func newHostOf(t *testing.T, name, programs string, systemd bool) host {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be several users")
 	}
@@ -38,7 +41,9 @@ func newHost(t *testing.T, systemd bool) host {
 	for _, d := range []string{"etc", "home", "run", "var/spool", "var/lib", "bin"} {
 		h.must(os.MkdirAll(h.path(d), 0o755))
 	}
-	h.must(os.CopyFS(h.path("bin"), os.DirFS(binaries(t))))
+	if programs != "" {
+		h.must(os.CopyFS(h.path("bin"), os.DirFS(programs)))
+	}
 	passwd, group := "root:x:0:0::/root:/bin/sh\n", "root:x:0:\n"
 	for name, uid := range h.users() {
 		passwd += fmt.Sprintf("%s:x:%d:%[2]d::/home/%[1]s:/bin/sh\n", name, uid)
@@ -52,7 +57,7 @@ func newHost(t *testing.T, systemd bool) host {
 	// The users that TestMain may have made up by getent(1) and id(1) are not this machine's.
 	script := `umount "$(readlink -f /usr/bin/getent)" "$(readlink -f /usr/bin/id)" 2>/dev/null
 for d in etc home run; do mount --bind "$0/$d" /$d || exit; done
-mount --bind "$0/var" /var && mount --bind "$0/bin" /usr/local/bin && hostname node1
+mount --bind "$0/var" /var && mount --bind "$0/bin" /usr/local/bin && hostname "$1"
 `
 	if systemd {
 		h.must(os.MkdirAll(h.path("run/systemd/system"), 0o755))
@@ -65,7 +70,7 @@ mount --bind "$0/var" /var && mount --bind "$0/bin" /usr/local/bin && hostname n
 		}
 		return err
 	}))
-	c := exec.Command("unshare", "-m", "-u", "-p", "-f", "--mount-proc", "--kill-child", "sh", "-c", script+"echo ready; while :; do sleep 1000; done", h.dir)
+	c := exec.Command("unshare", "-m", "-u", "-p", "-f", "--mount-proc", "--kill-child", "sh", "-c", script+"echo ready; while :; do sleep 1000; done", h.dir, name)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	h.must(err)

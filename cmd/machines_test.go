@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairspool/internal/testenv"
+)
+
+// farm is a machine head with all programs, and the machines n1, n2 and n3, which have none. ssh leads from
+// head to each of these as the same user, and for those of asRoot as root.
+type farm struct {
+	head     host
+	machines map[string]host
+}
+
+// newFarm starts a farm with an sshd on each machine but head.
+func newFarm(t *testing.T, asRoot ...string) farm {
+	t.Helper()
+	sshd, err := exec.LookPath("/usr/sbin/sshd")
+	for _, tool := range []string{"ssh", "ssh-keygen"} {
+		if err == nil {
+			_, err = exec.LookPath(tool)
+		}
+	}
+	if err != nil {
+		t.Skipf("without ssh there is no farm: %v", err)
+	}
+	f := farm{newHostOf(t, "head", binaries(t), false), map[string]host{}}
+	config := "BatchMode yes\nGlobalKnownHostsFile /etc/ssh/ssh_known_hosts\n"
+	f.head.must(os.MkdirAll(f.head.path("etc/ssh"), 0o755))
+	for _, name := range []string{"n1", "n2", "n3"} {
+		m := newHostOf(t, name, "", false)
+		f.machines[name] = m
+		port := freePort(t)
+		key := m.path("etc/ssh/host_key")
+		m.must(os.MkdirAll(m.path("etc/ssh"), 0o755))
+		f.keygen(key)
+		write(t, m.path("etc/ssh/sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey /etc/ssh/host_key\nPidFile /run/sshd.pid\n"+
+			"AuthorizedKeysFile /etc/ssh/keys/%%u\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\nUseDNS no\n", port))
+		m.must(os.MkdirAll(m.path("run/sshd"), 0o755))
+		m.must(os.MkdirAll(m.path("etc/ssh/keys"), 0o755))
+		config += fmt.Sprintf("Host %s\n  HostName 127.0.0.1\n  Port %d\n  HostKeyAlias %[1]s\n", name, port)
+		public, err := os.ReadFile(key + ".pub")
+		m.must(err)
+		f.append(f.head.path("etc/ssh/ssh_known_hosts"), name+" "+string(public))
+		f.append(m.path("etc/passwd"), "sshd:x:74:74::/run/sshd:/bin/false\n")
+	}
+	f.append(f.head.path("etc/ssh/ssh_config"), config)
+	for user, uid := range f.head.users() {
+		f.letIn(f.head.path("home/"+user), user, uid, user)
+	}
+	for name, m := range f.machines {
+		if a := m.run("root", sshd+" -f /etc/ssh/sshd_config -E /run/sshd.log"); a.status != 0 {
+			t.Fatalf("sshd of %s: %+v", name, a)
+		}
+	}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		for name, m := range f.machines {
+			text, _ := os.ReadFile(m.path("run/sshd.log"))
+			t.Logf("sshd of %s: %s", name, text)
+		}
+	})
+	return f
+}
+
+// letIn makes a key of a user of head's, which has a home, that lets in to an account on each machine.
+func (f farm) letIn(home, user string, uid int, account string) {
+	f.head.Helper()
+	key := filepath.Join(home, ".ssh", "id_ed25519")
+	f.head.must(os.MkdirAll(filepath.Dir(key), 0o700))
+	f.keygen(key)
+	for _, path := range []string{filepath.Dir(key), key, key + ".pub"} {
+		f.head.must(os.Chown(path, uid, uid))
+	}
+	public, err := os.ReadFile(key + ".pub")
+	f.head.must(err)
+	for _, m := range f.machines {
+		f.append(m.path("etc/ssh/keys/"+account), string(public))
+	}
+}
+
+func (f farm) keygen(path string) {
+	f.head.Helper()
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path).CombinedOutput(); err != nil {
+		f.head.Fatalf("ssh-keygen: %v: %s", err, out)
+	}
+}
+
+// append appends a text to a file that all may read.
+func (f farm) append(path, text string) {
+	f.head.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		f.head.Fatal(err)
+	}
+	write(f.head.T, path, string(before)+text)
+	f.head.must(os.Chmod(path, 0o644))
+}
+
+// freePort returns a port of this machine's that nobody listens on.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// TestInstallOnFarm holds that glidein -install puts the program on machines by ssh, and says which of them
+// could not be reached.
+func TestInstallOnFarm(t *testing.T) {
+	t.Parallel()
+	f := newFarm(t)
+	const config = `mkdir -p .config/fairspool && printf '[engine.farm]\nKIND = "ssh"\nHOSTS = ["n1", "n2", "n3"]\n' >.config/fairspool/fairspool.toml`
+	if a := f.head.run("alice", config); a.status != 0 {
+		t.Fatalf("%+v", a)
+	}
+	install := func(wantStatus, wantLines int, wantBad string) {
+		t.Helper()
+		a := f.head.run("alice", "glidein -install")
+		if a.status != wantStatus || strings.Count(a.out, "\n") != wantLines || !strings.Contains(a.bad, wantBad) {
+			t.Fatalf("glidein -install: %+v, want %d, %d lines, and %q", a, wantStatus, wantLines, wantBad)
+		}
+	}
+	install(0, 3, "")
+	for name, m := range f.machines {
+		if a := m.run("alice", "hostname; .fairspool/starter -version; stat -c '%U %a' .fairspool/starter; ls -A .fairspool"); a.out != name+"\nstarter fairspool 0.1.0\nalice 755\nstarter\n" {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	f.machines["n2"].run("root", "kill $(cat /run/sshd.pid)")
+	testenv.Until(t, "nobody listens on n2", func() bool {
+		return f.head.run("alice", "ssh n2 true").status != 0
+	})
+	install(1, 2, "glidein: n2: ssh: connect to host 127.0.0.1 port ")
+}
