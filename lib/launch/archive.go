@@ -58,8 +58,12 @@ func (r fromLink) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// bufferSize is how much is read and written at once.
-const bufferSize = 512 << 10
+const (
+	// bufferSize is how much of a file is read and written at once.
+	bufferSize = 512 << 10
+	// headSize is the buffer of an archive, which large files pass over.
+	headSize = 64 << 10
+)
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
@@ -90,7 +94,7 @@ type inArchive struct {
 }
 
 func newArchive(w io.Writer, top string) *inArchive {
-	out := bufio.NewWriterSize(toLink{w}, bufferSize)
+	out := bufio.NewWriterSize(toLink{w}, headSize)
 	return &inArchive{tar: tar.NewWriter(out), out: out, top: top}
 }
 
@@ -118,7 +122,7 @@ func (a *inArchive) folder(path string, perm fs.FileMode) (made bool, err error)
 
 func (a *inArchive) file(ctx context.Context, from io.Reader, info fs.FileInfo, path string) error {
 	err := a.put(path, tar.Header{Typeflag: tar.TypeReg, Mode: int64(info.Mode().Perm()), Size: info.Size(), ModTime: info.ModTime()})
-	if err == nil && info.Size() >= bufferSize {
+	if err == nil && info.Size() > headSize {
 		err = a.out.Flush() // so that the buffer is passed over
 	}
 	if err != nil {
@@ -173,7 +177,7 @@ var (
 
 // unpack unpacks the archive that r is. Errors are linkErrors if they are not of a file that was to be made.
 func (u *unpacker) unpack(r io.Reader) error {
-	u.tar = tar.NewReader(bufio.NewReaderSize(fromLink{r}, bufferSize))
+	u.tar = tar.NewReader(bufio.NewReaderSize(fromLink{r}, headSize))
 	u.folders, u.modes = map[string]bool{}, map[string]fs.FileMode{}
 	for {
 		if err := u.ctx.Err(); err != nil {

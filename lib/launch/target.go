@@ -118,16 +118,18 @@ func (t *inPlace) file(ctx context.Context, from io.Reader, info fs.FileInfo, pa
 	case !there.Mode().IsRegular():
 		return &fs.PathError{Op: "open", Path: path, Err: errKind}
 	default:
-		for _, s := range t.streams {
-			if os.SameFile(there, s) {
-				return &fs.PathError{Op: "open", Path: path, Err: errStream}
-			}
+		if t.isStream(there) {
+			return &fs.PathError{Op: "open", Path: path, Err: errStream}
 		}
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return err
 		}
 	}
 	return t.replace(ctx, from, info, path)
+}
+
+func (t *inPlace) isStream(there fs.FileInfo) bool {
+	return slices.ContainsFunc(t.streams, func(s fs.FileInfo) bool { return os.SameFile(there, s) })
 }
 
 // replace puts a copy where a file is, or none.
@@ -213,6 +215,9 @@ func at(path string, err error) error {
 }
 
 func (t *inPlace) link(to, path string) error {
+	if there, err := os.Stat(path); err == nil && t.isStream(there) {
+		return &fs.PathError{Op: "open", Path: path, Err: errStream}
+	}
 	t.folders[filepath.Dir(path)] = true
 	name, err := beside(path, func(name string) error { return os.Symlink(to, name) })
 	if err != nil {
@@ -245,6 +250,8 @@ type copier struct {
 	// links: symbolic links in directories are copied as they are. Otherwise
 	// those that lead to a file are copied as that file.
 	links bool
+	// within: of the symbolic links in a directory those are left out that lead out of this one; empty: none.
+	within string
 	// without are the paths in directories that are not copied.
 	without []string
 	// bytes, if not nil, counts what was copied of files.
@@ -317,10 +324,17 @@ func (c *copier) entry(e fs.DirEntry, from, to string) error {
 		return c.file(from, to)
 	}
 	name, err := os.Readlink(from)
-	if err != nil {
+	if err != nil || c.within != "" && !leadsInside(c.within, from, name) {
 		return err
 	}
 	return c.into.link(name, to)
+}
+
+// leadsInside reports whether a symbolic link leads to something in a directory of which all links do so, or
+// to nothing. No .. is behind a name, which may be that of another link.
+func leadsInside(dir, path, to string) bool {
+	above, err := filepath.Rel(dir, filepath.Dir(path))
+	return err == nil && !filepath.IsAbs(to) && filepath.Clean(to) == to && filepath.IsLocal(filepath.Join(above, to))
 }
 
 // file copies a file.

@@ -374,7 +374,7 @@ func (t *Transfer) wanted(placed Placed) []parcel {
 func (t *Transfer) store(c *copier, p parcel) error {
 	_, err := os.Stat(p.from)
 	if t.apart {
-		err = t.plain(p.from)
+		err, c.within = t.plain(p.from), p.from
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if slices.Contains(t.streams, p.to) {
