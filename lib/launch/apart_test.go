@@ -427,7 +427,8 @@ func hostileAttempt(t *testing.T) (a attempt, outside string) {
 	b.write(outside, "secret", canary, 0o600)
 	b.write(outside, "dir/secret", canary, 0o600)
 	b.write(b.iwd, "old", "O", 0o644)
-	return b.attempt("TransferOutput", `"out, d/deep, dir, ./"`, "Out", `"stdout"`, "Err", `"stderr"`, "CheckpointExitCode", "85", "TransferExecutable", "false"), outside
+	b.write(b.iwd, "dir/old", "O", 0o644)
+	return b.attempt("TransferInput", `"dir"`, "TransferOutput", `"out, d/deep, dir, ./"`, "Out", `"stdout"`, "Err", `"stderr"`, "CheckpointExitCode", "85", "TransferExecutable", "false"), outside
 }
 
 // endure has all that reads archives read this one.
@@ -439,14 +440,14 @@ func (a attempt) endure(stream []byte, outside string) (errs []error) {
 	}
 	_, err := a.there.Receive(context.Background(), bytes.NewReader(stream))
 	errs = append(errs, err)
-	if err == nil { // the same files go back
+	if err == nil { // the same files go back, and those that came here go there
 		for _, of := range []Files{Rest, Checkpoint} {
 			through(
 				func(w io.Writer) error { return a.there.SendBack(context.Background(), w, Placed{}, of) },
 				func(r io.Reader) error { return a.job.TakeBack(context.Background(), r, of) })
 		}
-		a.tryPlace(context.Background())
 	}
+	a.tryPlace(context.Background())
 	if after := tree(a.T, outside); after != before {
 		a.Errorf("outside was %s and is %s", before, after)
 	}
@@ -500,6 +501,8 @@ var hostile = []struct {
 	}, true},
 	{"a link over a directory whose mode is to be set", []tarEntry{{tar.TypeDir, "files/d", ""}, {tar.TypeSymlink, "files/d", "OUT/dir"}}, true},
 	{"a file over a directory", []tarEntry{{tar.TypeReg, "files/d/deep", "X"}, {tar.TypeReg, "files/d", "X"}, {tar.TypeReg, "files/d/deep", "X"}}, true},
+	{"a link in an output that is an input", []tarEntry{{tar.TypeSymlink, "files/dir/l", "OUT/secret"}, {tar.TypeReg, "files/out", "X"}, {tar.TypeReg, "files/d/deep", "X"}}, true},
+	{"a link in the place of standard output", []tarEntry{{tar.TypeSymlink, "files/stdout", "OUT/secret"}, {tar.TypeReg, "files/dir/x", "X"}, {tar.TypeReg, "files/out", "X"}, {tar.TypeReg, "files/d/deep", "X"}}, true},
 	{"a link as output", []tarEntry{{tar.TypeSymlink, "files/out", "OUT/secret"}}, true},
 	{"a link to a directory as output", []tarEntry{{tar.TypeSymlink, "files/dir", "OUT/dir"}}, true},
 	{"output through a link", []tarEntry{{tar.TypeSymlink, "files/d", "OUT"}}, true},
@@ -524,6 +527,62 @@ func TestHostileArchive(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestLeadsInside(t *testing.T) {
+	for _, c := range []struct {
+		path, to string
+		want     bool
+	}{
+		{"/d/l", "x", true}, {"/d/l", "x/y", true}, {"/d/e/l", "../x", true}, {"/d/e/l", "..", true}, {"/d/l", ".", true},
+		{"/d/l", "/d/x", false}, {"/d/l", "..", false}, {"/d/e/l", "../../x", false}, {"/d/e/l", "x/../y", false}, {"/d/e/l", "b/..", false},
+	} {
+		if got := leadsInside("/d", c.path, c.to); got != c.want {
+			t.Errorf("leadsInside(/d, %s, %s) = %v, want %v", c.path, c.to, got, c.want)
+		}
+	}
+}
+
+// Of the links that a job leaves in an output those stay that lead to something there.
+func TestApartLinks(t *testing.T) {
+	b := newBench(t).apartFrom()
+	a := b.attempt("TransferOutput", `"d"`)
+	placed := a.place()
+	b.write(b.scratch(), "d/e/x", "X", 0o644)
+	for name, to := range map[string]string{"d/file": "e/x", "d/dir": "e", "d/e/up": "..", "d/out": "../..", "d/gone": "nothing", "d/root": "/"} {
+		if err := os.Symlink(to, filepath.Join(b.scratch(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.back(t.Context(), placed, Output); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tree(t, b.iwd), "d/ d/dir>e d/e/ d/e/up>.. d/e/x=X d/file=X d/gone>nothing"; got != want {
+		t.Errorf("Iwd has %s, want %s", got, want)
+	}
+}
+
+// All is read, made and written with the rights of the account.
+func TestApartRunsAsItsOwner(t *testing.T) {
+	bothWaysAs(t, func(t *testing.T, b bench, account Account) {
+		b.write(b.iwd, "run", "#!/bin/sh\ncat; id -u\necho made >made\n", 0o755)
+		b.write(b.iwd, "in", "in\n", 0o644)
+		a := b.attempt("Cmd", `"run"`, "In", `"in"`, "Out", `"out"`, "ShouldTransferFiles", `"YES"`)
+		a.whole()
+		if got := contents(t, filepath.Join(b.iwd, "out")); got != "in\n65534\n" {
+			t.Errorf("the output is %q, want its input and who it was", got)
+		}
+		for _, name := range []string{"out", "made"} {
+			if got := ownerOf(t, filepath.Join(b.iwd, name)); got != account.UID {
+				t.Errorf("%s belongs to %d, want %d", name, got, account.UID)
+			}
+		}
+		b.write(b.iwd, "closed", "#!/bin/sh\n", 0o711)
+		_, err := b.attempt("Cmd", `"closed"`, "ShouldTransferFiles", `"YES"`).tryPlace(t.Context())
+		if want := "executable " + b.iwd + "/closed: permission denied"; b.apart && (err == nil || err.Error() != want) {
+			t.Errorf("Send of a program that may only be executed = %v, want %s", err, want)
+		}
+	})
 }
 
 // What sends few bytes for many could fill the disk with them.
