@@ -79,7 +79,8 @@ func (j Job) There() Job {
 // its standard input, its inputs, and what was kept for it. It looks for all that the job needs
 // of its submitter's files, and makes or truncates its output as Start would, so that what is wrong there is
 // found before the job runs. Failures of the files are *StartErrors. After an error Receive fails, too, for what
-// came does not end. A job that transfers nothing has an empty archive.
+// came does not end. A job that transfers nothing has an empty archive. Whoever cancels ctx also closes what w writes
+// to, which may wait; the same holds for r, and for the functions below.
 func (j Job) Send(ctx context.Context, w io.Writer) error {
 	a := newArchive(w, j.Scratch)
 	return j.Account.As(func() error {
@@ -264,18 +265,13 @@ func (j Job) sendFiles(c *copier, a *inArchive, placed Placed, of Files) (passed
 		err := c.parcel(p)
 		switch {
 		case err == nil, of == Output && gone(p.from):
-		case of != Output || a.torn || isLink(err) || c.ctx.Err() != nil:
+		case of != Output || a.torn || c.ctx.Err() != nil:
 			return nil, failed(c.ctx, what, p, code, err)
 		case passed == nil:
 			passed = failed(c.ctx, what, p, code, err)
 		}
 	}
 	return passed, nil
-}
-
-func isLink(err error) bool {
-	var e *linkError
-	return errors.As(err, &e)
 }
 
 // gone reports whether there is no file of a name.

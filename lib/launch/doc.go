@@ -66,6 +66,30 @@
 // disk, and renamed: whoever looks, even after a crash, finds the old file or the
 // new one.
 //
+// # How files travel
+//
+// A job whose Place is Apart runs on a machine that does not see its submitter's files. It always has a
+// Transfer, unless ShouldTransferFiles is NO: such a job works in place all the same. There is the job as its
+// machine runs it: its executable, as condor_exec.exe, and its standard files, as _condor_stdin, _condor_stdout and
+// _condor_stderr, are in its scratch directory.
+//
+//	submitter's files          machine
+//	Send               ---->   Receive    in the place of Place
+//	TakeBack           <----   SendBack   in the place of Store, Checkpoint and Keep
+//
+// Both ends read the ad. What goes between them is a tar archive, of which the first part of each name says what it is
+// of (archive.go). It ends with an entry of its own, so that an archive that was cut is never taken for a whole one. Each
+// end reads and writes with the rights of the account that the job has there. Send looks for all that the job needs, as
+// Start would, and makes or truncates its output files.
+//
+// Neither end believes the other one. What comes is unpacked below one directory, whatever its names say, and no link in
+// it is followed; hard links, devices and sparse files are refused. TakeBack leaves symbolic links out of an
+// output that lead out of it: when it is an input one day, the machine would get what they lead to.
+//
+// Standard output and error are copied to their places each time that files are taken back. If the job appends
+// to them, what it wrote is appended once its output is stored. Until then it is kept with the job's files, and its next
+// attempt goes on with it: so none of it is there twice.
+//
 // # How a job is told to leave
 //
 // KillSignal, VacateTime and Retiring say what the ads of a job and its slot want: which

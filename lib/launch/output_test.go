@@ -166,6 +166,23 @@ func TestStoreBreaksOff(t *testing.T) {
 	b.noTraces()
 }
 
+// A link does not take the place of standard output, which would then be written to where it leads.
+func TestStoreLinkOverStream(t *testing.T) {
+	bothWays(t, "a link", func(t *testing.T, b bench) {
+		b.write(b.iwd, "out", "", 0o644)
+		a := b.attempt("TransferOutput", `"./"`, "Out", `"out"`)
+		placed := a.place()
+		b.write(b.scratch(), "dir/x", "X", 0o644)
+		if err := os.Symlink("dir", filepath.Join(b.scratch(), "out")); err != nil {
+			t.Fatal(err)
+		}
+		err := a.back(t.Context(), placed, Output)
+		if want := "output " + b.iwd + "/out: is the job's standard output or error as well"; err == nil || err.Error() != want {
+			t.Errorf("Store = %v, want %s", err, want)
+		}
+	})
+}
+
 // Where the user may not write, the job is held.
 func TestStoreForbidden(t *testing.T) {
 	if os.Getuid() == 0 {
