@@ -240,11 +240,11 @@ func (p *Pilot) Finish(a pool.Attempt, how pool.Ending, ago time.Duration, last 
 		return nil, err
 	}
 	delete(p.executes, a)
+	if after == nil || after.next == nil || after.waited {
+		d.complain(p.changed())
+	}
 	if after == nil || after.next == nil {
 		return nil, nil
-	}
-	if after.waited {
-		d.complain(p.changed())
 	}
 	b := p.begun(after.next)
 	return &b, nil
@@ -284,6 +284,9 @@ func (p *Pilot) Files(a pool.Attempt) (f Files, err error) {
 			if !there || !p.has(claim, a) {
 				return pool.ErrGone
 			}
+			starts, _ := ad.EvalInt(&classad.Context{}, pool.AttrNumJobStarts)
+			ad = classad.New().Chain(ad)
+			ad.SetInt(pool.AttrNumJobStarts, max(starts-1, 0)) // as it was when the attempt began
 			slot := lifecycle.SlotOf(&tx.View, claim)
 			expanded, _, err := launch.Expand(ad, slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, slot) })
 			if err != nil {

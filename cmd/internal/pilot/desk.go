@@ -49,6 +49,10 @@ func (n *Desks) Lock(a pool.Attempt) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := n.mark(lock.File); err != nil {
+		lock.Remove()
+		return nil, err
+	}
 	n.Reached(desk.Locked)
 	return &Desk{Desks: n, Attempt: a, lock: lock}, nil
 }

@@ -404,6 +404,11 @@ func (p *Pilot) endLost(a pool.Attempt) {
 	if errors.Is(err, claimlock.ErrBusy) {
 		return // it lives
 	}
+	if err == nil && !p.isMarked(lock.File) {
+		lock.Remove() // nothing was begun: its supervisor is about to, or another one is
+		p.stir()
+		return
+	}
 	if err == nil {
 		err = p.end(a, lock)
 	}

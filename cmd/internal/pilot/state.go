@@ -213,6 +213,19 @@ func (s State) attempts() (list []pool.Attempt) {
 	return list
 }
 
+// mark notes in an attempt's file that a supervisor has had its lock.
+func (s State) mark(f *os.File) error {
+	_, err := f.WriteAt([]byte("locked\n"), 0)
+	return err
+}
+
+// isMarked reports whether a supervisor may have had the lock of an attempt's file. What was written before
+// the machine was booted may be lost.
+func (s State) isMarked(f *os.File) bool {
+	info, err := f.Stat()
+	return err != nil || info.Size() > 0 || time.Since(info.ModTime()) > Uptime()
+}
+
 // putEnd keeps how an attempt has ended until that is recorded.
 func (s State) putEnd(a pool.Attempt, r Request) error {
 	text, err := json.Marshal(endOf{r, Uptime()})

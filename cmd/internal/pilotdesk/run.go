@@ -18,6 +18,7 @@ import (
 	"fairspool/cmd/internal/account"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/pilot"
 	"fairspool/lib/asuser"
 	"fairspool/lib/config"
@@ -47,14 +48,20 @@ func Run(c *cmdline.Call) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	signal.Ignore(unix.SIGPIPE)
+	var cycles *onchange.Watch
+	if p, on, err := c.OnChange(); err != nil {
+		return err
+	} else if on {
+		cycles = &onchange.Watch{Pool: p, Interval: c.Config.CycleInterval}
+	}
 	n, err := desk.New(desk.Settings{
-		Spool: sp, Config: c.Config, Now: c.Later, Host: c.Hostname, GoneLooks: 10, LookEvery: 500 * time.Millisecond,
+		Spool: sp, Cycles: cycles, Config: c.Config, Now: c.Later, Host: c.Hostname, GoneLooks: 10, LookEvery: 500 * time.Millisecond,
 		Reached: func(s supervise.Step) { reached(s) },
 	})
 	if err != nil {
 		return err
 	}
-	s := &Server{Call: c, Spool: sp, Desks: n, Signal: signals, Owner: ownerIn(c, sp)}
+	s := &Server{Call: c, Spool: sp, Cycles: cycles, Desks: n, Signal: signals, Owner: ownerIn(c, sp)}
 	if !c.Has("machine") {
 		pipe, err := pilot.Stdio()
 		if err != nil {

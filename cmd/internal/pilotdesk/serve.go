@@ -9,14 +9,17 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/pilot"
 	"fairspool/cmd/internal/stir"
+	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
@@ -34,6 +37,8 @@ type Server struct {
 	Spool  *spool.Spool
 	Desks  *desk.Desks
 	Signal <-chan os.Signal // ends it
+	// Cycles starts a cycle now and then, and for changes that have none; nil: that is left to others.
+	Cycles *onchange.Watch
 	// Machine and Engine are those of the pilot that this host has called. Empty: the pilot has called, and shows a token.
 	Machine, Engine string
 	// Owner is whose jobs alone a pilot without root's rights runs, by the pilot's account; nil: those of all users.
@@ -308,6 +313,7 @@ func (s *Server) news(beat int, first bool) error {
 	if _, err := s.claims.Look(); err != nil {
 		return err
 	}
+	s.seeToCycles()
 	t := s.claims.Touched()
 	n := pilot.News{Beat: beat, First: first}
 	for id := range t.Edited {
@@ -327,6 +333,26 @@ func (s *Server) news(beat int, first bool) error {
 		return nil
 	}
 	return link.WriteMessage(s.control, n)
+}
+
+// seeToCycles starts a driver if the pool needs one and has none.
+func (s *Server) seeToCycles() {
+	if s.Cycles == nil {
+		return
+	}
+	driver, err := s.Cycles.Look()
+	if err != nil {
+		s.complain(err)
+	}
+	if driver != nil {
+		go driver.Wait()
+	}
+}
+
+// complain writes to the pool's log.
+func (s *Server) complain(err error) {
+	log := trouble.Log{Path: filepath.Join(s.Spool.Dir(), "starter.log"), About: "pilot of " + s.Machine}
+	log.Add(err)
 }
 
 // claim returns what the pilot is told of a claim.
