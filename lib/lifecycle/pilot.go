@@ -53,7 +53,7 @@ func Greet(tx *spool.Tx, id int, instance string, unheard, lease time.Duration, 
 	tx.Op("greet pilot", fmt.Sprint(id), p.Machine)
 	if n := heldByOthers(&tx.View, p.Machine, instance); n > 0 && (unheard < 0 || unheard < Patience(lease)) {
 		return p, fmt.Errorf("pilot %d: another pilot on %s has %s and %s: if %s was restarted, slots withdraw -gone %s ends them",
-			id, p.Machine, plural.Count(n, "job"), Silence{unheard, lease}.words(), p.Machine, p.Machine)
+			id, p.Machine, plural.Count(n, "job"), Silence{unheard, lease}.Words(), p.Machine, p.Machine)
 	}
 	was := p
 	if p.Instance = instance; p.State == pool.Asked {
@@ -287,6 +287,14 @@ func Patience(lease time.Duration) time.Duration {
 	return lease + max(least, lease/20)
 }
 
+// SilenceOf returns the silence of a machine from for how long it has not been heard of, false if that is unknown.
+func SilenceOf(unheard time.Duration, known bool, lease time.Duration) Silence {
+	if !known {
+		unheard = -1
+	}
+	return Silence{unheard, lease}
+}
+
 // Silence is that of a machine with a pilot.
 type Silence struct {
 	For   time.Duration // how long it has not been heard of; negative: that is unknown
@@ -298,9 +306,10 @@ type Silence struct {
 func (s Silence) Noteworthy() bool { return s.For < 0 || s.For >= min(time.Minute, s.Lease/4) }
 
 // String returns a sentence: "its machine has not been heard of for 12 min; given up in 28".
-func (s Silence) String() string { return "its machine " + s.words() }
+func (s Silence) String() string { return "its machine " + s.Words() }
 
-func (s Silence) words() string {
+// Words returns the same behind the name of the machine.
+func (s Silence) Words() string {
 	if s.For < 0 {
 		return "has not been heard of"
 	}

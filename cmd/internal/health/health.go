@@ -26,6 +26,7 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/lib/report"
 	"fairspool/spool"
+	"fairspool/spool/heard"
 )
 
 // Severity is how bad something is: the exit status by which monitoring knows it.
@@ -61,6 +62,7 @@ const (
 	NoSlots         Code = "NoSlots"
 	OtherMachine    Code = "OtherMachine" // all slots are of machines without a starter
 	NoStarter       Code = "NoStarter"    // some slots are
+	NotHeardOf      Code = "NotHeardOf"   // the pilot of a machine
 	MatchNotTaken   Code = "MatchNotTaken"
 	SupervisorDied  Code = "SupervisorDied"
 	ClockAhead      Code = "ClockAhead" // events are still to come
@@ -72,7 +74,7 @@ const (
 
 // Codes are all of them.
 var Codes = []Code{
-	Unreadable, Damage, LockHeld, DiskFull, NoCycle, CycleFailed, NoSlots, OtherMachine, NoStarter, MatchNotTaken,
+	Unreadable, Damage, LockHeld, DiskFull, NoCycle, CycleFailed, NoSlots, OtherMachine, NoStarter, NotHeardOf, MatchNotTaken,
 	SupervisorDied, ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten,
 }
 
@@ -128,6 +130,8 @@ type Facts struct {
 	Served map[string]time.Time
 	// Died are the claims on this machine without a supervisor, by their LockName.
 	Died map[string]bool
+	// Silence returns that of a machine with a pilot; nil: it is not looked at.
+	Silence func(machine string) lifecycle.Silence
 }
 
 // Disk is what the spool's file system has, in bytes and files. Files is 0 where their number has
@@ -332,7 +336,7 @@ func In(c *cmdline.Call, s *spool.Spool) (found []Finding, err error) {
 func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	f = Facts{
 		At: c.Reading(), Clock: time.Now(), Events: joblog.Unwritten(s),
-		Patience: c.Config.HealthTimeout, ClaimTimeout: c.Config.Cycle.RequestClaimTimeout,
+		Patience: c.Config.HealthTimeout, ClaimTimeout: c.Config.Cycle.RequestClaimTimeout, Silence: Silences(c, s),
 	}
 	if f.Host, err = c.Hostname(); err != nil {
 		return f, err
@@ -358,6 +362,16 @@ func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	}
 	f.Report = err
 	return f, nil
+}
+
+// Silences returns what returns the silence of machines with a pilot.
+func Silences(c *cmdline.Call, s *spool.Spool) func(machine string) lifecycle.Silence {
+	boot, up := cmdline.Uptime()
+	unheard := heard.By(s.Dir(), boot, up)
+	return func(machine string) lifecycle.Silence {
+		d, known := unheard(machine)
+		return lifecycle.SilenceOf(d, known, c.Config.JobLease)
+	}
 }
 
 // diskOf returns what the file system of a folder has for its owner.

@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -55,6 +56,17 @@ func claim(tx *spool.Tx, cluster, proc int, machine string, state pool.ClaimStat
 		Job: pool.JobID{Cluster: cluster, Proc: proc}, Attempt: 1, Slot: fmt.Sprintf("slot%d@%s", cluster, machine), Machine: machine,
 		Submitter: "a@pool", State: state, Weight: 1000, MatchedAt: at.Add(-age), StartedAt: at.Add(-age),
 	})
+}
+
+func pilot(tx *spool.Tx, id int, machine string, s pool.PilotState) {
+	spool.Pilots.Put(tx, pool.Pilot{ID: id, Machine: machine, State: s})
+}
+
+// silent has machines not be heard of for so long.
+func silent(d time.Duration) func(*Facts) {
+	return func(f *Facts) {
+		f.Silence = func(string) lifecycle.Silence { return lifecycle.Silence{For: d, Lease: 40 * time.Minute} }
+	}
 }
 
 // facts are those of a pool in which all is well.
@@ -177,6 +189,16 @@ func TestLook(t *testing.T) {
 			here(tx)
 			claim(tx, job(tx, 1, pool.Running, time.Hour), 0, "here", pool.RunningClaim, time.Hour)
 		}, func(f *Facts) { f.Died = map[string]bool{"1.0.0": true} }, ""},
+		{"a machine with a pilot", func(tx *spool.Tx) { here(tx); slot(tx, "slot1@there", "There"); pilot(tx, 1, "there", pool.Live) }, silent(time.Second), ""},
+		{"of which nothing is heard", func(tx *spool.Tx) { here(tx); slot(tx, "slot1@there", "There"); pilot(tx, 1, "there", pool.Leaving) }, silent(minutes), "WARNING NotHeardOf"},
+		{"never", func(tx *spool.Tx) { here(tx); pilot(tx, 1, "there", pool.Live) }, silent(-1), "WARNING NotHeardOf"},
+		{"or of two", func(tx *spool.Tx) {
+			here(tx)
+			pilot(tx, 1, "there", pool.Live)
+			pilot(tx, 2, "elsewhere", pool.Live)
+		}, silent(minutes), "WARNING NotHeardOf"},
+		{"where it has not come yet", func(tx *spool.Tx) { here(tx); pilot(tx, 1, "there", pool.Asked) }, silent(-1), ""},
+		{"where it is gone, and its slot is not", func(tx *spool.Tx) { here(tx); slot(tx, "slot1@there", "there"); pilot(tx, 1, "there", pool.Gone) }, silent(-1), "WARNING NoStarter"},
 		{"a lock held for long", here, func(f *Facts) {
 			f.Holders = []spool.Holder{{Lock: "lock", PID: 7, Program: "submit", Since: at.Add(-2 * minutes)}}
 		}, "CRITICAL LockHeld stops"},

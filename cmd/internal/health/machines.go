@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
 // untaken is the matches with slots of a machine that no starter takes up.
@@ -26,11 +28,13 @@ func (l *look) machines() error {
 	late := l.untaken()
 	of := l.slotsByMachine(l.view.SlotNames())
 	here := false
+	piloted := l.pilots()
 	var silent []string
 	for m := range of {
 		switch {
 		case strings.EqualFold(m, l.Host):
 			here = true
+		case piloted[strings.ToLower(m)]:
 		case l.Clock.Sub(l.Served[strings.ToLower(m)]) > l.Patience:
 			silent = append(silent, m)
 		}
@@ -44,6 +48,39 @@ func (l *look) machines() error {
 	}
 	l.notTaken(silent, late)
 	return nil
+}
+
+// pilots reports machines that are silent though a pilot runs there, and returns, by their names in lower case, all
+// those where one does.
+func (l *look) pilots() map[string]bool {
+	on := map[string]bool{}
+	var machines []string
+	longest, of := lifecycle.Silence{}, ""
+	for _, p := range spool.Pilots.All(l.view) {
+		if p.State != pool.Live && p.State != pool.Leaving || l.Silence == nil {
+			continue
+		}
+		on[strings.ToLower(p.Machine)] = true
+		s := l.Silence(p.Machine)
+		if !s.Noteworthy() {
+			continue
+		}
+		machines = append(machines, p.Machine)
+		if of == "" || s.For < 0 || longest.For >= 0 && s.For > longest.For {
+			longest, of = s, p.Machine
+		}
+	}
+	if of == "" {
+		return on
+	}
+	what := of + " " + longest.Words()
+	if more := len(machines) - 1; more > 0 {
+		what += plural.Pick(more, "; 1 more machine is silent", "; %d more machines are silent")
+	}
+	slices.SortFunc(machines, pool.CompareNames)
+	l.add(Finding{Code: NotHeardOf, Severity: Warning, Machines: machines, What: what,
+		Remedy: "see that it is up and reaches this host; if it runs nothing any more, slots withdraw -gone " + of})
+	return on
 }
 
 func (l *look) noSlots() error {

@@ -35,7 +35,7 @@ func (d display) show(w io.Writer, now time.Time) error {
 	}
 	d.Call = &c
 	return s.View(func(v *spool.View) error {
-		q := queue.Queue{View: v.Listed(), Domain: s.Domain(), Config: c.Config, Now: now, Report: s.Report, Warn: c.Warn, Stuck: stuck(&c, s, v)}
+		q := queue.Queue{View: v.Listed(), Domain: s.Domain(), Config: c.Config, Now: now, Report: s.Report, Warn: c.Warn, Stuck: stuck(&c, s, v), Silence: health.Silences(&c, s)}
 		return look{display: d, Queue: &q}.show()
 	})
 }

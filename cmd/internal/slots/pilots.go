@@ -39,7 +39,8 @@ func listPilots(c *cmdline.Call, names []string) error {
 	if err != nil {
 		return err
 	}
-	silence := silences(s)
+	boot, up := cmdline.Uptime()
+	silence := heard.By(s.Dir(), boot, up)
 	pilots := []pilot{} // never nil: without pilots, JSON has an empty list
 	err = s.View(func(v *spool.View) error {
 		on := map[string]int{}
@@ -58,12 +59,6 @@ func listPilots(c *cmdline.Call, names []string) error {
 		return c.JSON(pilots)
 	}
 	return c.Table(pilotColumns, pilotRows(pilots))
-}
-
-// silences returns for how long machines have not been heard of, false if that is unknown.
-func silences(s *spool.Spool) func(machine string) (time.Duration, bool) {
-	boot, up := cmdline.Uptime()
-	return heard.By(s.Dir(), boot, up)
 }
 
 func pilotOf(p pool.Pilot, claims map[string]int, silence func(string) (time.Duration, bool)) pilot {
@@ -115,7 +110,8 @@ func withdrawGone(c *cmdline.Call, machine string) error {
 	if err != nil {
 		return err
 	}
-	if ago, known := silences(s)(machine); known && ago < time.Minute {
+	boot, up := cmdline.Uptime()
+	if ago, known := heard.By(s.Dir(), boot, up)(machine); known && ago < time.Minute {
 		c.Warn("warning: %s was heard of %d s ago: jobs that still run there are run again elsewhere", machine, ago/time.Second)
 	}
 	last, _, err := heard.Last(s.Dir(), machine)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fairspool/lib/classad"
@@ -271,16 +272,16 @@ func (c cycle) waiting(r *row) (list []Waiting) {
 	return list
 }
 
-// moving says what a job waits for that is promised a slot, and why one leaves its slot
-// that is preempted; nothing of all other jobs.
+// moving says what a job waits for that is promised a slot, why one leaves its slot
+// that is preempted, and that the machine of one is silent; nothing of all other jobs.
 func (q *Queue) moving(r *row) string {
 	switch {
 	case r.claim == nil:
 		return ""
 	case r.claim.State == pool.Vacating:
-		return r.claim.VacateReason
+		return strings.TrimPrefix(r.claim.VacateReason+q.silent(r.claim), "; ")
 	case r.claim.State != pool.Promised:
-		return ""
+		return strings.TrimPrefix(q.silent(r.claim), "; ")
 	}
 	if c, ok := q.leaver(*r.claim); ok {
 		return fmt.Sprintf("waits for job %v of %s to leave %s", c.Job, c.Submitter, r.slot)
@@ -291,6 +292,17 @@ func (q *Queue) moving(r *row) string {
 		}
 	}
 	return fmt.Sprintf("waits for %s to come free", r.slot)
+}
+
+// silent says behind a semicolon that the machine of a job is silent, which a pilot runs; else nothing.
+func (q *Queue) silent(c *pool.Claim) string {
+	if c.Instance == "" || q.Silence == nil {
+		return ""
+	}
+	if s := q.Silence(c.Machine); s.Noteworthy() {
+		return "; " + s.String()
+	}
+	return ""
 }
 
 // leaver returns the claim that has to end for a promised one.

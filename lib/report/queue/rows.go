@@ -30,6 +30,8 @@ type Queue struct {
 	Report func() ([]byte, error)                         // the last cycle's, as spool.Spool.Report has it
 	Warn   func(format string, args ...any)               // is told of slots that cannot be read
 	Stuck  func(state string, claim *pool.Claim) []string // says what in the pool keeps a job from running
+	// Silence returns that of a machine whose pilot runs jobs; nil: that is not shown.
+	Silence func(machine string) lifecycle.Silence
 
 	past      bool       // the jobs have left the queue
 	hierarchy *hierarchy // nil: submitters go by EUP
