@@ -137,7 +137,10 @@ func TestHolders(t *testing.T) {
 	before := time.Now().Add(-time.Second)
 	var during []Holder
 	err = s.Negotiating(0, func() (err error) {
-		testenv.Until(t, "the holder is seen", func() bool { during, err = s.Holders("lock", "negotiate.lock", "fold.lock"); return err != nil || len(during) > 0 })
+		testenv.Until(t, "the holder is seen", func() bool {
+			during, err = s.Holders("lock", "negotiate.lock", "fold.lock")
+			return err != nil || len(during) > 0
+		})
 		return err
 	})
 	if err != nil || len(during) != 1 || during[0].Lock != "negotiate.lock" || during[0].PID != os.Getpid() ||

@@ -95,6 +95,9 @@ func (r *report) around(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) 
 			r.lookAfter(c, n, claim)
 		}
 	}
+	if err := r.endUnheard(c, sp); err != nil {
+		c.Warn("%v", err)
+	}
 	return r.promised(c, n, claims)
 }
 
