@@ -89,7 +89,7 @@ var inner = map[string][]string{
 	"door":             nil,
 	"drain":            {"cmdline"},
 	"edit":             {"cmdline"},
-	"glidein":          {"cmdline", "onchange"},
+	"glidein":          {"account", "cmdline", "onchange"},
 	"health":           {"cmdline", "joblog", "onchange"},
 	"joblog":           {"cmdline"},
 	"machine":          {"cmdline", "platform"},

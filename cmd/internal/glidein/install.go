@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/asuser"
 )
 
 // mostCopies is how many machines get the program at a time.
@@ -123,9 +122,7 @@ func remote(m machine, program string) ([]byte, error) {
 	c := exec.Command(m.engine.SSH[0], slices.Concat(m.engine.SSH[1:], []string{m.name}, words)...)
 	var out, bad bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = f, &out, &bad
-	if err = asuser.Start(c); err == nil {
-		err = c.Wait()
-	}
+	err = c.Run()
 	if text := lastLine(bad.Bytes()); err != nil && text != "" {
 		err = errors.New(text)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/asuser"
 	"fairspool/lib/config"
 	"fairspool/lib/plural"
 	"fairspool/spool"
@@ -88,12 +89,20 @@ func watchers(sp *spool.Spool, list []machine) (map[string]spool.Holder, error) 
 	for i, m := range list {
 		locks[i] = spool.WatchLock(m.name)
 	}
-	held, err := sp.Holders(locks...)
+	held, err := holdersOf(sp, locks...)
 	by := map[string]spool.Holder{}
 	for _, h := range held {
 		by[h.Lock] = h
 	}
 	return by, err
+}
+
+// holdersOf returns what Spool.Holders does. Only root sees what root's processes have open.
+func holdersOf(sp *spool.Spool, locks ...string) (held []spool.Holder, err error) {
+	if e := asuser.Root(func() { held, err = sp.Holders(locks...) }); e != nil {
+		return nil, e
+	}
+	return held, err
 }
 
 // keeper starts links.
@@ -218,7 +227,7 @@ func cancel(c *cmdline.Call, name string) error {
 	if err != nil {
 		return err
 	}
-	held, err := sp.Holders(spool.WatchLock(name))
+	held, err := holdersOf(sp, spool.WatchLock(name))
 	if err != nil {
 		return err
 	}
@@ -237,7 +246,10 @@ func cancel(c *cmdline.Call, name string) error {
 	if err := l.note(clock(), 0, mostWait, "glidein -cancel ended its link\n"); err != nil {
 		return err
 	}
-	if err := unix.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+	if e := asuser.Root(func() { err = unix.Kill(pid, syscall.SIGTERM) }); e != nil {
+		return e
+	}
+	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("%s: pid %d: %w", name, pid, err)
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%s: the link ends; glidein leaves the machine alone for 10 min, or for good if you take it out of HOSTS\n", name)

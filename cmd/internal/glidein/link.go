@@ -154,8 +154,9 @@ func (l *link) startServe(program string, args []string, now time.Time) (pid int
 	c := exec.Command(program, args...)
 	c.Dir, c.Stderr = "/", said // no file system is kept busy for its sake
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := asuser.Start(c); err != nil {
-		return 0, err
+	// Root's serve takes the account's rights itself.
+	if e := asuser.Root(func() { err = c.Start() }); e != nil || err != nil {
+		return 0, errors.Join(e, err)
 	}
 	pid = c.Process.Pid
 	return pid, c.Process.Release()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/cmd/internal/account"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/lib/config"
@@ -16,8 +17,9 @@ import (
 
 func Command() cmdline.Command {
 	return cmdline.Command{
-		Name:  "glidein",
-		Brief: "keep pilots on the machines of engines",
+		Name:   "glidein",
+		AsRoot: func(*cmdline.Call) bool { return true },
+		Brief:  "keep pilots on the machines of engines",
 		Synopsis: []string{
 			"[-dry-run] [-json | -q]",
 			"-install [-json | -q] [HOST...]",
@@ -58,11 +60,16 @@ func run(c *cmdline.Call) error {
 	); err != nil {
 		return err
 	}
-	switch {
-	case c.Has("install"):
+	if c.Has("install") {
 		return install(c)
-	case len(c.Args) > 0:
+	}
+	if len(c.Args) > 0 {
 		return cmdline.Usagef("%s: only -install takes machines as arguments", c.Args[0])
+	}
+	if err := account.Serve(c); err != nil {
+		return err
+	}
+	switch {
 	case c.Has("token"):
 		return token(c, c.Value("token"))
 	case c.Has("cancel"):

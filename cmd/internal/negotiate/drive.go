@@ -102,9 +102,10 @@ func driven(c *cmdline.Call, o options, d *onchange.Driver, log *trouble.Log) er
 	return nil
 }
 
-// links has glidein start the links to machines of engines, where there are any.
+// links has glidein start the links to machines of engines, where there are any and they are not root's
+// to start.
 func links(c *cmdline.Call, pool onchange.Pool, log *trouble.Log) error {
-	if len(c.Config.Engines) == 0 {
+	if len(c.Config.Engines) == 0 || leftToRoot(pool) {
 		return nil
 	}
 	return runProgram(pool, "glidein", log)
@@ -112,10 +113,15 @@ func links(c *cmdline.Call, pool onchange.Pool, log *trouble.Log) error {
 
 // pass has starter make a pass. Where root's starter runs the jobs, it makes the pass itself.
 func pass(pool onchange.Pool, log *trouble.Log) error {
-	if !asuser.Privileged() && spool.RunByRoot(pool.Dir) {
+	if leftToRoot(pool) {
 		return nil
 	}
 	return runProgram(pool, "starter", log)
+}
+
+// leftToRoot reports whether root runs the jobs of the spool, and this process is not root's.
+func leftToRoot(pool onchange.Pool) bool {
+	return !asuser.Privileged() && spool.RunByRoot(pool.Dir)
 }
 
 // runProgram runs starter or glidein, whose bad news goes to the log. One that could not start a job or a link
