@@ -44,6 +44,8 @@ func newFarm(t *testing.T, asRoot ...string) farm {
 		write(t, m.path("etc/ssh/sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey /etc/ssh/host_key\nPidFile /run/sshd.pid\n"+
 			"AuthorizedKeysFile /etc/ssh/keys/%%u\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\nUseDNS no\n", port))
 		m.must(os.MkdirAll(m.path("run/sshd"), 0o755))
+		m.must(os.MkdirAll(m.path("var/tmp"), 0o777))
+		m.must(os.Chmod(m.path("var/tmp"), 0o777|os.ModeSticky))
 		m.must(os.MkdirAll(m.path("etc/ssh/keys"), 0o755))
 		config += fmt.Sprintf("Host %s\n  HostName 127.0.0.1\n  Port %d\n  HostKeyAlias %[1]s\n", name, port)
 		public, err := os.ReadFile(key + ".pub")
@@ -144,4 +146,32 @@ func TestInstallOnFarm(t *testing.T) {
 		return f.head.run("alice", "ssh n2 true").status != 0
 	})
 	install(1, 2, "glidein: n2: ssh: connect to host 127.0.0.1 port ")
+}
+
+// TestMachines runs the session in docs/machines.md word for word on a farm, and compares every line; -update
+// writes what the commands print into it.
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	f := newFarm(t)
+	linked := func() bool {
+		return f.head.run("alice", "test $(slots list -af Name | wc -l) -eq 3").status == 0
+	}
+	comparePage(t, "../docs/machines.md", func(session string) string {
+		var b strings.Builder
+		for line := range strings.Lines(session) {
+			command, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "alice$ ")
+			if !is {
+				continue
+			}
+			a := f.head.run("alice", command)
+			if a.status != 0 {
+				t.Errorf("%s = %d", command, a.status)
+			}
+			if command == "glidein" && !testenv.Await(linked) {
+				t.Fatalf("the farm has no slots: %+v", f.head.run("alice", "cat .local/state/fairspool/*.log; slots list"))
+			}
+			b.WriteString(line + a.out + a.bad)
+		}
+		return b.String()
+	})
 }
