@@ -94,12 +94,11 @@ type Desk struct {
 	log  *trouble.Log
 	lock *claimlock.Lock // nil: a fork's, or another machine's
 	on   *local.Machine  // nil before the beginning, and for an attempt on another machine
-	pid  int             // of its supervisor, on the machine where the attempt runs
-	// pilot is that machine's; nil: the attempt runs here.
-	pilot   *Pilot
-	scratch string // the path of its scratch directory there
-	begun   begun
-	task    supervise.Task
+	// pilot is that of the machine where the attempt runs; nil: it runs here.
+	pilot *Pilot
+	there There // where it runs, on whichever machine
+	begun begun
+	task  supervise.Task
 
 	joblog    joblog.Log
 	executing userlog.Executing // what the log is told when the program is executed
@@ -200,14 +199,14 @@ func (d *Desk) enter(tx *spool.Tx, now time.Time) error {
 	if d.on == nil { // the transaction may be tried again
 		d.on = d.here()
 	}
-	d.pid, d.scratch = os.Getpid(), d.on.Scratch()
+	d.there = There{os.Getpid(), d.machine.Folder.Path}
 	if err := d.start(tx, now); err != nil {
 		return err
 	}
 	b := &d.begun
 	d.task = supervise.Task{Attempt: d.Attempt, On: d.on, Wrong: b.wrong, Ad: b.ad, Limits: b.limits, At: b.at, Missed: b.missed}
 	if b.expanded != nil {
-		place := launch.Place{Slot: b.claim.Slot, SlotAd: b.slot, Scratch: d.scratch, Kept: d.machine.Folder.Kept(d.Job)}
+		place := launch.Place{Slot: b.claim.Slot, SlotAd: b.slot, Scratch: d.on.Scratch(), Kept: d.machine.Folder.Kept(d.Job)}
 		if d.Config.AssignCPUAffinity {
 			place.CPUs = processorsFor(&tx.View, b.claim, b.slot)
 			d.note(tx, bound(place.CPUs))
@@ -243,12 +242,12 @@ func (d *Desk) start(tx *spool.Tx, now time.Time) error {
 	var found []launch.Found
 	if ad, ok := tx.Job(d.Job); ok {
 		if d.joblog = joblog.Of(tx, ad); d.joblog.Path != "" {
-			d.executing = executing(tx, ad, b.slot, b.claim, d.scratch)
+			d.executing = executing(tx, ad, b.slot, b.claim, filepath.Join(d.there.Folder, d.Attempt.String()))
 		}
 		b.expanded, found, b.wrong = launch.Expand(ad, b.slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, b.slot) })
 		b.at, b.missed = lifecycle.Deferral(tx, ad, now)
 	}
-	if err := lifecycle.Begin(tx, d.Job, d.Number, now, d.pid, d.instance(), d.params); err != nil {
+	if err := lifecycle.Begin(tx, d.Job, d.Number, now, d.there.PID, d.instance(), d.params); err != nil {
 		return err
 	}
 	d.note(tx, found)

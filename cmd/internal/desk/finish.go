@@ -192,7 +192,7 @@ func (n *successor) enter(tx *spool.Tx) error {
 		return nil
 	}
 	next := n.desk(pool.Attempt{Job: claim.Job, Number: claim.Attempt})
-	next.pilot, next.pid = n.pilot, n.pid
+	next.pilot, next.there = n.pilot, n.there
 	if !tx.Forked {
 		if err := next.lockHere(); err != nil {
 			n.complain(err)

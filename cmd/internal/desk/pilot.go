@@ -90,11 +90,16 @@ func (p *Pilot) desk(a pool.Attempt) *Desk {
 	return d
 }
 
-// Begin records that an attempt runs, under a supervisor with that process id and in that scratch directory there. An
-// attempt that the pilot has begun already has begun.
-func (p *Pilot) Begin(a pool.Attempt, pid int, scratch string) (Beginning, error) {
+// There is where an attempt runs on the pilot's machine.
+type There struct {
+	PID    int    // the supervisor's process id
+	Folder string // that of the scratch directories
+}
+
+// Begin records that an attempt runs. One that the pilot has begun already has begun.
+func (p *Pilot) Begin(a pool.Attempt, at There) (Beginning, error) {
 	d := p.desk(a)
-	d.pid, d.scratch = pid, scratch
+	d.there = at
 	if err := d.begin(); err != nil {
 		return Beginning{}, err
 	}
@@ -228,8 +233,9 @@ var errTold = errors.New("it is recorded already")
 
 // Finish records how an attempt has ended, so long ago. Unless last says that the supervisor ends, the slot goes on with the attempt
 // next; nil: with none.
-func (p *Pilot) Finish(a pool.Attempt, how pool.Ending, ago time.Duration, last bool) (next *Beginning, err error) {
+func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago time.Duration, last bool) (next *Beginning, err error) {
 	d := p.desk(a)
+	d.there = at
 	var after *successor
 	if !last {
 		after = d.successor(how, true, func() bool { return false })

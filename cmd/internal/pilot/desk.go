@@ -84,7 +84,7 @@ const beginTime = time.Minute
 // Begin is for the attempt whose lock the desk has.
 func (d *Desk) Begin() (supervise.Task, error) {
 	end := time.Now().Add(beginTime)
-	r := Request{Do: Begin, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Scratch(d.Attempt)}
+	r := Request{Do: Begin, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Path}
 	a, err := d.insist(r, func() error {
 		if time.Now().After(end) {
 			return errDown
@@ -431,7 +431,7 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 	how.Reported = d.reported
 	request := func() Request {
 		worked := d.Worklife > 0 && Uptime()-d.since >= d.Worklife
-		return Request{Do: Finish, Attempt: d.Attempt, How: &how, Ago: Uptime() - over, Last: worked || last()}
+		return Request{Do: Finish, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Path, How: &how, Ago: Uptime() - over, Last: worked || last()}
 	}
 	a, err := d.ask(context.Background(), request(), nil, nil)
 	for wait := firstWait; err != nil || a.Failed != nil; wait = min(2*wait, lastWait) {

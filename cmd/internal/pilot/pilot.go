@@ -42,12 +42,16 @@ type Pilot struct {
 
 	mu     sync.Mutex
 	link   *link.Link // nil: there is none, or it has not told of all claims yet
-	claims map[pool.Attempt]Claim
+	claims map[pool.JobID]Claim
 	known  bool // claims are those of the spool's host, as of the last link
 	// followers are the supervisors that follow their claims.
 	followers map[pool.Attempt]chan word
 	starting  map[pool.Attempt]bool
-	look      chan struct{} // asks for a look at what there is to do
+	tried     map[pool.Attempt]time.Time // when a supervisor was started last
+	// alive is when the machine was heard of last before its last boot, by the machine's clock; zero: it was not
+	// booted since.
+	alive time.Time
+	look  chan struct{} // asks for a look at what there is to do
 }
 
 // Times of a link.
@@ -58,12 +62,16 @@ const (
 	Every = 15 * time.Second
 )
 
+// again is how long a pilot waits before it starts a supervisor of the same attempt again.
+const again = 5 * time.Second
+
 // lookEvery is how often a pilot looks at its attempts though nothing was said of them.
 const lookEvery = time.Minute
 
 // Open makes the pilot ready to have links: it listens to supervisors. The caller has the lock of the state folder.
 func (p *Pilot) Open() error {
-	p.claims, p.followers, p.starting = map[pool.Attempt]Claim{}, map[pool.Attempt]chan word{}, map[pool.Attempt]bool{}
+	p.claims, p.followers, p.starting = map[pool.JobID]Claim{}, map[pool.Attempt]chan word{}, map[pool.Attempt]bool{}
+	p.tried, p.alive = map[pool.Attempt]time.Time{}, p.heardBeforeBoot()
 	p.look = make(chan struct{}, 1)
 	var err error
 	if p.Hello.Instance, err = p.MakeInstance(); err != nil {
@@ -141,7 +149,7 @@ func (p *Pilot) told(conn net.Conn, a pool.Attempt) {
 	words := make(chan word, 1)
 	p.mu.Lock()
 	p.followers[a] = words
-	if c, ok := p.claims[a]; ok {
+	if c, ok := p.claims[a.Job]; ok && c.Attempt == a {
 		words <- word{Claim: c}
 	}
 	p.mu.Unlock()
@@ -338,13 +346,24 @@ func (p *Pilot) take(l *link.Link, n News) {
 		p.link, p.known = l, true
 	}
 	for _, c := range n.Now {
-		p.claims[c.Attempt] = c
+		if old, ok := p.claims[c.Attempt.Job]; ok && old.Attempt != c.Attempt {
+			p.drop(old)
+		}
+		p.claims[c.Attempt.Job] = c
 		p.tell(c.Attempt, word{Claim: c})
 	}
-	for _, a := range n.Gone {
-		delete(p.claims, a)
-		p.tell(a, word{Gone: true})
+	for _, id := range n.Gone {
+		if old, ok := p.claims[id]; ok {
+			p.drop(old)
+		}
 	}
+}
+
+// drop forgets a claim that is gone. The caller has mu.
+func (p *Pilot) drop(c Claim) {
+	delete(p.claims, c.Attempt.Job)
+	delete(p.tried, c.Attempt)
+	p.tell(c.Attempt, word{Gone: true})
 }
 
 // unlinked notes that there is no link.
@@ -366,12 +385,13 @@ func (p *Pilot) see() {
 		return
 	}
 	var list []pool.Attempt
-	for a, c := range p.claims {
-		if p.starting[a] || p.followers[a] != nil || files[a] {
+	for _, c := range p.claims {
+		a := c.Attempt
+		if p.starting[a] || p.followers[a] != nil || files[a] || time.Since(p.tried[a]) < again {
 			continue
 		}
 		if c.State == pool.Matched || c.Mine && (c.State == pool.RunningClaim || c.State == pool.Vacating) {
-			p.starting[a] = true
+			p.starting[a], p.tried[a] = true, time.Now()
 			list = append(list, a)
 		}
 	}
@@ -431,6 +451,9 @@ func (p *Pilot) end(a pool.Attempt, lock *claimlock.Lock) error {
 	r, ok := p.State.end(a)
 	if !ok {
 		r = Request{Do: Finish, Attempt: a, How: &pool.Ending{Lost: desk.SupervisorDied, Died: true}}
+		if !p.alive.IsZero() && beforeBoot(lock.Signed()) {
+			r.Ago = time.Since(p.alive)
+		}
 	}
 	r.Last = true
 	answer, err := p.ask(context.Background(), r, nil, nil)

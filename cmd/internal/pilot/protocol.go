@@ -57,10 +57,10 @@ type Beat struct {
 
 // News is what the spool's end says on the control stream.
 type News struct {
-	Beat  int     // the heartbeat that this answers; 0: none
-	First bool    // it has all claims; others are those that changed
-	Now   []Claim // claims that are new or changed
-	Gone  []pool.Attempt
+	Beat  int          // the heartbeat that this answers; 0: none
+	First bool         // it has all claims; others are those that changed
+	Now   []Claim      // claims that are new or changed
+	Gone  []pool.JobID // jobs that have no claim any more
 }
 
 // Claim is a claim on a slot of the machine.
@@ -77,8 +77,8 @@ type Claim struct {
 type Request struct {
 	Do       Verb
 	Attempt  pool.Attempt
-	PID      int               // Begin
-	Scratch  string            // Begin
+	PID      int               // Begin, Finish: the supervisor's, on its machine
+	Scratch  string            // Begin, Finish: the folder of the scratch directories there
 	Why      pool.Reason       // Terms
 	Found    jobpolicy.Verdict // Judge
 	Used     *supervise.Spent  // Judge

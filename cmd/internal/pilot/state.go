@@ -146,7 +146,11 @@ func (s State) Lock(patience time.Duration) error {
 		}
 		held := unix.Flock_t{Type: unix.F_WRLCK}
 		if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &held); err == nil && held.Type != unix.F_UNLCK && held.Pid > 0 {
-			unix.Kill(int(held.Pid), unix.SIGTERM)
+			signal := unix.SIGTERM
+			if time.Until(end) < patience/2 { // it is stopped
+				signal = unix.SIGKILL
+			}
+			unix.Kill(int(held.Pid), signal)
 		}
 		if time.Now().After(end) {
 			return fmt.Errorf("state folder %s: process %d, another pilot, does not let go of it: end it", s.Dir, held.Pid)
@@ -223,7 +227,19 @@ func (s State) mark(f *os.File) error {
 // the machine was booted may be lost.
 func (s State) isMarked(f *os.File) bool {
 	info, err := f.Stat()
-	return err != nil || info.Size() > 0 || time.Since(info.ModTime()) > Uptime()
+	return err != nil || info.Size() > 0 || beforeBoot(info.ModTime())
+}
+
+// beforeBoot reports whether a time is one before the machine was booted.
+func beforeBoot(t time.Time) bool { return time.Since(t) > Uptime() }
+
+// heardBeforeBoot returns when putHeard noted something last, if the machine was booted since; else zero.
+func (s State) heardBeforeBoot() time.Time {
+	info, err := os.Stat(s.path("heard"))
+	if err != nil || !beforeBoot(info.ModTime()) {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // putEnd keeps how an attempt has ended until that is recorded.

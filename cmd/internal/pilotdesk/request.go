@@ -80,7 +80,7 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 	}
 	switch r.Do {
 	case pilot.Begin:
-		b, err := s.desk.Begin(r.Attempt, r.PID, r.Scratch)
+		b, err := s.desk.Begin(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch})
 		return pilot.Answer{Begun: &b}, err
 	case pilot.Executing:
 		return a, s.desk.Executing(r.Attempt)
@@ -106,7 +106,7 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 		if r.How == nil {
 			return a, errIncomplete
 		}
-		a.Begun, err = s.desk.Finish(r.Attempt, *r.How, r.Ago, r.Last)
+		a.Begun, err = s.desk.Finish(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch}, *r.How, r.Ago, r.Last)
 		return a, err
 	}
 	return a, fmt.Errorf("%.40q: no such request", string(r.Do))

@@ -324,7 +324,7 @@ func (s *Server) news(beat int, first bool) error {
 		c, ok := s.claims.Claim(id)
 		if !ok {
 			delete(s.edits, id)
-			n.Gone = append(n.Gone, pool.Attempt{Job: id})
+			n.Gone = append(n.Gone, id)
 			continue
 		}
 		n.Now = append(n.Now, s.claim(c))
