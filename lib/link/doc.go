@@ -6,9 +6,9 @@
 // Behind it the pipe is a session of yamux: streams, each strictly ordered, with flow
 // control, and pings by which either end finds that the other is gone.
 //
-// A request is a stream of its own. It begins with a message (WriteMessage): four bytes that are its length and an object of
-// JSON. Files follow as a body (Body): chunks behind their lengths, a last one of length 0, or the
-// reason why it breaks off. So what was cut is never taken for what is whole.
+// What is sent on a stream are messages (WriteMessage), four bytes that are the length and an object of JSON, or packets
+// (WritePacket), which are messages behind a number. Files follow a message as a body (Body): chunks behind their lengths, a
+// last one of length 0, or the reason why it breaks off. So what was cut is never taken for what is whole.
 //
 // A link resumes nothing by itself. A request without an answer may have been carried out or not, so every
 // request is one that can be made again.

@@ -25,27 +25,59 @@ func WriteMessage(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	if len(text) > LongestMessage {
-		return fmt.Errorf("a message of %d bytes: at most %d can be sent", len(text), LongestMessage)
-	}
-	_, err = w.Write(append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(text)), uint32(len(text))), text...))
-	return err
+	return WriteText(w, text)
 }
 
 // ReadMessage reads a message into a value. io.EOF: there is none.
 func ReadMessage(r io.Reader, v any) error {
-	n, err := readLength(r)
-	if err != nil {
-		return err
-	}
-	if n > LongestMessage {
-		return fmt.Errorf("a message of %d bytes, and at most %d are taken", n, LongestMessage)
-	}
-	text, err := readAll(r, int(n))
+	text, err := ReadText(r)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(text, v)
+}
+
+// WritePacket writes a tag and bytes, as ReadPacket reads them.
+func WritePacket(w io.Writer, tag uint32, text []byte) error {
+	if len(text) > LongestMessage {
+		return fmt.Errorf("a message of %d bytes: at most %d can be sent", len(text), LongestMessage)
+	}
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(text)), tag)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
+	_, err := w.Write(append(b, text...))
+	return err
+}
+
+// ReadPacket reads what WritePacket wrote. io.EOF: there is nothing more.
+func ReadPacket(r io.Reader) (tag uint32, text []byte, err error) {
+	if tag, err = readLength(r); err != nil {
+		return 0, nil, err
+	}
+	if text, err = ReadText(r); err != nil {
+		return 0, nil, cut(err)
+	}
+	return tag, text, nil
+}
+
+// WriteText writes the bytes of a message.
+func WriteText(w io.Writer, text []byte) error {
+	if len(text) > LongestMessage {
+		return fmt.Errorf("a message of %d bytes: at most %d can be sent", len(text), LongestMessage)
+	}
+	_, err := w.Write(append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(text)), uint32(len(text))), text...))
+	return err
+}
+
+// ReadText reads the bytes of a message. io.EOF: there is none.
+func ReadText(r io.Reader) ([]byte, error) {
+	n, err := readLength(r)
+	if err != nil {
+		return nil, err
+	}
+	if n > LongestMessage {
+		return nil, fmt.Errorf("a message of %d bytes, and at most %d are taken", n, LongestMessage)
+	}
+	return readAll(r, int(n))
 }
 
 // readAll reads n bytes. What it takes grows with what there is, and not with what a length claims.

@@ -144,8 +144,8 @@ func (p *Pilot) Await(a pool.Attempt) {
 	joblog.Await(p.Spool, p.Config.NobodySlotUser, func(format string, args ...any) { log.Add(fmt.Errorf(format, args...)) }, a.Job, a.Number)
 }
 
-// Executing tells the job's log that the program of an attempt is executed.
-func (p *Pilot) Executing(a pool.Attempt) error {
+// Executing tells the job's log that the program of an attempt was executed so long ago.
+func (p *Pilot) Executing(a pool.Attempt, ago time.Duration) error {
 	var log joblog.Log
 	body, known := p.executes[a]
 	delete(p.executes, a)
@@ -164,7 +164,7 @@ func (p *Pilot) Executing(a pool.Attempt) error {
 		return err
 	}
 	d := p.desk(a)
-	p.logEvents(log, d.log.Add, userlog.Event{Job: a.Job, At: p.Now().Now.Local(), Body: body})
+	p.logEvents(log, d.log.Add, userlog.Event{Job: a.Job, At: p.Now().Now.Add(-max(ago, 0)).Local(), Body: body})
 	return nil
 }
 

@@ -46,16 +46,69 @@ func (s State) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// ask makes a request once. Send writes what follows it, and receive reads what follows the answer; either may be nil. errDown: there
-// is no link, and nothing was done; else an error leaves open whether it was.
-func (s State) ask(ctx context.Context, r Request, send func(io.Writer) error, receive func(io.Reader) error) (a Answer, err error) {
+// asker makes requests by a connection to the pilot, which it keeps.
+type asker struct {
+	State
+	mu   sync.Mutex
+	conn net.Conn
+}
+
+// askTime is how long a request may take.
+const askTime = 5 * time.Minute
+
+// ask makes a request once. errDown: there is no link, and nothing was done; any other error leaves open whether it was.
+func (k *asker) ask(r Request) (a Answer, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn == nil {
+		conn, err := k.dial()
+		if err == nil {
+			err = link.WriteMessage(conn, opening{Attempt: r.Attempt, For: requests})
+		}
+		if err != nil {
+			return a, fmt.Errorf("%w: %w", errDown, err)
+		}
+		k.conn = conn
+	}
+	k.conn.SetDeadline(time.Now().Add(askTime))
+	if err = link.WriteMessage(k.conn, r); err == nil {
+		err = link.ReadMessage(k.conn, &a)
+	}
+	if err != nil {
+		k.conn.Close()
+		k.conn = nil
+		return a, err
+	}
+	if a.Down {
+		return a, errDown
+	}
+	return a, nil
+}
+
+// insist makes a request until it is answered.
+func (k *asker) insist(r Request, unless func() error) (Answer, error) {
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		a, err := k.ask(r)
+		if err == nil {
+			return a, nil
+		}
+		if err := unless(); err != nil {
+			return a, err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// carry makes a request with files once, as ask does. Send writes what follows it, and receive reads what follows the
+// answer; one of them is nil.
+func (s State) carry(ctx context.Context, r Request, send func(io.Writer) error, receive func(io.Reader) error) (a Answer, err error) {
 	conn, err := s.dial()
 	if err != nil {
 		return a, fmt.Errorf("%w: %w", errDown, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if err := link.WriteMessage(conn, opening{Attempt: r.Attempt}); err != nil {
+	if err := link.WriteMessage(conn, opening{Attempt: r.Attempt, For: carries}); err != nil {
 		return a, fmt.Errorf("%w: %w", errDown, err)
 	}
 	var way carried
@@ -102,20 +155,6 @@ const (
 	lastWait  = 5 * time.Second
 )
 
-// insist makes a request until it is answered.
-func (s State) insist(r Request, unless func() error) (Answer, error) {
-	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		a, err := s.ask(context.Background(), r, nil, nil)
-		if err == nil {
-			return a, nil
-		}
-		if err := unless(); err != nil {
-			return a, err
-		}
-		time.Sleep(wait)
-	}
-}
-
 // follower is what a supervisor knows of its claim by the pilot.
 type follower struct {
 	state State
@@ -158,7 +197,7 @@ func (f *follower) read() (said bool) {
 	f.conn = conn
 	closed := f.closed
 	f.mu.Unlock()
-	if closed || link.WriteMessage(conn, opening{Attempt: f.of, Follows: true}) != nil {
+	if closed || link.WriteMessage(conn, opening{Attempt: f.of, For: follows}) != nil {
 		return false
 	}
 	for {

@@ -32,12 +32,13 @@ type Desks struct {
 	// Reached is told of each step; tests have the process end there.
 	Reached func(supervise.Step)
 	since   time.Duration // when the supervisor began, by the time since the boot
+	asker   *asker
 }
 
 // NewDesks returns the desks of a supervisor that begins now, with what the pilot was told by the spool's host. Machine has the
 // settings of this machine for a folder of scratch directories and a prefix of families.
 func NewDesks(s State, machine func(folder local.Folder, prefix string) local.Settings, execute string, reached func(supervise.Step)) (*Desks, error) {
-	n := &Desks{State: s, Machine: machine(s.Folder(execute), s.Prefix()), Reached: reached, since: Uptime()}
+	n := &Desks{State: s, Machine: machine(s.Folder(execute), s.Prefix()), Reached: reached, since: Uptime(), asker: &asker{State: s}}
 	var err error
 	n.Settings, n.Clock, err = s.Settings()
 	return n, err
@@ -74,7 +75,9 @@ type Desk struct {
 	told     int           // number of the last report that is recorded
 	pending  *desk.Telling // a report that may be recorded, or not
 	logged   int64         // the size that the log was told of, in KB
-	logging  chan struct{} // closed when the log knows that the program is executed; nil: it was not asked
+	executed time.Duration // when the program was executed, by the time since the boot
+	soon     *time.Timer   // when the log is told that
+	logging  chan struct{} // closed when it knows; nil: there is nothing to tell
 	gone     bool          // Finish found that the claim is
 }
 
@@ -85,7 +88,7 @@ const beginTime = time.Minute
 func (d *Desk) Begin() (supervise.Task, error) {
 	end := time.Now().Add(beginTime)
 	r := Request{Do: Begin, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Path}
-	a, err := d.insist(r, func() error {
+	a, err := d.asker.insist(r, func() error {
 		if time.Now().After(end) {
 			return errDown
 		}
@@ -109,7 +112,7 @@ func (d *Desk) Begin() (supervise.Task, error) {
 func (d *Desk) enter(b *desk.Beginning) {
 	d.on()
 	d.Reached(desk.Begun)
-	d.heard, d.claim, d.apart = d.Heard(), d.follow(d.Attempt), b.Apart
+	d.heard, d.apart = d.Heard(), b.Apart
 	d.task = supervise.Task{
 		Attempt: d.Attempt, On: d.on(), Wrong: b.Wrong.Err(), Limits: b.Limits, At: b.At, Missed: b.Missed,
 	}
@@ -167,7 +170,7 @@ func (d *Desk) job(b *desk.Beginning, slot *classad.Ad) (launch.Job, error) {
 
 func (d *Desk) Await() {
 	if d.Number > 1 {
-		d.insist(Request{Do: Await, Attempt: d.Attempt}, d.unlessLost)
+		d.asker.insist(Request{Do: Await, Attempt: d.Attempt}, d.unlessLost)
 	}
 }
 
@@ -211,7 +214,7 @@ func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed
 func (d *Desk) carry(ctx context.Context, r Request, send func(io.Writer) error, receive func(io.Reader) error) error {
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		watched := &watchedPipe{}
-		a, err := d.ask(ctx, r, watched.sends(send), watched.receives(receive))
+		a, err := d.State.carry(ctx, r, watched.sends(send), watched.receives(receive))
 		if answer := a.err(); answer != nil {
 			return answer
 		}
@@ -286,20 +289,32 @@ type reader func(b []byte) (int, error)
 
 func (r reader) Read(b []byte) (int, error) { return r(b) }
 
-// Executing has the job's log told beside the job, but before anything else is.
+// Executing has the job's log told beside the job, but before anything else is. The log of a job that is over by then is told with
+// its end.
 func (d *Desk) Executing() {
+	d.executed = Uptime()
 	d.logging = make(chan struct{})
-	go func() {
+	d.soon = time.AfterFunc(logAfter, func() {
 		defer close(d.logging)
-		d.insist(Request{Do: Executing, Attempt: d.Attempt}, d.unlessLost)
-	}()
+		d.asker.insist(Request{Do: Executing, Attempt: d.Attempt, Ago: Uptime() - d.executed}, d.unlessLost)
+	})
 }
 
-// logged waits until the log knows that the program is executed.
-func (d *Desk) awaitLog() {
-	if d.logging != nil {
-		<-d.logging
+// logAfter is how long after its beginning a job's log is told that it runs.
+const logAfter = 100 * time.Millisecond
+
+// awaitLog waits until the log knows that the program is executed; told: it has to be told with the request that
+// follows.
+func (d *Desk) awaitLog() (tell bool) {
+	if d.logging == nil {
+		return false
 	}
+	if d.soon.Stop() {
+		d.logging = nil
+		return true
+	}
+	<-d.logging
+	return false
 }
 
 // Heed returns what the pilot was told last.
@@ -309,6 +324,9 @@ func (d *Desk) Heed() (w supervise.Word) {
 	}
 	if d.expired() {
 		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: fmt.Sprintf("its machine has not been heard of for %v", d.Lease)}}
+	}
+	if d.claim == nil { // jobs that are over by now have none
+		d.claim = d.follow(d.Attempt)
 	}
 	c, gone := d.claim.look()
 	switch {
@@ -343,20 +361,10 @@ func (d *Desk) Lost() supervise.Loss {
 	return supervise.None
 }
 
-// askTime is how long a supervisor that watches its job waits for an answer.
-const askTime = 30 * time.Second
-
-// askNow makes a request whose answer is wanted now, or not at all.
-func (d *Desk) askNow(r Request) (Answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
-	defer cancel()
-	return d.ask(ctx, r, nil, nil)
-}
-
 // Terms are those of the ad as it was at the beginning where nothing else is known.
 func (d *Desk) Terms(why pool.Reason) (supervise.Terms, error) {
 	t := supervise.Terms{Ad: d.task.Ad, Leaving: launch.Vacated, Fast: lifecycle.HasteOf(why) == lifecycle.Fast}
-	a, err := d.askNow(Request{Do: Terms, Attempt: d.Attempt, Why: why})
+	a, err := d.asker.ask(Request{Do: Terms, Attempt: d.Attempt, Why: why})
 	if err != nil || a.Failed != nil || a.Leave == nil {
 		return t, nil
 	}
@@ -365,7 +373,7 @@ func (d *Desk) Terms(why pool.Reason) (supervise.Terms, error) {
 }
 
 func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (*supervise.Rules, error) {
-	a, err := d.askNow(Request{Do: Judge, Attempt: d.Attempt, Found: found, Used: &used, Reported: &d.reported})
+	a, err := d.asker.ask(Request{Do: Judge, Attempt: d.Attempt, Found: found, Used: &used, Reported: &d.reported})
 	if errors.Is(err, errDown) && found.Action == jobpolicy.Stay {
 		return nil, nil // it is asked again, and its limits are known here
 	}
@@ -379,16 +387,18 @@ func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (*supervise.
 }
 
 func (d *Desk) Report(p pool.Progress) error {
-	return d.tell(desk.Telling{Now: p}, d.askNow)
+	return d.tell(desk.Telling{Now: p}, d.asker.ask)
 }
 
 func (d *Desk) Checkpointed(p pool.Progress, bytes int64) error {
-	return d.tell(desk.Telling{Now: p, Restarts: true, Sent: bytes}, d.askNow)
+	return d.tell(desk.Telling{Now: p, Restarts: true, Sent: bytes}, d.asker.ask)
 }
 
 // tell has a report recorded, behind the one that may not be yet.
 func (d *Desk) tell(t desk.Telling, ask func(Request) (Answer, error)) error {
-	d.awaitLog()
+	if d.awaitLog() {
+		ask(Request{Do: Executing, Attempt: d.Attempt, Ago: Uptime() - d.executed})
+	}
 	if err := d.flush(ask); err != nil {
 		return err
 	}
@@ -421,19 +431,23 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 	if !at.IsZero() {
 		over -= time.Since(at)
 	}
-	d.awaitLog()
+	unlogged := d.awaitLog()
 	never := func() error { return nil }
 	for d.pending != nil {
-		if err := d.flush(func(r Request) (Answer, error) { return d.insist(r, never) }); errors.Is(err, pool.ErrGone) {
+		if err := d.flush(func(r Request) (Answer, error) { return d.asker.insist(r, never) }); errors.Is(err, pool.ErrGone) {
 			break
 		}
 	}
 	how.Reported = d.reported
 	request := func() Request {
 		worked := d.Worklife > 0 && Uptime()-d.since >= d.Worklife
-		return Request{Do: Finish, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Path, How: &how, Ago: Uptime() - over, Last: worked || last()}
+		r := Request{Do: Finish, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Path, How: &how, Ago: Uptime() - over, Last: worked || last()}
+		if unlogged {
+			r.Executed = max(Uptime()-d.executed, 1)
+		}
+		return r
 	}
-	a, err := d.ask(context.Background(), request(), nil, nil)
+	a, err := d.asker.ask(request())
 	for wait := firstWait; err != nil || a.Failed != nil; wait = min(2*wait, lastWait) {
 		if wait == firstWait { // from now on another process can record it, if this one dies
 			d.complain(d.putEnd(d.Attempt, request()))
@@ -442,7 +456,7 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 		if a.Failed != nil {
 			d.Tell(fmt.Errorf("its end is not recorded yet: %w", a.Failed.Err()))
 		}
-		a, err = d.ask(context.Background(), request(), nil, nil)
+		a, err = d.asker.ask(request())
 	}
 	d.forgetEnd(d.Attempt)
 	if d.gone = a.Gone; a.Gone {
@@ -465,7 +479,9 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 
 // Close frees the lock.
 func (d *Desk) Close() {
-	d.claim.close()
+	if d.claim != nil {
+		d.claim.close()
+	}
 	d.lock.Remove()
 	d.Reached(desk.Unlocked)
 }
@@ -480,7 +496,7 @@ func (d *Desk) complain(err error) {
 func (d *Desk) Tell(err error) {
 	text := clean.Line(strings.ReplaceAll(err.Error(), "\n", `\n`))
 	d.log(fmt.Sprintf("job %v, attempt %d: %s", d.Job, d.Number, text))
-	go d.ask(context.Background(), Request{Do: Tell, Attempt: d.Attempt, Text: text}, nil, nil)
+	go d.asker.ask(Request{Do: Tell, Attempt: d.Attempt, Text: text})
 }
 
 // log appends a line to the log of the state folder.

@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ type Pilot struct {
 	Slots func(Welcome) ([]string, error)
 	// Start starts supervisors of attempts and returns when they have answered; ended is called when one of
 	// them has ended.
-	Start func(attempts []pool.Attempt, ended func())
+	Start func(attempts []pool.Attempt, ended func(pool.Attempt))
 	// Machine has the settings of this machine for a folder of scratch directories and a prefix of families, and Execute is EXECUTE.
 	Machine  func(folder local.Folder, prefix string) local.Settings
 	Execute  string
@@ -41,13 +42,14 @@ type Pilot struct {
 	Say  func(format string, args ...any)
 
 	mu     sync.Mutex
-	link   *link.Link // nil: there is none, or it has not told of all claims yet
+	link   *line // nil: there is none, or it has not told of all claims yet
 	claims map[pool.JobID]Claim
-	known  bool // claims are those of the spool's host, as of the last link
 	// followers are the supervisors that follow their claims.
 	followers map[pool.Attempt]chan word
 	starting  map[pool.Attempt]bool
 	tried     map[pool.Attempt]time.Time // when a supervisor was started last
+	ending    map[pool.Attempt]bool
+	missing   map[pool.Attempt]time.Time // since when an attempt that runs has no supervisor, it seems
 	// alive is when the machine was heard of last before its last boot, by the machine's clock; zero: it was not
 	// booted since.
 	alive time.Time
@@ -65,14 +67,14 @@ const (
 // again is how long a pilot waits before it starts a supervisor of the same attempt again.
 const again = 5 * time.Second
 
-// lookEvery is how often a pilot looks at its attempts though nothing was said of them.
-const lookEvery = time.Minute
+// sweepEvery is how often a pilot looks at its attempts though nothing was said of them.
+const sweepEvery = time.Minute
 
 // Open makes the pilot ready to have links: it listens to supervisors. The caller has the lock of the state folder.
 func (p *Pilot) Open() error {
 	p.claims, p.followers, p.starting = map[pool.JobID]Claim{}, map[pool.Attempt]chan word{}, map[pool.Attempt]bool{}
-	p.tried, p.alive = map[pool.Attempt]time.Time{}, p.heardBeforeBoot()
-	p.look = make(chan struct{}, 1)
+	p.ending = map[pool.Attempt]bool{}
+	p.tried, p.missing, p.alive = map[pool.Attempt]time.Time{}, map[pool.Attempt]time.Time{}, p.heardBeforeBoot()
 	var err error
 	if p.Hello.Instance, err = p.MakeInstance(); err != nil {
 		return fmt.Errorf("state folder: %w", err)
@@ -105,13 +107,48 @@ func (p *Pilot) serve(conn net.Conn) {
 	if !isOurs(conn) || link.ReadMessage(conn, &first) != nil {
 		return
 	}
-	if first.Follows {
+	switch first.For {
+	case follows:
 		p.told(conn, first.Attempt)
-		return
+	case requests:
+		p.requests(conn)
+	case carries:
+		p.files(conn)
 	}
+}
+
+// line returns the link if there is one that supervisors may use.
+func (p *Pilot) line() *line {
 	p.mu.Lock()
-	l := p.link
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	return p.link
+}
+
+// down is the answer to a request where there is no link.
+var down, _ = json.Marshal(Answer{Down: true})
+
+// requests has a supervisor's requests answered, which the pilot does not read.
+func (p *Pilot) requests(conn net.Conn) {
+	for {
+		text, err := link.ReadText(conn)
+		if err != nil {
+			return
+		}
+		answer := down
+		if l := p.line(); l != nil {
+			if answer, err = l.ask(text); err != nil {
+				return // it may have been carried out or not
+			}
+		}
+		if link.WriteText(conn, answer) != nil {
+			return
+		}
+	}
+}
+
+// files has a supervisor's files carried.
+func (p *Pilot) files(conn net.Conn) {
+	l := p.line()
 	if l == nil {
 		link.WriteMessage(conn, carried{Down: true})
 		return
@@ -122,10 +159,57 @@ func (p *Pilot) serve(conn net.Conn) {
 		return
 	}
 	defer stream.Close()
-	if link.WriteMessage(conn, carried{}) != nil {
-		return
+	if link.WriteMessage(conn, carried{}) == nil {
+		carry(conn, stream)
 	}
-	carry(conn, stream)
+}
+
+// line is a link with its control stream.
+type line struct {
+	*link.Link
+	control net.Conn
+	mu      sync.Mutex
+	last    uint32 // the tag of the last request
+	asked   map[uint32]chan []byte
+}
+
+// send sends a packet.
+func (l *line) send(tag uint32, text []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return link.WritePacket(l.control, tag, text)
+}
+
+// ask makes a request.
+func (l *line) ask(text []byte) (answer []byte, err error) {
+	answered := make(chan []byte, 1)
+	l.mu.Lock()
+	if l.last++; l.last == 0 {
+		l.last++
+	}
+	tag := l.last
+	l.asked[tag] = answered
+	err = link.WritePacket(l.control, tag, text)
+	l.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case answer := <-answered:
+		return answer, nil
+	case <-l.Done():
+		return nil, link.ErrBroken
+	}
+}
+
+// answered takes the answer to a request.
+func (l *line) answered(tag uint32, text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if to, ok := l.asked[tag]; ok {
+		delete(l.asked, tag)
+		to <- text
+	}
 }
 
 // carry carries bytes both ways until the request is answered, or either end is gone.
@@ -164,7 +248,7 @@ func (p *Pilot) told(conn net.Conn, a pool.Attempt) {
 			delete(p.followers, a)
 		}
 		p.mu.Unlock()
-		p.stir()
+		p.check(a)
 	}()
 	for {
 		select {
@@ -178,11 +262,10 @@ func (p *Pilot) told(conn net.Conn, a pool.Attempt) {
 	}
 }
 
-// stir has the pilot look at what there is to do.
-func (p *Pilot) stir() {
-	select {
-	case p.look <- struct{}{}:
-	default:
+// check has the pilot look at an attempt whose supervisor may have ended.
+func (p *Pilot) check(a pool.Attempt) {
+	if _, err := os.Lstat(p.ClaimFile(a)); err == nil {
+		go p.endLost(a)
 	}
 }
 
@@ -221,24 +304,35 @@ func (p *Pilot) Serve(ctx context.Context, pipe io.ReadWriteCloser) error {
 	if err != nil {
 		return err
 	}
+	on := &line{Link: l, control: control, asked: map[uint32]chan []byte{}}
 	news := make(chan News)
 	failed := make(chan error, 1)
-	go func() {
-		for {
-			var n News
-			if err := link.ReadMessage(control, &n); err != nil {
-				failed <- err
-				return
-			}
-			select {
-			case news <- n:
-			case <-l.Done():
-				return
-			}
-		}
-	}()
+	go func() { failed <- on.listen(news) }()
 	defer p.unlinked()
-	return p.attend(l, control, beats, news, failed)
+	return p.attend(on, beats, news, failed)
+}
+
+// listen reads what the spool's end says until the link ends.
+func (l *line) listen(news chan<- News) error {
+	for {
+		tag, text, err := link.ReadPacket(l.control)
+		if err != nil {
+			return err
+		}
+		if tag != 0 {
+			l.answered(tag, text)
+			continue
+		}
+		var n News
+		if err := json.Unmarshal(text, &n); err != nil {
+			return err
+		}
+		select {
+		case news <- n:
+		case <-l.Done():
+			return link.ErrBroken
+		}
+	}
 }
 
 // beating is a heartbeat that is on its way.
@@ -275,9 +369,10 @@ func (p *Pilot) greet(control net.Conn) (every time.Duration, err error) {
 }
 
 // attend goes on with a link until it ends.
-func (p *Pilot) attend(l *link.Link, control net.Conn, every time.Duration, news <-chan News, failed <-chan error) error {
-	beat, looks := time.NewTicker(every), time.NewTicker(lookEvery)
+func (p *Pilot) attend(l *line, every time.Duration, news <-chan News, failed <-chan error) error {
+	beat, sweeps, looks := time.NewTicker(every), time.NewTicker(sweepEvery), time.NewTicker(time.Second)
 	defer beat.Stop()
+	defer sweeps.Stop()
 	defer looks.Stop()
 	var last beating
 	for {
@@ -288,16 +383,18 @@ func (p *Pilot) attend(l *link.Link, control net.Conn, every time.Duration, news
 				err = p.putHeard(last.sent)
 			}
 			p.take(l, n)
-			p.see()
+			if n.First {
+				p.sweep()
+			}
 		case <-beat.C:
 			last = beating{last.number + 1, Uptime()}
-			err = link.WriteMessage(control, Beat{Number: last.number})
+			err = l.beat(Beat{Number: last.number})
+		case <-sweeps.C:
+			p.sweep()
 		case <-looks.C:
-			p.see()
-		case <-p.look:
-			p.see()
+			p.lookForMissing()
 		case <-p.Stop:
-			return p.stop(l, control)
+			return p.stop(l)
 		case err = <-failed:
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -311,15 +408,23 @@ func (p *Pilot) attend(l *link.Link, control net.Conn, every time.Duration, news
 	}
 }
 
+func (l *line) beat(b Beat) error {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	return l.send(0, text)
+}
+
 // ErrStopped says that the pilot was told to end.
 var ErrStopped = errors.New("it was told to end")
 
 // stop ends the pilot.
-func (p *Pilot) stop(l *link.Link, control net.Conn) error {
+func (p *Pilot) stop(l *line) error {
 	p.mu.Lock()
 	empty := len(p.claims) == 0 && len(p.attempts()) == 0
 	p.mu.Unlock()
-	if empty && link.WriteMessage(control, Beat{Bye: true}) == nil {
+	if empty && l.beat(Beat{Bye: true}) == nil {
 		select {
 		case <-l.Done():
 		case <-time.After(Patience):
@@ -328,8 +433,8 @@ func (p *Pilot) stop(l *link.Link, control net.Conn) error {
 	return ErrStopped
 }
 
-// take takes note of what the spool's host says.
-func (p *Pilot) take(l *link.Link, n News) {
+// take takes note of what the spool's host says, and has supervisors started for attempts that have none.
+func (p *Pilot) take(l *line, n News) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n.First {
@@ -343,26 +448,111 @@ func (p *Pilot) take(l *link.Link, n News) {
 			}
 		}
 		clear(p.claims)
-		p.link, p.known = l, true
-	}
-	for _, c := range n.Now {
-		if old, ok := p.claims[c.Attempt.Job]; ok && old.Attempt != c.Attempt {
-			p.drop(old)
-		}
-		p.claims[c.Attempt.Job] = c
-		p.tell(c.Attempt, word{Claim: c})
+		p.link = l
 	}
 	for _, id := range n.Gone {
 		if old, ok := p.claims[id]; ok {
 			p.drop(old)
 		}
 	}
+	var list []pool.Attempt
+	for _, c := range n.Now {
+		if old, ok := p.claims[c.Attempt.Job]; ok && old.Attempt != c.Attempt {
+			p.drop(old)
+		}
+		p.claims[c.Attempt.Job] = c
+		p.tell(c.Attempt, word{Claim: c})
+		if p.wants(c, n.First) {
+			list = append(list, c.Attempt)
+		}
+	}
+	p.start(list)
+}
+
+// wants reports whether a supervisor is to be started for a claim. At once: not only for one that is Matched. The caller has mu.
+func (p *Pilot) wants(c Claim, atOnce bool) bool {
+	a := c.Attempt
+	runs := c.Mine && (c.State == pool.RunningClaim || c.State == pool.Vacating)
+	if p.starting[a] || p.followers[a] != nil || !runs && c.State != pool.Matched || time.Since(p.tried[a]) < again {
+		return false
+	}
+	if _, err := os.Lstat(p.ClaimFile(a)); err == nil {
+		delete(p.missing, a)
+		return false
+	}
+	if runs && !atOnce { // a supervisor that goes on with it may be about to, or has done it already
+		if p.missing[a].IsZero() {
+			p.missing[a] = time.Now()
+		}
+		return false
+	}
+	return true
+}
+
+// start has supervisors started. The caller has mu.
+func (p *Pilot) start(list []pool.Attempt) {
+	if len(list) == 0 {
+		return
+	}
+	for _, a := range list {
+		p.starting[a], p.tried[a] = true, time.Now()
+		delete(p.missing, a)
+	}
+	go func() {
+		p.Start(list, p.check)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, a := range list {
+			delete(p.starting, a)
+		}
+	}()
+}
+
+// lookForMissing has supervisors started for attempts that have had none for a while.
+func (p *Pilot) lookForMissing() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []pool.Attempt
+	for a, since := range p.missing {
+		c, ok := p.claims[a.Job]
+		switch {
+		case !ok || c.Attempt != a:
+			delete(p.missing, a)
+		case time.Since(since) < time.Second:
+		case p.wants(c, true):
+			list = append(list, a)
+		}
+	}
+	p.start(list)
+}
+
+// sweep looks at all attempts: those whose supervisors have died are ended, and for those that have none one is started.
+func (p *Pilot) sweep() {
+	files := p.attempts()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.link == nil {
+		return
+	}
+	for _, a := range files {
+		if p.followers[a] == nil && !p.starting[a] {
+			go p.endLost(a)
+		}
+	}
+	var list []pool.Attempt
+	for _, c := range p.claims {
+		if p.wants(c, false) {
+			list = append(list, c.Attempt)
+		}
+	}
+	p.start(list)
 }
 
 // drop forgets a claim that is gone. The caller has mu.
 func (p *Pilot) drop(c Claim) {
 	delete(p.claims, c.Attempt.Job)
 	delete(p.tried, c.Attempt)
+	delete(p.missing, c.Attempt)
 	p.tell(c.Attempt, word{Gone: true})
 }
 
@@ -373,51 +563,18 @@ func (p *Pilot) unlinked() {
 	p.link = nil
 }
 
-// see has supervisors started for attempts that have none, and ends attempts whose supervisors have died.
-func (p *Pilot) see() {
-	files := map[pool.Attempt]bool{}
-	for _, a := range p.attempts() {
-		files[a] = true
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.link == nil {
-		return
-	}
-	var list []pool.Attempt
-	for _, c := range p.claims {
-		a := c.Attempt
-		if p.starting[a] || p.followers[a] != nil || files[a] || time.Since(p.tried[a]) < again {
-			continue
-		}
-		if c.State == pool.Matched || c.Mine && (c.State == pool.RunningClaim || c.State == pool.Vacating) {
-			p.starting[a], p.tried[a] = true, time.Now()
-			list = append(list, a)
-		}
-	}
-	for a := range files {
-		if p.followers[a] == nil && !p.starting[a] {
-			p.starting[a] = true
-			go p.endLost(a)
-		}
-	}
-	if len(list) > 0 {
-		go func() {
-			p.Start(list, p.stir)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			for _, a := range list {
-				delete(p.starting, a)
-			}
-		}()
-	}
-}
-
 // endLost ends an attempt if its supervisor has died: what is left of its processes, and then its claim.
 func (p *Pilot) endLost(a pool.Attempt) {
+	p.mu.Lock()
+	if p.ending[a] {
+		p.mu.Unlock()
+		return
+	}
+	p.ending[a] = true
+	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
-		delete(p.starting, a)
+		delete(p.ending, a)
 		p.mu.Unlock()
 	}()
 	lock, err := claimlock.TakeCharge(p.ClaimFile(a))
@@ -426,7 +583,6 @@ func (p *Pilot) endLost(a pool.Attempt) {
 	}
 	if err == nil && !p.isMarked(lock.File) {
 		lock.Remove() // nothing was begun: its supervisor is about to, or another one is
-		p.stir()
 		return
 	}
 	if err == nil {
@@ -456,7 +612,7 @@ func (p *Pilot) end(a pool.Attempt, lock *claimlock.Lock) error {
 		}
 	}
 	r.Last = true
-	answer, err := p.ask(context.Background(), r, nil, nil)
+	answer, err := p.ask(r)
 	if err == nil && !answer.Gone {
 		err = answer.Failed.Err()
 	}
@@ -470,8 +626,23 @@ func (p *Pilot) end(a pool.Attempt, lock *claimlock.Lock) error {
 	}
 	p.forgetEnd(a)
 	lock.Remove()
-	p.stir()
 	return nil
+}
+
+// ask makes a request of the pilot itself.
+func (p *Pilot) ask(r Request) (a Answer, err error) {
+	l := p.line()
+	if l == nil {
+		return a, errDown
+	}
+	text, err := json.Marshal(r)
+	if err == nil {
+		text, err = l.ask(text)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &a)
+	}
+	return a, err
 }
 
 // Wait waits a little until the pipe is opened again: longer each time, and never all pilots at once.

@@ -49,7 +49,10 @@ type Settings struct {
 // Slots is the pilot's answer to a Welcome: its slots' ads, in the long form.
 type Slots struct{ Ads []string }
 
-// Beat is what a pilot says on the control stream from then on: a heartbeat.
+// What goes over the control stream from then on are packets. Tag 0 is a Beat, and News in return. Any other tag is that of a
+// Request, and of its Answer. Requests with files have streams of their own.
+
+// Beat is a heartbeat.
 type Beat struct {
 	Number int
 	Bye    bool // the pilot ends, and has no claims
@@ -86,7 +89,8 @@ type Request struct {
 	Telling  *desk.Telling     // Report
 	Files    launch.Files      // Outputs: what the body behind the request has
 	How      *pool.Ending      // Finish
-	Ago      time.Duration     // Finish: so long ago the attempt ended
+	Ago      time.Duration     // Finish, Executing: so long ago the attempt ended, or its program was executed
+	Executed time.Duration     // Finish: so long ago the program was executed, if the log was not told; 0: it was
 	Last     bool              // Finish: the slot does not go on
 	Text     string            // Tell
 }
@@ -110,6 +114,7 @@ const (
 
 // Answer is what the spool's end answers.
 type Answer struct {
+	Down   bool // there is no link now, and nothing was done: the pilot says so
 	Gone   bool // the claim is not the pilot's, or no more
 	Failed *desk.Failure
 	NoRoom bool // Failed is for want of room
@@ -129,8 +134,17 @@ type Leave struct {
 // opening is what a supervisor says first on a connection to the pilot's socket.
 type opening struct {
 	Attempt pool.Attempt
-	Follows bool // the connection is for what becomes of the claim; else a Request follows
+	For     purpose
 }
+
+// purpose is what a connection is for.
+type purpose string
+
+const (
+	follows  purpose = "follow" // what becomes of the claim
+	requests purpose = "ask"    // one Request after the other
+	carries  purpose = "files"  // one Request with files
+)
 
 // word is what a pilot says to a supervisor that follows its claim.
 type word struct {
@@ -138,5 +152,5 @@ type word struct {
 	Claim
 }
 
-// carried is what a pilot answers to a connection for a request.
+// carried is what a pilot answers to a connection for files.
 type carried struct{ Down bool } // there is no link now: the pilot closes the connection

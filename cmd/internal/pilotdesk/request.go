@@ -15,27 +15,29 @@ import (
 	"fairspool/lib/supervise"
 )
 
-// request does what a supervisor asks on a stream of its own.
-func (s *Server) request(stream net.Conn) {
-	defer stream.Close()
+// request does what a supervisor asks, in the order in which the requests come. Only what may take long is done beside that.
+func (s *Server) request(tag uint32, text []byte) {
 	var r pilot.Request
-	if link.ReadMessage(stream, &r) != nil {
+	if err := json.Unmarshal(text, &r); err != nil {
+		s.send(tag, pilot.Answer{Failed: desk.FailureOf(err)})
 		return
 	}
-	switch r.Do {
-	case pilot.Inputs, pilot.Outputs:
-		s.files(stream, r)
-	case pilot.Await:
-		a, _ := s.here(func() (pilot.Answer, error) { return pilot.Answer{}, s.known(r.Attempt) })
+	if r.Do != pilot.Await {
+		if a, ok := s.here(func() (pilot.Answer, error) { return s.answer(r) }); ok {
+			s.send(tag, a)
+		}
+		return
+	}
+	a, ok := s.here(func() (pilot.Answer, error) { return pilot.Answer{}, s.known(r.Attempt) })
+	if !ok {
+		return
+	}
+	go func() {
 		if !a.Gone {
 			s.desk.Await(r.Attempt)
 		}
-		link.WriteMessage(stream, a)
-	default:
-		if a, ok := s.here(func() (pilot.Answer, error) { return s.answer(r) }); ok {
-			link.WriteMessage(stream, a)
-		}
-	}
+		s.send(tag, a)
+	}()
 }
 
 // here has the goroutine that has the spool do something; false: the link has ended before.
@@ -83,7 +85,7 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 		b, err := s.desk.Begin(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch})
 		return pilot.Answer{Begun: &b}, err
 	case pilot.Executing:
-		return a, s.desk.Executing(r.Attempt)
+		return a, s.desk.Executing(r.Attempt, r.Ago)
 	case pilot.Terms:
 		t, err := s.desk.Terms(r.Attempt, r.Why)
 		leave := &pilot.Leave{Leaving: t.Leaving, Retirement: t.Retirement, Fast: t.Fast}
@@ -106,6 +108,11 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 		if r.How == nil {
 			return a, errIncomplete
 		}
+		if r.Executed > 0 {
+			if err := s.desk.Executing(r.Attempt, r.Executed); err != nil {
+				return a, err
+			}
+		}
 		a.Begun, err = s.desk.Finish(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch}, *r.How, r.Ago, r.Last)
 		return a, err
 	}
@@ -125,7 +132,16 @@ func (s *Server) tell(r pilot.Request) error {
 }
 
 // files copies the files of an attempt's job, beside all else.
-func (s *Server) files(stream net.Conn, r pilot.Request) {
+func (s *Server) files(stream net.Conn) {
+	defer stream.Close()
+	var r pilot.Request
+	if link.ReadMessage(stream, &r) != nil {
+		return
+	}
+	if r.Do != pilot.Inputs && r.Do != pilot.Outputs {
+		link.WriteMessage(stream, pilot.Answer{Failed: desk.FailureOf(errIncomplete)})
+		return
+	}
 	var f desk.Files
 	a, ok := s.here(func() (a pilot.Answer, err error) {
 		if err = s.known(r.Attempt); err == nil {
@@ -147,7 +163,7 @@ func (s *Server) files(stream net.Conn, r pilot.Request) {
 		}
 	}()
 	if r.Do == pilot.Inputs {
-		s.send(ctx, stream, f, a)
+		s.sendFiles(ctx, stream, f, a)
 		return
 	}
 	if a.Gone || a.Failed != nil {
@@ -162,8 +178,8 @@ func (s *Server) files(stream net.Conn, r pilot.Request) {
 	link.WriteMessage(stream, pilot.Answer{Failed: desk.FailureOf(err)})
 }
 
-// send sends the input files, unless the answer is that there are none.
-func (s *Server) send(ctx context.Context, stream net.Conn, f desk.Files, a pilot.Answer) {
+// sendFiles sends the input files, unless the answer is that there are none.
+func (s *Server) sendFiles(ctx context.Context, stream net.Conn, f desk.Files, a pilot.Answer) {
 	if link.WriteMessage(stream, a) != nil || a.Gone || a.Failed != nil {
 		return
 	}

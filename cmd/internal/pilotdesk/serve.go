@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -51,6 +53,7 @@ type Server struct {
 	claims  *spool.MachineWatch
 	epoch   int // where counting the edits of jobs begins
 	edits   map[pool.JobID]int
+	sending sync.Mutex
 	work    chan func() // what the goroutine that has the spool does
 }
 
@@ -239,7 +242,7 @@ func (s *Server) attend() error {
 	failed := make(chan error, 2)
 	beats := make(chan pilot.Beat)
 	go s.accept(failed)
-	go s.listen(beats, failed)
+	go func() { failed <- s.listen(beats) }()
 	if err := s.news(0, true); err != nil {
 		return err
 	}
@@ -280,23 +283,41 @@ func (s *Server) over() error {
 	})
 }
 
-// listen reads what the pilot says on the control stream.
-func (s *Server) listen(beats chan<- pilot.Beat, failed chan<- error) {
+// listen reads what the pilot says on the control stream: heartbeats and requests.
+func (s *Server) listen(beats chan<- pilot.Beat) error {
 	for {
+		tag, text, err := link.ReadPacket(s.control)
+		if err != nil {
+			return fmt.Errorf("%w: %w", link.ErrBroken, err)
+		}
+		if tag != 0 {
+			s.request(tag, text)
+			continue
+		}
 		var b pilot.Beat
-		if err := link.ReadMessage(s.control, &b); err != nil {
-			failed <- fmt.Errorf("%w: %w", link.ErrBroken, err)
-			return
+		if err := json.Unmarshal(text, &b); err != nil {
+			return fmt.Errorf("the pilot's heartbeat: %w", err)
 		}
 		select {
 		case beats <- b:
 		case <-s.link.Done():
-			return
+			return link.ErrBroken
 		}
 	}
 }
 
-// accept serves the requests of supervisors.
+// send sends a packet with a value.
+func (s *Server) send(tag uint32, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	return link.WritePacket(s.control, tag, text)
+}
+
+// accept serves requests with files.
 func (s *Server) accept(failed chan<- error) {
 	for {
 		stream, err := s.link.Accept()
@@ -304,7 +325,7 @@ func (s *Server) accept(failed chan<- error) {
 			failed <- err
 			return
 		}
-		go s.request(stream)
+		go s.files(stream)
 	}
 }
 
@@ -332,7 +353,7 @@ func (s *Server) news(beat int, first bool) error {
 	if len(n.Now)+len(n.Gone) == 0 && beat == 0 && !first {
 		return nil
 	}
-	return link.WriteMessage(s.control, n)
+	return s.send(0, n)
 }
 
 // seeToCycles starts a driver if the pool needs one and has none.
@@ -377,5 +398,6 @@ func (s *Server) ours(a pool.Attempt) bool {
 	if is() {
 		return true
 	}
-	return s.news(0, false) == nil && is()
+	_, err := s.claims.Look()
+	return err == nil && is()
 }

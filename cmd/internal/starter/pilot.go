@@ -151,7 +151,7 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 			c.Flush()
 		}
 	}
-	p.Start = func(attempts []pool.Attempt, ended func()) {
+	p.Start = func(attempts []pool.Attempt, ended func(pool.Attempt)) {
 		answers, err := spawnAll(c, state.Prefix(), []string{"-pilot", "-state", state.Dir}, attempts)
 		if err != nil {
 			p.Tell(err)
@@ -161,7 +161,7 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 				c.Warn("job %v: %s", attempts[i].Job, line)
 			}
 			if a.running {
-				go func() { a.process.Wait(); ended() }()
+				go func() { a.process.Wait(); ended(attempts[i]) }()
 			}
 		}
 	}
