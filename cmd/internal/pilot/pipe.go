@@ -35,7 +35,17 @@ func pollable(fd int) (*os.File, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
-	return os.NewFile(uintptr(own), "pipe"), nil
+	f := os.NewFile(uintptr(own), "pipe")
+	widen(f)
+	return f, nil
+}
+
+// widen lets a pipe hold as much as an ordinary process may have it hold, so that its ends wake each other less often.
+func widen(f *os.File) {
+	const most = 1 << 20
+	if c, err := f.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, most) }) // it is no pipe, or stays as it is
+	}
 }
 
 type pair struct {
@@ -50,19 +60,24 @@ func (p pair) Close() error { return errors.Join(p.ReadCloser.Close(), p.out.Clo
 // Run starts a command whose standard input and output are the other end of a pipe. What it says on standard error ends with
 // said, a line at most.
 func Run(c *exec.Cmd) (pipe io.ReadWriteCloser, said func() string, err error) {
-	in, err := c.StdinPipe()
+	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := c.StdoutPipe()
+	out, theirOut, err := os.Pipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, theirIn.Close(), in.Close())
 	}
+	widen(in)
+	widen(out)
+	c.Stdin, c.Stdout = theirIn, theirOut
+	defer theirIn.Close()
+	defer theirOut.Close()
 	words := &lastWords{}
 	c.Stderr = words
 	c.WaitDelay = time.Second
 	if err := c.Start(); err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, in.Close(), out.Close())
 	}
 	p := &commandPipe{pair: pair{out, in}, command: c, ended: make(chan struct{})}
 	go func() {
