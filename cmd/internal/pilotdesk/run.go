@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"os/user"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,8 @@ func Run(c *cmdline.Call) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	signal.Ignore(unix.SIGPIPE)
+	const percent = 25 // a host may have many of these processes
+	debug.SetGCPercent(percent)
 	var cycles *onchange.Watch
 	if p, on, err := c.OnChange(); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -238,6 +239,8 @@ func (s *Server) attend() error {
 	stirs, often := stir.Watch(s.Spool.Dir())
 	look := time.NewTicker(often)
 	defer look.Stop()
+	spare := time.NewTicker(spareEvery)
+	defer spare.Stop()
 	s.work = make(chan func())
 	failed := make(chan error, 2)
 	beats := make(chan pilot.Beat)
@@ -253,6 +256,8 @@ func (s *Server) attend() error {
 			err = s.news(0, false)
 		case <-look.C:
 			err = s.news(0, false)
+		case <-spare.C:
+			debug.FreeOSMemory()
 		case do := <-s.work:
 			do()
 		case b := <-beats:
@@ -273,6 +278,9 @@ func (s *Server) attend() error {
 		}
 	}
 }
+
+// spareEvery is how often memory is given back that was used for what was read: a host may have many of these processes.
+const spareEvery = 30 * time.Second
 
 // over is what follows when the pilot has ended.
 func (s *Server) over() error {
