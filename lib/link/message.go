@@ -10,7 +10,7 @@ import (
 
 const (
 	// LongestMessage bounds a message, in bytes: the ads of a job and its slot, or the claims of a machine.
-	LongestMessage = 64 << 20
+	LongestMessage = 32 << 20
 	// chunk is how much of a body one chunk has at most.
 	chunk = 256 << 10
 	// failed stands in the place of a chunk's length before the reason why a body breaks off.

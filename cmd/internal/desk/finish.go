@@ -33,8 +33,12 @@ func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain fun
 	stays := false
 	e.how.Recorded = e.now.Now
 	err := n.answers.Account(n.Spool, e.now, func(tx *spool.Tx) error {
-		if claim, _ := tx.Claim(a.Job); claim.Instance != e.instance {
+		claim, _ := tx.Claim(a.Job)
+		if claim.Instance != e.instance {
 			return pool.ErrGone
+		}
+		if e.instance != "" && e.at.Before(claim.StartedAt) {
+			e.at = claim.StartedAt // whatever its machine says
 		}
 		told = epilogueOf(tx, a.Job, e)
 		next.look(tx, a)

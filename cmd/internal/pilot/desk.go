@@ -387,42 +387,43 @@ func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (*supervise.
 }
 
 func (d *Desk) Report(p pool.Progress) error {
-	return d.tell(desk.Telling{Now: p}, d.asker.ask)
+	return d.tell(desk.Telling{Now: p})
 }
 
 func (d *Desk) Checkpointed(p pool.Progress, bytes int64) error {
-	return d.tell(desk.Telling{Now: p, Restarts: true, Sent: bytes}, d.asker.ask)
+	return d.tell(desk.Telling{Now: p, Restarts: true, Sent: bytes})
 }
 
-// tell has a report recorded, behind the one that may not be yet.
-func (d *Desk) tell(t desk.Telling, ask func(Request) (Answer, error)) error {
+// tell has a report recorded, behind the one that may not be yet. Without a link that is left to the next one.
+func (d *Desk) tell(t desk.Telling) error {
 	if d.awaitLog() {
-		ask(Request{Do: Executing, Attempt: d.Attempt, Ago: Uptime() - d.executed})
+		d.asker.ask(Request{Do: Executing, Attempt: d.Attempt, Ago: Uptime() - d.executed})
 	}
-	if err := d.flush(ask); err != nil {
+	if recorded, err := d.flush(d.asker.ask); !recorded || err != nil {
 		return err
 	}
 	t.Number, t.Before, t.Logged = d.told+1, d.reported, d.logged
 	d.pending = &t
-	return d.flush(ask)
+	_, err := d.flush(d.asker.ask)
+	return err
 }
 
-// flush has the report recorded that may not be yet.
-func (d *Desk) flush(ask func(Request) (Answer, error)) error {
+// flush has the report recorded that may not be yet; false: that was not answered.
+func (d *Desk) flush(ask func(Request) (Answer, error)) (recorded bool, err error) {
 	if d.pending == nil {
-		return nil
+		return true, nil
 	}
 	a, err := ask(Request{Do: Report, Attempt: d.Attempt, Telling: d.pending})
-	if err == nil {
-		err = a.err()
-	}
 	if err != nil {
-		return err
+		return false, nil
+	}
+	if err := a.err(); err != nil {
+		return false, err
 	}
 	d.told, d.reported = d.pending.Number, d.pending.Now.After(d.reported)
 	d.logged = max(d.logged, d.reported.PeakKB)
 	d.pending = nil
-	return nil
+	return true, nil
 }
 
 // Finish tries until there is an answer.
@@ -434,8 +435,8 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 	unlogged := d.awaitLog()
 	never := func() error { return nil }
 	for d.pending != nil {
-		if err := d.flush(func(r Request) (Answer, error) { return d.asker.insist(r, never) }); errors.Is(err, pool.ErrGone) {
-			break
+		if _, err := d.flush(func(r Request) (Answer, error) { return d.asker.insist(r, never) }); err != nil {
+			break // the end says all that was used
 		}
 	}
 	how.Reported = d.reported

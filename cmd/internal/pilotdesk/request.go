@@ -22,6 +22,7 @@ func (s *Server) request(tag uint32, text []byte) {
 		s.send(tag, pilot.Answer{Failed: desk.FailureOf(err)})
 		return
 	}
+	believable(&r)
 	if r.Do != pilot.Await {
 		if a, ok := s.here(func() (pilot.Answer, error) { return s.answer(r) }); ok {
 			s.send(tag, a)
