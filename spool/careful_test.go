@@ -17,6 +17,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/lockline"
 )
 
 // TestUnreadableIsNotAbsent holds that a transaction whose queue cannot be read
@@ -452,7 +453,7 @@ func TestLeftLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock, err := os.ReadFile(filepath.Join(dir, "lock"))
-	if err != nil || len(lock) != 2*lineSize {
+	if err != nil || len(lock) != 2*lockline.Size {
 		t.Fatalf("lock = %q, %v", lock, err)
 	}
 	dir = t.TempDir()

@@ -15,6 +15,7 @@ import (
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/lockline"
 	"fairspool/spool/internal/reserve"
 )
 
@@ -149,7 +150,7 @@ func (c *checker) lockFile(name string) {
 	if c.trouble(name, err) {
 		return
 	}
-	for n := range (len(b) + lineSize - 1) / lineSize {
+	for n := range (len(b) + lockline.Size - 1) / lockline.Size {
 		if !c.lockLine(name, n) {
 			c.damaged(name, n+1, "it does not read as it was written: the next writer writes it anew")
 			return
@@ -163,9 +164,9 @@ func (c *checker) lockFile(name string) {
 func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {
 		b, err := files.Contents(c.s.files, c.s.path(name))
-		if err == nil && len(b) >= (n+1)*lineSize {
-			line := b[n*lineSize : (n+1)*lineSize]
-			if _, ok := checked(string(line)); (ok || empty(line)) && n < 2 {
+		if err == nil && len(b) >= (n+1)*lockline.Size {
+			line := b[n*lockline.Size : (n+1)*lockline.Size]
+			if _, ok := lockline.Text(string(line)); (ok || lockline.IsEmpty(line)) && n < 2 {
 				return true
 			}
 		}

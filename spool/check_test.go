@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/lockline"
 )
 
 // findings returns what Check finds, a line each, without the directory; a line
@@ -221,7 +222,7 @@ func TestCheckOlder(t *testing.T) {
 func TestCheckStrangeLock(t *testing.T) {
 	t.Parallel()
 	dir := fixture(t)
-	strange := bytes.Repeat([]byte("\xff\x1b"), 10*lineSize)
+	strange := bytes.Repeat([]byte("\xff\x1b"), 10*lockline.Size)
 	for _, name := range []string{"lock", "CURRENT"} {
 		if err := os.WriteFile(filepath.Join(dir, name), strange, 0o600); err != nil {
 			t.Fatal(err)
@@ -394,12 +395,12 @@ func TestMissingFolder(t *testing.T) {
 // say nothing: they are no damage, and neither is a torn transaction beside them.
 func TestZeroLock(t *testing.T) {
 	t.Parallel()
-	for _, from := range []int{0, lineSize} {
+	for _, from := range []int{0, lockline.Size} {
 		dir := fixture(t)
 		want := dump(t, dir)
 		lock, journal := filepath.Join(dir, "lock"), filepath.Join(dir, "journal.1")
 		text, err := os.ReadFile(lock)
-		if err != nil || len(text) != 2*lineSize {
+		if err != nil || len(text) != 2*lockline.Size {
 			t.Fatalf("lock = %q, %v", text, err)
 		}
 		clear(text[from:])

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairspool/spool/internal/dumptext"
+	"fairspool/spool/internal/lockline"
 )
 
 // TestCraftedLines holds that lines which no program of ours writes, in a
@@ -37,7 +38,7 @@ func TestCraftedLines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, b := range map[string][]byte{"journal.1": append(journal, text...), "lock": []byte(summed("free") + end.line("acknowledged"))} {
+		for name, b := range map[string][]byte{"journal.1": append(journal, text...), "lock": []byte(lockline.Of("free") + end.line("acknowledged"))} {
 			if err := os.WriteFile(dir+"/"+name, b, 0o600); err != nil {
 				t.Fatal(err)
 			}

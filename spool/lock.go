@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,21 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/flocks"
+	"fairspool/spool/internal/lockline"
 	"fairspool/spool/internal/postpone"
 )
 
 // ErrLocked says that another process held a lock of the spool for longer than the caller waits.
 var ErrLocked = files.ErrLocked
-
-// lineSize is the length of each of the two lines in the lock file. They are
-// padded with blanks and written in place, each by one write.
-const lineSize = 128
 
 // ack is what the lock file says of the journal: which one is in force and
 // how far it was acknowledged.
@@ -37,29 +32,12 @@ type ack struct {
 
 // line writes the ack behind a word, with a checksum, padded to a fixed length.
 func (a ack) line(word string) string {
-	return summed(fmt.Sprintf("%s %d %d %d %d %08x", word, a.Generation, a.End, a.Seq, a.Next, a.CRC))
+	return lockline.Of(fmt.Sprintf("%s %d %d %d %d %08x", word, a.Generation, a.End, a.Seq, a.Next, a.CRC))
 }
-
-// summed makes a line of the lock file: a text, its checksum, and blanks.
-func summed(text string) string {
-	text = fmt.Sprintf("%.*s ", lineSize-len(" 00000000\n"), text)
-	return fmt.Sprintf("%-*s\n", lineSize-1, text+fmt.Sprintf("%08x", checksum([]byte(text))))
-}
-
-// checked returns the text of a line of the lock file.
-func checked(line string) (text string, ok bool) {
-	trimmed := strings.TrimRight(line, " \n")
-	i := strings.LastIndexByte(trimmed, ' ')
-	return trimmed[:max(i, 0)], i >= 0 && summed(trimmed[:i]) == line
-}
-
-// empty reports whether nothing stands in a line of the lock file: a power cut may
-// leave zeros where a file has grown.
-func empty(line []byte) bool { return len(bytes.Trim(line, "\x00")) == 0 }
 
 // parseAck reads a line that begins with a word.
 func parseAck(word, line string) (a ack, ok bool) {
-	text, ok := checked(line)
+	text, ok := lockline.Text(line)
 	if !ok {
 		return ack{}, false
 	}
@@ -80,13 +58,13 @@ const (
 // check is mentioned: a writer that dies in the middle of its line leaves such a
 // one, with a whole journal; and so does damage.
 func (s *Spool) readAck(f files.File) (ack, ackState, error) {
-	b := make([]byte, lineSize)
+	b := make([]byte, lockline.Size)
 	for try := 1; ; try++ {
-		n, err := f.ReadAt(b, lineSize)
+		n, err := f.ReadAt(b, lockline.Size)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return ack{}, ackNone, err
 		}
-		if empty(b[:n]) {
+		if lockline.IsEmpty(b[:n]) {
 			return ack{}, ackNone, nil
 		}
 		if a, ok := parseAck("acknowledged", string(b[:n])); ok {
@@ -107,7 +85,7 @@ const ackReads = 3
 // committed by now, so a failure here is no failure of it: the next writer
 // finds the end by itself.
 func (s *Spool) acknowledge(lock files.File, end ack) {
-	if _, err := lock.WriteAt([]byte(end.line("acknowledged")), lineSize); err != nil {
+	if _, err := lock.WriteAt([]byte(end.line("acknowledged")), lockline.Size); err != nil {
 		s.warn("%s/lock: the change is made, but its end could not be noted: %v", s.dir, err)
 	}
 }
@@ -145,8 +123,8 @@ func (u *unsynced) sync() error {
 // acknowledged reports whether the lock file says that the journal is durable up to the
 // transaction's end, or that it was folded since.
 func (u *unsynced) acknowledged(lock files.File) bool {
-	b := make([]byte, lineSize)
-	if _, err := lock.ReadAt(b, lineSize); err != nil {
+	b := make([]byte, lockline.Size)
+	if _, err := lock.ReadAt(b, lockline.Size); err != nil {
 		return false
 	}
 	known, ok := parseAck("acknowledged", string(b))
@@ -215,7 +193,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File)
 	defer f.Close()
 	size, err := f.Size()
 	if err == nil {
-		err = writeHolder(f, fmt.Sprintf("held by pid %d (%s) since %s", os.Getpid(), s.options.Program, time.Now().UTC().Format(time.RFC3339)))
+		err = writeHolder(f, lockline.Held(os.Getpid(), s.options.Program, time.Now()))
 	}
 	if err == nil && size == 0 {
 		err = f.Sync() // or a power cut may leave room without a text in it
@@ -223,7 +201,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File)
 	if err != nil {
 		return err
 	}
-	defer writeHolder(f, unheld) // for whoever reads it; the flock itself is what counts
+	defer writeHolder(f, lockline.Free) // for whoever reads it; the flock itself is what counts
 	return fn(f)
 }
 
@@ -255,7 +233,7 @@ func (s *Spool) acquire(name string, wait time.Duration) (l files.Lock, release 
 
 // writeHolder writes the first line of a lock file.
 func writeHolder(f files.File, text string) error {
-	_, err := f.WriteAt([]byte(summed(text)), 0)
+	_, err := f.WriteAt([]byte(lockline.Of(text)), 0)
 	return err
 }
 
@@ -302,17 +280,14 @@ func leadsTo(path string, l files.Lock) (bool, error) {
 	return err == nil && os.SameFile(locked, named), err
 }
 
-// unheld is the first line of a lock file that no fairspool program holds.
-const unheld = "free"
-
 // holder says who holds a lock file, as far as its first line tells.
 func (s *Spool) holder(path string) string {
 	b, err := files.Contents(s.files, path)
-	if err != nil || len(b) < lineSize {
+	if err != nil || len(b) < lockline.Size {
 		return path
 	}
-	line, ok := checked(string(b[:lineSize]))
-	if !ok || line == unheld {
+	line, ok := lockline.Text(string(b[:lockline.Size]))
+	if !ok || line == lockline.Free {
 		line = "held by another program, such as a backup by flock(1)"
 	}
 	return path + ", " + line
@@ -398,16 +373,8 @@ func (s *Spool) Holders(locks ...string) (list []Holder, err error) {
 // heldBy returns the holder of a lock, of which the first line of the file tells more.
 func (s *Spool) heldBy(by flocks.Holder) Holder {
 	h := Holder{Lock: by.File.Name(), PID: by.PID, Stopped: by.Stopped}
-	b, err := files.Contents(s.files, s.path(h.Lock))
-	if err != nil || len(b) < lineSize {
-		return h
-	}
-	line, _ := checked(string(b[:lineSize]))
-	var of int
-	var program, since string
-	fmt.Sscanf(line, "held by pid %d (%s since %s", &of, &program, &since)
-	if at, err := time.Parse(time.RFC3339, since); err == nil && of == h.PID {
-		h.Program, h.Since = strings.TrimSuffix(program, ")"), at
+	if b, err := files.Contents(s.files, s.path(h.Lock)); err == nil {
+		h.Program, h.Since = lockline.Holder(b, h.PID)
 	}
 	return h
 }

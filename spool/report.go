@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/lockline"
 )
 
 // ErrOutdated means that cycle.json is missing, or is not the one that the last cycle
@@ -89,7 +90,7 @@ func (s *Spool) noteReport(before, after string) error {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.WriteAt([]byte(summed(reportedWord+" "+before+" "+after)), lineSize); err != nil || before == after {
+	if _, err := f.WriteAt([]byte(lockline.Of(reportedWord+" "+before+" "+after)), lockline.Size); err != nil || before == after {
 		return err
 	}
 	return f.Sync() // before what it speaks of is there
@@ -102,11 +103,11 @@ func (s *Spool) reported() []string {
 		return nil
 	}
 	defer f.Close()
-	b := make([]byte, lineSize)
-	if n, err := f.ReadAt(b, lineSize); err != nil && !errors.Is(err, io.EOF) || n < lineSize {
+	b := make([]byte, lockline.Size)
+	if n, err := f.ReadAt(b, lockline.Size); err != nil && !errors.Is(err, io.EOF) || n < lockline.Size {
 		return nil
 	}
-	text, ok := checked(string(b))
+	text, ok := lockline.Text(string(b))
 	if words := strings.Fields(text); ok && len(words) == 3 && words[0] == reportedWord {
 		return words[1:]
 	}

@@ -14,6 +14,7 @@ import (
 
 	"fairspool/lib/history"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/lockline"
 )
 
 // format is the number of the format that this package reads and writes.
@@ -104,7 +105,7 @@ func (s *Spool) create() error {
 		if v, err = newVersion(s.options.UIDDomain); err != nil {
 			return err
 		}
-		if err := lock.Truncate(lineSize); err != nil { // it may be left of a spool that was removed
+		if err := lock.Truncate(lockline.Size); err != nil { // it may be left of a spool that was removed
 			return err
 		}
 		return s.lay(noGeneration(1), v)
