@@ -15,6 +15,17 @@
 //   - deal.go: all of it (Outcome)
 //   - protect.go: what protects slots that run jobs from others, when all is dealt out
 //   - fork.go: an outcome in which some jobs have ended (Fork)
+//
+// Autoclusters that rank alike share an order; an order and a group have a lane, a heap of the group's
+// classes. An autocluster picks the best of its lanes' heads. A lane is made when it is first looked into, and
+// its head is looked at again when it comes to the front, since a class only grows worse as its slots are taken.
+//
+// Slots that run jobs are candidates of another kind: slots of one holder that are equal in all that
+// expressions look at are one set of tenants, in the order of PREEMPTION_RANK. Tenants of one holder that weigh the
+// same, and yield to a job all or none, are an estate, all of which shares and quotas bound alike. The running slots of
+// a group that jobs rank alike are a level, in the order of PREEMPTION_RANK, made once for all jobs that
+// NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK cannot tell apart. A job chooses among the heads of its
+// groups' levels, and passes over the slots of estates that it may not preempt.
 package deal
 
 import (
