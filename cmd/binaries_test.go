@@ -21,6 +21,9 @@ func binaries(t testing.TB) string {
 // TestMain lets more tests run at once than the machine has processors: most of them wait
 // for processes.
 func TestMain(m *testing.M) {
+	if os.Getenv(isPipe) != "" {
+		os.Exit(pipe())
+	}
 	const parallel = "test.parallel"
 	flag.Parse()
 	given := false

@@ -227,8 +227,8 @@ func (d *Desk) carry(ctx context.Context, r Request, send func(io.Writer) error,
 		if ended := fromBody(err); ended != nil {
 			return ended
 		}
-		if !watched.broken && !errors.Is(err, errDown) && watched.used {
-			return err // it is about the files here
+		if watched.files != nil {
+			return watched.files
 		}
 		if err := d.unlessLost(); err != nil {
 			return err
@@ -250,20 +250,30 @@ func fromBody(err error) error {
 	return f.Err()
 }
 
-// watchedPipe tells what goes wrong with the link from what goes wrong with files.
-type watchedPipe struct{ used, broken bool }
+// watchedPipe tells what goes wrong with files here from what goes wrong with the link.
+type watchedPipe struct {
+	broken bool
+	files  error
+}
+
+// note takes note of what came of the files that go or come.
+func (p *watchedPipe) note(err error) error {
+	if !p.broken {
+		p.files = err
+	}
+	return err
+}
 
 func (p *watchedPipe) sends(send func(io.Writer) error) func(io.Writer) error {
 	if send == nil {
 		return nil
 	}
 	return func(w io.Writer) error {
-		p.used = true
-		return send(writer(func(b []byte) (int, error) {
+		return p.note(send(writer(func(b []byte) (int, error) {
 			n, err := w.Write(b)
 			p.broken = p.broken || err != nil
 			return n, err
-		}))
+		})))
 	}
 }
 
@@ -272,12 +282,11 @@ func (p *watchedPipe) receives(receive func(io.Reader) error) func(io.Reader) er
 		return nil
 	}
 	return func(r io.Reader) error {
-		p.used = true
-		return receive(reader(func(b []byte) (int, error) {
+		return p.note(receive(reader(func(b []byte) (int, error) {
 			n, err := r.Read(b)
 			p.broken = p.broken || err != nil && err != io.EOF
 			return n, err
-		}))
+		})))
 	}
 }
 
