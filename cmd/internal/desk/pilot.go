@@ -19,6 +19,7 @@ import (
 	"fairspool/lib/supervise"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
+	"fairspool/spool/carried"
 )
 
 // Pilot is the desk of all attempts on the machine of a pilot: what these have to do with the queue, the logs and
@@ -276,6 +277,8 @@ func (p *Pilot) endThere(a pool.Attempt, how pool.Ending, at time.Time, after *s
 type Files struct {
 	job    launch.Job
 	folder interface{ Make() error }
+	note   func(carried.State) // how far they are
+	forget func()
 }
 
 // Files returns the files of an attempt's job.
@@ -283,6 +286,9 @@ func (p *Pilot) Files(a pool.Attempt) (f Files, err error) {
 	d := p.desk(a)
 	defer p.Spool.Close()
 	f.folder = p.machine.Folder
+	dir := p.Spool.Dir()
+	f.note = func(s carried.State) { carried.Note(dir, p.Machine, a, s) } // it is for qstat alone
+	f.forget = func() { carried.Forget(dir, p.Machine, a) }
 	err = p.Spool.View(func(v *spool.View) error {
 		return v.Fork().Update(func(tx *spool.Tx) error {
 			claim, _ := tx.Claim(a.Job)
@@ -309,12 +315,47 @@ func (p *Pilot) Files(a pool.Attempt) (f Files, err error) {
 }
 
 // Send writes the input files. It may be called beside all else.
-func (f Files) Send(ctx context.Context, w io.Writer) error { return f.job.Send(ctx, w) }
+func (f Files) Send(ctx context.Context, w io.Writer) error {
+	defer f.forget()
+	return f.job.Send(ctx, &counted{Files: f, w: w, last: time.Now()})
+}
+
+// counted counts what is carried, and notes it each noteEvery.
+type counted struct {
+	Files
+	w     io.Writer
+	r     io.Reader
+	state carried.State
+	last  time.Time
+}
+
+const noteEvery = time.Second
+
+func (c *counted) add(n int) {
+	c.state.Bytes += int64(n)
+	if now := time.Now(); now.Sub(c.last) >= noteEvery {
+		c.last = now
+		c.note(c.state)
+	}
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.add(n)
+	return n, err
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.add(n)
+	return n, err
+}
 
 // TakeBack reads what the job has left, and has it where it belongs. It may be called beside all else.
 func (f Files) TakeBack(ctx context.Context, r io.Reader, of launch.Files) error {
 	if err := f.folder.Make(); err != nil {
 		return err
 	}
-	return f.job.TakeBack(ctx, r, of)
+	defer f.forget()
+	return f.job.TakeBack(ctx, &counted{Files: f, r: r, state: carried.State{Back: true}, last: time.Now()}, of)
 }

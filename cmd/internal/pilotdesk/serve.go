@@ -31,6 +31,7 @@ import (
 	"fairspool/lib/link"
 	"fairspool/lib/pool"
 	"fairspool/spool"
+	"fairspool/spool/carried"
 	"fairspool/spool/heard"
 )
 
@@ -125,7 +126,7 @@ func (s *Server) greeted(h pilot.Hello) error {
 		return fmt.Errorf("the pilot does not say what slots it has: %w", err)
 	}
 	s.control.SetReadDeadline(time.Time{})
-	if err := s.advertise(slots); err != nil {
+	if err := errors.Join(s.advertise(slots), carried.Clear(s.Spool.Dir(), s.Machine)); err != nil {
 		return err
 	}
 	s.desk = s.Desks.Pilot(s.Machine, s.pilot.Instance)

@@ -1,6 +1,7 @@
 package qstat
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/lib/report/queue"
 	"fairspool/spool"
+	"fairspool/spool/carried"
 )
 
 // display is jobs of the queue that a command line asks to be shown. It can be shown again and again,
@@ -36,7 +38,7 @@ func (d display) show(w io.Writer, now time.Time) error {
 	}
 	d.Call = &c
 	return s.View(func(v *spool.View) error {
-		q := queue.Queue{View: v.Listed(), Domain: s.Domain(), Config: c.Config, Now: now, Report: s.Report, Warn: c.Warn, Stuck: stuck(&c, s, v), Silence: health.Silences(&c, s)}
+		q := queue.Queue{View: v.Listed(), Domain: s.Domain(), Config: c.Config, Now: now, Report: s.Report, Warn: c.Warn, Stuck: stuck(&c, s, v), Silence: health.Silences(&c, s), Carried: filesOf(s)}
 		return look{display: d, Queue: &q}.show()
 	})
 }
@@ -275,4 +277,19 @@ func ofUser(ad *classad.Ad, users []string) bool {
 		user, ok := ad.EvalString(&classad.Context{}, attr)
 		return ok && slices.Contains(users, user)
 	})
+}
+
+// filesOf returns what says how far the files of attempts on other machines are.
+func filesOf(s *spool.Spool) func(machine string, a pool.Attempt) string {
+	return func(machine string, a pool.Attempt) string {
+		const mega = 1e6
+		switch state, ok := carried.Of(s.Dir(), machine, a); {
+		case !ok:
+			return ""
+		case state.Back:
+			return fmt.Sprintf("%.0f MB of its files have come from %s, and more is to come", float64(state.Bytes)/mega, machine)
+		default:
+			return fmt.Sprintf("%.0f MB of its files have gone to %s, and more is to go", float64(state.Bytes)/mega, machine)
+		}
+	}
 }

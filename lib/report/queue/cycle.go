@@ -294,13 +294,20 @@ func (q *Queue) moving(r *row) string {
 	return fmt.Sprintf("waits for %s to come free", r.slot)
 }
 
-// silent says behind a semicolon that the machine of a job is silent, which a pilot runs; else nothing.
+// silent says behind a semicolon that the machine of a job is silent, which a pilot runs, or that the job's files are
+// on their way; else nothing.
 func (q *Queue) silent(c *pool.Claim) string {
 	if c.Instance == "" || q.Silence == nil {
 		return ""
 	}
 	if s := q.Silence(c.Machine); s.Noteworthy() {
 		return "; " + s.String()
+	}
+	if q.Carried == nil {
+		return ""
+	}
+	if s := q.Carried(c.Machine, pool.Attempt{Job: c.Job, Number: c.Attempt}); s != "" {
+		return "; " + s
 	}
 	return ""
 }

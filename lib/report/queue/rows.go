@@ -32,6 +32,9 @@ type Queue struct {
 	Stuck  func(state string, claim *pool.Claim) []string // says what in the pool keeps a job from running
 	// Silence returns that of a machine whose pilot runs jobs; nil: that is not shown.
 	Silence func(machine string) lifecycle.Silence
+	// Carried returns what is to be said of an attempt's files that are on their way to or from another machine; empty: nothing. nil:
+	// that is not shown.
+	Carried func(machine string, a pool.Attempt) string
 
 	past      bool       // the jobs have left the queue
 	hierarchy *hierarchy // nil: submitters go by EUP
