@@ -29,7 +29,7 @@ const isPipe = "CMD_TEST_IS_PIPE"
 //	stall      no byte gets through, and none is lost
 //	delay N    each piece takes up to N milliseconds
 //	cut N      it ends when N bytes have got through, wherever that is
-//	drop N     it swallows a piece then
+//	drop N     it swallows what comes then, until the weather changes, and ends
 func pipe() int {
 	dir := os.Getenv(isPipe)
 	w := &weather{path: filepath.Join(dir, "weather")}
@@ -64,7 +64,6 @@ type weather struct {
 	path    string
 	mu      sync.Mutex
 	through int // bytes
-	dropped bool
 }
 
 func (w *weather) now() (what string, n int) {
@@ -97,17 +96,18 @@ func (w *weather) pass(to io.Writer, b []byte) bool {
 			time.Sleep(time.Duration(rand.IntN(n+1)) * time.Millisecond)
 		case "cut", "drop":
 			w.mu.Lock()
-			left, dropped := n-w.through, w.dropped
+			left := n - w.through
 			w.through += len(b)
-			w.dropped = dropped || left < len(b)
 			w.mu.Unlock()
-			if left < len(b) && what == "cut" {
-				to.Write(b[:max(left, 0)])
-				os.Exit(255)
+			if left >= len(b) {
+				break
 			}
-			if left < len(b) && !dropped {
-				return true
+			to.Write(b[:max(left, 0)])
+			for what == "drop" {
+				time.Sleep(5 * time.Millisecond)
+				what, _ = w.now()
 			}
+			os.Exit(255)
 		}
 		_, err := to.Write(b)
 		return err == nil
@@ -416,28 +416,63 @@ func (f *farmHere) clean() {
 	}
 }
 
-// TestFaultsOfPilots does each fault to each kind of process while jobs run.
+// TestFaultsOfPilots does each fault to each kind of process while jobs run, in place and with files that travel.
 func TestFaultsOfPilots(t *testing.T) {
 	t.Parallel()
 	for _, domain := range []string{"head", ""} {
 		t.Run("domain "+domain, func(t *testing.T) {
 			t.Parallel()
-			f := newFarmHere(t, domain, "", "n1")
-			const jobs = 60
-			f.submit(jobs)
-			f.cron()
-			draw := rand.New(rand.NewPCG(1, 1))
-			n := f.strikes(draw, func(done int) bool { return done < 2*len(victims)*len(faults) })
-			begun := f.ended(jobs)
-			t.Logf("%v; %d jobs were begun %d times", n, jobs, begun)
+			const rounds = 2
+			faultsOfPilots(t, domain, 60, rand.New(rand.NewPCG(1, 1)), func(done int) bool { return done < rounds*len(victims)*len(faults) })
 		})
 	}
 }
 
-// strikes does faults as long as goesOn says so, or jobs are left, and counts them.
+// TestSoakFaultsOfPilots does faults at random, until so much time is over.
+func TestSoakFaultsOfPilots(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	const atOnce = 3
+	var all sync.WaitGroup
+	total := make([]map[string]int, atOnce)
+	for i := range atOnce {
+		total[i] = map[string]int{}
+		all.Go(func() {
+			draw := rand.New(rand.NewPCG(seed, uint64(i)))
+			for begun := time.Now(); time.Since(begun) < length && !t.Failed(); {
+				t.Run("batch", func(t *testing.T) {
+					domain := []string{"head", ""}[draw.IntN(2)]
+					for what, n := range faultsOfPilots(t, domain, 200, draw, func(int) bool { return time.Since(begun) < length }) {
+						total[i][what] += n
+					}
+				})
+			}
+		})
+	}
+	all.Wait()
+	n := 0
+	for _, part := range total {
+		for _, k := range part {
+			n += k
+		}
+	}
+	t.Logf("%d faults: %v", n, total)
+}
+
+// faultsOfPilots does faults while so many jobs run, as long as goesOn says so, and counts them.
+func faultsOfPilots(t *testing.T, domain string, jobs int, draw *rand.Rand, goesOn func(done int) bool) map[string]int {
+	f := newFarmHere(t, domain, "", "n1")
+	f.submit(jobs)
+	f.cron()
+	n := f.strikes(draw, goesOn)
+	begun := f.ended(jobs)
+	t.Logf("%v; %d jobs were begun %d times", n, jobs, begun)
+	return n
+}
+
+// strikes does faults as long as goesOn says so and jobs are left, and counts them.
 func (f *farmHere) strikes(draw *rand.Rand, goesOn func(done int) bool) map[string]int {
 	n := map[string]int{}
-	for done := 0; goesOn(done); {
+	for done := 0; goesOn(done) && f.queued() != 0; done++ {
 		kind, fault := victims[done%len(victims)], faults[done/len(victims)%len(faults)]
 		struck := false
 		for end := time.Now().Add(5 * time.Second); !struck && time.Now().Before(end); {
@@ -447,9 +482,21 @@ func (f *farmHere) strikes(draw *rand.Rand, goesOn func(done int) bool) map[stri
 		if struck {
 			n[kind+" "+fault]++
 		}
-		if done++; f.queued() == 0 {
-			break
+		if done%len(victims) == 0 {
+			n[f.storm(draw)]++
 		}
 	}
+	f.weather("")
 	return n
+}
+
+// storm has another weather on the way of the pipe for a while, and returns which.
+func (f *farmHere) storm(draw *rand.Rand) string {
+	f.Helper()
+	what := []string{"down", "stall", "delay", "cut", "drop"}[draw.IntN(5)]
+	size := map[string]int{"delay": 30, "cut": 20000, "drop": 20000}[what]
+	f.weather(fmt.Sprint(what, " ", draw.IntN(size+1)))
+	time.Sleep(time.Duration(draw.IntN(300)) * time.Millisecond)
+	f.weather("")
+	return what
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 
 	"fairspool/cmd/internal/desk"
@@ -171,12 +172,30 @@ func (s *Server) files(stream net.Conn) {
 		link.WriteMessage(stream, a)
 		return
 	}
-	err := f.TakeBack(ctx, link.ReadBody(stream), r.Files)
-	var body *link.BodyError
-	if errors.As(err, &body) { // the other end knows why
+	sent := &body{Reader: link.ReadBody(stream)}
+	err := f.TakeBack(ctx, sent, r.Files)
+	var why *link.BodyError
+	switch {
+	case errors.As(sent.err, &why): // which the other end knows
 		err = nil
+	case sent.err != nil:
+		return // the files are sent again
 	}
 	link.WriteMessage(stream, pilot.Answer{Failed: desk.FailureOf(err)})
+}
+
+// body keeps why a body could not be read to its end.
+type body struct {
+	io.Reader
+	err error
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
 }
 
 // sendFiles sends the input files, unless the answer is that there are none.
@@ -184,12 +203,12 @@ func (s *Server) sendFiles(ctx context.Context, stream net.Conn, f desk.Files, a
 	if link.WriteMessage(stream, a) != nil || a.Gone || a.Failed != nil {
 		return
 	}
-	body := link.NewBody(stream)
-	err := f.Send(ctx, body)
+	to := link.NewBody(stream)
+	err := f.Send(ctx, to)
 	if err == nil {
-		body.Close()
+		to.Close()
 		return
 	}
 	text, _ := json.Marshal(desk.FailureOf(err))
-	body.Fail(string(text))
+	to.Fail(string(text))
 }
