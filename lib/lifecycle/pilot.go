@@ -269,6 +269,23 @@ func Unheard(v *spool.View, elapsed func(machine string) (time.Duration, bool), 
 	return given
 }
 
+// Silent returns the pilots whose machines have no attempts and have not been heard of for as long as Patience, but for
+// those that call by themselves, which may do so at any time. Elapsed is as for Unheard.
+func Silent(v *spool.View, elapsed func(machine string) (time.Duration, bool), lease time.Duration) (silent []pool.Pilot) {
+	busy := map[string]bool{}
+	for _, c := range v.Claims() {
+		if begunByPilot(c) {
+			busy[machineKey(c.Machine)] = true
+		}
+	}
+	for _, p := range spool.Pilots.All(v) {
+		if unheard, known := elapsed(p.Machine); here(p) && p.Token == "" && known && unheard >= Patience(lease) && !busy[machineKey(p.Machine)] {
+			silent = append(silent, p)
+		}
+	}
+	return silent
+}
+
 // instancesOn returns the instances of the pilots on machines, by the machines' names in lower case.
 func instancesOn(v *spool.View) map[string]string {
 	all := map[string]string{}

@@ -353,3 +353,37 @@ func TestSilence(t *testing.T) {
 		}
 	}
 }
+
+// TestSilent holds that a pilot is over whose machine has no attempts and is silent for longer than the lease, unless it may
+// call by itself.
+func TestSilent(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		token   string
+		runs    bool
+		unheard time.Duration
+		want    int
+	}{
+		{"in the margin", "", false, Patience(lease) - time.Second, 0},
+		{"after it", "", false, Patience(lease), 1},
+		{"without a sign", "", false, -1, 0},
+		{"with a job", "", true, Patience(lease), 0},
+		{"one that calls", "token", false, Patience(lease), 0},
+	} {
+		b := newBench(t)
+		b.update(func(tx *spool.Tx) error {
+			p := Ask(tx, "farm", "here", c.token, noon)
+			_, err := Greet(tx, p.ID, "a", -1, lease, noon)
+			return err
+		})
+		if c.runs {
+			b.runs(proc(0), "slot1@here", "a")
+		}
+		b.view(func(v *spool.View) {
+			got := Silent(v, func(string) (time.Duration, bool) { return c.unheard, c.unheard >= 0 }, lease)
+			if len(got) != c.want {
+				t.Errorf("%s: Silent = %v, want %d", c.name, got, c.want)
+			}
+		})
+	}
+}

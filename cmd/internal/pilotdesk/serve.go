@@ -263,13 +263,16 @@ func (s *Server) attend() error {
 			do()
 		case b := <-beats:
 			if b.Bye {
-				return s.over()
+				return s.over("it has ended")
 			}
 			if err = s.hear(); err == nil {
 				err = s.news(b.Number, false)
 			}
 		case err = <-failed:
 		case <-s.Signal:
+			if len(s.claims.Claims()) == 0 {
+				return s.over("its link was ended")
+			}
 			return nil
 		case <-s.link.Done():
 			err = link.ErrBroken
@@ -281,13 +284,13 @@ func (s *Server) attend() error {
 }
 
 // spareEvery is how often memory is given back that was used for what was read: a host may have many of these processes.
-const spareEvery = 30 * time.Second
+const spareEvery = 10 * time.Second
 
-// over is what follows when the pilot has ended.
-func (s *Server) over() error {
+// over makes the pilot Gone.
+func (s *Server) over(why string) error {
 	at := s.Call.Later()
 	return lifecycle.Account(s.Spool, at, func(tx *spool.Tx) error {
-		lifecycle.Bye(tx, s.pilot.ID, "it has ended", at.Now, s.Call.Config.Params)
+		lifecycle.Bye(tx, s.pilot.ID, why, at.Now, s.Call.Config.Params)
 		return nil
 	})
 }

@@ -19,11 +19,12 @@ func (r *report) endUnheard(c *cmdline.Call, sp *spool.Spool) error {
 	boot, up := cmdline.Uptime()
 	elapsed := heard.By(sp.Dir(), boot, up)
 	var given []pool.Claim
+	var silent []pool.Pilot
 	err := sp.View(func(v *spool.View) error {
-		given = lifecycle.Unheard(v, elapsed, c.Config.JobLease)
+		given, silent = lifecycle.Unheard(v, elapsed, c.Config.JobLease), lifecycle.Silent(v, elapsed, c.Config.JobLease)
 		return noteUnknown(sp, v, heard.Sign{Boot: boot, Up: up, At: c.Now})
 	})
-	if err != nil || len(given) == 0 {
+	if err != nil || len(given)+len(silent) == 0 {
 		return err
 	}
 	var events joblog.Events
@@ -35,6 +36,9 @@ func (r *report) endUnheard(c *cmdline.Call, sp *spool.Spool) error {
 			if err := desk.EndGone(tx, claim, notHeardOf(claim, elapsed), sign.At, now, c.Config.Params, &events); err != nil {
 				return err
 			}
+		}
+		for _, p := range lifecycle.Silent(&tx.View, elapsed, c.Config.JobLease) {
+			lifecycle.Bye(tx, p.ID, "it has not been heard of", now.Now, c.Config.Params)
 		}
 		tx.UseReserve()
 		if len(given) == 0 || tx.Forked {
