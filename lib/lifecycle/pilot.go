@@ -109,7 +109,8 @@ func Leave(tx *spool.Tx, id int, now time.Time, params accountant.Params) {
 	giveUpMatches(tx, p.Machine, now, params)
 }
 
-// Bye makes a pilot Gone that has ended, for the reason why. The matches on its machine are given up, and
+// Bye makes a pilot Gone that has ended, for the reason why; a Live one with a token is Asked again, since it may call
+// once more. The matches on its machine are given up, and
 // the advertised slots of its machine that have no claim are withdrawn.
 func Bye(tx *spool.Tx, id int, why string, now time.Time, params accountant.Params) {
 	tx.Op("pilot is gone", fmt.Sprint(id))
@@ -117,7 +118,12 @@ func Bye(tx *spool.Tx, id int, why string, now time.Time, params accountant.Para
 	if !ok || p.State.Over() {
 		return
 	}
-	end(tx, p, pool.Gone, why, now)
+	if p.State == pool.Live && p.Token != "" {
+		p.State = pool.Asked
+		spool.Pilots.Put(tx, p)
+	} else {
+		end(tx, p, pool.Gone, why, now)
+	}
 	if _, another := pilotOn(&tx.View, p.Machine); !another {
 		giveUpMatches(tx, p.Machine, now, params)
 		withdrawFree(tx, p.Machine)

@@ -90,6 +90,11 @@ func TestGreet(t *testing.T) {
 		{"an unknown one", nil, "", 9, "a", -1, "knows no such pilot: it has to end", "1 Asked "},
 		{"one that is void", func(tx *spool.Tx) { Void(tx, 1, "late", noon) }, "", 1, "a", -1, "is Void (late): it has to end", "1 Void "},
 		{"one that has said goodbye", func(tx *spool.Tx) { Bye(tx, 1, "idle", noon, params) }, "", 1, "a", -1, "is Gone (idle): it has to end", "1 Gone "},
+		{"one with a token that has said goodbye", func(tx *spool.Tx) {
+			Ask(tx, "farm", "here", "5e88", noon)
+			Greet(tx, 2, "a", -1, lease, noon)
+			Bye(tx, 2, "idle", noon, params)
+		}, "", 2, "a", -1, "", "1 Void; 2 Live a"},
 		{"again", live("a"), "a", 1, "a", time.Second, "", "1 Live a"},
 		{"again, after long", live("a"), "a", 1, "a", 99 * time.Hour, "", "1 Live a"},
 		{"again, when it leaves", func(tx *spool.Tx) { live("a")(tx); Leave(tx, 1, noon, params) }, "a", 1, "a", 0, "", "1 Leaving a"},

@@ -283,7 +283,10 @@ func (p *Pilot) tell(a pool.Attempt, w word) {
 }
 
 // RefusedError says that the spool's host does not take the pilot.
-type RefusedError struct{ Why string }
+type RefusedError struct {
+	Why  string
+	Over bool // it never will
+}
 
 func (e *RefusedError) Error() string { return e.Why }
 
@@ -352,7 +355,7 @@ func (p *Pilot) greet(control net.Conn) (every time.Duration, err error) {
 		return 0, fmt.Errorf("the spool's host has ended the link: %w", err)
 	}
 	if w.Refused != "" {
-		return 0, &RefusedError{w.Refused}
+		return 0, &RefusedError{w.Refused, w.Over}
 	}
 	if err := p.bind(w.Pool); err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package pilot
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,10 +12,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/link"
 )
 
 // Stdio returns the pipe that standard input and output are. Nothing else may use them then.
 func Stdio() (io.ReadWriteCloser, error) {
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
+		return nil, errors.New("standard input is a terminal, and no pipe to the other end of a link: glidein makes one; see glidein(8)")
+	}
 	in, err := pollable(0)
 	if err != nil {
 		return nil, err
@@ -57,9 +63,9 @@ func (p pair) Write(b []byte) (int, error) { return p.out.Write(b) }
 
 func (p pair) Close() error { return errors.Join(p.ReadCloser.Close(), p.out.Close()) }
 
-// Run starts a command whose standard input and output are the other end of a pipe. What it says on standard error ends with
-// said, a line at most.
-func Run(c *exec.Cmd) (pipe io.ReadWriteCloser, said func() string, err error) {
+// Run starts a command whose standard input and output are the other end of a pipe. Told closes the pipe
+// and returns what came of the command.
+func Run(c *exec.Cmd) (pipe io.ReadWriteCloser, told func() Told, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
@@ -81,14 +87,39 @@ func Run(c *exec.Cmd) (pipe io.ReadWriteCloser, said func() string, err error) {
 	}
 	p := &commandPipe{pair: pair{out, in}, command: c, ended: make(chan struct{})}
 	go func() {
-		p.command.Process.Wait()
+		p.command.Wait() // standard error is read by then
 		close(p.ended)
 	}()
-	said = func() string {
+	told = func() Told {
 		p.Close()
-		return words.last()
+		return Told{Status: c.ProcessState.ExitCode(), Words: words.last()}
 	}
-	return p, said, nil
+	return p, told, nil
+}
+
+// Told is what came of a command.
+type Told struct {
+	Status int    // its exit status; negative if a signal has ended it
+	Words  string // the last line that it said on standard error; empty: none
+}
+
+// notFound is the exit status of a shell that does not find a program.
+const notFound = 127
+
+// Why returns the error of a link over the command's pipe: what the command said, which knows better why the other end is
+// gone, unless the ends refuse each other. Install is what to do where the program was not found there.
+func (t Told) Why(err error, install string) error {
+	var version *link.VersionError
+	var refused *RefusedError
+	switch {
+	case err == nil || errors.Is(err, ErrStopped) || errors.As(err, &version) || errors.As(err, &refused):
+		return err
+	case t.Status == notFound && t.Words != "":
+		return fmt.Errorf("%s: %s", t.Words, install)
+	case t.Words != "":
+		return errors.New(t.Words)
+	}
+	return err
 }
 
 // commandPipe is a pipe to a command, which ends with the pipe.

@@ -25,6 +25,7 @@ type Hello struct {
 // Welcome is the answer to Hello.
 type Welcome struct {
 	Refused string // why the pilot is not taken; empty: it is
+	Over    bool   // it is refused for ever
 	Pool    string // the id of the spool
 	Machine string // its name in the pool
 	// FileSystemDomain is that of the machine's slots; empty: the machine's name.

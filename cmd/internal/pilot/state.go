@@ -53,12 +53,12 @@ func OpenState(dir string) (State, error) {
 	for _, folder := range []string{filepath.Dir(dir), dir, s.path("claims.d")} {
 		if folder == filepath.Dir(dir) {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
-				return s, err
+				return s, fmt.Errorf("state folder: %w: name another one by -state", err)
 			}
 			continue
 		}
 		if err := launch.MakeFolder(folder); err != nil {
-			return s, fmt.Errorf("state folder: %w", err)
+			return s, fmt.Errorf("state folder: %w: name another one by -state", err)
 		}
 	}
 	if err := localdisk.Check(dir); err != nil {
@@ -153,7 +153,7 @@ func (s State) Lock(patience time.Duration) error {
 			unix.Kill(int(held.Pid), signal)
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("state folder %s: process %d, another pilot, does not let go of it: end it", s.Dir, held.Pid)
+			return fmt.Errorf("state folder %s: another pilot, process %d, has it and does not end: kill it, or name another folder by -state", s.Dir, held.Pid)
 		}
 	}
 }

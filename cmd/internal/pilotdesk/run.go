@@ -92,22 +92,22 @@ func (s *Server) attach(engine, host string) error {
 		return fmt.Errorf("-engine %s: the configuration has no table [engine.%s]", engine, engine)
 	}
 	e := c.Config.Engines[i]
+	if !slices.Contains(e.Hosts, host) {
+		return fmt.Errorf("-machine %s: HOSTS of engine %s lacks it", host, engine)
+	}
 	s.Engine, s.Machine = engine, host
 	command := slices.Concat(e.SSH, []string{host, remoteCommand(e)})
 	return s.Spool.Watching(host, func() error {
 		program := exec.Command(command[0], command[1:]...)
 		program.Env = environment()
 		var pipe io.ReadWriteCloser
-		var said func() string
+		var told func() pilot.Told
 		var err error
-		if e := asuser.Root(func() { pipe, said, err = pilot.Run(program) }); e != nil || err != nil {
+		if e := asuser.Root(func() { pipe, told, err = pilot.Run(program) }); e != nil || err != nil {
 			return errors.Join(e, err)
 		}
 		err = s.Serve(pipe)
-		if words := said(); err != nil && words != "" {
-			err = errors.New(words)
-		}
-		return err
+		return told().Why(err, "glidein -install "+host+" puts it there")
 	})
 }
 

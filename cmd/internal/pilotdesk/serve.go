@@ -94,13 +94,14 @@ func (s *Server) Serve(pipe io.ReadWriteCloser) error {
 
 // refuse tells the pilot why it is not taken.
 func (s *Server) refuse(err error) error {
-	link.WriteMessage(s.control, pilot.Welcome{Refused: err.Error()})
-	return err
+	w := pilot.Welcome{Refused: err.Error(), Over: errors.Is(err, lifecycle.ErrPilotOver)}
+	link.WriteMessage(s.control, w)
+	return &pilot.RefusedError{Why: w.Refused, Over: w.Over}
 }
 
 // called returns the row of a pilot that has called this host, if its token is right.
 func (s *Server) called(h pilot.Hello) (p pool.Pilot, err error) {
-	unknown := errors.New("the pool knows no pilot with this token: glidein -token MACHINE makes one")
+	unknown := fmt.Errorf("the pool knows no pilot with this token: %w: glidein -token MACHINE on the spool's host makes another", lifecycle.ErrPilotOver)
 	token := sha256.Sum256([]byte(h.Token))
 	err = s.Spool.View(func(v *spool.View) error {
 		var ok bool

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -138,6 +139,9 @@ func read(c *cmdline.Call) (o options, err error) {
 	for _, flag := range []string{"home", "token", "state"} {
 		if c.Has(flag) && !o.pilot {
 			return o, cmdline.Usagef("-%s: has a meaning with -pilot only", flag)
+		}
+		if c.Has(flag) && strings.TrimSpace(c.Value(flag)) == "" {
+			return o, cmdline.Usagef("-%s: wants a value", flag)
 		}
 	}
 	if c.Has("home") != c.Has("token") {

@@ -80,18 +80,17 @@ func ended(err error) error {
 
 // goHome opens one pipe to the spool's host after the other, until a signal ends the pilot.
 func goHome(c *cmdline.Call, p *pilot.Pilot, command []string, stop <-chan os.Signal) error {
-	if len(command) == 0 {
-		return cmdline.Usagef("-home: wants a command")
-	}
 	troubled := ""
 	for tries := 0; ; tries++ {
 		began := time.Now()
-		pipe, said, err := pilot.Run(exec.Command(command[0], command[1:]...))
+		pipe, told, err := pilot.Run(exec.Command(command[0], command[1:]...))
 		if err == nil {
 			err = p.Serve(context.Background(), pipe)
-			if words := said(); err != nil && words != "" && !errors.Is(err, pilot.ErrStopped) {
-				err = errors.New(words)
-			}
+			err = told().Why(err, "install fairspool there, or name the program by its whole path")
+		}
+		var refused *pilot.RefusedError
+		if errors.As(err, &refused) && refused.Over {
+			return err
 		}
 		if errors.Is(err, pilot.ErrStopped) {
 			return nil
