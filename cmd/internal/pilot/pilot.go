@@ -53,7 +53,6 @@ type Pilot struct {
 	// alive is when the machine was heard of last before its last boot, by the machine's clock; zero: it was not
 	// booted since.
 	alive time.Time
-	look  chan struct{} // asks for a look at what there is to do
 }
 
 // Times of a link.
