@@ -363,7 +363,7 @@ func (j Job) takeState(ctx context.Context, of Files) error {
 	err := j.takeStreams(ctx, false)
 	if of == Rest {
 		if !j.Transfer.resumes && err == nil { // nobody would go on with it
-			err = j.takeStreams(ctx, true)
+			j.takeStreams(ctx, true)
 		}
 		return ctx.Err() // what could not be copied is kept
 	}

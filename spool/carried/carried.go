@@ -45,7 +45,9 @@ func Of(dir, machine string, a pool.Attempt) (s State, ok bool) {
 func Forget(dir, machine string, a pool.Attempt) { os.Remove(path(dir, machine, a)) }
 
 // Clear removes what is noted of all attempts on a machine.
-func Clear(dir, machine string) error { return os.RemoveAll(filepath.Dir(path(dir, machine, pool.Attempt{}))) }
+func Clear(dir, machine string) error {
+	return os.RemoveAll(filepath.Dir(path(dir, machine, pool.Attempt{})))
+}
 
 func path(dir, machine string, a pool.Attempt) string {
 	return filepath.Join(dir, "carried", url.PathEscape(strings.ToLower(machine)), a.String())
