@@ -417,7 +417,7 @@ func OwnFolder(folder string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s: not a folder: remove it", folder)
 	case !ok || int(owner.Uid) != os.Geteuid():
-		return fmt.Errorf("%s: belongs to another user", folder)
+		return fmt.Errorf("%s: belongs to another user: remove it, or name another folder", folder)
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("%s: others may write there: look what they left, then chmod 700", folder)
 	}

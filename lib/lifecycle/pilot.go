@@ -13,7 +13,7 @@ import (
 )
 
 // ErrPilotOver says that a pilot may never run jobs again: it has to end. Other refusals may end with time.
-var ErrPilotOver = errors.New("it has to end")
+var ErrPilotOver = errors.New("this pilot has to end")
 
 // Ask adds a pilot that is asked of an engine for a machine, in whose name case does not matter; token is
 // the SHA-256 of its token, empty if it needs none. One that was asked for there before and has not come

@@ -87,9 +87,9 @@ func TestGreet(t *testing.T) {
 	}{
 		{"the first", nil, "", 1, "a", -1, "", "1 Live a"},
 		{"without an instance", nil, "", 1, "", -1, "names no instance", "1 Asked "},
-		{"an unknown one", nil, "", 9, "a", -1, "knows no such pilot: it has to end", "1 Asked "},
-		{"one that is void", func(tx *spool.Tx) { Void(tx, 1, "late", noon) }, "", 1, "a", -1, "is Void (late): it has to end", "1 Void "},
-		{"one that has said goodbye", func(tx *spool.Tx) { Bye(tx, 1, "idle", noon, params) }, "", 1, "a", -1, "is Gone (idle): it has to end", "1 Gone "},
+		{"an unknown one", nil, "", 9, "a", -1, "knows no such pilot: this pilot has to end", "1 Asked "},
+		{"one that is void", func(tx *spool.Tx) { Void(tx, 1, "late", noon) }, "", 1, "a", -1, "is Void (late): this pilot has to end", "1 Void "},
+		{"one that has said goodbye", func(tx *spool.Tx) { Bye(tx, 1, "idle", noon, params) }, "", 1, "a", -1, "is Gone (idle): this pilot has to end", "1 Gone "},
 		{"one with a token that has said goodbye", func(tx *spool.Tx) {
 			Ask(tx, "farm", "here", "5e88", noon)
 			Greet(tx, 2, "a", -1, lease, noon)

@@ -72,14 +72,16 @@ func New(pipe io.ReadWriteCloser, s Settings) (*Link, error) {
 		sent <- err
 	}()
 	protocol, version, err := readGreeting(in)
-	if err == nil {
-		err = <-sent
-	}
-	if !late.Stop() && err != nil {
-		err = fmt.Errorf("no greeting within %v", s.Patience)
-	}
 	if err == nil && protocol != Protocol {
 		err = &VersionError{protocol, version}
+	}
+	if err == nil {
+		if err = <-sent; err != nil {
+			err = broken(err)
+		}
+	}
+	if !late.Stop() && err != nil {
+		err = fmt.Errorf("the other end has not greeted for %v", s.Patience)
 	}
 	if err != nil {
 		pipe.Close()
@@ -173,7 +175,7 @@ func broken(err error) error {
 	if errors.Is(err, yamux.ErrSessionShutdown) || errors.Is(err, io.EOF) {
 		return ErrBroken
 	}
-	return fmt.Errorf("%w: %w", ErrBroken, err)
+	return fmt.Errorf("%w: %v", ErrBroken, err) // not %w: EPIPE is for a reader of standard output that is gone
 }
 
 // Done is closed when the link has ended, by Close or since the other end is gone.

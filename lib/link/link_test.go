@@ -119,8 +119,8 @@ func TestRefusesLink(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ greets, err string }{
 		{"fairspool-link 2 9.9\n", "the other end is fairspool 9.9, which is newer (link 2, here 1)"},
-		{"hello\n", "no greeting within"},
-		{"", "no greeting within"},
+		{"hello\n", "has not greeted for"},
+		{"", "has not greeted for"},
 	} {
 		a, b := pipes(t)
 		go io.Copy(io.Discard, b)

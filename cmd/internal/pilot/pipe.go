@@ -103,18 +103,21 @@ type Told struct {
 	Words  string // the last line that it said on standard error; empty: none
 }
 
-// notFound is the exit status of a shell that does not find a program.
-const notFound = 127
+// Exit statuses of a shell that cannot run a program, or does not find it.
+const (
+	notRun   = 126
+	notFound = 127
+)
 
 // Why returns the error of a link over the command's pipe: what the command said, which knows better why the other end is
-// gone, unless the ends refuse each other. Install is what to do where the program was not found there.
+// gone, unless the ends refuse each other. Install is what to do where the program could not be run there.
 func (t Told) Why(err error, install string) error {
 	var version *link.VersionError
 	var refused *RefusedError
 	switch {
 	case err == nil || errors.Is(err, ErrStopped) || errors.As(err, &version) || errors.As(err, &refused):
 		return err
-	case t.Status == notFound && t.Words != "":
+	case (t.Status == notRun || t.Status == notFound) && t.Words != "":
 		return fmt.Errorf("%s: %s", t.Words, install)
 	case t.Words != "":
 		return errors.New(t.Words)

@@ -50,19 +50,20 @@ type State struct{ Dir string }
 // OpenState returns the state folder at a path, which it makes if it is missing.
 func OpenState(dir string) (State, error) {
 	s := State{dir}
-	for _, folder := range []string{filepath.Dir(dir), dir, s.path("claims.d")} {
-		if folder == filepath.Dir(dir) {
-			if err := os.MkdirAll(folder, 0o755); err != nil {
-				return s, fmt.Errorf("state folder: %w: name another one by -state", err)
-			}
-			continue
-		}
-		if err := launch.MakeFolder(folder); err != nil {
-			return s, fmt.Errorf("state folder: %w: name another one by -state", err)
+	err := os.MkdirAll(filepath.Dir(dir), 0o755)
+	for _, folder := range []string{dir, s.path("claims.d")} {
+		if err == nil {
+			err = launch.MakeFolder(folder)
 		}
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: name another one by STATE or -state", err)
+	}
+	if err != nil {
+		return s, fmt.Errorf("state folder: %w", err)
+	}
 	if err := localdisk.Check(dir); err != nil {
-		return s, fmt.Errorf("state folder %s: %w: name another one by -state", dir, err)
+		return s, fmt.Errorf("state folder %s: %w, and name it by STATE or -state", dir, err)
 	}
 	return s, nil
 }
@@ -153,7 +154,7 @@ func (s State) Lock(patience time.Duration) error {
 			unix.Kill(int(held.Pid), signal)
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("state folder %s: another pilot, process %d, has it and does not end: kill it, or name another folder by -state", s.Dir, held.Pid)
+			return fmt.Errorf("state folder %s: another pilot, process %d, has it and does not end: kill it, or name another folder by STATE or -state", s.Dir, held.Pid)
 		}
 	}
 }

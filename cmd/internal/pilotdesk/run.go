@@ -33,7 +33,7 @@ var reached = func(supervise.Step) {}
 // Run is serve -pilot.
 func Run(c *cmdline.Call) error {
 	if c.Has("engine") != c.Has("machine") {
-		return cmdline.Usagef("-engine and -machine: want each other")
+		return cmdline.Usagef("-engine and -machine: go together")
 	}
 	if err := account.Serve(c); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Server) attach(engine, host string) error {
 		var told func() pilot.Told
 		var err error
 		if e := asuser.Root(func() { pipe, told, err = pilot.Run(program) }); e != nil || err != nil {
-			return errors.Join(e, err)
+			return fmt.Errorf("SSH of engine %s: %w", engine, errors.Join(e, err))
 		}
 		err = s.Serve(pipe)
 		return told().Why(err, "glidein -install "+host+" puts it there")

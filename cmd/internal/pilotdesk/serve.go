@@ -101,7 +101,7 @@ func (s *Server) refuse(err error) error {
 
 // called returns the row of a pilot that has called this host, if its token is right.
 func (s *Server) called(h pilot.Hello) (p pool.Pilot, err error) {
-	unknown := fmt.Errorf("the pool knows no pilot with this token: %w: glidein -token MACHINE on the spool's host makes another", lifecycle.ErrPilotOver)
+	unknown := fmt.Errorf("the pool knows no pilot with this token: %w: glidein -token MACHINE on the spool's host makes another token", lifecycle.ErrPilotOver)
 	token := sha256.Sum256([]byte(h.Token))
 	err = s.Spool.View(func(v *spool.View) error {
 		var ok bool
@@ -119,7 +119,11 @@ func (s *Server) called(h pilot.Hello) (p pool.Pilot, err error) {
 
 // greeted goes on with a link when its pilot has said who it is, and no other process has one to its machine.
 func (s *Server) greeted(h pilot.Hello) error {
-	if err := s.welcome(h); err != nil {
+	err := s.welcome(h)
+	if errors.Is(err, lifecycle.ErrPilotOver) && h.Token != "" {
+		err = fmt.Errorf("%w: glidein -token %s on the spool's host makes another token", err, s.Machine)
+	}
+	if err != nil {
 		return s.refuse(err)
 	}
 	var slots pilot.Slots
@@ -132,7 +136,6 @@ func (s *Server) greeted(h pilot.Hello) error {
 	}
 	s.desk = s.Desks.Pilot(s.Machine, s.pilot.Instance)
 	s.epoch, s.edits = int(time.Now().Unix()), map[pool.JobID]int{}
-	var err error
 	if s.claims, err = s.Spool.WatchMachine(s.Machine, jobpolicy.AttemptAttributes()...); err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func read(c *cmdline.Call) (o options, err error) {
 		}
 	}
 	if c.Has("home") != c.Has("token") {
-		return o, cmdline.Usagef("-home and -token: want each other: glidein -token MACHINE on the spool's host makes a token")
+		return o, cmdline.Usagef("-home and -token: go together: glidein -token MACHINE on the spool's host makes a token")
 	}
 	o.json, o.wait = c.Has("json"), c.Has("wait")
 	o.watch, o.door = c.Has("watch"), c.Has("door")
