@@ -309,8 +309,8 @@ func FuzzSession(f *testing.F) {
 			theirs.Close()
 		}()
 		l, err := New(ours, Settings{Patience: time.Minute, Every: time.Minute})
-		if err != nil {
-			t.Fatal(err)
+		if err != nil { // the other end was gone before it was greeted
+			return
 		}
 		for {
 			stream, err := l.Accept()
