@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -47,8 +48,8 @@ func Greet(tx *spool.Tx, id int, instance string, unheard, lease time.Duration, 
 		return p, fmt.Errorf("pilot %d: the pool knows no such pilot: %w", id, ErrPilotOver)
 	case p.State.Over():
 		return p, fmt.Errorf("pilot %d of %s is %v (%s): %w", id, p.Machine, p.State, p.Why, ErrPilotOver)
-	case instance == "":
-		return p, fmt.Errorf("pilot %d of %s names no instance", id, p.Machine)
+	case !isInstance(instance):
+		return p, fmt.Errorf("pilot %d of %s names no instance: want up to %d letters and digits", id, p.Machine, longestInstance)
 	}
 	tx.Op("greet pilot", fmt.Sprint(id), p.Machine)
 	if n := heldByOthers(&tx.View, p.Machine, instance); n > 0 && (unheard < 0 || unheard < Patience(lease)) {
@@ -71,6 +72,15 @@ func Greet(tx *spool.Tx, id int, instance string, unheard, lease time.Duration, 
 		}
 	}
 	return p, nil
+}
+
+// longestInstance bounds an instance, which each claim of the pilot's has.
+const longestInstance = 64
+
+// isInstance reports whether a pilot may call itself so.
+func isInstance(text string) bool {
+	other := func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	return text != "" && len(text) <= longestInstance && !strings.ContainsFunc(strings.ToLower(text), other)
 }
 
 // heldByOthers returns how many attempts on a machine were begun by pilots of other instances.

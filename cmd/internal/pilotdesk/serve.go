@@ -48,6 +48,7 @@ type Server struct {
 	// Owner is whose jobs alone a pilot without root's rights runs, by the pilot's account; nil: those of all users.
 	Owner func(account string) string
 
+	id      int // of the pilot that has called; 0: this host has
 	pilot   pool.Pilot
 	link    *link.Link
 	control net.Conn
@@ -83,7 +84,7 @@ func (s *Server) Serve(pipe io.ReadWriteCloser) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	s.Machine, s.Engine = p.Machine, p.Engine
+	s.Machine, s.Engine, s.id = p.Machine, p.Engine, p.ID
 	began := false
 	err = s.Spool.Watching(s.Machine, func() error { began = true; return s.greeted(hello) })
 	if !began && err != nil {
@@ -151,8 +152,8 @@ func (s *Server) welcome(h pilot.Hello) error {
 	}
 	at := s.Call.Later()
 	err := lifecycle.Account(s.Spool, at, func(tx *spool.Tx) (err error) {
-		id := h.ID
-		if s.Engine != "" && h.Token == "" {
+		id := s.id
+		if id == 0 {
 			id = s.row(tx, at.Now)
 		}
 		s.pilot, err = lifecycle.Greet(tx, id, h.Instance, unheard, c.JobLease, at.Now)
