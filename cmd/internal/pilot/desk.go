@@ -443,9 +443,15 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 	}
 	unlogged := d.awaitLog()
 	never := func() error { return nil }
-	for d.pending != nil {
-		if _, err := d.flush(func(r Request) (Answer, error) { return d.asker.insist(r, never) }); err != nil {
-			break // the end says all that was used
+	insist := func(r Request) (Answer, error) { return d.asker.insist(r, never) }
+	for wait := firstWait; d.pending != nil; wait = min(2*wait, lastWait) {
+		_, err := d.flush(insist)
+		if errors.Is(err, pool.ErrGone) {
+			break
+		}
+		if err != nil {
+			d.Tell(fmt.Errorf("what it has used is not recorded yet: %w", err))
+			time.Sleep(wait)
 		}
 	}
 	how.Reported = d.reported

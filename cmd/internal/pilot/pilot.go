@@ -234,6 +234,8 @@ func (p *Pilot) told(conn net.Conn, a pool.Attempt) {
 	p.followers[a] = words
 	if c, ok := p.claims[a.Job]; ok && c.Attempt == a {
 		words <- word{Claim: c}
+	} else if p.link != nil {
+		time.AfterFunc(again, func() { p.doubt(a) })
 	}
 	p.mu.Unlock()
 	ended := make(chan struct{})
@@ -258,6 +260,21 @@ func (p *Pilot) told(conn net.Conn, a pool.Attempt) {
 		case <-ended:
 			return
 		}
+	}
+}
+
+// doubt asks for an attempt whose supervisor follows a claim of which the pilot was not told, and which may be gone.
+func (p *Pilot) doubt(a pool.Attempt) {
+	p.mu.Lock()
+	doubtful := p.followers[a] != nil && p.claims[a.Job].Attempt != a
+	p.mu.Unlock()
+	if !doubtful {
+		return
+	}
+	if answer, err := p.ask(Request{Do: Terms, Attempt: a}); err == nil && answer.Gone {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tell(a, word{Gone: true})
 	}
 }
 
@@ -356,7 +373,7 @@ func (p *Pilot) greet(control net.Conn) (every time.Duration, err error) {
 	if w.Refused != "" {
 		return 0, &RefusedError{w.Refused, w.Over}
 	}
-	if err := p.bind(w.Pool); err != nil {
+	if err := p.bind(w.Pool, w.Machine); err != nil {
 		return 0, err
 	}
 	if err := errors.Join(p.putHeard(sent), p.putSettings(w.Settings)); err != nil {

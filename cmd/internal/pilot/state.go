@@ -22,23 +22,29 @@ import (
 	"fairspool/spool"
 )
 
-// bind makes the folder that of a pool's pilot. As long as attempts of another pool are there it fails.
-func (s State) bind(id string) error {
+// bind makes the folder that of the pilot of a machine in a pool. As long as attempts of another are there it fails.
+func (s State) bind(id, machine string) error {
 	text, err := os.ReadFile(s.path("pool"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || string(text) == id {
+	now := id + " " + machine
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || string(text) == now {
 		return err
 	}
 	if n := len(s.attempts()); len(text) > 0 && n > 0 {
-		return fmt.Errorf("state folder %s: has %s of another pool: give each pool's pilot a folder of its own, by STATE or -state", s.Dir, plural.Count(n, "job"))
+		was, name, _ := strings.Cut(string(text), " ")
+		whose := "another pool"
+		if was == id {
+			whose = "machine " + name
+		}
+		return fmt.Errorf("state folder %s: has %s of %s: give each pilot a folder of its own, by STATE or -state", s.Dir, plural.Count(n, "job"), whose)
 	}
-	return s.write("pool", []byte(id), true)
+	return s.write("pool", []byte(now), true)
 }
 
 // State is the state folder of a pilot on its machine. It is on a local file system, of mode 0700, and
 // belongs to the account of the pilot.
 //
-//	pool         the id of the spool
-//	instance     the name that the spool's end knows the pilot by
+//	pool         the id of the spool, and the machine's name there
+//	instance     the name that the spool's end knows the pilot by, and which folder this is
 //	lock         a record lock: one pilot at a time
 //	socket       where supervisors find the pilot
 //	settings     of the spool's host, for supervisors
@@ -93,23 +99,43 @@ func (s State) name() string {
 	return text[:12]
 }
 
-// instance returns the name of the pilot, fs.ErrNotExist before it has one.
+// instance returns the name of the pilot, fs.ErrNotExist before it has one: a folder that was copied has that of
+// another pilot, whose jobs it would run once more.
 func (s State) instance() (string, error) {
 	text, err := os.ReadFile(s.path("instance"))
-	if err == nil && len(text) == 0 {
+	if err != nil {
+		return "", err
+	}
+	name, which, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	here, err := s.which()
+	if err == nil && (name == "" || which != here) {
 		err = fs.ErrNotExist
 	}
-	return strings.TrimSpace(string(text)), err
+	return name, err
+}
+
+// which tells the folder from its copies, on this machine and on others.
+func (s State) which() (string, error) {
+	var about unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, s.Dir, 0, unix.STATX_INO|unix.STATX_BTIME, &about); err != nil {
+		return "", fmt.Errorf("%s: %w", s.Dir, os.NewSyscallError("statx", err))
+	}
+	machine, _ := os.ReadFile("/etc/machine-id") // not every machine has one
+	return fmt.Sprintf("%d %d.%09d %s", about.Ino, about.Btime.Sec, about.Btime.Nsec, strings.TrimSpace(string(machine))), nil
 }
 
 // MakeInstance returns the name of the pilot, which is made the first time. The caller has the lock.
 func (s State) MakeInstance() (string, error) {
-	text, err := s.instance()
+	name, err := s.instance()
 	if !errors.Is(err, fs.ErrNotExist) {
-		return text, err
+		return name, err
 	}
-	text = strings.ToLower(rand.Text())
-	return text, s.write("instance", []byte(text+"\n"), true)
+	which, err := s.which()
+	if err != nil {
+		return "", err
+	}
+	name = strings.ToLower(rand.Text())
+	return name, s.write("instance", []byte(name+" "+which+"\n"), true)
 }
 
 // write replaces a file of the folder, durably if that is wanted.
