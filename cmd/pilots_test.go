@@ -328,19 +328,19 @@ flock -n 8 || echo "overlap $2" >>"$1/told"
 echo "begin $2" >>"$1/told"
 setsid sleep 1000 &
 echo "$2" >result.$2
-sleep 0.$(($2 % 7))
+sleep $3$(($2 % 7))
 echo "end $2" >>"$1/told"
 `
 
-// submit submits n jobs that tell.
-func (f *farmHere) submit(n int) {
+// submit submits n jobs that tell, and take up to 6 units of time, as "0." for tenths of a second.
+func (f *farmHere) submit(n int, unit string) {
 	f.Helper()
 	if err := os.MkdirAll(f.path("told.d"), 0o755); err != nil {
 		f.Fatal(err)
 	}
 	testenv.WriteProgram(f, f.path("job"), []byte(toldJob))
-	write(f.T, f.path("job.sub"), fmt.Sprintf("executable = %s\narguments = %s $(Process)\ninitialdir = %s\ntransfer_output_files = result.$(Process)\nshould_transfer_files = IF_NEEDED\nrequirements = Machine != \"head\"\nlog = %s\nqueue %d\n",
-		f.path("job"), f.path("told.d"), f.path("told.d"), f.path("log"), n))
+	write(f.T, f.path("job.sub"), fmt.Sprintf("executable = %s\narguments = %s $(Process) %s\ninitialdir = %s\ntransfer_output_files = result.$(Process)\nshould_transfer_files = IF_NEEDED\nrequirements = Machine != \"head\"\nlog = %s\nqueue %d\n",
+		f.path("job"), f.path("told.d"), unit, f.path("told.d"), f.path("log"), n))
 	f.run("submit", "job.sub")
 }
 
@@ -406,7 +406,7 @@ func (f *farmHere) clean() {
 				left = append(left, fmt.Sprint(v.pid, " ", v.args))
 			}
 		}
-		for _, pattern := range []string{"state*/claims.d/*", "state*/execute/*", "spool/claims.d/*", "spool/execute/*"} {
+		for _, pattern := range []string{"state/claims.d/*", "state/execute/*", "spool/claims.d/*", "spool/execute/*"} {
 			names, _ := filepath.Glob(f.path(pattern))
 			left = append(left, names...)
 		}
@@ -461,7 +461,7 @@ func TestSoakFaultsOfPilots(t *testing.T) {
 // faultsOfPilots does faults while so many jobs run, as long as goesOn says so, and counts them.
 func faultsOfPilots(t *testing.T, domain string, jobs int, draw *rand.Rand, goesOn func(done int) bool) map[string]int {
 	f := newFarmHere(t, domain, "", "n1")
-	f.submit(jobs)
+	f.submit(jobs, "0.")
 	f.cron()
 	n := f.strikes(draw, goesOn)
 	begun := f.ended(jobs)
@@ -499,4 +499,93 @@ func (f *farmHere) storm(draw *rand.Rand) string {
 	time.Sleep(time.Duration(draw.IntN(300)) * time.Millisecond)
 	f.weather("")
 	return what
+}
+
+// TestTwinPilots has state folders that are copied while jobs run, and others under the same name: each job runs once.
+func TestTwinPilots(t *testing.T) {
+	t.Parallel()
+	twins(t, 100)
+}
+
+// TestSoakTwinPilots is TestTwinPilots with more jobs.
+func TestSoakTwinPilots(t *testing.T) {
+	testenv.Soak(t)
+	twins(t, 1000)
+}
+
+func twins(t *testing.T, jobs int) {
+	f := newFarmHere(t, "head", "", "n1")
+	f.submit(jobs, "0.0")
+	f.cron()
+	draw := rand.New(rand.NewPCG(1, 1))
+	seen := map[string]int{}
+	for turn := 0; f.queued() > 0; turn++ {
+		state := []string{"state", "state.copy", "state", "state.other"}[turn%4]
+		if state == "state.copy" {
+			os.RemoveAll(f.path("state.copy.new"))
+			if out, err := exec.Command("cp", "-a", f.path("state"), f.path("state.copy.new")).CombinedOutput(); err != nil {
+				t.Logf("%s", out) // of what was removed meanwhile
+			}
+			if os.Rename(f.path("state.copy.new"), f.path(state)) != nil { // the earlier one goes on
+				os.RemoveAll(f.path("state.copy.new"))
+			}
+		}
+		write(t, f.path("fairspool.toml.new"), strings.ReplaceAll(f.config, `state"`, state+`"`))
+		if err := os.Rename(f.path("fairspool.toml.new"), f.path("fairspool.toml")); err != nil {
+			t.Fatal(err)
+		}
+		f.strike("serve", "KILL", draw)
+		time.Sleep(time.Duration(200+draw.IntN(500)) * time.Millisecond)
+		for _, v := range f.processes() {
+			if v.kind == "supervisor" {
+				seen[state]++
+			}
+		}
+	}
+	begun := f.ended(jobs)
+	if begun != jobs {
+		t.Errorf("%d jobs were begun %d times", jobs, begun)
+	}
+	t.Logf("%d jobs were begun %d times; supervisors seen: %v", jobs, begun, seen)
+}
+
+// TestBrokenLink has links that break, and are down for a part of a lease: the jobs that run go on, and none is begun twice.
+func TestBrokenLink(t *testing.T) {
+	t.Parallel()
+	for _, weather := range []string{"down", "stall", "drop"} {
+		t.Run(weather, func(t *testing.T) {
+			t.Parallel()
+			if n := broken(t, weather, 5*time.Second); n != 2 {
+				t.Errorf("2 jobs were begun %d times", n)
+			}
+		})
+	}
+}
+
+// TestSoakBrokenLink has links that are down for three leases: the jobs there are ended, and begun again only when they are gone.
+func TestSoakBrokenLink(t *testing.T) {
+	testenv.Soak(t)
+	for _, weather := range []string{"down", "stall", "drop"} {
+		t.Run(weather, func(t *testing.T) {
+			t.Parallel()
+			if n := broken(t, weather, 60*time.Second); n != 4 {
+				t.Errorf("2 jobs were begun %d times, want 4: their machine was not heard of for longer than its lease", n)
+			}
+		})
+	}
+}
+
+// broken has two jobs run while the link is down for so long, and returns how often they were begun.
+func broken(t *testing.T, weather string, length time.Duration) int {
+	f := newFarmHere(t, "head", "", "n1")
+	f.submit(2, "1")
+	f.cron()
+	testenv.Until(t, "the jobs run", func() bool {
+		told, _ := os.ReadFile(f.path("told.d/told"))
+		return strings.Count(string(told), "begin") == 2
+	})
+	f.weather(weather)
+	time.Sleep(length)
+	f.weather("")
+	return f.ended(2)
 }
