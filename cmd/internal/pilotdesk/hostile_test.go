@@ -21,8 +21,6 @@ import (
 	"fairspool/lib/supervise"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
-
 // host is the spool's host, with a job for itself and for each of the machines n1 and n2, whose pilots call.
 type host struct {
 	*testing.T
