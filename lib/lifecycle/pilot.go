@@ -237,7 +237,7 @@ func withdrawOthers(tx *spool.Tx, machine string, stay map[string]bool) (n int) 
 	return n
 }
 
-// pilotOn returns the pilot that is on a machine: Live or Leaving; false if there is none.
+// pilotOn returns the pilot that is on a machine: Live or Leaving; false if it has no such pilot.
 func pilotOn(v *spool.View, machine string) (pool.Pilot, bool) {
 	for _, p := range spool.Pilots.All(v) {
 		if here(p) && machineKey(p.Machine) == machineKey(machine) {

@@ -28,7 +28,7 @@ func WriteMessage(w io.Writer, v any) error {
 	return WriteText(w, text)
 }
 
-// ReadMessage reads a message into a value. io.EOF: there is none.
+// ReadMessage reads a message into a value. io.EOF: the stream ended before it.
 func ReadMessage(r io.Reader, v any) error {
 	text, err := ReadText(r)
 	if err != nil {
@@ -68,7 +68,7 @@ func WriteText(w io.Writer, text []byte) error {
 	return err
 }
 
-// ReadText reads the bytes of a message. io.EOF: there is none.
+// ReadText reads the bytes of a message. io.EOF: the stream ended before it.
 func ReadText(r io.Reader) ([]byte, error) {
 	n, err := readLength(r)
 	if err != nil {

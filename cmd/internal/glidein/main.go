@@ -30,7 +30,7 @@ func Command() cmdline.Command {
 
 A machine that cannot be reached is left alone for about 10 seconds, and then twice as long each time, 10 minutes at most.
 
-With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -token it asks for a pilot that calls this host, where LINK is "home", and prints the token that this pilot has to show; the machine's last token is good no more unless its pilot has come. With -cancel it ends the link to a machine, and leaves the machine alone for 10 minutes; jobs there go on.`,
+With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -token it asks for a pilot that calls this host, where LINK is "home", and prints the token that this pilot has to show; the machine's last token is good no more unless its pilot is here. With -cancel it ends the link to a machine, and leaves the machine alone for 10 minutes; jobs there go on.`,
 		Flags: []cmdline.Flag{
 			{Name: "install", Help: "copy the program starter to the machines named, or to all"},
 			{Name: "token", Args: []string{"HOST"}, Help: "print a new token for the pilot of this machine, which calls this host"},

@@ -20,7 +20,7 @@ import (
 // errDown says that there is no link to the spool's host now.
 var errDown = errors.New("there is no link to the spool's host now")
 
-// dial connects to the pilot whose state folder it is. The folder's path may be longer than that of a socket.
+// dial connects to the pilot of the state folder. The folder's path may be longer than that of a socket.
 func (s State) dial() (net.Conn, error) {
 	folder, err := os.Open(s.Dir)
 	if err != nil {

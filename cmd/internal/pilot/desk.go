@@ -81,10 +81,10 @@ type Desk struct {
 	gone     bool          // Finish found that the claim is
 }
 
-// beginTime is how long a supervisor tries to begin: a match that nobody takes up is given up soon.
+// beginTime is how long a supervisor tries to begin: a match that is not taken up is given up soon.
 const beginTime = time.Minute
 
-// Begin is for the attempt whose lock the desk has.
+// Begin begins the attempt; the desk has its lock.
 func (d *Desk) Begin() (supervise.Task, error) {
 	end := time.Now().Add(beginTime)
 	r := Request{Do: Begin, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Path}

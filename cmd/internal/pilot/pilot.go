@@ -360,7 +360,7 @@ type beating struct {
 	sent   time.Duration
 }
 
-// greet says who the pilot is and which slots there are. It returns how often the pilot is to be heard of.
+// greet names the pilot and its machine's slots. It returns how often the pilot is to be heard of.
 func (p *Pilot) greet(control net.Conn) (every time.Duration, err error) {
 	sent := Uptime()
 	if err := link.WriteMessage(control, p.Hello); err != nil {

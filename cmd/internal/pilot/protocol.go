@@ -17,7 +17,7 @@ type Hello struct {
 	Token string
 	// Instance is the random name of the pilot's state folder.
 	Instance string
-	// Account is whose rights the pilot has, and Root that these are root's: then it runs jobs as their owners.
+	// Account is that of the pilot's process. Root: it has root's rights, and runs jobs as their owners.
 	Account string
 	Root    bool
 }
@@ -30,7 +30,7 @@ type Welcome struct {
 	Machine string // its name in the pool
 	// FileSystemDomain is that of the machine's slots; empty: the machine's name.
 	FileSystemDomain string
-	// Owner is whose jobs alone the machine is for; empty: all users'.
+	// Owner is the only user that the machine runs jobs of; empty: it runs those of all users.
 	Owner string
 	Settings
 }

@@ -75,7 +75,7 @@ func Run(c *cmdline.Call) error {
 	return s.attach(c.Value("engine"), c.Value("machine"))
 }
 
-// ownerIn returns whose jobs a pilot without root's rights runs: in a private pool those of all, as all are the account's, and
+// ownerIn returns the owner of the jobs that a pilot without root's rights runs: in a private pool any, as all are the account's, and
 // in another one those of the pilot's account.
 func ownerIn(c *cmdline.Call, sp *spool.Spool) func(string) string {
 	if c.Private(sp.Dir()) || !spool.RunByRoot(sp.Dir()) {

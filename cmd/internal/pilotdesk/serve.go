@@ -45,7 +45,7 @@ type Server struct {
 	Cycles *onchange.Watch
 	// Machine and Engine are those of the pilot that this host has called. Empty: the pilot has called, and shows a token.
 	Machine, Engine string
-	// Owner is whose jobs alone a pilot without root's rights runs, by the pilot's account; nil: those of all users.
+	// Owner returns the only user that a pilot without root's rights runs jobs of, by the pilot's account; nil: it runs those of all.
 	Owner func(account string) string
 
 	id      int // of the pilot that has called; 0: this host has
@@ -118,7 +118,7 @@ func (s *Server) called(h pilot.Hello) (p pool.Pilot, err error) {
 	return p, err
 }
 
-// greeted goes on with a link when its pilot has said who it is, and no other process has one to its machine.
+// greeted goes on with a link when its pilot has named itself, and no other process has one to its machine.
 func (s *Server) greeted(h pilot.Hello) error {
 	err := s.welcome(h)
 	if errors.Is(err, lifecycle.ErrPilotOver) && h.Token != "" {
@@ -182,7 +182,7 @@ func (s *Server) welcome(h pilot.Hello) error {
 // beatEvery is how often a pilot is to be heard of, at most.
 const beatEvery = 20 * time.Second
 
-// row returns the number of the machine's pilot, which is asked for if there is none.
+// row returns the number of the machine's pilot, which is asked for if it has no pilot.
 func (s *Server) row(tx *spool.Tx, now time.Time) int {
 	for _, p := range spool.Pilots.All(&tx.View) {
 		if strings.EqualFold(p.Machine, s.Machine) && !p.State.Over() && p.Token == "" {
