@@ -88,12 +88,12 @@ func (w *weather) pass(to io.Writer, b []byte) bool {
 	for {
 		switch what, n := w.now(); what {
 		case "stall":
-			time.Sleep(5 * time.Millisecond)
+			lasts(5 * time.Millisecond)
 			continue
 		case "down":
 			os.Exit(255)
 		case "delay":
-			time.Sleep(time.Duration(rand.IntN(n+1)) * time.Millisecond)
+			lasts(time.Duration(rand.IntN(n+1)) * time.Millisecond)
 		case "cut", "drop":
 			w.mu.Lock()
 			left := n - w.through
@@ -104,7 +104,7 @@ func (w *weather) pass(to io.Writer, b []byte) bool {
 			}
 			to.Write(b[:max(left, 0)])
 			for what == "drop" {
-				time.Sleep(5 * time.Millisecond)
+				lasts(5 * time.Millisecond)
 				what, _ = w.now()
 			}
 			os.Exit(255)
@@ -113,6 +113,9 @@ func (w *weather) pass(to io.Writer, b []byte) bool {
 		return err == nil
 	}
 }
+
+// lasts returns when a fault has lasted so long. Nothing is waited for by that.
+func lasts(d time.Duration) { <-time.After(d) }
 
 // farmHere is a pool with machines that are all this one, at the other ends of pipes. What cron does is done all the time.
 type farmHere struct {
@@ -243,7 +246,7 @@ func (f *farmHere) end() {
 		for _, p := range f.processes() {
 			syscall.Kill(p.pid, syscall.SIGKILL)
 		}
-		time.Sleep(10 * time.Millisecond)
+		lasts(10 * time.Millisecond)
 	}
 }
 
@@ -312,7 +315,7 @@ func (f *farmHere) strike(kind, fault string, draw *rand.Rand) bool {
 		if syscall.Kill(pid, syscall.SIGSTOP) != nil {
 			return false
 		}
-		time.Sleep(time.Duration(draw.IntN(300)) * time.Millisecond)
+		lasts(time.Duration(draw.IntN(300)) * time.Millisecond)
 	}
 	if fault == "STOP and CONT" {
 		return syscall.Kill(pid, syscall.SIGCONT) == nil
@@ -358,7 +361,7 @@ func (f *farmHere) queued() int {
 func (f *farmHere) ended(n int) (begun int) {
 	f.Helper()
 	if !testenv.Await(func() bool {
-		time.Sleep(100 * time.Millisecond)
+		lasts(100 * time.Millisecond)
 		left := f.queued()
 		return left == 0 || left > 0 && f.run("qstat", "-constraint", "JobStatus == 5", "-af", "ProcId") != ""
 	}) || f.queued() != 0 {
@@ -476,7 +479,7 @@ func (f *farmHere) strikes(draw *rand.Rand, goesOn func(done int) bool) map[stri
 		kind, fault := victims[done%len(victims)], faults[done/len(victims)%len(faults)]
 		struck := false
 		for end := time.Now().Add(5 * time.Second); !struck && time.Now().Before(end); {
-			time.Sleep(time.Duration(draw.IntN(40)) * time.Millisecond)
+			lasts(time.Duration(draw.IntN(40)) * time.Millisecond)
 			struck = f.strike(kind, fault, draw)
 		}
 		if struck {
@@ -496,7 +499,7 @@ func (f *farmHere) storm(draw *rand.Rand) string {
 	what := []string{"down", "stall", "delay", "cut", "drop"}[draw.IntN(5)]
 	size := map[string]int{"delay": 30, "cut": 20000, "drop": 20000}[what]
 	f.weather(fmt.Sprint(what, " ", draw.IntN(size+1)))
-	time.Sleep(time.Duration(draw.IntN(300)) * time.Millisecond)
+	lasts(time.Duration(draw.IntN(300)) * time.Millisecond)
 	f.weather("")
 	return what
 }
@@ -535,7 +538,7 @@ func twins(t *testing.T, jobs int) {
 			t.Fatal(err)
 		}
 		f.strike("serve", "KILL", draw)
-		time.Sleep(time.Duration(200+draw.IntN(500)) * time.Millisecond)
+		lasts(time.Duration(200+draw.IntN(500)) * time.Millisecond)
 		for _, v := range f.processes() {
 			if v.kind == "supervisor" {
 				seen[state]++
@@ -585,7 +588,7 @@ func broken(t *testing.T, weather string, length time.Duration) int {
 		return strings.Count(string(told), "begin") == 2
 	})
 	f.weather(weather)
-	time.Sleep(length)
+	lasts(length)
 	f.weather("")
 	return f.ended(2)
 }
