@@ -93,7 +93,7 @@ var inner = map[string][]string{
 	"door":             nil,
 	"drain":            {"cmdline"},
 	"edit":             {"cmdline"},
-	"glidein":          {"account", "cmdline", "onchange"},
+	"glidein":          {"account", "cmdline", "onchange", "systemd"},
 	"health":           {"cmdline", "joblog", "onchange"},
 	"joblog":           {"cmdline"},
 	"machine":          {"cmdline", "platform"},

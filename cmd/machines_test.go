@@ -13,16 +13,16 @@ import (
 )
 
 // farm is a machine head with all programs, and the machines n1, n2 and n3, which have none. ssh leads from
-// head to each of these as the same user, and for those of asRoot as root.
+// head to each of these as the same user; root's own is let in there if asRoot is true.
 type farm struct {
 	head     host
 	machines map[string]host
 }
 
 // newFarm starts a farm with an sshd on each machine but head.
-func newFarm(t *testing.T, asRoot ...string) farm {
+func newFarm(t *testing.T, asRoot bool) farm {
 	t.Helper()
-	sshd, err := exec.LookPath("/usr/sbin/sshd")
+	_, err := exec.LookPath("/usr/sbin/sshd")
 	for _, tool := range []string{"ssh", "ssh-keygen"} {
 		if err == nil {
 			_, err = exec.LookPath(tool)
@@ -37,30 +37,16 @@ func newFarm(t *testing.T, asRoot ...string) farm {
 	for _, name := range []string{"n1", "n2", "n3"} {
 		m := newHostOf(t, name, "", false)
 		f.machines[name] = m
-		port := freePort(t)
-		key := m.path("etc/ssh/host_key")
-		m.must(os.MkdirAll(m.path("etc/ssh"), 0o755))
-		f.keygen(key)
-		write(t, m.path("etc/ssh/sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey /etc/ssh/host_key\nPidFile /run/sshd.pid\n"+
-			"AuthorizedKeysFile /etc/ssh/keys/%%u\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\nUseDNS no\n", port))
-		m.must(os.MkdirAll(m.path("run/sshd"), 0o755))
+		config += f.letIn(m, name, f.head)
 		m.must(os.MkdirAll(m.path("var/tmp"), 0o777))
 		m.must(os.Chmod(m.path("var/tmp"), 0o777|os.ModeSticky))
-		m.must(os.MkdirAll(m.path("etc/ssh/keys"), 0o755))
-		config += fmt.Sprintf("Host %s\n  HostName 127.0.0.1\n  Port %d\n  HostKeyAlias %[1]s\n", name, port)
-		public, err := os.ReadFile(key + ".pub")
-		m.must(err)
-		f.append(f.head.path("etc/ssh/ssh_known_hosts"), name+" "+string(public))
-		f.append(m.path("etc/passwd"), "sshd:x:74:74::/run/sshd:/bin/false\n")
 	}
 	f.append(f.head.path("etc/ssh/ssh_config"), config)
 	for user, uid := range f.head.users() {
-		f.letIn(f.head.path("home/"+user), user, uid, user)
+		f.giveKey(f.head.path("home/"+user), uid, user)
 	}
-	for name, m := range f.machines {
-		if a := m.run("root", sshd+" -f /etc/ssh/sshd_config -E /run/sshd.log"); a.status != 0 {
-			t.Fatalf("sshd of %s: %+v", name, a)
-		}
+	if asRoot {
+		f.giveKey(f.head.path("root"), 0, "root")
 	}
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -74,8 +60,33 @@ func newFarm(t *testing.T, asRoot ...string) farm {
 	return f
 }
 
-// letIn makes a key of a user of head's, which has a home, that lets in to an account on each machine.
-func (f farm) letIn(home, user string, uid int, account string) {
+// letIn starts an sshd on a machine of that name, which another one knows then. It returns what ssh has to be told
+// there.
+func (f farm) letIn(m host, name string, from host) string {
+	f.head.Helper()
+	port := freePort(f.head.T)
+	key := m.path("etc/ssh/host_key")
+	for _, folder := range []string{"run/sshd", "etc/ssh/keys"} {
+		m.must(os.MkdirAll(m.path(folder), 0o755))
+	}
+	f.keygen(key)
+	write(f.head.T, m.path("etc/ssh/sshd_config"), fmt.Sprintf("ListenAddress 127.0.0.1\nPort %d\nHostKey /etc/ssh/host_key\nPidFile /run/sshd.pid\n"+
+		"AuthorizedKeysFile /etc/ssh/keys/%%u\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no\nUseDNS no\n", port))
+	f.append(m.path("etc/passwd"), "sshd:x:74:74::/run/sshd:/bin/false\n")
+	public, err := os.ReadFile(key + ".pub")
+	m.must(err)
+	m.must(os.MkdirAll(from.path("etc/ssh"), 0o755))
+	f.append(from.path("etc/ssh/ssh_known_hosts"), name+" "+string(public))
+	if a := m.run("root", startSSHD); a.status != 0 {
+		f.head.Fatalf("sshd of %s: %+v", name, a)
+	}
+	return fmt.Sprintf("Host %s\n  HostName 127.0.0.1\n  Port %d\n  HostKeyAlias %[1]s\n", name, port)
+}
+
+const startSSHD = "/usr/sbin/sshd -f /etc/ssh/sshd_config -E /run/sshd.log"
+
+// giveKey makes a key of a user of head's with that home and uid, which lets in to an account on each machine.
+func (f farm) giveKey(home string, uid int, account string) {
 	f.head.Helper()
 	key := filepath.Join(home, ".ssh", "id_ed25519")
 	f.head.must(os.MkdirAll(filepath.Dir(key), 0o700))
@@ -123,7 +134,7 @@ func freePort(t *testing.T) int {
 // could not be reached.
 func TestInstallOnFarm(t *testing.T) {
 	t.Parallel()
-	f := newFarm(t)
+	f := newFarm(t, false)
 	const config = `mkdir -p .config/fairspool && printf '[engine.farm]\nKIND = "ssh"\nHOSTS = ["n1", "n2", "n3"]\n' >.config/fairspool/fairspool.toml`
 	if a := f.head.run("alice", config); a.status != 0 {
 		t.Fatalf("%+v", a)
@@ -152,7 +163,7 @@ func TestInstallOnFarm(t *testing.T) {
 // writes what the commands print into it.
 func TestMachines(t *testing.T) {
 	t.Parallel()
-	f := newFarm(t)
+	f := newFarm(t, false)
 	linked := func() bool {
 		return f.head.run("alice", "test $(slots list -af Name | wc -l) -eq 3").status == 0
 	}

@@ -9,9 +9,11 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"fairspool/lib/nearest"
 )
@@ -354,4 +356,15 @@ func (c Command) guess(name string) string {
 		return "; did you mean -help?"
 	}
 	return "; see " + c.Name + " -help"
+}
+
+// HandNothingOn keeps files that the caller of this process left open, such as the lock of a flock(1) in a
+// crontab, from the processes that this one starts, which would keep them open for as long as they live.
+func HandNothingOn() {
+	files, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range files {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }

@@ -46,8 +46,10 @@ type Beginning struct {
 	// the ad may be missing. Both are in the long form.
 	SlotAd, Ad string
 	Wrong      *Failure
-	// Apart: the files that the job names are not on that machine.
+	// Apart: the files that the job names are not on that machine. Kept is then the folder on this one where what the
+	// job leaves is kept.
 	Apart  bool
+	Kept   string
 	Limits []jobpolicy.Limit
 	At     time.Time // when the job is to be executed; zero: at once
 	Missed jobpolicy.Verdict
@@ -108,14 +110,28 @@ func (p *Pilot) Begin(a pool.Attempt, at There) (Beginning, error) {
 	return p.begun(d), nil
 }
 
+// wrong returns why a job of an owner for whom nothing would run on this machine does not run on the pilot's
+// either, or what else keeps it from running.
+func (p *Pilot) wrong(b begun) error {
+	if b.wrong != nil || b.ad == nil {
+		return b.wrong
+	}
+	owner, _ := b.ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	_, err := p.accountOf(owner)
+	return err
+}
+
 // begun returns what the pilot is told of an attempt that has begun.
 func (p *Pilot) begun(d *Desk) Beginning {
 	b := Beginning{
-		Attempt: d.Attempt, Slot: d.begun.claim.Slot, Wrong: FailureOf(d.begun.wrong), Limits: d.begun.limits,
+		Attempt: d.Attempt, Slot: d.begun.claim.Slot, Wrong: FailureOf(p.wrong(d.begun)), Limits: d.begun.limits,
 		At: d.begun.at, Missed: d.begun.missed, Apart: p.apart(d.begun.slot),
 	}
 	if d.begun.slot != nil {
 		b.SlotAd = string(d.begun.slot.AppendLong(nil))
+	}
+	if b.Apart {
+		b.Kept = p.machine.Folder.Kept(d.Job)
 	}
 	if ad := d.begun.expanded; ad != nil {
 		b.Ad = string(ad.AppendLong(nil))

@@ -2,17 +2,21 @@ package glidein
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
 	"fairspool/lib/config"
 	"fairspool/lib/plural"
@@ -59,7 +63,7 @@ func keep(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	k := keeper{dry: c.Has("dry-run"), dir: dir, now: clock(), holders: holders}
+	k := keeper{dry: c.Has("dry-run"), dir: dir, now: clock(), holders: holders, unit: sync.OnceValue(systemd.Here().Scope)}
 	if k.here, err = c.Hostname(); err != nil {
 		return err
 	}
@@ -112,6 +116,7 @@ type keeper struct {
 	here    string // this machine's name
 	now     time.Time
 	holders map[string]spool.Holder
+	unit    func() *systemd.Scope
 	serve   string   // the program
 	common  []string // its common flags
 }
@@ -153,8 +158,19 @@ func (k *keeper) start(m machine, r *report) error {
 		return nil
 	}
 	r.State = started
-	r.PID, err = l.startServe(k.serve, append(slices.Clone(k.common), "-pilot", "-engine", m.engine.Name, "-machine", m.name), k.now)
+	r.PID, err = l.startServe(k.command(m), k.now)
 	return err
+}
+
+// command returns what becomes the serve of a machine. Where systemd gives units it is in one of its own: it does not
+// end with the service or the session that glidein is in.
+func (k *keeper) command(m machine) *exec.Cmd {
+	args := append(slices.Clone(k.common), "-pilot", "-engine", m.engine.Name, "-machine", m.name)
+	unit := k.unit()
+	if unit == nil || strings.Contains(k.serve+strings.Join(args, ""), "$") { // which systemd-run may take for a variable's
+		return exec.Command(k.serve, args...)
+	}
+	return unit.Command(context.Background(), fmt.Sprintf("serve-%s-%d", m.name, os.Getpid()), k.serve, args)
 }
 
 // tell prints the reports. It fails if a link could not be started.

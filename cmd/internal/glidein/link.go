@@ -137,8 +137,8 @@ func (l *link) note(now time.Time, tries int, wait time.Duration, text string) e
 	return err
 }
 
-// startServe starts serve with these arguments, detached, and notes it.
-func (l *link) startServe(program string, args []string, now time.Time) (pid int, err error) {
+// startServe starts a command that is, or becomes, serve, detached, and notes it.
+func (l *link) startServe(c *exec.Cmd, now time.Time) (pid int, err error) {
 	if l.tries++; l.wrote.Sub(l.start) >= longLink {
 		l.tries = 1
 	}
@@ -151,7 +151,6 @@ func (l *link) startServe(program string, args []string, now time.Time) (pid int
 		return 0, err
 	}
 	defer said.Close()
-	c := exec.Command(program, args...)
 	c.Dir, c.Stderr = "/", said // no file system is kept busy for its sake
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// Root's serve takes the account's rights itself.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/systemd"
+	"fairspool/lib/config"
 	"fairspool/spool"
 )
 
@@ -72,6 +74,30 @@ func TestLinked(t *testing.T) {
 	}
 }
 
+// TestCommand holds that serve is in a unit of its own where systemd gives units.
+func TestCommand(t *testing.T) {
+	m := machine{"n1", config.Engine{Name: "farm"}}
+	unit := cmdtest.Systemd(t, t.TempDir(), cmdtest.Execs).Scope
+	for _, c := range []struct {
+		what  string
+		unit  func() *systemd.Scope
+		spool string
+		in    bool
+	}{
+		{"systemd", unit, "/spool", true},
+		{"a name that systemd-run changes", unit, "/sp$ool", false},
+		{"another init", func() *systemd.Scope { return nil }, "/spool", false},
+	} {
+		k := keeper{unit: c.unit, serve: "/bin/serve", common: []string{"-spool", c.spool}}
+		got := strings.Join(k.command(m).Args, " ")
+		serve := "/bin/serve -spool " + c.spool + " -pilot -engine farm -machine n1"
+		unit := fmt.Sprintf(" --unit=fairspool-serve-n1-%d.scope -- ", os.Getpid())
+		if in := strings.HasSuffix(got, unit+serve); in != c.in || !in && got != serve {
+			t.Errorf("%s: %q, want %q in a unit: %v", c.what, got, serve, c.in)
+		}
+	}
+}
+
 // TestOneAtATime holds that a machine that another glidein looks after is left to that.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
@@ -83,7 +109,7 @@ func TestOneAtATime(t *testing.T) {
 		t.Errorf("a second openLink: %v, want %v", err, errBusy)
 	}
 	// serve inherits no lock.
-	pid, err := l.startServe("/bin/sleep", []string{"1000"}, time.Now())
+	pid, err := l.startServe(exec.Command("/bin/sleep", "1000"), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +160,7 @@ func TestTries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.startServe("/bin/true", nil, now); err != nil {
+		if _, err := l.startServe(exec.Command("/bin/true"), now); err != nil {
 			t.Fatal(err)
 		}
 		l.close()

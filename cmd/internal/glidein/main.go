@@ -52,6 +52,7 @@ With -install it copies the program starter, which stands beside glidein, to the
 }
 
 func run(c *cmdline.Call) error {
+	cmdline.HandNothingOn()
 	if err := cmdline.Refuse(c.Has,
 		cmdline.Refusal{Option: "json", Others: []string{"q"}},
 		cmdline.Refusal{Option: "install", Others: []string{"token", "cancel", "dry-run"}},

@@ -159,9 +159,11 @@ func (d *Desk) job(b *desk.Beginning, slot *classad.Ad) (launch.Job, error) {
 		return launch.Job{}, &launch.StartError{Reason: fmt.Sprintf("owner %s: on the pool's other machines root runs no jobs of uids below MIN_UID = %d", account.Name, d.MinUID)}
 	}
 	folder := d.Machine.Folder
-	job, err := launch.FromAd(d.task.Ad, launch.Place{
-		Slot: b.Slot, SlotAd: slot, Scratch: folder.Scratch(d.Attempt), Kept: folder.Kept(d.Job), Apart: b.Apart,
-	}, account)
+	place := launch.Place{Slot: b.Slot, SlotAd: slot, Scratch: folder.Scratch(d.Attempt), Kept: folder.Kept(d.Job), Apart: b.Apart}
+	if b.Apart {
+		place.Kept = b.Kept // only named here
+	}
+	job, err := launch.FromAd(d.task.Ad, place, account)
 	if err == nil && b.Apart {
 		job = job.There()
 	}

@@ -24,7 +24,6 @@ import (
 	"fairspool/lib/asuser"
 	"fairspool/lib/config"
 	"fairspool/lib/supervise"
-	"fairspool/spool"
 )
 
 // reached is told of each step. It does nothing: tests have it end the process there.
@@ -64,7 +63,7 @@ func Run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	s := &Server{Call: c, Spool: sp, Cycles: cycles, Desks: n, Signal: signals, Owner: ownerIn(c, sp)}
+	s := &Server{Call: c, Spool: sp, Cycles: cycles, Desks: n, Signal: signals, Owners: asuser.Privileged()}
 	if !c.Has("machine") {
 		pipe, err := pilot.Stdio()
 		if err != nil {
@@ -73,15 +72,6 @@ func Run(c *cmdline.Call) error {
 		return s.Serve(pipe)
 	}
 	return s.attach(c.Value("engine"), c.Value("machine"))
-}
-
-// ownerIn returns the owner of the jobs that a pilot without root's rights runs: in a private pool any, as all are the account's, and
-// in another one those of the pilot's account.
-func ownerIn(c *cmdline.Call, sp *spool.Spool) func(string) string {
-	if c.Private(sp.Dir()) || !spool.RunByRoot(sp.Dir()) {
-		return nil
-	}
-	return func(account string) string { return account }
 }
 
 // attach calls a machine of an engine, and serves its pilot.

@@ -45,8 +45,8 @@ type Server struct {
 	Cycles *onchange.Watch
 	// Machine and Engine are those of the pilot that this host has called. Empty: the pilot has called, and shows a token.
 	Machine, Engine string
-	// Owner returns the only user that a pilot without root's rights runs jobs of, by the pilot's account; nil: it runs those of all.
-	Owner func(account string) string
+	// Owners: jobs run as their owners. So a pilot without root's rights runs those of its own account alone.
+	Owners bool
 
 	id      int // of the pilot that has called; 0: this host has
 	pilot   pool.Pilot
@@ -173,8 +173,8 @@ func (s *Server) welcome(h pilot.Hello) error {
 	if _, serves := asuser.Served(); asuser.Privileged() && !serves {
 		w.MinUID = 0 // root's own pool runs root's jobs
 	}
-	if s.Owner != nil && !h.Root {
-		w.Owner = s.Owner(h.Account)
+	if s.Owners && !h.Root {
+		w.Owner = h.Account
 	}
 	return link.WriteMessage(s.control, w)
 }

@@ -22,6 +22,7 @@ import (
 	"fairspool/cmd/internal/stir"
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
+	"fairspool/lib/clean"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -239,7 +240,7 @@ func (f *follower) pass() {
 		return
 	}
 	f.passing, f.once = true, false
-	call := f.call.Again().Anew()
+	call, links := f.call.Again().Anew(), f.starts
 	go func() {
 		d := done{report: newReport(), pass: true}
 		sp, err := call.ExistingSpool() // one that is gone is not to be made again
@@ -247,9 +248,36 @@ func (f *follower) pass() {
 			_, err = d.around(call, sp)
 			sp.Close()
 		}
+		if err == nil && links {
+			err = keepLinks(call)
+		}
 		d.err = err
 		f.done <- d
 	}()
+}
+
+// keepLinks has glidein start the links that are missing, if the pool has engines. Root's glidein takes the rights of
+// the spool's account itself.
+func keepLinks(c *cmdline.Call) error {
+	folder, prefix, ok := onchange.Siblings(c.Name)
+	if len(c.Config.Engines) == 0 || !ok {
+		return nil
+	}
+	common, err := c.Common()
+	if err != nil {
+		return err
+	}
+	var said bytes.Buffer
+	g := exec.Command(onchange.Pool{Programs: folder, Prefix: prefix}.Program("glidein"), append(common, "-q")...)
+	g.Dir, g.Stdout, g.Stderr = "/", &said, &said
+	g.WaitDelay = time.Second // what it has started keeps no output open
+	if e := asuser.Root(func() { err = g.Start() }); e != nil || err != nil {
+		return errors.Join(e, err)
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("glidein: %w: %s", err, clean.Line(said.String()))
+	}
+	return nil
 }
 
 // take takes note of what came of a pass or a batch.

@@ -1,12 +1,8 @@
 package starter
 
 import (
-	"os"
 	"slices"
-	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/account"
 	"fairspool/cmd/internal/cmdline"
@@ -67,7 +63,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 }
 
 func run(c *cmdline.Call) error {
-	handNothingOn()
+	cmdline.HandNothingOn()
 	o, err := read(c)
 	if err != nil {
 		return err
@@ -151,16 +147,4 @@ func read(c *cmdline.Call) (o options, err error) {
 	o.watch, o.door = c.Has("watch"), c.Has("door")
 	o.Options, err = drain.Read(c)
 	return o, err
-}
-
-// handNothingOn keeps files that our caller left open, such as the lock of a
-// flock(1) in a crontab, from the processes that we start, which would keep
-// them open for as long as a job runs.
-func handNothingOn() {
-	files, _ := os.ReadDir("/proc/self/fd")
-	for _, f := range files {
-		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
 }

@@ -78,7 +78,7 @@ func ended(err error) error {
 	return err
 }
 
-// goHome opens one pipe to the spool's host after the other, until a signal ends the pilot.
+// goHome opens one pipe to the spool's host after the other, until a signal ends the pilot, or its token is good no more.
 func goHome(c *cmdline.Call, p *pilot.Pilot, command []string, stop <-chan os.Signal) error {
 	troubled := ""
 	for tries := 0; ; tries++ {
@@ -92,9 +92,6 @@ func goHome(c *cmdline.Call, p *pilot.Pilot, command []string, stop <-chan os.Si
 		if errors.As(err, &refused) && refused.Over {
 			return err
 		}
-		if errors.Is(err, pilot.ErrStopped) {
-			return nil
-		}
 		if err != nil && err.Error() != troubled {
 			troubled = err.Error()
 			c.Warn("%v; trying again", err)
@@ -106,7 +103,6 @@ func goHome(c *cmdline.Call, p *pilot.Pilot, command []string, stop <-chan os.Si
 		go func() {
 			select {
 			case <-stop:
-				troubled = pilot.ErrStopped.Error()
 				cancel()
 			case <-ctx.Done():
 			}
