@@ -159,6 +159,53 @@ func TestInstallOnFarm(t *testing.T) {
 	install(1, 2, "glidein: n2: ssh: connect to host 127.0.0.1 port ")
 }
 
+// TestStepsOnFarm holds that jobs on another machine are steered as jobs here are.
+func TestStepsOnFarm(t *testing.T) {
+	t.Parallel()
+	f := newFarm(t, false)
+	f.sure("alice", `mkdir -p .config/fairspool && printf 'INITIAL_UPDATE_INTERVAL = 1\nPERIODIC_EXPR_INTERVAL = 1\n[engine.farm]\nKIND = "ssh"\nHOSTS = ["n1"]\n' >.config/fairspool/fairspool.toml && glidein -install && glidein`)
+	is := func(what, list, want string) {
+		t.Helper()
+		testenv.Until(t, what, func() bool { return strings.TrimSpace(f.sure("alice", list)) == want })
+	}
+	const queue = "qstat -af ClusterId JobStatus NumJobStarts"
+	defer func() {
+		if t.Failed() {
+			t.Log(f.head.run("alice", queue+"; qstat -j '1 2 3 4 5'; slots list; cat .local/state/fairspool/*.log; cat log"))
+		}
+	}()
+	f.sure("alice", `submit log=log output=out -- sh -c 'echo early; exec sleep 1000'`)
+	is("the job runs", queue, "1 2 1")
+	if a := f.head.run("alice", "qtail 1"); a.status != 0 || a.out != "" || a.bad != "qtail: 1.0 runs on n1: its output comes here when it ends or leaves its slot, or with a checkpoint\n" {
+		t.Errorf("qtail of a job that runs elsewhere: %+v", a)
+	}
+	f.sure("alice", "qhold 1")
+	is("it is held", queue, "1 5 1")
+	if a := f.head.run("alice", "qtail 1"); a.out != "early\n" || a.bad != "" {
+		t.Errorf("qtail of a job that is held: %+v", a)
+	}
+	f.sure("alice", "qrls 1")
+	is("it runs again", queue, "1 2 2")
+	f.sure("alice", "prio -set PeriodicHold true 1")
+	is("its policy holds it", queue, "1 5 2")
+	f.sure("alice", "qdel 1")
+	is("it is removed", queue, "")
+	f.sure("alice", "submit allowed_job_duration=1 -- sleep 1000")
+	is("it is held for its limit", "qstat -af JobStatus HoldReasonCode", "5 46")
+	f.sure("alice", "qdel 2")
+	is("it is removed", queue, "")
+	f.sure("alice", `submit deferral_time='$$([time()+2])' deferral_window=60 output=when -- date +%s`)
+	is("it has run", queue, "")
+	f.sure("alice", `printf '%s\n' 'executable = /bin/sh' 'arguments = "-c \'"'"'n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n >n; test $n -ge 3 || exit 85\'"'"'"' 'transfer_checkpoint_files = n' 'transfer_output_files = n' 'checkpoint_exit_code = 85' 'output = ck' 'queue' >ck.sub && submit -wait ck.sub >/dev/null`)
+	if out := f.sure("alice", "cat n"); out != "3\n" {
+		t.Errorf("a job that leaves checkpoints leaves %q", out)
+	}
+	f.sure("alice", "printf 'executable = /bin/true\nmax_idle = 2\nqueue 8\n' | submit -wait - >/dev/null")
+	if out := f.sure("alice", "qstat -history -af ClusterId ExitCode | grep -c '^5 0$'"); out != "8\n" {
+		t.Errorf("%s of 8 jobs that are made a few at a time have ended", out)
+	}
+}
+
 // TestMachines runs the session in docs/machines.md word for word on a farm, and compares every line; -update
 // writes what the commands print into it.
 func TestMachines(t *testing.T) {

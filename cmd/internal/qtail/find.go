@@ -32,6 +32,7 @@ type file struct {
 	stage stage
 	ran   bool   // it was started
 	held  string // why the job is held
+	away  string // the machine that the job runs on and has the file; empty: the file is here
 
 	looked time.Time // when the spool was looked at last, by the machine's clock
 }
@@ -96,7 +97,7 @@ func find(c *cmdline.Call) (*file, error) {
 func (f *file) choose(v *spool.View, whole bool) (*classad.Ad, error) {
 	if !whole {
 		if ad, ok := v.Job(f.job); ok {
-			f.stage = stageOf(v, f.job, ad)
+			f.see(v, ad)
 			return ad, nil
 		}
 	}
@@ -111,7 +112,7 @@ func (f *file) choose(v *spool.View, whole bool) (*classad.Ad, error) {
 	case whole:
 		f.job.Proc = greatest
 		if ad, ok := v.Job(f.job); ok {
-			f.stage = stageOf(v, f.job, ad)
+			f.see(v, ad)
 			return ad, nil
 		}
 	}
@@ -164,6 +165,23 @@ func (f *file) past(v *spool.View) (found *classad.Ad, err error) {
 		return found == nil
 	})
 	return found, err
+}
+
+// see notes how far the job is, and where the file is.
+func (f *file) see(v *spool.View, ad *classad.Ad) {
+	f.stage, f.away = stageOf(v, f.job, ad), ""
+	claim, ok := v.Claim(f.job)
+	if !ok || claim.Instance == "" {
+		return // no pilot runs it
+	}
+	here, err := f.call.Hostname()
+	domain := ""
+	for _, slot := range v.SlotsNamed([]string{claim.SlotAd()}) {
+		domain, _ = slot.Ad.EvalString(&classad.Context{}, pool.AttrFileSystemDomain)
+	}
+	if err == nil && !strings.EqualFold(domain, here) {
+		f.away = claim.Machine
+	}
 }
 
 // stageOf returns how far a job of the queue has come.

@@ -55,10 +55,10 @@ func (f *file) look() error {
 	err := f.spool.View(func(v *spool.View) (err error) {
 		var ok bool
 		if ad, ok = v.Job(f.job); ok {
-			f.stage = stageOf(v, f.job, ad)
+			f.see(v, ad)
 			return nil
 		}
-		f.stage = ended
+		f.stage, f.away = ended, ""
 		ad, err = f.past(v)
 		return err
 	})
@@ -78,6 +78,7 @@ type trail struct {
 	end    int64  // what stands before is shown
 	lines  int    // to be shown of a file that was not looked at
 	held   string // why the job was held when that was told
+	away   string // where the file was when that was told
 	notify int    // what the system tells of the file by; -1: nothing
 }
 
@@ -87,6 +88,10 @@ func (t *trail) show() error {
 		t.call.Warn("%v is held (%s); still waiting", t.job, t.file.held)
 	}
 	t.held = t.file.held
+	if t.file.away != t.away {
+		t.tellAway("; still waiting")
+	}
+	t.away = t.file.away
 	if t.in != nil && t.replaced() {
 		if err := t.more(); err != nil {
 			return err

@@ -84,7 +84,15 @@ func (f *file) show(n int) error {
 	}
 	defer in.Close()
 	_, err = last(cmdline.Raw(f.call.Stdout), in, n)
+	f.tellAway("")
 	return named(f.path, err)
+}
+
+// tellAway says why nothing of the present run is to be seen, and until when.
+func (f *file) tellAway(also string) {
+	if f.away != "" {
+		f.call.Warn("%v runs on %s: its %s comes here when it ends or leaves its slot, or with a checkpoint%s", f.job, f.away, f.what, also)
+	}
 }
 
 // named says in which file something went wrong.
@@ -162,7 +170,7 @@ type state struct {
 	Path        string
 	Stage       stage
 	Ran         bool
-	Held        string
+	Held, Away  string
 }
 
 // more is the answer: whether the caller's end wants to know how the job goes on.
@@ -174,7 +182,7 @@ func serve(c *cmdline.Call) error {
 	for err == nil {
 		var a more
 		var answer func(any) error
-		answer, err = c.Ask(state{f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held})
+		answer, err = c.Ask(state{f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held, f.away})
 		if err == nil {
 			err = answer(&a)
 		}
@@ -199,7 +207,7 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 		if err := json.Unmarshal(question, &s); err != nil {
 			return nil, fmt.Errorf("what serve says of the job: %w", err)
 		}
-		f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held = s.Job, s.Owner, s.What, s.Path, s.Stage, s.Ran, s.Held
+		f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held, f.away = s.Job, s.Owner, s.What, s.Path, s.Stage, s.Ran, s.Held, s.Away
 		if !c.Has("f") {
 			return more{}, f.show(n)
 		}
