@@ -163,7 +163,7 @@ func TestInstallOnFarm(t *testing.T) {
 func TestStepsOnFarm(t *testing.T) {
 	t.Parallel()
 	f := newFarm(t, false)
-	f.sure("alice", `mkdir -p .config/fairspool && printf 'INITIAL_UPDATE_INTERVAL = 1\nPERIODIC_EXPR_INTERVAL = 1\n[engine.farm]\nKIND = "ssh"\nHOSTS = ["n1"]\n' >.config/fairspool/fairspool.toml && glidein -install && glidein`)
+	f.sure("alice", `mkdir -p .config/fairspool && printf 'STARTER_INITIAL_UPDATE_INTERVAL = 1\nPERIODIC_EXPR_INTERVAL = 1\n[engine.farm]\nKIND = "ssh"\nHOSTS = ["n1"]\n' >.config/fairspool/fairspool.toml && glidein -install && glidein`)
 	is := func(what, list, want string) {
 		t.Helper()
 		testenv.Until(t, what, func() bool { return strings.TrimSpace(f.sure("alice", list)) == want })

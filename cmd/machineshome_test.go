@@ -88,6 +88,7 @@ func TestMachineThatCalls(t *testing.T) {
 	testenv.Until(t, "there is a link again", heard)
 	n3.run("alice", "touch go")
 	testenv.Until(t, "the job has ended", states(""))
+	testenv.Until(t, "its supervisor has ended", func() bool { return n3.run("alice", "ls /var/tmp/fairspool-1501/claims.d").out == "" })
 	stop()
 	testenv.Until(t, "the machine has no slot", slots(0))
 	if out := f.sure("alice", "slots list -pilots"); !strings.Contains(out, "Asked") {

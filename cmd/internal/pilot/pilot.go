@@ -440,10 +440,8 @@ var ErrStopped = errors.New("it was told to end")
 
 // stop ends the pilot.
 func (p *Pilot) stop(l *line) error {
-	p.mu.Lock()
-	empty := len(p.claims) == 0 && len(p.attempts()) == 0
-	p.mu.Unlock()
-	if empty && l.beat(Beat{Bye: true}) == nil {
+	// The spool's host may not have told yet that the last claim is gone, and gives up matches that nobody has taken up.
+	if len(p.attempts()) == 0 && l.beat(Beat{Bye: true}) == nil {
 		select {
 		case <-l.Done():
 		case <-time.After(Patience):
