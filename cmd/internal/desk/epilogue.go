@@ -30,6 +30,7 @@ func (n *Desks) logEvents(log joblog.Log, complain func(error), events ...userlo
 
 // epilogue is what the event log of a job is told of the end of an attempt.
 type epilogue struct {
+	executing *userlog.Event // that the program was executed; nil: the log knows
 	end
 	log    joblog.Log
 	was    pool.Status // of the job while the attempt ended
@@ -145,10 +146,13 @@ func (l *epilogue) bytes() userlog.Bytes {
 
 // events are those of a job, dated with the end.
 func (l *epilogue) events(id pool.JobID) (list []userlog.Event) {
+	if l.executing != nil {
+		list = append(list, *l.executing)
+	}
 	for _, body := range l.bodies {
 		list = append(list, userlog.Event{Job: id, At: l.at.Local(), Body: body})
 	}
-	if len(list) > 0 {
+	if len(l.bodies) > 0 {
 		list[len(list)-1].More = l.table
 	}
 	return list

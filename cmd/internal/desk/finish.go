@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
+	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
 
@@ -23,6 +24,8 @@ type end struct {
 	now accountant.Reading // when that is recorded
 	// instance is that of the pilot whose attempt it was; empty: it ran on this machine.
 	instance string
+	// executing is what the log is told first; nil: nothing.
+	executing *userlog.Event
 }
 
 // finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
@@ -41,6 +44,7 @@ func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain fun
 			e.at = claim.StartedAt // whatever its machine says
 		}
 		told = epilogueOf(tx, a.Job, e)
+		told.executing = e.executing
 		next.look(tx, a)
 		if err := lifecycle.Finish(tx, a.Job, a.Number, e.at, e.how, n.params); err != nil {
 			return err

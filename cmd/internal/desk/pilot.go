@@ -250,7 +250,7 @@ var errTold = errors.New("it is recorded already")
 
 // Finish records how an attempt has ended, so long ago. Unless last says that the supervisor ends, the slot goes on with the attempt
 // next; nil: with none.
-func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago time.Duration, last bool) (next *Beginning, err error) {
+func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago, executed time.Duration, last bool) (next *Beginning, err error) {
 	d := p.desk(a)
 	d.there = at
 	var after *successor
@@ -258,7 +258,15 @@ func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago time.Durat
 		after = d.successor(how, true, func() bool { return false })
 	}
 	now := p.Now()
-	if err = p.endThere(a, how, now.Now.Add(-max(ago, 0)), after); err != nil {
+	e := end{how: how, at: now.Now.Add(-max(ago, 0)), now: now, instance: p.Instance}
+	if executed > 0 {
+		body, known := p.executes[a]
+		if !known { // another process has begun it
+			body = p.executingOf(a)
+		}
+		e.executing = &userlog.Event{Job: a.Job, At: now.Now.Add(-executed).Local(), Body: body}
+	}
+	if err = p.endThere(a, e, after); err != nil {
 		after.release()
 		return nil, err
 	}
@@ -273,15 +281,25 @@ func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago time.Durat
 	return &b, nil
 }
 
+// executingOf returns what the log is told of an attempt by its claim.
+func (p *Pilot) executingOf(a pool.Attempt) (body userlog.Executing) {
+	p.Spool.View(func(v *spool.View) error {
+		claim, _ := v.Claim(a.Job)
+		body = userlog.Executing{Host: claim.Machine, Slot: claim.Slot}
+		return nil
+	})
+	return body
+}
+
 // endThere records the end of an attempt on the pilot's machine.
-func (p *Pilot) endThere(a pool.Attempt, how pool.Ending, at time.Time, after *successor) error {
+func (p *Pilot) endThere(a pool.Attempt, e end, after *successor) error {
 	log := p.LogOf(a)
 	lock, err := claimlock.TakeCharge(p.Spool.ClaimLock(a.String()))
 	if err != nil {
 		return err
 	}
-	p.Spool.At(at)
-	if err := p.finish(a, lock, end{how: how, at: at, now: p.Now(), instance: p.Instance}, log.Add, after); err != nil {
+	p.Spool.At(e.at)
+	if err := p.finish(a, lock, e, log.Add, after); err != nil {
 		lock.Leave() // the end may be recorded in spite of the error, and the log lack it
 		return err
 	}

@@ -1,6 +1,7 @@
 package pilotdesk
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -71,6 +72,7 @@ type client struct {
 	*testing.T
 	*link.Link
 	control net.Conn
+	tag     uint32 // of the last request
 	serve   *exec.Cmd
 	bad     strings.Builder
 	welcome pilot.Welcome
@@ -125,15 +127,35 @@ func (c *client) works(slot, machine string) *client {
 	if err := link.WriteMessage(c.control, pilot.Slots{Ads: []string{ad(slot, machine)}}); err != nil {
 		c.Fatal(err)
 	}
-	if err := link.ReadMessage(c.control, &n); err != nil || !n.First {
+	if err := c.hear(0, &n); err != nil || !n.First {
 		c.Fatalf("the first news are %+v, %v", n, err)
 	}
 	return c
 }
 
+// hear reads what serve says with a tag, and passes over the rest.
+func (c *client) hear(tag uint32, v any) error {
+	for {
+		got, text, err := link.ReadPacket(c.control)
+		if err != nil {
+			return err
+		}
+		if got == tag {
+			return json.Unmarshal(text, v)
+		}
+	}
+}
+
 // ask makes a request. Outputs sends an empty body.
 func (c *client) ask(r pilot.Request) (a pilot.Answer) {
 	c.Helper()
+	if r.Do != pilot.Inputs && r.Do != pilot.Outputs {
+		text, err := json.Marshal(r)
+		if err != nil {
+			c.Fatal(err)
+		}
+		return c.say(text)
+	}
 	stream, err := c.Open()
 	if err != nil {
 		c.Fatal(err)
@@ -147,6 +169,20 @@ func (c *client) ask(r pilot.Request) (a pilot.Answer) {
 	}
 	if err != nil {
 		c.Fatalf("%s: %v", r.Do, err)
+	}
+	return a
+}
+
+// say sends a request of any bytes, and returns the answer.
+func (c *client) say(text []byte) (a pilot.Answer) {
+	c.Helper()
+	c.tag++
+	err := link.WritePacket(c.control, c.tag, text)
+	if err == nil {
+		err = c.hear(c.tag, &a)
+	}
+	if err != nil {
+		c.Fatalf("%.40q: %v", text, err)
 	}
 	return a
 }
@@ -236,11 +272,16 @@ func TestHostilePilot(t *testing.T) {
 			t.Errorf("a request %q is answered %q, %v", text, b, err)
 		}
 	}
+	for _, text := range []string{"", "{", "[]", `{"Attempt":1}`} {
+		if a := hostile.say([]byte(text)); a.Failed == nil {
+			t.Errorf("a request %q is answered %+v", text, a)
+		}
+	}
 	if after := jobs(); after != before {
 		t.Errorf("the jobs were\n%s\nand are\n%s", before, after)
 	}
-	hostile.control.Write([]byte("\x00\x00\x00\x01{"))
-	hostile.ended("a message that is none", "the link is broken")
+	link.WritePacket(hostile.control, 0, []byte("{"))
+	hostile.ended("a heartbeat that is none", "the pilot's heartbeat")
 
 	for what, m := range map[string]pilot.Hello{
 		"another's id":         {ID: two.ID, Token: one.Token, Instance: "x"},

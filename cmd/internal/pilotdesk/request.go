@@ -110,12 +110,7 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 		if r.How == nil {
 			return a, errIncomplete
 		}
-		if r.Executed > 0 {
-			if err := s.desk.Executing(r.Attempt, r.Executed); err != nil {
-				return a, err
-			}
-		}
-		a.Begun, err = s.desk.Finish(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch}, *r.How, r.Ago, r.Last)
+		a.Begun, err = s.desk.Finish(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch}, *r.How, r.Ago, r.Executed, r.Last)
 		return a, err
 	}
 	return a, fmt.Errorf("%.40q: no such request", string(r.Do))
