@@ -28,6 +28,7 @@ var fixtures = []*fixture{
 	{name: "all-apart", slots: 5000, machines: machines{kinds: 50, apart: true}, clusters: 5000, procs: 1, jobs: clusters{shapes: 5000, submitters: 100}},
 	{name: "1k-partitionable-64k-jobs", slots: 1000, machines: machines{kinds: 20, partitionable: true}, clusters: 128, procs: 500, jobs: clusters{shapes: 20, submitters: 100, light: true}},
 	{name: "100k-running-100k-jobs", slots: 100_000, machines: machines{kinds: 500}, clusters: 1000, procs: 100, jobs: clusters{shapes: 200, submitters: 500}, full: true},
+	{name: "10k-running-10k-jobs", slots: 10_000, machines: machines{kinds: 50}, clusters: 100, procs: 100, jobs: clusters{shapes: 100, submitters: 100}, full: true},
 }
 
 // ways are the ways to run negotiate: deciding only, the same with the report as

@@ -82,6 +82,7 @@ func change(b *testing.B, dir string, perSecond int, until time.Time) {
 var listings = []*fixture{
 	{name: "1-cluster", slots: 1000, machines: machines{kinds: 50}, clusters: 1, procs: 100_000, jobs: clusters{shapes: 1, submitters: 1}, differ: true, named: true},
 	{name: "100k-clusters", slots: 1000, machines: machines{kinds: 50}, clusters: 100_000, procs: 1, jobs: clusters{shapes: 200, submitters: 100}},
+	{name: "10k-clusters", slots: 8, machines: machines{kinds: 1}, clusters: 10_000, procs: 1, jobs: clusters{shapes: 200, submitters: 100}},
 }
 
 // BenchmarkQstat is whole processes on these queues. The aims are 0.4 s for the totals,

@@ -318,9 +318,8 @@ func (c *checker) contents(st *state) {
 		}
 	}
 	c.checkOwners(clusters, st)
-	var inOrder []pool.Claim
-	for _, id := range slices.SortedFunc(maps.Keys(st.claims.rows), pool.JobID.Compare) {
-		inOrder = append(inOrder, st.claims.rows[id])
+	for _, claim := range st.claims.list {
+		id := claim.Job
 		i, ok := slices.BinarySearchFunc(clusters, id.Cluster, func(c *Cluster, k int) int { return c.ID - k })
 		if ok {
 			_, ok = clusters[i].run(id.Proc)
@@ -329,7 +328,7 @@ func (c *checker) contents(st *state) {
 			c.damaged(filepath.Base(c.s.journal(st.base.number)), 0, "job %v has a claim and is not in the queue", id)
 		}
 	}
-	for _, wrong := range pool.Contradictions(inOrder) {
+	for _, wrong := range pool.Contradictions(st.claims.list) {
 		c.damaged(filepath.Base(c.s.journal(st.base.number)), 0, "%s", wrong.Why)
 	}
 }

@@ -325,7 +325,7 @@ func digestOf(v *View, cluster int) ([]byte, error) {
 }
 
 // marksOf returns all marks.
-func marksOf(v *View) []mark { return sorted(v.state().marks, strings.Compare) }
+func marksOf(v *View) []mark { return sorted(v.state().marks) }
 
 // fixture makes a spool in which something is there already.
 func fixture(t testing.TB) string {

@@ -135,7 +135,7 @@ func (d *dumping) rows() error {
 			return err
 		}
 	}
-	d.n.Claims, d.n.Submitters = len(d.state.claims.rows), len(d.state.submitters.rows)
+	d.n.Claims, d.n.Submitters = len(d.state.claims.list), len(d.state.submitters.list)
 	return nil
 }
 

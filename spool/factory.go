@@ -55,7 +55,7 @@ func (f Factory) check() error {
 
 // Factories returns all factories, by cluster.
 func (v *View) Factories() []Factory {
-	rows := sorted(v.state().factories, cmp.Compare[int])
+	rows := sorted(v.state().factories)
 	list := make([]Factory, 0, len(rows))
 	for _, r := range rows {
 		if !v.listed || v.sees(r.Owner) != Unlisted {

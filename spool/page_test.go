@@ -38,7 +38,7 @@ func TestPage(t *testing.T) {
 		{Dedicated: accountant.Usage{Millis: 5000}, Equivalent: accountant.Usage{Millis: 5859, Rest: 375}, Utilized: accountant.Usage{Millis: 400, Rest: 3}},
 		{Dedicated: accountant.Usage{Millis: 9000}, Equivalent: accountant.Usage{Millis: 9000}},
 	}}
-	table := tallyKind.file(map[accountant.Key]accountant.Tally{y.Key: y})
+	table := tallyKind.file([]accountant.Tally{y})
 	if got := example("W [ "); !bytes.Equal(got, table) {
 		t.Errorf("the table is\n%swant\n%s", got, table)
 	}

@@ -46,7 +46,7 @@ func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys
 		return Restored{}, fmt.Errorf("spool %s: %w", to.spool.dir, err)
 	}
 	n := to.n
-	return Restored{r.version.Domain, n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(to.state.factories.rows)}, nil
+	return Restored{r.version.Domain, n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(to.state.factories.list)}, nil
 }
 
 // DumpError says that the text that Restore reads is no whole dump.

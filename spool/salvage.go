@@ -57,7 +57,7 @@ func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 		return Salvaged{}, fmt.Errorf("spool %s: %w", to, err)
 	}
 	n := v.to.n
-	return Salvaged{n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(v.to.state.factories.rows), v.lost}, nil
+	return Salvaged{n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(v.to.state.factories.list), v.lost}, nil
 }
 
 // salvage is a Salvage at work.

@@ -308,7 +308,7 @@ func (t *table[K, V]) apply(r record, seq uint64) {
 }
 
 func (t *table[K, V]) each() error {
-	_, err := t.all()
+	_, err := t.inOrder()
 	return err
 }
 
@@ -327,7 +327,7 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 		}
 		return nil
 	}
-	rows, err := t.all()
+	rows, err := t.inOrder()
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -337,27 +337,27 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 	return files.WriteNew(s.files, s.path(file.name), b)
 }
 
-// file returns the text of a table's file: the rows' lines in the order of their keys, and the
+// file returns the text of a table's file: the lines of rows, in the order of their keys, and the
 // checksum.
-func (k *Kind[K, V]) file(rows map[K]V) (b []byte) {
-	for _, key := range slices.SortedFunc(maps.Keys(rows), k.order) {
-		b = append(k.appendRow(append(b, k.letter, ' '), rows[key]), '\n')
+func (k *Kind[K, V]) file(rows []V) (b []byte) {
+	for _, v := range rows {
+		b = append(k.appendRow(append(b, k.letter, ' '), v), '\n')
 	}
 	return appendEnd(b)
 }
 
 // dump writes the rows, by key.
 func (t *table[K, V]) dump(d *dumping) error {
-	rows, err := t.all()
+	rows, err := t.inOrder()
 	if err != nil || t.kind.title == "" {
 		return err
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(rows), t.kind.order) {
+	for _, v := range rows {
 		ad := classad.New()
-		t.kind.write(ad, rows[k])
+		t.kind.write(ad, v)
 		err := d.row(t.kind.title, ad)
 		if err == nil && t.kind.behind != nil {
-			err = t.kind.behind(d, rows[k])
+			err = t.kind.behind(d, v)
 		}
 		if err != nil {
 			return err
@@ -420,7 +420,7 @@ func (k *Kind[K, V]) Get(v *View, key K) (V, bool) {
 }
 
 // All returns the rows in the order of their keys.
-func (k *Kind[K, V]) All(v *View) []V { return slices.Clone(sorted(tableIn(v.state(), k), k.order)) }
+func (k *Kind[K, V]) All(v *View) []V { return slices.Clone(sorted(tableIn(v.state(), k))) }
 
 // Put adds a row or changes it as a whole.
 func (k *Kind[K, V]) Put(tx *Tx, v V) { tx.put(record{Kind: k.letter, Row: v}) }

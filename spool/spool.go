@@ -364,7 +364,7 @@ func (s *Spool) Stat() (st Stat, err error) {
 	if st.Marks, err = s.state.marks.count(); err != nil {
 		return st, err
 	}
-	for _, f := range sorted(s.state.factories, cmp.Compare[int]) {
+	for _, f := range sorted(s.state.factories) {
 		st.Factories++
 		st.DigestBytes += f.bytes
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
@@ -266,7 +267,8 @@ type table[K comparable, V any] struct {
 
 	texts   map[K]chunk // rows not parsed yet, a line each; without a text: gone
 	rows    map[K]V
-	list    []V  // all rows, in the order of their keys; nil: not known
+	list    []V  // in the order of their keys, the rows but for texts and rows, which count more
+	listed  bool // list is known: then there is neither a file nor a table under this one
 	changed bool // since the generation
 }
 
@@ -278,32 +280,41 @@ func newTable[K comparable, V any](k *Kind[K, V], load func() (chunk, error)) *t
 func (t *table[K, V]) note(k K, c chunk) {
 	delete(t.rows, k)
 	t.texts[k] = c
-	t.list, t.changed = nil, true
+	t.changed = true
 }
 
 // put adds a row or changes it.
 func (t *table[K, V]) put(k K, v V) {
 	delete(t.texts, k)
 	t.rows[k] = v
-	t.list, t.changed = nil, true
+	t.changed = true
 }
 
 // drop takes a row away.
 func (t *table[K, V]) drop(k K) { t.note(k, chunk{}) }
 
-// fill reads the generation's file, or what a fork lies over. What was noted since counts more.
+// noted reports whether texts or rows say something of a row.
+func (t *table[K, V]) noted(k K) bool {
+	_, put := t.rows[k]
+	_, noted := t.texts[k]
+	return put || noted
+}
+
+// fill makes texts and rows all there is: with the list, the generation's file, or what a fork lies over.
 func (t *table[K, V]) fill() error {
+	list := t.list
 	if t.under != nil {
-		rows, err := t.under.all()
-		for k, v := range rows {
-			_, noted := t.texts[k]
-			if _, put := t.rows[k]; !put && !noted {
-				t.rows[k] = v
-			}
+		var err error
+		if list, err = t.under.inOrder(); err != nil {
+			return err
 		}
-		t.under = nil
-		return err
 	}
+	for _, v := range list {
+		if k := t.kind.key(v); !t.noted(k) {
+			t.rows[k] = v
+		}
+	}
+	t.list, t.listed, t.under = nil, false, nil
 	if t.load == nil {
 		return nil
 	}
@@ -316,8 +327,7 @@ func (t *table[K, V]) fill() error {
 		if err != nil {
 			return file.damaged(n, err)
 		}
-		_, noted := t.texts[k]
-		if _, put := t.rows[k]; !put && !noted {
+		if !t.noted(k) {
 			t.texts[k] = chunk{text: line, file: file.file, line: file.line + n}
 		}
 	}
@@ -340,6 +350,11 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	if !ok && t.under != nil {
 		return t.under.get(k)
 	}
+	if !ok {
+		if i, there := slices.BinarySearchFunc(t.list, k, func(v V, k K) int { return t.kind.order(t.kind.key(v), k) }); there {
+			return t.list[i], true, nil
+		}
+	}
 	if !ok || c.text == nil {
 		return v, false, nil
 	}
@@ -359,19 +374,118 @@ func (t *table[K, V]) all() (map[K]V, error) {
 	if len(t.rows) == 0 {
 		t.rows = make(map[K]V, len(t.texts))
 	}
+	return t.rows, t.parse()
+}
+
+// parse parses the rows of texts.
+func (t *table[K, V]) parse() error {
 	for k, c := range t.texts {
 		if c.text == nil {
 			continue
 		}
 		v, err := t.kind.parse(c.text, c.seq)
 		if err != nil {
-			return nil, c.damaged(0, err)
+			return c.damaged(0, err)
 		}
 		t.rows[k] = v
+		delete(t.texts, k)
 	}
-	// Gone rows need no note any more: there is no file left to read.
-	clear(t.texts)
-	return t.rows, nil
+	if t.load == nil && t.under == nil && !t.listed {
+		clear(t.texts) // there is nothing left of which rows could be gone
+	}
+	return nil
+}
+
+// inOrder returns the rows in the order of their keys. The caller changes none of them.
+func (t *table[K, V]) inOrder() ([]V, error) {
+	list, err := t.list, error(nil)
+	switch {
+	case t.load != nil:
+		list, err = t.parsed()
+	case t.under != nil:
+		list, err = t.under.inOrder()
+	}
+	if err == nil {
+		err = t.parse()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(t.rows)+len(t.texts) > 0 {
+		list = t.merged(list)
+		clear(t.rows)
+		clear(t.texts)
+	}
+	t.list, t.listed, t.load, t.under = list, true, nil, nil
+	return list, nil
+}
+
+// merged returns a list with what rows and texts say of it.
+func (t *table[K, V]) merged(list []V) []V {
+	all := make([]V, 0, len(list)+len(t.rows))
+	for _, k := range slices.SortedFunc(maps.Keys(t.rows), t.kind.order) {
+		n := 0
+		for n < len(list) && t.kind.order(t.kind.key(list[n]), k) < 0 {
+			n++
+		}
+		all = append(t.kept(all, list[:n]), t.rows[k])
+		if list = list[n:]; len(list) > 0 && t.kind.key(list[0]) == k {
+			list = list[1:]
+		}
+	}
+	return t.kept(all, list)
+}
+
+// kept appends those rows of a list to all that are not gone.
+func (t *table[K, V]) kept(all, list []V) []V {
+	if len(t.texts) == 0 {
+		return append(all, list...)
+	}
+	for _, v := range list {
+		if _, gone := t.texts[t.kind.key(v)]; !gone {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// parsed reads all rows of the generation's file, on all processors.
+func (t *table[K, V]) parsed() ([]V, error) {
+	file, err := t.load()
+	if err != nil {
+		return nil, err
+	}
+	const piece = 64 << 10 // bytes
+	var pieces [][]byte
+	first := []int{0} // rows before each
+	for rest := file.text; len(rest) > 0; rest = rest[len(pieces[len(pieces)-1]):] {
+		some := rest[:min(piece, len(rest))]
+		some = rest[:len(some)+lineEnd(rest[len(some):])]
+		some = rest[:min(len(some)+1, len(rest))]
+		pieces, first = append(pieces, some), append(first, first[len(first)-1]+bytes.Count(some, newline))
+	}
+	list, bad := make([]V, first[len(pieces)]), make([]error, len(pieces)+1)
+	parallel.Each(len(pieces), func(_, i int) {
+		for n, line := range (chunk{text: pieces[i]}).lines() {
+			v, err := t.kind.parse(line, 0)
+			if err != nil {
+				bad[i] = file.damaged(first[i]+n, err)
+				return
+			}
+			list[first[i]+n] = v
+		}
+	})
+	for i := 1; i < len(list); i++ {
+		if t.kind.order(t.kind.key(list[i-1]), t.kind.key(list[i])) >= 0 {
+			bad[len(pieces)] = file.damaged(i, errors.New("a row that is out of order"))
+		}
+	}
+	for _, err := range bad {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // count returns how many rows there are. It parses none.

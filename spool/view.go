@@ -155,7 +155,7 @@ func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 }
 
 // Claims returns all claims, by ascending job. They are the view's: the caller changes none of them.
-func (v *View) Claims() []pool.Claim { return sorted(v.state().claims, pool.JobID.Compare) }
+func (v *View) Claims() []pool.Claim { return sorted(v.state().claims) }
 
 // Claim returns the claim of a job.
 func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
@@ -166,7 +166,7 @@ func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
 
 // Submitters returns all submitters' records, by name.
 func (v *View) Submitters() []accountant.Record {
-	return slices.Clone(sorted(v.state().submitters, strings.Compare))
+	return slices.Clone(sorted(v.state().submitters))
 }
 
 // Submitter returns one submitter's record; without one, a new record of
@@ -183,21 +183,11 @@ func (v *View) Submitter(name string) (accountant.Record, bool) {
 // Backoffs returns the slots that are left alone, by name.
 func (v *View) Backoffs() []pool.Backoff { return backoffKind.All(v) }
 
-// sorted returns the rows of a table in the order of their keys: the caller changes none of them. A fork in which
-// none was changed has those of what it lies over.
-func sorted[K comparable, V any](t *table[K, V], order func(a, b K) int) []V {
-	if t.under != nil && len(t.rows)+len(t.texts) == 0 {
-		return sorted(t.under, order)
-	}
-	if t.list == nil {
-		all, err := t.all()
-		must(err)
-		t.list = make([]V, 0, len(all))
-		for _, k := range slices.SortedFunc(maps.Keys(all), order) {
-			t.list = append(t.list, all[k])
-		}
-	}
-	return slices.Clip(t.list)
+// sorted returns the rows of a table in the order of their keys: the caller changes none of them.
+func sorted[K comparable, V any](t *table[K, V]) []V {
+	list, err := t.inOrder()
+	must(err)
+	return slices.Clip(list)
 }
 
 // Advertised returns the ad of one slot that was advertised, not written by
@@ -659,5 +649,5 @@ func (v *View) Tally(k accountant.Key) (accountant.Tally, bool) {
 
 // Tallies returns all tallies, by kind and name.
 func (v *View) Tallies() []accountant.Tally {
-	return slices.Clone(sorted(v.state().tallies, accountant.Key.Compare))
+	return slices.Clone(sorted(v.state().tallies))
 }
