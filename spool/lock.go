@@ -207,9 +207,16 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File)
 
 // acquire does as the function acquire, and postpones signals from before it has the lock until
 // release is called. They may come while it waits; the file stays open meanwhile, by which /proc
-// shows what the process waits for.
+// shows what the process waits for. A process that queues tries once, and waits in the kernel.
 func (s *Spool) acquire(name string, wait time.Duration) (l files.Lock, release func(), err error) {
 	path, signals := filepath.Join(s.dir, name), s.options.postponed(name)
+	if s.queues {
+		release = postpone.Signals(signals)
+		if l, err = acquire(s.files, path, wait); err != nil {
+			release()
+		}
+		return l, release, err
+	}
 	var waits *os.File
 	pause := files.Poll / 16 // twice as long each time: the lock is most often held for less
 	for end := time.Now().Add(wait); ; time.Sleep(min(pause, max(0, time.Until(end)))) {
@@ -230,6 +237,10 @@ func (s *Spool) acquire(name string, wait time.Duration) (l files.Lock, release 
 		}
 	}
 }
+
+// Queue has the process wait for locks in the kernel's queue, which costs it less than to try again and again, and
+// postpones the signals of a terminal meanwhile. It is for a process that has no terminal.
+func (s *Spool) Queue() { s.queues = true }
 
 // writeHolder writes the first line of a lock file.
 func writeHolder(f files.File, text string) error {

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,6 +97,73 @@ func unlockFails(t *testing.T) {
 	if err != nil {
 		t.Errorf("the next writer: %v", err)
 	}
+}
+
+// TestQueue holds that a process that queues for the lock has it when it is freed, and, once it has waited for too long,
+// does not keep the lock that it comes to later.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	dir := fixture(t)
+	holder, err := Open(dir, Options{Program: "test", UIDDomain: "x", LockWait: longWait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// waiting holds the lock until as many threads as that wait for it, and wait is called.
+	waiting := func(threads int, wait func()) {
+		err := holder.Update(func(tx *Tx) error {
+			if wait != nil {
+				wait()
+			}
+			testenv.Until(t, "threads wait for the lock", func() bool { return queued(t, dir) == threads })
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	late, err := Open(dir, Options{Program: "test", UIDDomain: "x", LockWait: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late.Queue()
+	waiting(1, func() {
+		for range 3 {
+			if err := late.Update(operations[2].do); !errors.Is(err, ErrLocked) {
+				t.Errorf("Update of a locked spool = %v, want ErrLocked", err)
+			}
+		}
+	})
+	testenv.Until(t, "no thread waits", func() bool { return queued(t, dir) == 0 })
+
+	other, err := Open(dir, Options{Program: "test", UIDDomain: "x", LockWait: longWait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Queue()
+	done := make(chan error, 1)
+	waiting(1, func() { go func() { done <- other.Update(operations[2].do) }() })
+	if err := <-done; err != nil {
+		t.Errorf("Update of a process that has queued = %v", err)
+	}
+}
+
+// queued returns how many locks on the lock file of a spool are waited for (proc(5), /proc/locks).
+func queued(t *testing.T, dir string) (n int) {
+	t.Helper()
+	var about unix.Stat_t
+	if err := unix.Stat(filepath.Join(dir, "lock"), &about); err != nil {
+		t.Fatal(err)
+	}
+	locks, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(locks)) {
+		if strings.Contains(line, "-> FLOCK") && strings.Contains(line, fmt.Sprintf(":%d ", about.Ino)) {
+			n++
+		}
+	}
+	return n
 }
 
 // refuseUnlocks makes flock(2) fail with EIO when it is to free a lock, in all threads

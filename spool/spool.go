@@ -58,6 +58,7 @@ type Spool struct {
 	domain  string      // in force; see version
 	follows bool        // FollowDomain
 	user    string
+	queues  bool // Queue
 
 	state *state   // what was read so far, nil for nothing
 	at    position // up to where

@@ -314,8 +314,9 @@ func lookUp(name string) string {
 // toEnd runs a command to its end. It does not fork while this process has the limits of a job that is
 // being started.
 func toEnd(cmd *exec.Cmd) error {
+	var err error
 	forking.RLock()
-	err := cmd.Start()
+	promptly(func() { err = cmd.Start() }) // what it restores has its timers
 	forking.RUnlock()
 	if err != nil {
 		return err

@@ -141,7 +141,9 @@ func (p *Process) live(job Job, cmd *exec.Cmd, started chan<- error) {
 	// would never see a signal that is blocked there.
 	unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
 	begun := time.Now()
-	bent, err := job.fork(cmd)
+	var bent bool
+	var err error
+	promptly(func() { bent, err = job.fork(cmd) })
 	if !bent {
 		defer runtime.UnlockOSThread()
 	}

@@ -230,6 +230,26 @@ func TestNoSignalIsBlocked(t *testing.T) {
 	}
 }
 
+// TestTimers holds that a job of a supervisor whose timers may be late has usual timers itself.
+func TestTimers(t *testing.T) {
+	dir := t.TempDir()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), supervise+"="+dir, "LAUNCH_TEST_SCRIPT=cat /proc/$$/timerslack_ns /proc/$PPID/timerslack_ns")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	var err error
+	Lazily(func() { err = c.Start() })
+	if err == nil {
+		err = c.Wait()
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if got, want := contents(t, dir+"/out"), fmt.Sprintf("%d\n%d\n", usualSlack, lazySlack); got != want {
+		t.Errorf("timers of the job and its supervisor may be late by %q ns, want %q", got, want)
+	}
+}
+
 func TestDiesBySignal(t *testing.T) {
 	got := start(t, shellIn(t.TempDir(), `kill -KILL $$`), nil).Wait()
 	if got.Signal != int(syscall.SIGKILL) || got.Code != 0 {

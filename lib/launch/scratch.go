@@ -144,7 +144,11 @@ func (t *Transfer) Keep() error {
 // rights. A process that serves an account does all of it with that user's rights, but for the
 // directory itself.
 func RemoveTree(path string) error {
-	owner, isOther := otherOwner(path)
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	owner, isOther := otherOwner(info)
 	if !isOther {
 		return removeTree(path)
 	}
@@ -201,13 +205,9 @@ func removeTreeAs(path string, as func(func())) error {
 	return err
 }
 
-// otherOwner returns whose a path is, if it is not ours and we can act for that user.
-func otherOwner(path string) (owner asuser.User, yes bool) {
-	if !asuser.Privileged() {
-		return owner, false
-	}
-	info, err := os.Lstat(path)
-	if err != nil {
+// otherOwner returns whose a file is, if it is not ours and we can act for that user.
+func otherOwner(info fs.FileInfo) (owner asuser.User, yes bool) {
+	if info == nil || !asuser.Privileged() {
 		return owner, false
 	}
 	about, ok := info.Sys().(*syscall.Stat_t)

@@ -16,6 +16,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
+	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 )
 
@@ -116,7 +117,7 @@ func spawn(s *exec.Cmd, wait time.Duration) answer {
 	s.Dir = "/" // no file system is kept busy for a supervisor's sake
 	s.Stdout, s.Stderr = write, write
 	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if e := asuser.Root(func() { err = s.Start() }); e != nil {
+	if e := asuser.Root(func() { launch.Lazily(func() { err = s.Start() }) }); e != nil {
 		err = e
 	}
 	write.Close()

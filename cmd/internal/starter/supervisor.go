@@ -28,6 +28,7 @@ func supervisor(c *cmdline.Call, a pool.Attempt) error {
 		return err
 	}
 	sp.FollowDomain()
+	sp.Queue()
 	var cycles *onchange.Watch
 	if p, on, err := c.OnChange(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -66,28 +67,46 @@ func (f diskFile) Size() (int64, error) {
 func (f diskFile) Allocate(size int64) error { return unix.Fallocate(int(f.Fd()), 0, 0, size) }
 
 func (Disk) Open(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := open(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
 	return diskFile{f}, nil
 }
 
+// open opens a file as os.OpenFile does, which takes five system calls more to find out that no file of a disk can be
+// waited for.
+func open(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	for {
+		fd, err := unix.Open(name, flag|unix.O_CLOEXEC, uint32(perm))
+		if err == nil {
+			return os.NewFile(uintptr(fd), name), nil
+		}
+		if err != unix.EINTR {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
+}
+
 func (Disk) Lock(name string, flag int, shared bool, wait time.Duration) (Lock, error) {
-	f, err := os.OpenFile(name, flag, 0o600)
+	f, err := open(name, flag, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	how := unix.LOCK_EX | unix.LOCK_NB
+	how := unix.LOCK_EX
 	if shared {
-		how = unix.LOCK_SH | unix.LOCK_NB
+		how = unix.LOCK_SH
 	}
 	for end := time.Now().Add(wait); ; {
-		if err = unix.Flock(int(f.Fd()), how); err == nil {
+		if err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err == nil {
 			return diskLock{f}, nil
 		}
 		left := time.Until(end)
-		if err == unix.EWOULDBLOCK && left > 0 {
+		switch {
+		case err != unix.EWOULDBLOCK || left <= 0:
+		case forsaken.Load() == 0:
+			return await(f, how, left)
+		default:
 			time.Sleep(min(Poll, left))
 			continue
 		}
@@ -97,6 +116,47 @@ func (Disk) Lock(name string, flag int, shared bool, wait time.Duration) (Lock, 
 		}
 		return nil, err
 	}
+}
+
+// forsaken counts the threads of this process that wait for a flock in vain.
+var forsaken atomic.Int32
+
+// await waits at most wait for the flock on an open file, in the kernel's queue: whoever frees the lock
+// wakes one process, where all of those wake that try again now and then. flock(2) cannot wait for a bounded time.
+// So a thread waits that await leaves behind when the time is over: it frees the lock as soon as it has it.
+func await(f *os.File, how int, wait time.Duration) (Lock, error) {
+	var over atomic.Bool
+	done := make(chan error, 1)
+	go func() {
+		err := unix.Flock(int(f.Fd()), how)
+		for err == unix.EINTR {
+			err = unix.Flock(int(f.Fd()), how)
+		}
+		if over.Swap(true) {
+			diskLock{f}.Unlock()
+			forsaken.Add(-1)
+			return
+		}
+		done <- err
+	}()
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	var err error
+	select {
+	case err = <-done:
+	case <-late.C:
+		forsaken.Add(1)
+		if !over.Swap(true) {
+			return nil, ErrLocked
+		}
+		forsaken.Add(-1)
+		err = <-done
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return diskLock{f}, nil
 }
 
 type diskLock struct{ *os.File }
@@ -215,7 +275,7 @@ func Tail(f File, offset int64) ([]byte, error) {
 	return b[:n], err
 }
 
-// Poll is how often a writer tries again that waits. flock(2) cannot wait for a bounded time.
+// Poll is how often a writer tries again that waits, and may be stopped meanwhile.
 const Poll = 3 * time.Millisecond
 
 // ErrUncertain says that a change was refused, but that what was written of it
