@@ -174,19 +174,17 @@ func TestStepsOnFarm(t *testing.T) {
 			t.Log(f.head.run("alice", queue+"; qstat -j '1 2 3 4 5'; slots list; cat .local/state/fairspool/*.log; cat log"))
 		}
 	}()
-	f.sure("alice", `submit log=log output=out -- sh -c 'echo early; exec sleep 1000'`)
+	f.sure("alice", `submit log=log output=out should_transfer_files=YES when_to_transfer_output=ON_EXIT_OR_EVICT -- sh -c 'echo early; exec sleep 1000'`)
 	is("the job runs", queue, "1 2 1")
-	if a := f.head.run("alice", "qtail 1"); a.status != 0 || a.out != "" || a.bad != "qtail: 1.0 runs on n1: its output comes here when it ends or leaves its slot, or with a checkpoint\n" {
+	if a := f.head.run("alice", "qtail 1"); a.status != 0 || a.out != "" || a.bad != "qtail: 1.0 runs on n1: its output comes here with its output files, at the latest when it ends\n" {
 		t.Errorf("qtail of a job that runs elsewhere: %+v", a)
 	}
 	f.sure("alice", "qhold 1")
 	is("it is held", queue, "1 5 1")
-	if a := f.head.run("alice", "qtail 1"); a.out != "early\n" || a.bad != "" {
-		t.Errorf("qtail of a job that is held: %+v", a)
-	}
+	is("its output is there", "qtail 1 2>/dev/null", "early")
 	f.sure("alice", "qrls 1")
 	is("it runs again", queue, "1 2 2")
-	f.sure("alice", "prio -set PeriodicHold true 1")
+	f.sure("alice", "prio -set PeriodicHold=true 1")
 	is("its policy holds it", queue, "1 5 2")
 	f.sure("alice", "qdel 1")
 	is("it is removed", queue, "")
@@ -194,9 +192,15 @@ func TestStepsOnFarm(t *testing.T) {
 	is("it is held for its limit", "qstat -af JobStatus HoldReasonCode", "5 46")
 	f.sure("alice", "qdel 2")
 	is("it is removed", queue, "")
-	f.sure("alice", `submit deferral_time='$$([time()+2])' deferral_window=60 output=when -- date +%s`)
+	f.sure("alice", `submit deferral_time='QDate + 2' deferral_window=60 output=when -- date +%s`)
 	is("it has run", queue, "")
-	f.sure("alice", `printf '%s\n' 'executable = /bin/sh' 'arguments = "-c \'"'"'n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n >n; test $n -ge 3 || exit 85\'"'"'"' 'transfer_checkpoint_files = n' 'transfer_output_files = n' 'checkpoint_exit_code = 85' 'output = ck' 'queue' >ck.sub && submit -wait ck.sub >/dev/null`)
+	f.sure("alice", `cat >ck.sh <<'END'
+n=$(cat n 2>/dev/null || echo 0)
+n=$((n+1))
+echo $n >n
+test $n -ge 3 || exit 85
+END
+submit -wait transfer_input_files=ck.sh transfer_checkpoint_files=n transfer_output_files=n checkpoint_exit_code=85 output=ck -- sh ck.sh >/dev/null`)
 	if out := f.sure("alice", "cat n"); out != "3\n" {
 		t.Errorf("a job that leaves checkpoints leaves %q", out)
 	}

@@ -186,8 +186,8 @@ func giveUpMatches(tx *spool.Tx, machine string, now time.Time, params accountan
 }
 
 // Advertise makes the advertised slots of a machine those of the ads, which have names and say that machine. One that
-// is there as it is stays; one that has no ad is withdrawn if it has no claim.
-func Advertise(tx *spool.Tx, machine string, ads []*classad.Ad, now time.Time) {
+// is there as it is stays; one that has no ad is withdrawn if it has no claim. Advertise reports whether a slot is new or changed.
+func Advertise(tx *spool.Tx, machine string, ads []*classad.Ad, now time.Time) (changed bool) {
 	tx.Op("advertise", machine)
 	stays := map[string]bool{}
 	for _, ad := range ads {
@@ -199,8 +199,10 @@ func Advertise(tx *spool.Tx, machine string, ads []*classad.Ad, now time.Time) {
 		ad.SetInt(pool.AttrLastHeardFrom, now.Unix())
 		tx.PutSlot(name, ad)
 		NoteGiven(tx)
+		changed = true
 	}
 	withdrawOthers(tx, machine, stays)
+	return changed
 }
 
 // sameSlot reports whether two ads of a slot differ in nothing but when it was heard of.

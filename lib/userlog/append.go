@@ -56,8 +56,8 @@ func Text(events ...Event) (b []byte) {
 
 // AppendMissing appends those events of a text that the log does not have, as AppendWithin does
 // with all of them: for a process that finds what another was to append, which may have done
-// so. It looks for them behind the last event 001 of their job, as two attempts may end alike
-// in one second, and in the last 16 MB of the log. What is no regular file, or may not be read,
+// so. It looks for them from the last event 001 of their job on, as two attempts may end alike
+// in one second, and in the last 16 MB of the log. Events 001 of a job are the same if they have one date. What is no regular file, or may not be read,
 // gets all of them.
 func AppendMissing(left *time.Duration, path string, text []byte) error {
 	if err := write(left, path, text, true); err != nil {
@@ -188,27 +188,38 @@ func without(text []byte, f *os.File, path string) (missing []byte) {
 	tail, _ := lastBytes(f, path, most)
 	there := map[string][]string{} // by job
 	for event := range strings.SplitAfterSeq(tail, end) {
-		number, job := numberAndJob(event)
-		if there[job] = append(there[job], event); number == executingNumber {
+		job, text, executing := told(event)
+		if executing {
 			there[job] = nil
 		}
+		there[job] = append(there[job], text)
 	}
 	for event := range strings.SplitAfterSeq(string(text), end) {
-		if _, job := numberAndJob(event); !slices.Contains(there[job], event) {
-			missing = append(missing, event...)
+		job, text, executing := told(event)
+		if slices.Contains(there[job], text) {
+			continue
 		}
+		if executing {
+			there[job] = nil
+		}
+		missing = append(missing, event...)
 	}
 	return missing
 }
 
-const executingNumber = "001"
-
-// numberAndJob returns the first two words of an event.
-func numberAndJob(event string) (number, job string) {
+// told returns the job of an event, and what makes it another event than others of the job: its text, but of an event 001 the
+// first line.
+func told(event string) (job, text string, executing bool) {
 	number, rest, _ := strings.Cut(event, " ")
 	job, _, _ = strings.Cut(rest, " ")
-	return number, job
+	if number == executingNumber {
+		first, _, _ := strings.Cut(event, "\n")
+		return job, first, true
+	}
+	return job, event, false
 }
+
+const executingNumber = "001"
 
 // lastBytes returns the last bytes of a log that is open for writing only.
 func lastBytes(f *os.File, path string, n int) (string, bool) {

@@ -157,6 +157,7 @@ func TestAppendMissing(t *testing.T) {
 		return string(Event{Job: pool.JobID{Cluster: cluster}, At: at, Body: body}.AppendTo(nil))
 	}
 	begun, evicted, held, ended, other := event(7, Executing{Host: "node1"}), event(7, Evicted{}), event(7, Held{}), event(7, Terminated{}), event(8, Terminated{})
+	later := string(Event{Job: pool.JobID{Cluster: 7}, At: at.Add(time.Second), Body: Executing{Host: "node1"}}.AppendTo(nil))
 	for _, c := range []struct {
 		name, log, text, want string
 	}{
@@ -168,6 +169,8 @@ func TestAppendMissing(t *testing.T) {
 		{"torn", begun + ended[:20], ended, begun + ended[:20] + "\n...\n" + ended},
 		{"those of two jobs", begun, ended + other, begun + ended + other},
 		{"alike, of an earlier attempt", begun + evicted + begun, evicted, begun + evicted + begun + evicted},
+		{"an attempt's beginning, told in other words, and its end", begun + ended, begun[:len(begun)-len("...\n")] + "\tCpus = 1\n...\n" + ended, begun + ended},
+		{"a later attempt", begun + evicted, later + evicted, begun + evicted + later + evicted},
 		{"before another job's attempt", evicted + event(8, Executing{Host: "node1"}), evicted, evicted + event(8, Executing{Host: "node1"})},
 	} {
 		path := filepath.Join(t.TempDir(), "job.log")

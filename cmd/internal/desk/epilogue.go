@@ -30,7 +30,7 @@ func (n *Desks) logEvents(log joblog.Log, complain func(error), events ...userlo
 
 // epilogue is what the event log of a job is told of the end of an attempt.
 type epilogue struct {
-	executing *userlog.Event // that the program was executed; nil: the log knows
+	began *userlog.Event // that the program was executed; nil: the log knows
 	end
 	log    joblog.Log
 	was    pool.Status // of the job while the attempt ended
@@ -146,8 +146,8 @@ func (l *epilogue) bytes() userlog.Bytes {
 
 // events are those of a job, dated with the end.
 func (l *epilogue) events(id pool.JobID) (list []userlog.Event) {
-	if l.executing != nil {
-		list = append(list, *l.executing)
+	if l.began != nil {
+		list = append(list, *l.began)
 	}
 	for _, body := range l.bodies {
 		list = append(list, userlog.Event{Job: id, At: l.at.Local(), Body: body})

@@ -24,8 +24,9 @@ type end struct {
 	now accountant.Reading // when that is recorded
 	// instance is that of the pilot whose attempt it was; empty: it ran on this machine.
 	instance string
-	// executing is what the log is told first; nil: nothing.
-	executing *userlog.Event
+	// executing is what the log is told first, of a program that was executed then; nil: nothing.
+	executing func(pool.Claim) userlog.Executing
+	executed  time.Time
 }
 
 // finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
@@ -40,11 +41,14 @@ func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain fun
 		if claim.Instance != e.instance {
 			return pool.ErrGone
 		}
-		if e.instance != "" && e.at.Before(claim.StartedAt) {
-			e.at = claim.StartedAt // whatever its machine says
+		if e.instance != "" { // its machine may say anything
+			e.at = within(e.at, claim.StartedAt, e.now.Now)
+			e.executed = within(e.executed, claim.StartedAt, e.at)
 		}
 		told = epilogueOf(tx, a.Job, e)
-		told.executing = e.executing
+		if e.executing != nil {
+			told.began = &userlog.Event{Job: a.Job, At: e.executed.Local(), Body: e.executing(claim)}
+		}
 		next.look(tx, a)
 		if err := lifecycle.Finish(tx, a.Job, a.Number, e.at, e.how, n.params); err != nil {
 			return err

@@ -161,18 +161,14 @@ func (p *Pilot) Await(a pool.Attempt) {
 	joblog.Await(p.Spool, p.Config.NobodySlotUser, func(format string, args ...any) { log.Add(fmt.Errorf(format, args...)) }, a.Job, a.Number)
 }
 
-// Executing tells the job's log that the program of an attempt was executed so long ago.
-func (p *Pilot) Executing(a pool.Attempt, ago time.Duration) error {
+// Executing tells the job's log that the program of an attempt was executed then, by the pool's time. Again: the log may know.
+func (p *Pilot) Executing(a pool.Attempt, at time.Time, again bool) error {
 	var log joblog.Log
-	body, known := p.executes[a]
-	delete(p.executes, a)
+	var claim pool.Claim
 	err := p.Spool.View(func(v *spool.View) error {
-		claim, ok := v.Claim(a.Job)
-		if ad, there := v.Job(a.Job); ok && there && p.has(claim, a) {
-			if !known { // another process has begun it
-				body = userlog.Executing{Host: claim.Machine, Slot: claim.Slot}
-			}
-			log = joblog.Of(nil, ad)
+		c, ok := v.Claim(a.Job)
+		if ad, there := v.Job(a.Job); ok && there && p.has(c, a) {
+			log, claim = joblog.Of(nil, ad), c
 			return nil
 		}
 		return pool.ErrGone
@@ -180,9 +176,31 @@ func (p *Pilot) Executing(a pool.Attempt, ago time.Duration) error {
 	if err != nil {
 		return err
 	}
-	d := p.desk(a)
-	p.logEvents(log, d.log.Add, userlog.Event{Job: a.Job, At: p.Now().Now.Add(-max(ago, 0)).Local(), Body: body})
+	event := userlog.Event{Job: a.Job, At: within(at, claim.StartedAt, p.Now().Now).Local(), Body: p.executingOf(claim)}
+	if again {
+		return log.AppendMissing(p.Config.NobodySlotUser, event)
+	}
+	p.logEvents(log, p.desk(a).log.Add, event)
 	return nil
+}
+
+// executingOf returns what the log is told of an attempt's beginning.
+func (p *Pilot) executingOf(c pool.Claim) userlog.Executing {
+	if body, known := p.executes[pool.Attempt{Job: c.Job, Number: c.Attempt}]; known {
+		return body
+	}
+	return userlog.Executing{Host: c.Machine, Slot: c.Slot} // another process has begun it
+}
+
+// within returns a time that another machine names, or the bound that it is beyond.
+func within(at, first, last time.Time) time.Time {
+	if at.Before(first) {
+		return first
+	}
+	if at.After(last) {
+		return last
+	}
+	return at
 }
 
 // has reports whether a claim is that of an attempt of the pilot's.
@@ -250,7 +268,7 @@ var errTold = errors.New("it is recorded already")
 
 // Finish records how an attempt has ended, so long ago. Unless last says that the supervisor ends, the slot goes on with the attempt
 // next; nil: with none.
-func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago, executed time.Duration, last bool) (next *Beginning, err error) {
+func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago time.Duration, executed time.Time, last bool) (next *Beginning, err error) {
 	d := p.desk(a)
 	d.there = at
 	var after *successor
@@ -259,12 +277,8 @@ func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago, executed 
 	}
 	now := p.Now()
 	e := end{how: how, at: now.Now.Add(-max(ago, 0)), now: now, instance: p.Instance}
-	if executed > 0 {
-		body, known := p.executes[a]
-		if !known { // another process has begun it
-			body = p.executingOf(a)
-		}
-		e.executing = &userlog.Event{Job: a.Job, At: now.Now.Add(-executed).Local(), Body: body}
+	if !executed.IsZero() {
+		e.executed, e.executing = executed, p.executingOf
 	}
 	if err = p.endThere(a, e, after); err != nil {
 		after.release()
@@ -279,16 +293,6 @@ func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago, executed 
 	}
 	b := p.begun(after.next)
 	return &b, nil
-}
-
-// executingOf returns what the log is told of an attempt by its claim.
-func (p *Pilot) executingOf(a pool.Attempt) (body userlog.Executing) {
-	p.Spool.View(func(v *spool.View) error {
-		claim, _ := v.Claim(a.Job)
-		body = userlog.Executing{Host: claim.Machine, Slot: claim.Slot}
-		return nil
-	})
-	return body
 }
 
 // endThere records the end of an attempt on the pilot's machine.

@@ -57,6 +57,15 @@ func (l Log) Append(nobody string, events ...userlog.Event) error {
 	return l.appendWithin(&left, nobody, events)
 }
 
+// AppendMissing appends those of the events that the log does not have.
+func (l Log) AppendMissing(nobody string, events ...userlog.Event) error {
+	if l.Path == "" || len(events) == 0 {
+		return nil
+	}
+	left, text := Patience, userlog.Text(l.informed(events)...)
+	return asuser.Do(l.Owner, nobody, func() error { return userlog.AppendMissing(&left, l.Path, text) })
+}
+
 func (l Log) appendWithin(left *time.Duration, nobody string, events []userlog.Event) error {
 	if l.Path == "" || len(events) == 0 {
 		return nil

@@ -251,9 +251,9 @@ func ForeseeServing(c *cmdline.Call, s *spool.Spool, v *spool.View) error {
 	return err
 }
 
-// serves reports whether the pool in a spool may be given this machine unasked.
+// serves reports whether the pool in a spool may be given this machine unasked. A pool with engines has their machines.
 func serves(c *cmdline.Call, s *spool.Spool) bool {
-	return c.Config.DetectSlots && !c.OwnTime() && c.Private(s.Dir())
+	return c.Config.DetectSlots && len(c.Config.Engines) == 0 && !c.OwnTime() && c.Private(s.Dir())
 }
 
 // Whole returns the ad of one partitionable slot that is the machine, heard from at the

@@ -95,6 +95,7 @@ func (k *asker) insist(r Request, unless func() error) (Answer, error) {
 		if err := unless(); err != nil {
 			return a, err
 		}
+		r.Again = r.Again || !errors.Is(err, errDown)
 		time.Sleep(wait)
 	}
 }

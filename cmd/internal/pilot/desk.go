@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fairspool/cmd/internal/claimlock"
@@ -69,13 +70,13 @@ type Desk struct {
 	task  supervise.Task
 	apart bool // its files are on the other machine, too
 
-	heard    time.Duration // when a heartbeat was sent that was answered, as was read last
+	heard    atomic.Int64  // when a heartbeat was sent that was answered, as was read last: a time.Duration
 	edits    int           // of the job's policy, as were heeded
 	reported pool.Progress // and recorded
 	told     int           // number of the last report that is recorded
 	pending  *desk.Telling // a report that may be recorded, or not
 	logged   int64         // the size that the log was told of, in KB
-	executed time.Duration // when the program was executed, by the time since the boot
+	executed time.Time     // when the program was executed, by the pool's time
 	soon     *time.Timer   // when the log is told that
 	logging  chan struct{} // closed when it knows; nil: there is nothing to tell
 	gone     bool          // Finish found that the claim is
@@ -112,7 +113,8 @@ func (d *Desk) Begin() (supervise.Task, error) {
 func (d *Desk) enter(b *desk.Beginning) {
 	d.on()
 	d.Reached(desk.Begun)
-	d.heard, d.apart = d.Heard(), b.Apart
+	d.apart = b.Apart
+	d.heard.Store(int64(d.Heard()))
 	d.task = supervise.Task{
 		Attempt: d.Attempt, On: d.on(), Wrong: b.Wrong.Err(), Limits: b.Limits, At: b.At, Missed: b.Missed,
 	}
@@ -303,28 +305,47 @@ func (r reader) Read(b []byte) (int, error) { return r(b) }
 // Executing has the job's log told beside the job, but before anything else is. The log of a job that is over by then is told with
 // its end.
 func (d *Desk) Executing() {
-	d.executed = Uptime()
-	d.logging = make(chan struct{})
+	d.executed = d.Clock()
+	logging := make(chan struct{})
+	d.logging = logging
 	d.soon = time.AfterFunc(logAfter, func() {
-		defer close(d.logging)
-		d.asker.insist(Request{Do: Executing, Attempt: d.Attempt, Ago: Uptime() - d.executed}, d.unlessLost)
+		defer close(logging)
+		d.asker.insist(Request{Do: Executing, Attempt: d.Attempt, Executed: d.executed}, d.unlessLost)
 	})
 }
 
 // logAfter is how long after its beginning a job's log is told that it runs.
 const logAfter = 100 * time.Millisecond
 
-// awaitLog waits until the log knows that the program is executed; told: it has to be told with the request that
-// follows.
-func (d *Desk) awaitLog() (tell bool) {
+// logKnows reports whether the log knows that the program is executed. If not, it is being told.
+func (d *Desk) logKnows() bool {
+	if d.logging == nil {
+		return true
+	}
+	select {
+	case <-d.logging:
+		d.logging = nil
+		return true
+	default:
+		return false
+	}
+}
+
+// awaitLog waits until the log knows that the program is executed, which it is told at once. If the request that follows can tell
+// it, that is left to this one, and awaitLog returns true.
+func (d *Desk) awaitLog(follows bool) (tell bool) {
 	if d.logging == nil {
 		return false
 	}
 	if d.soon.Stop() {
-		d.logging = nil
-		return true
+		if follows {
+			d.logging = nil
+			return true
+		}
+		d.soon.Reset(0)
 	}
 	<-d.logging
+	d.logging = nil
 	return false
 }
 
@@ -355,14 +376,15 @@ func (d *Desk) Heed() (w supervise.Word) {
 
 // expired reports whether the lease is over.
 func (d *Desk) expired() bool {
-	now := Uptime()
-	if d.Lease <= 0 || now-d.heard < d.Lease/2 {
+	now, heard := Uptime(), time.Duration(d.heard.Load())
+	if d.Lease <= 0 || now-heard < d.Lease/2 {
 		return false
 	}
 	if last := d.Heard(); last <= now {
-		d.heard = max(d.heard, last)
+		heard = max(heard, last)
+		d.heard.Store(int64(heard))
 	}
-	return now-d.heard >= d.Lease
+	return now-heard >= d.Lease
 }
 
 func (d *Desk) Lost() supervise.Loss {
@@ -397,19 +419,21 @@ func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (*supervise.
 	return a.Rules, err
 }
 
+// Report leaves what the log cannot be told yet to the next report.
 func (d *Desk) Report(p pool.Progress) error {
+	if !d.logKnows() {
+		return nil
+	}
 	return d.tell(desk.Telling{Now: p})
 }
 
 func (d *Desk) Checkpointed(p pool.Progress, bytes int64) error {
+	d.awaitLog(false)
 	return d.tell(desk.Telling{Now: p, Restarts: true, Sent: bytes})
 }
 
 // tell has a report recorded, behind the one that may not be yet. Without a link that is left to the next one.
 func (d *Desk) tell(t desk.Telling) error {
-	if d.awaitLog() {
-		d.asker.ask(Request{Do: Executing, Attempt: d.Attempt, Ago: Uptime() - d.executed})
-	}
 	if recorded, err := d.flush(d.asker.ask); !recorded || err != nil {
 		return err
 	}
@@ -443,7 +467,7 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 	if !at.IsZero() {
 		over -= time.Since(at)
 	}
-	unlogged := d.awaitLog()
+	unlogged := d.awaitLog(true)
 	never := func() error { return nil }
 	insist := func(r Request) (Answer, error) { return d.asker.insist(r, never) }
 	for wait := firstWait; d.pending != nil; wait = min(2*wait, lastWait) {
@@ -461,7 +485,7 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 		worked := d.Worklife > 0 && Uptime()-d.since >= d.Worklife
 		r := Request{Do: Finish, Attempt: d.Attempt, PID: os.Getpid(), Scratch: d.Machine.Folder.Path, How: &how, Ago: Uptime() - over, Last: worked || last()}
 		if unlogged {
-			r.Executed = max(Uptime()-d.executed, 1)
+			r.Executed = d.executed
 		}
 		return r
 	}

@@ -662,12 +662,10 @@ func (p *Pilot) ask(r Request) (a Answer, err error) {
 	return a, err
 }
 
-// Wait waits a little until the pipe is opened again: longer each time, and never all pilots at once.
-func Wait(ctx context.Context, tries int) {
+// WaitAfter returns how long a pilot waits before it opens the pipe again after so many tries: longer each time, and never all
+// pilots for the same time.
+func WaitAfter(tries int) time.Duration {
 	const most = 2 * time.Minute
 	wait := min(time.Second<<min(tries, 10), most)
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait/2 + rand.N(wait/2+1)):
-	}
+	return wait/2 + rand.N(wait/2+1)
 }

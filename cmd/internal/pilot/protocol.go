@@ -90,8 +90,9 @@ type Request struct {
 	Telling  *desk.Telling     // Report
 	Files    launch.Files      // Outputs: what the body behind the request has
 	How      *pool.Ending      // Finish
-	Ago      time.Duration     // Finish, Executing: so long ago the attempt ended, or its program was executed
-	Executed time.Duration     // Finish: so long ago the program was executed, if the log was not told; 0: it was
+	Ago      time.Duration     // Finish: so long ago the attempt ended
+	Executed time.Time         // Executing: when the program was executed, by the pool's time. Finish: zero if the log knows
+	Again    bool              // it was asked before, and may have been done
 	Last     bool              // Finish: the slot does not go on
 	Text     string            // Tell
 }

@@ -120,8 +120,9 @@ func (s State) which() (string, error) {
 	if err := unix.Statx(unix.AT_FDCWD, s.Dir, 0, unix.STATX_INO|unix.STATX_BTIME, &about); err != nil {
 		return "", fmt.Errorf("%s: %w", s.Dir, os.NewSyscallError("statx", err))
 	}
-	machine, _ := os.ReadFile("/etc/machine-id") // not every machine has one
-	return fmt.Sprintf("%d %d.%09d %s", about.Ino, about.Btime.Sec, about.Btime.Nsec, strings.TrimSpace(string(machine))), nil
+	machine, _ := os.ReadFile(machineID) // not every machine has one
+	which := fmt.Sprintf("%d %d.%09d %s", about.Ino, about.Btime.Sec, about.Btime.Nsec, machine)
+	return strings.TrimSpace(which), nil
 }
 
 // MakeInstance returns the name of the pilot, which is made the first time. The caller has the lock.
@@ -137,6 +138,9 @@ func (s State) MakeInstance() (string, error) {
 	name = strings.ToLower(rand.Text())
 	return name, s.write("instance", []byte(name+" "+which+"\n"), true)
 }
+
+// machineID names the file with this machine's name for machines.
+var machineID = "/etc/machine-id"
 
 // write replaces a file of the folder, durably if that is wanted.
 func (s State) write(name string, text []byte, durably bool) error {

@@ -33,3 +33,35 @@ func TestRefusedStateFolders(t *testing.T) {
 		}
 	}
 }
+
+// TestInstance holds that a state folder keeps its name, also on a machine without a machine-id, and that a copy of the
+// folder has another.
+func TestInstance(t *testing.T) {
+	defer func(before string) { machineID = before }(machineID)
+	for _, id := range []string{"", "3d1219c7\n"} {
+		machineID = filepath.Join(t.TempDir(), "machine-id")
+		if id != "" {
+			if err := os.WriteFile(machineID, []byte(id), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dir := t.TempDir()
+		s, copied := State{filepath.Join(dir, "state")}, State{filepath.Join(dir, "copy")}
+		if err := os.Mkdir(s.Dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		name, err := s.MakeInstance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := s.MakeInstance(); err != nil || again != name {
+			t.Errorf("machine-id %q: the folder is %q, and later %q, %v", id, name, again, err)
+		}
+		if err := os.CopyFS(copied.Dir, os.DirFS(s.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		if other, err := copied.MakeInstance(); err != nil || other == name {
+			t.Errorf("machine-id %q: a copy of folder %q is %q, %v", id, name, other, err)
+		}
+	}
+}

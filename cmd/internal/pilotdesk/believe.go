@@ -17,9 +17,7 @@ func believable(r *pilot.Request) {
 	line(&r.Why.Text)
 	line(&r.Found.Reason)
 	line(&r.Scratch)
-	for _, p := range []*time.Duration{&r.Ago, &r.Executed} {
-		*p = max(*p, 0)
-	}
+	r.Ago = max(r.Ago, 0)
 	progress(r.Reported)
 	if r.Used != nil {
 		progress(&r.Used.Progress)

@@ -208,7 +208,7 @@ func (s *Server) hear() error {
 }
 
 // advertise makes the machine's slots those that the pilot has. One that is in the pool as it is costs nothing; one that
-// the machine has no more is withdrawn when it has no claim.
+// the machine has no more is withdrawn when it has no claim. A slot that is new starts a cycle.
 func (s *Server) advertise(of pilot.Slots) error {
 	var ads []*classad.Ad
 	for _, text := range of.Ads {
@@ -221,11 +221,16 @@ func (s *Server) advertise(of pilot.Slots) error {
 		}
 		ads = append(ads, ad)
 	}
+	changed := false
 	at := s.Call.Later()
-	return lifecycle.Account(s.Spool, at, func(tx *spool.Tx) error {
-		lifecycle.Advertise(tx, s.Machine, ads, at.Now)
+	err := lifecycle.Account(s.Spool, at, func(tx *spool.Tx) error {
+		changed = lifecycle.Advertise(tx, s.Machine, ads, at.Now)
 		return nil
 	})
+	if err == nil && changed && s.Cycles != nil {
+		err = s.Cycles.Note() // for the jobs that wait
+	}
+	return err
 }
 
 // isOfMachine refuses an ad that is of no slot of the pilot's machine.

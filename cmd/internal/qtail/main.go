@@ -91,7 +91,7 @@ func (f *file) show(n int) error {
 // tellAway says why nothing of the present run is to be seen, and until when.
 func (f *file) tellAway(also string) {
 	if f.away != "" {
-		f.call.Warn("%v runs on %s: its %s comes here when it ends or leaves its slot, or with a checkpoint%s", f.job, f.away, f.what, also)
+		f.call.Warn("%v runs on %s: its %s comes here with its output files, at the latest when it ends%s", f.job, f.away, f.what, also)
 	}
 }
 

@@ -89,29 +89,22 @@ func goHome(c *cmdline.Call, p *pilot.Pilot, command []string, stop <-chan os.Si
 			err = told().Why(err, "install fairspool there, or name the program by its whole path")
 		}
 		var refused *pilot.RefusedError
-		if errors.As(err, &refused) && refused.Over {
+		switch {
+		case errors.Is(err, pilot.ErrStopped):
+			return nil
+		case errors.As(err, &refused) && refused.Over:
 			return err
-		}
-		if err != nil && err.Error() != troubled {
+		case err != nil && err.Error() != troubled:
 			troubled = err.Error()
 			c.Warn("%v; trying again", err)
 		}
 		if time.Since(began) > pilot.Patience {
 			tries, troubled = 0, ""
 		}
-		ctx, cancel := context.WithCancel(context.Background())
-		go func() {
-			select {
-			case <-stop:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		pilot.Wait(ctx, tries)
-		over := ctx.Err() != nil
-		cancel()
-		if over {
+		select {
+		case <-stop:
 			return nil
+		case <-time.After(pilot.WaitAfter(tries)):
 		}
 	}
 }
