@@ -28,8 +28,8 @@ type Pilot struct {
 	// Slots returns the ads of the machine's slots, in the long form, under its name and file system domain in
 	// the pool, for an owner's jobs only unless that is empty.
 	Slots func(Welcome) ([]string, error)
-	// Start starts supervisors of attempts and returns when they have answered; ended is called when one of
-	// them has ended.
+	// Start starts supervisors of attempts and returns when they have answered; ended is called for each of
+	// them that has ended, or could not be started.
 	Start func(attempts []pool.Attempt, ended func(pool.Attempt))
 	// Machine has the settings of this machine for a folder of scratch directories and a prefix of families, and Execute is EXECUTE.
 	Machine  func(folder local.Folder, prefix string) local.Settings
@@ -282,6 +282,17 @@ func (p *Pilot) doubt(a pool.Attempt) {
 func (p *Pilot) check(a pool.Attempt) {
 	if _, err := os.Lstat(p.ClaimFile(a)); err == nil {
 		go p.endLost(a)
+	} else {
+		p.miss(a)
+	}
+}
+
+// miss notes that an attempt has no supervisor, if it has a claim.
+func (p *Pilot) miss(a pool.Attempt) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.claims[a.Job]; ok && c.Attempt == a && p.missing[a].IsZero() {
+		p.missing[a] = time.Now()
 	}
 }
 
@@ -600,6 +611,7 @@ func (p *Pilot) endLost(a pool.Attempt) {
 	}
 	if err == nil && !p.isMarked(lock.File) {
 		lock.Remove() // nothing was begun: its supervisor is about to, or another one is
+		p.miss(a)
 		return
 	}
 	if err == nil {
@@ -607,7 +619,9 @@ func (p *Pilot) endLost(a pool.Attempt) {
 	}
 	if err != nil {
 		p.Tell(fmt.Errorf("job %v, attempt %d: %w", a.Job, a.Number, err))
+		return
 	}
+	p.miss(a) // one that was not begun still is to be
 }
 
 func (p *Pilot) end(a pool.Attempt, lock *claimlock.Lock) error {

@@ -31,7 +31,7 @@ type host struct {
 func newHost(t *testing.T) host {
 	t.Helper()
 	h := host{t, testenv.Commands(t), t.TempDir()}
-	const config = "NETWORK_HOSTNAME = 'head'\nUID_DOMAIN = 'pool'\n[engine.farm]\nKIND = 'ssh'\nLINK = 'home'\nHOSTS = ['n1', 'n2']\n"
+	const config = "NETWORK_HOSTNAME = 'head'\nUID_DOMAIN = 'pool'\nSTARTER_INITIAL_UPDATE_INTERVAL = 3600\nSTARTER_UPDATE_INTERVAL = 3600\n[engine.farm]\nKIND = 'ssh'\nLINK = 'home'\nHOSTS = ['n1', 'n2']\n"
 	if err := os.WriteFile(filepath.Join(h.dir, "fairspool.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

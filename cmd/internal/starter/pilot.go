@@ -148,9 +148,11 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 			for _, line := range a.lines {
 				c.Warn("job %v: %s", attempts[i].Job, line)
 			}
-			if a.running {
-				go func() { a.process.Wait(); ended(attempts[i]) }()
+			if !a.running {
+				ended(attempts[i])
+				continue
 			}
+			go func() { a.process.Wait(); ended(attempts[i]) }()
 		}
 	}
 	return p
