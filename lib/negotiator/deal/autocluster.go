@@ -62,7 +62,7 @@ type arrangement struct {
 	Groups    []*Group // what becomes of those of shapes, in the same order
 	classes   []*class
 	Clusters  []*Autocluster
-	Telling   shapes.Names   // the attributes that tell jobs apart, also by limits of a policy
+	telling   shapes.Names   // the attributes that tell jobs apart, also by limits of a policy
 	Limiting  shapes.Names   // those of them that limits look at
 	Explained []explainedRun // jobs of Config.Explain
 	pieces    map[piece]accountant.Weight
@@ -92,7 +92,7 @@ func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run
 		rules.Preemption = []*classad.Expr{c.Config.Preemption.Requirements, c.Config.Preemption.Rank}
 	}
 	c.Shapes = shapes.New(c.Payers, slots, jobs, rules)
-	c.Telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting
+	c.telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting
 	if claims {
 		c.fickle, c.fickleRank = isFickle(c.Deciding(c.Config.Preemption.Requirements)), isFickle(c.Deciding(c.Config.Preemption.Rank))
 	}
@@ -123,7 +123,7 @@ func (c *arrangement) queueUp(waiting map[string][]jobprio.Run) {
 		c.queueInOrder(waiting, a, kinOf)
 		return
 	}
-	single := c.Telling.Has(procID)
+	single := c.telling.Has(procID)
 	for _, s := range c.Submitters {
 		runs := waiting[s.Name]
 		if single {
@@ -204,7 +204,7 @@ func (c *arrangement) kinship() func(jobprio.Run) int {
 	case c.Config.SkipClusters:
 		by = shapes.Names{classad.NewName(pool.AttrClusterID)}
 	case len(c.Config.RemoveSignificant) > 0:
-		for _, n := range c.Telling {
+		for _, n := range c.telling {
 			if !caseless.Contains(c.Config.RemoveSignificant, n.String()) {
 				by = append(by, n)
 			}

@@ -9,7 +9,7 @@
 //   - order.go: which slot is the best (offers)
 //   - preempt.go: who has to go for whom, and who would yield at all (preemption)
 //   - reserve.go: slots kept for wide jobs (reservations)
-//   - fill.go: turn by turn (dealer), by shares: floors first, group by group (shareDealer)
+//   - fill.go: the ways to deal (dealing); turn by turn (dealer); by shares: floors first, group by group (shareDealer)
 //   - onequeue.go: by the one queue of a policy that has one (queueDealer)
 //   - spins.go, spinturn.go: HTCondor's division (spinning)
 //   - deal.go: all of it (Outcome)
@@ -45,11 +45,16 @@ import (
 // Outcome is a deal: all that is known of the pool, and what came of it.
 type Outcome struct {
 	dealer
+	by       dealing
 	lastOf   map[string]int // by slot, once asked for: the number of the last match with it, from 1
 	sameSlot []int          // by match: that of the one before with the same slot; 0: none
-	seeking  []bool         // by group, once asked for: its members wait
 	claimed  []claimedSlots // once asked for
 	visits   int            // of these, to find what protects them
+}
+
+// UnderCeiling reports whether a submitter's ceiling allows it one more slot of a weight.
+func (c *Outcome) UnderCeiling(s *Submitter, w accountant.Weight) bool {
+	return c.by.underCeiling(s, w)
 }
 
 // Out deals out the slots of a pool as of now. The plan says all but why: it has no Rejections,
@@ -79,10 +84,8 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 		return c
 	}
 	c.bundleUp()
-	c.fill()
-	c.settleQueue()
-	c.settleGroupUse()
-	c.inGroupOrder()
+	c.by = c.newDealing()
+	c.by.fill()
 	c.Plan.PutOff = c.putOffs()
 	c.Plan.Groups = c.accounts()
 	for _, s := range c.Submitters {
@@ -96,7 +99,7 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 
 // lookedUp returns the names by which slots and jobs were told apart.
 func (c *arrangement) lookedUp() (names []string) {
-	for _, name := range slices.Concat(c.InSlots, c.InJobs, c.Telling) {
+	for _, name := range slices.Concat(c.InSlots, c.InJobs, c.telling) {
 		names = append(names, name.String())
 	}
 	slices.Sort(names)

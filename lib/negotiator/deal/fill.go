@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/heap"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/concurrency"
@@ -17,19 +18,28 @@ type dealer struct {
 	reservations
 }
 
-// fill matches jobs and slots until no job is left that could use one, by the division that
-// the configuration asks for.
-func (c *Outcome) fill() {
-	var d interface{ fill() }
+// dealing is a way to deal out slots: by shares, by one queue of all jobs or by HTCondor's spins.
+type dealing interface {
+	// fill matches jobs and slots until no job is left that could use one, and completes the
+	// plan with what it knows of groups and of the queue.
+	fill()
+	// underCeiling reports whether a submitter's ceiling allows it one more slot of a weight.
+	underCeiling(s *Submitter, w accountant.Weight) bool
+	// full returns the groups that leave no room once some weights are freed, by group.
+	full(ask fullness, freed map[int]accountant.Weight) []negotiator.FullGroup
+	// protects does as protection, of tenants that match.
+	protects(s *Submitter, k *Autocluster, t *tenants, asked *int) negotiator.Protection
+}
+
+// newDealing returns the way to deal that the configuration asks for.
+func (c *dealer) newDealing() dealing {
 	switch {
 	case c.OneQueue != nil:
-		d = &queueDealer{&c.dealer}
+		return &queueDealer{c}
 	case c.Config.Pie == negotiator.Spins:
-		d = c.newSpinning()
-	default:
-		d = &shareDealer{&c.dealer}
+		return c.newSpinning()
 	}
-	d.fill()
+	return &shareDealer{c}
 }
 
 // shareDealer deals by shares.
@@ -54,6 +64,7 @@ func (c *shareDealer) fill() {
 	}
 	c.preemptTheRest()
 	c.reserve()
+	c.settleGroupUse()
 }
 
 // preemptTheRest lets submitters preempt by what is the case when all is dealt out, until
@@ -246,7 +257,7 @@ func (c *dealer) attempt(p *sharers, s *Submitter, q *Queue, limit float64) (got
 		return got, false, false
 	}
 	inGroup := c.groupRoom(p, s)
-	room := min(limit-s.Usage.Float(), s.Room(), inGroup)
+	room := min(limit-s.Usage.Float(), s.room(), inGroup)
 	got, how := c.offer(s, q, room)
 	if kept = how == nothing; kept {
 		got, how = c.takeKept(q, room)
@@ -277,7 +288,7 @@ func (c *dealer) lookAgain() {
 // allowed by its ceiling.
 func (c *dealer) withinCeiling(s *Submitter, q *Queue) bool {
 	q.Cluster.restore()
-	_, _, how := c.choose(q.Cluster, s.Room())
+	_, _, how := c.choose(q.Cluster, s.room())
 	return how == found
 }
 
@@ -400,18 +411,6 @@ func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
 			return
 		}
 	}
-}
-
-// inGroupOrder puts the submitters into the order in which their groups were served first,
-// for the report. Spins have done so.
-func (c *Outcome) inGroupOrder() {
-	u := c.groupUse
-	if u == nil || c.Config.Pie == negotiator.Spins {
-		return
-	}
-	slices.SortStableFunc(c.Submitters, func(a, b *Submitter) int {
-		return cmp.Or(NiceLast(a, b), cmp.Compare(u.served[a.Group], u.served[b.Group]))
-	})
 }
 
 // begin notes what shares each of the sharers has when the cycle begins, and puts them in

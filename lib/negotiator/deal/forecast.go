@@ -29,7 +29,7 @@ func (c *entitlement) look(tier []*Submitter) outlook {
 	o := outlook{wants: make([]float64, len(tier))}
 	kept := c.keptWeights()
 	for i, s := range tier {
-		o.wants[i] = math.Min(c.wants(s)+kept[s].Float(), math.Max(0, s.Room()))
+		o.wants[i] = math.Min(c.wants(s)+kept[s].Float(), math.Max(0, s.room()))
 	}
 	if c.played {
 		c.forecast(tier, &o, kept)
@@ -47,7 +47,7 @@ func (c *entitlement) wants(s *Submitter) (sum float64) {
 	for _, q := range s.Queues {
 		sum += c.queueWants(q)
 	}
-	return math.Min(sum, math.Max(0, s.Room()))
+	return math.Min(sum, math.Max(0, s.room()))
 }
 
 // queueWants returns the weight that the queue's jobs could use if there was
@@ -134,7 +134,7 @@ func (a *seat) Before(b *seat) bool {
 }
 
 func (c *entitlement) newSeat(number int, s *Submitter, kept accountant.Weight) seat {
-	t := seat{number: number, eup: s.EUP, usage: s.Usage + kept, most: s.Usage.Float() + s.Room(), queues: s.Queues, left: c.able(s.Queues[0])}
+	t := seat{number: number, eup: s.EUP, usage: s.Usage + kept, most: s.Usage.Float() + s.room(), queues: s.Queues, left: c.able(s.Queues[0])}
 	t.advance(accountant.One)
 	return t
 }
@@ -500,7 +500,7 @@ func (c *entitlement) expect(tier []*Submitter) {
 	for _, s := range tier {
 		total += s.Usage.Float()
 	}
-	targets := c.Divide(total, tier, func(_ int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), c.wants(s) })
+	targets := c.divideAmong(total, tier, func(_ int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), c.wants(s) })
 	for i, target := range targets {
 		s := tier[i]
 		share := target - s.Usage.Float()

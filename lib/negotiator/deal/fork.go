@@ -130,33 +130,17 @@ type fullness struct {
 // Full returns the groups that leave no room for a submitter's job of a weight, alone if nobody
 // else asks for anything: its own first, then those above.
 func (f *Fork) Full(s *Submitter, weight accountant.Weight, alone bool) []negotiator.FullGroup {
-	c := f.c
-	if c.Config.Params.Groups.None() || c.groupUse == nil && c.Config.Pie != negotiator.Spins {
+	tree := f.c.Config.Params.Groups
+	if tree.None() {
 		return nil
 	}
-	ask := fullness{group: c.Config.Params.Groups.Of(s.Name), nice: s.Nice, alone: alone, weight: weight}
+	ask := fullness{group: tree.Of(s.Name), nice: s.Nice, alone: alone, weight: weight}
 	list, known := f.full[ask]
-	switch {
-	case known:
-		return list
-	case c.groupUse != nil:
-		list = c.groupUse.full(ask, f.weight, c.wanting())
-	default:
-		list = c.fullInSpins(ask.group, f.weight)
+	if !known {
+		list = f.c.by.full(ask, f.weight)
+		f.full[ask] = list
 	}
-	f.full[ask] = list
 	return list
-}
-
-// wanting returns which groups have members that wait.
-func (c *Outcome) wanting() []bool {
-	if c.seeking == nil {
-		c.seeking = make([]bool, len(c.groupUse.own))
-		for _, s := range c.Submitters {
-			c.seeking[s.Group] = c.seeking[s.Group] || slices.ContainsFunc(s.Queues, func(q *Queue) bool { return q.Kept == "" && q.left+len(q.passed) > 0 })
-		}
-	}
-	return c.seeking
 }
 
 // limitName returns what a limit of the policy is called, without what is in use of it.

@@ -204,6 +204,8 @@ type groupUse struct {
 	entitled []float64
 	// served is each group's place in the order in which the cycle began to serve them.
 	served []int
+	// wants, once asked for, has the groups with members that wait.
+	wants []bool
 }
 
 // newGroupUse returns what groups use when the cycle begins; nil without groups, where
@@ -343,12 +345,12 @@ func (u *groupUse) isIn(group, in int) bool {
 	return in == 0
 }
 
-// settleGroupUse notes at the end of the cycle what groups were allocated when it began, and
-// what they use.
-func (c *Outcome) settleGroupUse() {
+// settleGroupUse notes, when all is dealt out, what groups were allocated when the cycle began, and
+// what they use, and puts the submitters into the order in which their groups were served first.
+func (c *dealer) settleGroupUse() {
 	u := c.groupUse
 	if u == nil {
-		if c.Config.Pie != negotiator.Spins && !c.Config.Params.Groups.None() {
+		if !c.Config.Params.Groups.None() {
 			c.settleGroups(nil, nil)
 		}
 		return
@@ -361,12 +363,30 @@ func (c *Outcome) settleGroupUse() {
 		quotas[0].Own, allocated[0] = quotas[0].Subtree, quotas[0].Subtree
 	}
 	c.settleGroups(quotas, allocated)
+	slices.SortStableFunc(c.Submitters, func(a, b *Submitter) int {
+		return cmp.Or(NiceLast(a, b), cmp.Compare(u.served[a.Group], u.served[b.Group]))
+	})
+}
+
+// full returns the groups that leave no room by quotas.
+func (c *dealer) full(ask fullness, freed map[int]accountant.Weight) []negotiator.FullGroup {
+	u := c.groupUse
+	if u == nil {
+		return nil
+	}
+	if u.wants == nil {
+		u.wants = make([]bool, len(u.own))
+		for _, s := range c.Submitters {
+			u.wants[s.Group] = u.wants[s.Group] || slices.ContainsFunc(s.Queues, func(q *Queue) bool { return q.Kept == "" && q.left+len(q.passed) > 0 })
+		}
+	}
+	return u.full(ask, freed)
 }
 
 // full returns the groups that leave no room once some weights are freed. What a group gets of its subgroups' quotas
 // depends on what these want; one that accepts surplus could have it if nobody else
 // asked for it.
-func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting []bool) (list []negotiator.FullGroup) {
+func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
 	own := &u.tree.List[ask.group]
 	if !ask.nice && (own.Autoregroup || ask.group == 0 && u.tree.Regroups()) {
 		return nil
@@ -375,7 +395,7 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting [
 	if !ask.nice {
 		requested := make([]float64, len(u.own))
 		for i := range requested {
-			if requested[i] = used(i); i != ask.group && wanting[i] && !ask.alone && !own.AcceptSurplus {
+			if requested[i] = used(i); i != ask.group && u.wants[i] && !ask.alone && !own.AcceptSurplus {
 				requested[i] += u.quotas[0].Subtree
 			}
 		}
@@ -402,9 +422,9 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting [
 	return list
 }
 
-// fullInSpins returns the groups whose members spins let take nothing more.
-func (c *roster) fullInSpins(group int, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
-	tree, rows := c.Config.Params.Groups, c.accounts()
+// full returns the groups whose members spins let take nothing more.
+func (sp *spinning) full(ask fullness, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
+	tree, rows, group := sp.Config.Params.Groups, sp.accounts(), ask.group
 	own := &tree.List[group]
 	if own.Autoregroup || group == 0 && tree.Regroups() {
 		return nil
@@ -414,10 +434,10 @@ func (c *roster) fullInSpins(group int, freed map[int]accountant.Weight) (list [
 	if g := &rows[group]; used(group) >= math.Trunc(max(g.Allocated, g.EffectiveQuota)) || g.Allocated <= 0 {
 		list = append(list, negotiator.FullGroup{Name: g.Name, Used: negotiator.Micro(used(group)), Allowed: g.Allocated, AcceptsSurplus: own.AcceptSurplus && group > 0})
 	}
-	if !c.Config.Quotas.Strict {
+	if !sp.Config.Quotas.Strict {
 		return list
 	}
-	caps, subtree := tree.Caps(c.quotas()), make([]float64, len(rows))
+	caps, subtree := tree.Caps(sp.quotas()), make([]float64, len(rows))
 	for i := range rows {
 		for _, a := range tree.Up(i) {
 			subtree[a] += used(i)

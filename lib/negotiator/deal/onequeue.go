@@ -55,7 +55,7 @@ func (c *arrangement) queueInOrder(waiting map[string][]jobprio.Run, a *autoclus
 	if byProc {
 		o.waiting.Held = jobprio.Singly(held)
 	}
-	if byProc || c.Telling.Has(procID) {
+	if byProc || c.telling.Has(procID) {
 		idle = jobprio.Singly(idle)
 	}
 	var barred []jobprio.Run
@@ -71,7 +71,7 @@ func (c *arrangement) queueInOrder(waiting map[string][]jobprio.Run, a *autoclus
 	f := filing{c: &c.roster, kinOf: kinOf, kindOf: func(jobprio.Run) int { return 0 }, queues: map[queueKey]*Queue{}}
 	if o.Limits != nil {
 		telling := order.InJobs(o.Limits.Attributes())
-		c.Telling, c.Limiting = shapes.With(c.Telling, telling.Texts()), shapes.With(c.Limiting, telling.Texts())
+		c.telling, c.Limiting = shapes.With(c.telling, telling.Texts()), shapes.With(c.Limiting, telling.Texts())
 		f.kindOf = o.kinds(c.Shapes, telling)
 		if f.single = telling.Has(procID); f.single {
 			o.Places = singly(o.Places, func(p *jobprio.Place) *pool.Procs { return &p.Procs })
@@ -224,6 +224,8 @@ func (c *queueDealer) fill() {
 		}
 	}
 	c.reserve()
+	c.settleQueue()
+	c.settleGroupUse()
 }
 
 // serveAgain asks for all jobs that are left once more, also those that were passed over, and
@@ -411,11 +413,8 @@ func (o *OneQueue) noteMatch(m *negotiator.Match, q *Queue) {
 
 // settleQueue notes, when all is dealt out, which limits of the policy are reached, and what
 // it wants to be kept until the next cycle.
-func (c *Outcome) settleQueue() {
+func (c *queueDealer) settleQueue() {
 	o := c.OneQueue
-	if o == nil {
-		return
-	}
 	if c.Plan.Limited = o.Limits != nil; c.Plan.Limited {
 		for _, s := range c.Submitters {
 			for _, q := range s.Queues {
@@ -442,7 +441,7 @@ func (c *Outcome) settleQueue() {
 
 // noteTickets lists the tickets of jobs that have claims from now on. Those that are below 0
 // stay as they are.
-func (c *Outcome) noteTickets() {
+func (c *queueDealer) noteTickets() {
 	o := c.OneQueue
 	c.Plan.Tickets = []negotiator.Tickets{} // not nil, though nobody may have any
 	for i, place := range o.matched {
@@ -457,7 +456,7 @@ func (c *Outcome) noteTickets() {
 }
 
 // countPassed lists the procs that got nothing while jobs behind them did.
-func (c *Outcome) countPassed() {
+func (c *queueDealer) countPassed() {
 	matched := slices.Sorted(slices.Values(c.OneQueue.matched))
 	c.Plan.Passing = c.matchedInOrder()
 	for _, s := range c.Submitters {
@@ -478,7 +477,7 @@ func (c *Outcome) countPassed() {
 }
 
 // matchedInOrder returns the jobs that were matched in the order of the queue.
-func (c *Outcome) matchedInOrder() []pool.JobID {
+func (c *queueDealer) matchedInOrder() []pool.JobID {
 	line := make([]int, len(c.Plan.Matches))
 	for i := range line {
 		line[i] = i

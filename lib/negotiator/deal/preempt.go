@@ -363,7 +363,7 @@ func (c *preemption) offer(s *Submitter, q *Queue, room float64) (pick, outcome)
 		// A better free slot may be the submitter's when remainders are made whole, or when
 		// it negotiates once more.
 		q.Cluster.restore()
-		if _, key, how = c.choose(q.Cluster, s.Room()); how == found && !p.beats(&key) {
+		if _, key, how = c.choose(q.Cluster, s.room()); how == found && !p.beats(&key) {
 			s.awaits = true
 			return pick{}, tooHeavy
 		}

@@ -3,6 +3,7 @@ package deal
 import (
 	"slices"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
@@ -129,56 +130,82 @@ func (c *Outcome) Protections(s *Submitter, k *Autocluster, asked int) (list []n
 	return list
 }
 
-// protection returns what protects tenants from a submitter's jobs of k. Expressions
-// are not asked any more when asked is used up.
-func (c *preemption) protection(s *Submitter, k *Autocluster, t *tenants, asked *int) negotiator.Protection {
+// protection returns what protects tenants from a submitter's jobs of k; Unprotected for nothing.
+// Expressions are not asked any more when asked is used up.
+func (c *Outcome) protection(s *Submitter, k *Autocluster, t *tenants, asked *int) negotiator.Protection {
 	c.dealTo(s)
 	if !c.suits(k, t) {
 		return negotiator.Unmatched
 	}
-	if c.OneQueue != nil {
-		if t.ranks && c.prefers(k, t) {
-			return c.bounds(s, t.lot, negotiator.RankPreemption)
-		}
-		return negotiator.NotPreferred
+	return c.by.protects(s, k, t, asked)
+}
+
+func (c *queueDealer) protects(s *Submitter, k *Autocluster, t *tenants, _ *int) negotiator.Protection {
+	if t.ranks && c.prefers(k, t) {
+		return c.bounds(s, t.lot, negotiator.RankPreemption)
 	}
-	answer := unknown
-	if *asked--; *asked >= 0 {
-		if c.prefers(k, t) {
-			return c.bounds(s, t.lot, negotiator.RankPreemption)
-		}
-		answer = c.yields(s, k, t)
-	}
+	return negotiator.NotPreferred
+}
+
+func (c *shareDealer) protects(s *Submitter, k *Autocluster, t *tenants, asked *int) negotiator.Protection {
+	reason, why := c.ask(s, k, t, asked)
 	switch {
+	case reason == negotiator.RankPreemption:
+		return c.bounds(s, t.lot, reason)
 	case t.holder == s:
-		return negotiator.OwnJob
-	case c.Config.Pie != negotiator.Spins && s.EUP >= t.holder.EUP:
+		return why
+	case s.EUP >= t.holder.EUP:
 		return negotiator.BetterPriority
-	case answer == no:
-		return negotiator.SlotRank
-	case answer == refused || c.Config.Preemption.Requirements == nil:
-		return negotiator.PreemptionRequirements
-	case c.Config.Pie == negotiator.Spins:
-		return c.bounds(s, t.lot, negotiator.PriorityPreemption)
+	case reason == negotiator.NoPreemption:
+		return why
 	case c.withinShares(s, t.lot):
-		return c.bounds(s, t.lot, negotiator.PriorityPreemption)
-	case !c.spares(s, t.holder.Usage, t.lot.charged, t.holder.entitled):
+		return c.bounds(s, t.lot, reason)
+	case !c.spares(s, t.holder.Usage, t.charged, t.holder.entitled):
 		return negotiator.HolderShare
 	}
 	return negotiator.OwnShare
 }
 
+func (sp *spinning) protects(s *Submitter, k *Autocluster, t *tenants, asked *int) negotiator.Protection {
+	reason, why := sp.ask(s, k, t, asked)
+	more := t.more(s)
+	switch {
+	case reason == negotiator.NoPreemption:
+		return why
+	case s.Spent && reason == negotiator.PriorityPreemption:
+		return negotiator.OwnShare
+	case more > 0 && !sp.underCeiling(s, more):
+		return negotiator.OwnCeiling
+	}
+	return negotiator.Unprotected
+}
+
+// ask returns for which reason expressions let a submitter's jobs of k preempt tenants, or with
+// NoPreemption why they do not. With nothing left of asked they are taken to let them for priority.
+func (c *dealer) ask(s *Submitter, k *Autocluster, t *tenants, asked *int) (reason string, why negotiator.Protection) {
+	answer := unknown
+	if *asked--; *asked >= 0 {
+		if c.prefers(k, t) {
+			return negotiator.RankPreemption, why
+		}
+		answer = c.yields(s, k, t)
+	}
+	switch {
+	case t.holder == s:
+		return negotiator.NoPreemption, negotiator.OwnJob
+	case answer == no:
+		return negotiator.NoPreemption, negotiator.SlotRank
+	case answer == refused || c.Config.Preemption.Requirements == nil:
+		return negotiator.NoPreemption, negotiator.PreemptionRequirements
+	}
+	return negotiator.PriorityPreemption, why
+}
+
 // bounds returns which limit keeps a submitter from the slot of another; Unprotected for
 // none.
 func (c *preemption) bounds(s *Submitter, l lot, reason string) negotiator.Protection {
-	freed := l.charged
-	if l.holder != s {
-		freed = 0
-	}
-	switch {
-	case c.Config.Pie == negotiator.Spins && s.Spent && reason == negotiator.PriorityPreemption:
-		return negotiator.OwnShare
-	case l.weight > freed && !c.UnderCeiling(s, l.weight-freed):
+	switch more := l.more(s); {
+	case more > 0 && !s.underCeiling(more):
 		return negotiator.OwnCeiling
 	case !c.underQuota(s, l, reason):
 		return negotiator.GroupShare
@@ -186,8 +213,16 @@ func (c *preemption) bounds(s *Submitter, l lot, reason string) negotiator.Prote
 	return negotiator.Unprotected
 }
 
+// more returns how much more a submitter uses that takes one of a lot.
+func (l *lot) more(s *Submitter) accountant.Weight {
+	if l.holder == s {
+		return l.weight - l.charged
+	}
+	return l.weight
+}
+
 // dealTo has a submitter's turn come, if only to find out what it may have.
-func (c *preemption) dealTo(s *Submitter) {
+func (c *Outcome) dealTo(s *Submitter) {
 	group := s.Group
 	if c.groupUse == nil || s.Nice {
 		group = -1

@@ -127,7 +127,7 @@ func (c *reservations) affords(others negotiator.Holding, weight accountant.Weig
 // of the policy.
 func (c *reservations) entitled(s *Submitter, q *Queue, at *Slot) bool {
 	w := c.Weight(q.Cluster, at.Wholly)
-	if s.Nice || !Fits(w, s.Room()) || c.groupUse != nil && !Fits(w, c.groupUse.most(s.Group)) {
+	if s.Nice || !Fits(w, s.room()) || c.groupUse != nil && !Fits(w, c.groupUse.most(s.Group)) {
 		return false
 	}
 	if c.OneQueue != nil {
@@ -151,7 +151,7 @@ func (c *reservations) idealShares() map[*Submitter]float64 {
 		}
 	}
 	tier := c.tiers()[0]
-	parts := c.Divide(c.total.Float(), tier, func(_ int, s *Submitter) (usage, demand float64) {
+	parts := c.divideAmong(c.total.Float(), tier, func(_ int, s *Submitter) (usage, demand float64) {
 		demand = s.Usage.Float()
 		for _, q := range s.Queues {
 			if q.Offered() {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/shares"
 	"fairspool/lib/pool"
 )
@@ -12,10 +11,11 @@ import (
 // entitlement is who is entitled to what.
 type entitlement struct {
 	arrangement
-	bundles  []*bundle // by their first group
-	played   bool      // shares are found by playing the division through
-	groupUse *groupUse // nil: no group bounds anybody
-	Spins    spinUse   // with Pie Spins
+	bundles  []*bundle                        // by their first group
+	played   bool                             // shares are found by playing the division through
+	groupUse *groupUse                        // nil: no group bounds anybody
+	whole    map[*Submitter]accountant.Weight // with Pie Spins: what is used, partitionable slots as a whole
+	Lightest float64                          // with Pie Spins: the weight of the lightest slot
 	reserved map[pool.JobID]*reservation
 	dealing  *sharers // that has its turn
 	last     bool     // who can take no free slot by now will take none
@@ -24,9 +24,9 @@ type entitlement struct {
 	moves    int      // matches made, and slots set free
 }
 
-// Divide divides total among submitters: claim says what the i-th of them is to have at least,
+// divideAmong divides total among submitters: claim says what the i-th of them is to have at least,
 // such as what it uses, and what it wants beyond that. It returns what each may use.
-func (c *entitlement) Divide(total float64, some []*Submitter, claim func(i int, s *Submitter) (usage, demand float64)) []float64 {
+func (c *entitlement) divideAmong(total float64, some []*Submitter, claim func(i int, s *Submitter) (usage, demand float64)) []float64 {
 	claimants := make([]shares.Claimant, len(some))
 	for i, s := range some {
 		claimants[i].EUP = s.EUP
@@ -35,32 +35,26 @@ func (c *entitlement) Divide(total float64, some []*Submitter, claim func(i int,
 	return c.Config.Division(total, claimants)
 }
 
-// Room returns how much more weight the submitter's ceiling lets it use.
-func (s *Submitter) Room() float64 {
+// room returns how much more weight the submitter's ceiling lets it use.
+func (s *Submitter) room() float64 {
 	if !s.Ceiling.Set {
 		return math.Inf(1)
 	}
 	return float64(s.Ceiling.Slots) - s.Usage.Float()
 }
 
+// underCeiling reports whether the submitter's ceiling allows it one more slot of a weight.
+func (s *Submitter) underCeiling(w accountant.Weight) bool { return Fits(w, s.room()) }
+
+func (c *dealer) underCeiling(s *Submitter, w accountant.Weight) bool { return s.underCeiling(w) }
+
 // short reports whether the submitter uses less than its floor.
 func (s *Submitter) short() bool { return s.Usage.Float() < float64(s.Floor) }
-
-// UnderCeiling reports whether a submitter's ceiling allows it one more slot of a weight.
-// In spins a slot may pass the ceiling, but what is left of it has to be as much as
-// the lightest slot of the pool.
-func (c *entitlement) UnderCeiling(s *Submitter, w accountant.Weight) bool {
-	if c.Config.Pie != negotiator.Spins {
-		return Fits(w, s.Room())
-	}
-	left := Headroom(s.Ceiling, c.Counted(s))
-	return left > 0 && float64(left) >= c.Spins.Least
-}
 
 // Counted returns what a submitter's use counts against its share and its ceiling:
 // in spins a partitionable slot counts as a whole.
 func (c *entitlement) Counted(s *Submitter) float64 {
-	if w, ok := c.Spins.usage[s]; ok {
+	if w, ok := c.whole[s]; ok {
 		return w.Float()
 	}
 	return s.Usage.Float()
@@ -75,7 +69,7 @@ func Headroom(ceiling accountant.Limit, used float64) int64 {
 }
 
 // entitle works out what each submitter is entitled to of the whole pool, whoever has
-// it now: the fair division (Divide) among all who use or want something, in which not
+// it now: the fair division (divideAmong) among all who use or want something, in which not
 // usage is the least that somebody gets, but the floor. Nobody is preempted for priority
 // below that, nor does anybody come above it by preempting. Slots that are free and of no
 // use to who waits do not count.
@@ -116,7 +110,7 @@ func (c *entitlement) entitle() {
 // entitleAll divides total among submitters. Nobody is entitled to less than before, nor to
 // less than its floor, which comes before shares.
 func (c *entitlement) entitleAll(some []*Submitter, total float64) {
-	parts := c.Divide(total, some, func(_ int, s *Submitter) (usage, demand float64) {
+	parts := c.divideAmong(total, some, func(_ int, s *Submitter) (usage, demand float64) {
 		least := math.Max(s.entitled, math.Min(float64(s.Floor), s.desire))
 		return least, s.desire - least
 	})
@@ -176,7 +170,43 @@ func (c *entitlement) wantsOfAll(s *Submitter) (sum float64) {
 		free, held := c.supply(q.Cluster), c.runningSupply(s, q.Cluster)
 		sum += math.Min(float64(n)*math.Max(free.heaviest, held.heaviest), free.all+held.all)
 	}
-	return math.Min(sum, math.Max(0, s.Room()))
+	return math.Min(sum, math.Max(0, s.room()))
+}
+
+// Due divides all that is in use among all submitters, who want what they use and what jobs ask
+// for that wait, by submitter, whichever slots these match.
+func (c *Outcome) Due(waiting [][]Waiter) []float64 {
+	lightest, total := c.lightestClaim(), accountant.Weight(0)
+	for _, s := range c.Submitters {
+		total += s.Usage
+	}
+	return c.divideAmong(total.Float(), c.Submitters, func(i int, s *Submitter) (usage, demand float64) {
+		wants := s.Usage.Float()
+		for _, w := range waiting[i] {
+			wants += float64(w.Jobs) * math.Max(c.asks(w.Cluster.Ad), lightest)
+		}
+		wants = math.Min(wants, s.Usage.Float()+math.Max(s.room(), 0))
+		least := math.Min(float64(s.Floor), wants)
+		return least, wants - least
+	})
+}
+
+// lightestClaim returns the weight of the lightest slot that a claim has, 0 without claims:
+// no job that waits for what others have gets less, however little it asks for.
+func (c *Outcome) lightestClaim() float64 {
+	lightest := math.Inf(1)
+	for _, claims := range c.Claims {
+		for _, cl := range claims {
+			lightest = math.Min(lightest, cl.Weight.Float())
+		}
+	}
+	for i := range c.Plan.Matches {
+		lightest = math.Min(lightest, c.Plan.Matches[i].Weight.Float())
+	}
+	if math.IsInf(lightest, 1) {
+		return 0
+	}
+	return lightest
 }
 
 // setTargets computes the targets of a party from what is used and wanted now, in
@@ -191,7 +221,7 @@ func (c *entitlement) setTargets(p *sharers, size float64) {
 	for _, s := range tier {
 		total += s.Usage
 	}
-	targets := c.Divide(math.Min(total.Float(), size), tier, func(i int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), o.wants[i] })
+	targets := c.divideAmong(math.Min(total.Float(), size), tier, func(i int, s *Submitter) (usage, demand float64) { return s.Usage.Float(), o.wants[i] })
 	for i, t := range targets {
 		if c.Config.IgnoreUserPriorities {
 			t = total.Float()

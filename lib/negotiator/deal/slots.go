@@ -241,7 +241,7 @@ func (c *inventory) warnOfWeights() {
 // whose ad lacks what SLOT_WEIGHT asks for counts as 1. So does one with a
 // weight that is none, as one of the faulty.
 func (c *inventory) weigh(s pool.Slot) accountant.Weight {
-	w, own, err := c.WeightIn(s.Ad)
+	w, own, err := c.Config.WeightIn(c.Eval, s.Ad)
 	switch {
 	case err == nil:
 	case own:
@@ -264,17 +264,12 @@ func (c *inventory) weigh(s pool.Slot) accountant.Weight {
 // weighPart is weigh of an ad made in the cycle, of what is taken of a partitionable
 // slot or left. One warning has to do for all of them.
 func (c *inventory) weighPart(ad *classad.Ad) accountant.Weight {
-	w, _, err := c.WeightIn(ad)
+	w, _, err := c.Config.WeightIn(c.Eval, ad)
 	if err != nil && !c.faulty.pieces {
 		c.faulty.pieces = true
 		c.warn("a part of a partitionable slot: %v; such parts are counted as 1", err)
 	}
 	return w
-}
-
-// WeightIn returns the weight of an ad's slot, as negotiator.Config.WeightIn.
-func (c *inventory) WeightIn(ad *classad.Ad) (w accountant.Weight, own bool, err error) {
-	return c.Config.WeightIn(c.Eval, ad)
 }
 
 func (c *common) warn(format string, args ...any) {

@@ -13,12 +13,18 @@ import (
 // spinning is the state of a division by spins.
 type spinning struct {
 	*dealer
-	weight, least float64 // of the pool, and of its lightest slot
-	all, slots    int     // of the pool, and those still looked at
-	usage         map[*Submitter]accountant.Weight
-	inGroup       []accountant.Weight // the same by group
-	order         map[*Submitter]int  // by the first turn
-	sliced        map[*Submitter]bool // who had one
+	weight     float64             // of the pool
+	all, slots int                 // of the pool, and those still looked at
+	inGroup    []accountant.Weight // the same by group
+	order      map[*Submitter]int  // by the first turn
+	sliced     map[*Submitter]bool // who had one
+}
+
+// underCeiling reports whether what is left of a ceiling is as much as the lightest slot of the pool; a
+// slot may pass it.
+func (sp *spinning) underCeiling(s *Submitter, _ accountant.Weight) bool {
+	left := Headroom(s.Ceiling, sp.Counted(s))
+	return left > 0 && float64(left) >= sp.Lightest
 }
 
 // spinParty is who negotiates together: everybody, or with groups the members of one.
@@ -97,12 +103,11 @@ func (sp *spinning) settle(p *spinParty, entries []*entry) {
 }
 
 func (c *dealer) newSpinning() *spinning {
-	sp := &spinning{dealer: c, weight: c.poolSize(), least: c.leastWeight(), usage: map[*Submitter]accountant.Weight{}, order: map[*Submitter]int{},
-		sliced: map[*Submitter]bool{}}
+	sp := &spinning{dealer: c, weight: c.poolSize(), order: map[*Submitter]int{}, sliced: map[*Submitter]bool{}}
 	if math.IsInf(sp.weight, 1) {
 		sp.weight = c.total.Float()
 	}
-	c.Spins.Least, c.Spins.usage = sp.least, sp.usage
+	c.Lightest, c.whole = c.leastWeight(), map[*Submitter]accountant.Weight{}
 	sp.inGroup = make([]accountant.Weight, max(1, len(c.accounts())))
 	for _, s := range c.Submitters {
 		sp.charge(s, s.Usage)
@@ -113,7 +118,7 @@ func (c *dealer) newSpinning() *spinning {
 
 // charge adds to what a submitter uses.
 func (sp *spinning) charge(s *Submitter, w accountant.Weight) {
-	sp.usage[s] += w
+	sp.whole[s] += w
 	sp.inGroup[sp.Config.Params.Groups.Of(s.Name)] += w
 }
 
@@ -150,7 +155,7 @@ func (sp *spinning) running() map[string]negotiator.Holding {
 	return running
 }
 
-func (sp *spinning) used(e *entry) float64 { return sp.usage[e.Submitter].Float() }
+func (sp *spinning) used(e *entry) float64 { return sp.whole[e.Submitter].Float() }
 
 // exhausted reports whether a party's group uses all that it may.
 func (sp *spinning) exhausted(p *spinParty) bool {
@@ -180,7 +185,7 @@ func (sp *spinning) rounds(p *spinParty, entries []*entry, floor bool) []*entry 
 			}
 		}
 		spin := negotiator.Spin{Number: number, Group: p.name, Floor: floor, Slots: sp.all, SlotsLeft: sp.slots, Weight: p.weight,
-			MinSlotWeight: sp.least, PieLeft: d.pie, NormalFactor: d.factor, MaxPrio: d.worst}
+			MinSlotWeight: sp.Lightest, PieLeft: d.pie, NormalFactor: d.factor, MaxPrio: d.worst}
 		var stay []*entry
 		for i, e := range entries {
 			if limits && sp.exhausted(p) {

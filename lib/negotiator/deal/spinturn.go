@@ -36,9 +36,9 @@ func (sp *spinning) turn(p *spinParty, e *entry, spin *negotiator.Spin, d *divis
 	switch {
 	case e.idle == 0:
 		t.Skipped = "skipped because no idle jobs"
-	case spin.Number > 1 && (t.Limit < sp.least || d.pie < sp.least):
+	case spin.Number > 1 && (t.Limit < sp.Lightest || d.pie < sp.Lightest):
 		t.Skipped, t.Outcome = "skipped as pieLeft < minSlotWeight", negotiator.SpinLimited
-	case t.Ceiling == 0 || float64(t.Ceiling) < sp.least:
+	case t.Ceiling == 0 || float64(t.Ceiling) < sp.Lightest:
 		t.Skipped = fmt.Sprintf("skipped because submitterCeiling remaining is %d", t.Ceiling)
 	default:
 		n := &spinNegotiation{spinning: sp, entry: e, turn: &t, unclaimed: unclaimed, pie: &d.pie,
@@ -441,12 +441,6 @@ const (
 type spinCosts struct {
 	several map[*Group]bool // by group when the cycle began
 	costs   map[spinCost]accountant.Weight
-}
-
-// spinUse is what spins count in their own way.
-type spinUse struct {
-	Least float64 // weight of the lightest slot
-	usage map[*Submitter]accountant.Weight
 }
 
 // spinCost names what a request costs in a group.

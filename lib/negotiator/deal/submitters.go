@@ -172,9 +172,9 @@ func (c *roster) lookUp(records []accountant.Record) {
 	}
 }
 
-// Asks returns the weight that a job asks for: its RequestCpus where slots have
+// asks returns the weight that a job asks for: its RequestCpus where slots have
 // weights.
-func (c *common) Asks(job *classad.Ad) float64 {
+func (c *common) asks(job *classad.Ad) float64 {
 	if !c.Config.UseSlotWeights {
 		return 1
 	}
@@ -189,10 +189,10 @@ func (c *common) Asks(job *classad.Ad) float64 {
 func (c *common) asksOf(j jobprio.Run) (sum float64) {
 	c.BilledFor(j)
 	if !c.Config.UseSlotWeights || j.Count() == 1 || !asksByProc(j.Ad) {
-		return float64(j.Count()) * c.Asks(j.Ad)
+		return float64(j.Count()) * c.asks(j.Ad)
 	}
 	for i := range j.Count() {
-		sum += c.Asks(j.Part(j.First+i, j.First+i).Ad)
+		sum += c.asks(j.Part(j.First+i, j.First+i).Ad)
 	}
 	return sum
 }

@@ -304,7 +304,7 @@ func (d *findings) lacks(k *deal.Autocluster, n *nearest) string {
 
 // quietly returns the weight of a slot that is left out, without a warning.
 func (d *findings) quietly(ad *classad.Ad) accountant.Weight {
-	w, _, _ := d.c.WeightIn(ad)
+	w, _, _ := d.c.Config.WeightIn(d.c.Eval, ad)
 	return w
 }
 

@@ -301,8 +301,8 @@ func (d *diagnosis) spinLimit(s *deal.Submitter, w deal.Waiter) string {
 	switch t := last.turn; {
 	case t == nil:
 		return ""
-	case t.Skipped != "" && t.Limit < d.c.Spins.Least:
-		return fmt.Sprintf("its limit in spin %d is %.4g, less than the %.4g of the lightest slot; ", last.spin, t.Limit, d.c.Spins.Least)
+	case t.Skipped != "" && t.Limit < d.c.Lightest:
+		return fmt.Sprintf("its limit in spin %d is %.4g, less than the %.4g of the lightest slot; ", last.spin, t.Limit, d.c.Lightest)
 	default:
 		return fmt.Sprintf("its limit in spin %d was %.4g, and it took %.4g; ", last.spin, t.Limit, d.c.Counted(s)-t.Usage)
 	}
@@ -314,7 +314,7 @@ func (d *diagnosis) spinCeiling(s *deal.Submitter) string {
 	if d.c.Config.Pie != negotiator.Spins || left == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", which leaves %d, less than the %.4g of the lightest slot", left, d.c.Spins.Least)
+	return fmt.Sprintf(", which leaves %d, less than the %.4g of the lightest slot", left, d.c.Lightest)
 }
 
 // servedOnce tells of the partitionable slots that jobs of k could have used, had they

@@ -3,10 +3,8 @@ package why
 import (
 	"cmp"
 	"iter"
-	"math"
 	"slices"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/deal"
@@ -47,9 +45,8 @@ func succession(c *deal.Outcome) (u negotiator.Succession) {
 	return u
 }
 
-// waiters says who waits for slots of others, and what everybody is entitled to then: the
-// fair division of what is in use among all, by what jobs ask for and not by which slots
-// they match. That is for who looks at a slot to find out.
+// waiters says which submitters wait for slots of others, and what everybody is due then. Which
+// slots their jobs match is for who looks at a slot to find out.
 func waiters(c *deal.Outcome, u *negotiator.Succession) {
 	kept := map[pool.JobID]bool{} // from slots by something else than that others have them
 	for i := range c.Plan.Rejections {
@@ -57,56 +54,27 @@ func waiters(c *deal.Outcome, u *negotiator.Succession) {
 			kept[r.Job] = true
 		}
 	}
-	lightest := lightestClaim(c)
-	total := accountant.Weight(0)
-	for _, s := range c.Submitters {
-		total += s.Usage
-	}
-	heads := make([][]pool.JobID, len(c.Submitters))
-	targets := c.Divide(total.Float(), c.Submitters, func(i int, s *deal.Submitter) (usage, demand float64) {
-		wants := s.Usage.Float()
+	heads, waiting := make([][]pool.JobID, len(c.Submitters)), make([][]deal.Waiter, len(c.Submitters))
+	for i, s := range c.Submitters {
 		for _, q := range s.Queues {
-			w := deal.WaiterOf(q)
-			if w.Jobs == 0 || kept[w.Runs[0].FirstJob()] || len(heads[i]) == mostHeads {
-				continue
+			if w := deal.WaiterOf(q); w.Jobs > 0 && !kept[w.Runs[0].FirstJob()] && len(heads[i]) < mostHeads {
+				heads[i], waiting[i] = append(heads[i], w.Runs[0].FirstJob()), append(waiting[i], w)
 			}
-			heads[i] = append(heads[i], w.Runs[0].FirstJob())
-			wants += float64(w.Jobs) * math.Max(c.Asks(q.Cluster.Ad), lightest)
 		}
-		wants = math.Min(wants, s.Usage.Float()+math.Max(s.Room(), 0))
-		least := math.Min(float64(s.Floor), wants)
-		return least, wants - least
-	})
+	}
+	targets := c.Due(waiting)
 	for i, s := range c.Submitters {
 		if len(heads[i]) > 0 && len(u.Entitled) < mostWaiting && s.Usage.Float() < targets[i]-deal.Slack {
 			u.Entitled = append(u.Entitled, pool.Entitled{Submitter: s.Name, Weight: negotiator.Micro(targets[i]), Jobs: heads[i]})
 		}
 	}
-	waiting := len(u.Entitled)
+	some := len(u.Entitled)
 	for i, s := range c.Submitters {
-		if waiting > 0 && s.Usage.Float() > targets[i]+deal.Slack {
+		if some > 0 && s.Usage.Float() > targets[i]+deal.Slack {
 			u.Entitled = append(u.Entitled, pool.Entitled{Submitter: s.Name, Weight: negotiator.Micro(targets[i])})
 		}
 	}
-	slices.SortFunc(u.Entitled[waiting:], func(a, b pool.Entitled) int { return cmp.Compare(a.Submitter, b.Submitter) })
-}
-
-// lightestClaim returns the weight of the lightest slot that a claim has, 0 without claims:
-// no job that waits for what others have gets less, however little it asks for.
-func lightestClaim(c *deal.Outcome) float64 {
-	lightest := math.Inf(1)
-	for _, claims := range c.Claims {
-		for _, cl := range claims {
-			lightest = math.Min(lightest, cl.Weight.Float())
-		}
-	}
-	for i := range c.Plan.Matches {
-		lightest = math.Min(lightest, c.Plan.Matches[i].Weight.Float())
-	}
-	if math.IsInf(lightest, 1) {
-		return 0
-	}
-	return lightest
+	slices.SortFunc(u.Entitled[some:], func(a, b pool.Entitled) int { return cmp.Compare(a.Submitter, b.Submitter) })
 }
 
 // waitsForSlots reports whether nothing but others' claims keeps a job from running.
