@@ -4,7 +4,6 @@ import (
 	"iter"
 
 	"fairspool/lib/config"
-	"fairspool/lib/jobprio"
 )
 
 // Common is what a policy with one queue leaves as it is. Policies embed it.
@@ -41,15 +40,3 @@ func (CommonListing) Own([]Row, bool) OwnForm { return OwnForm{} }
 
 // Sheet has no lines.
 func (CommonListing) Sheet(Job, iter.Seq[Job]) []Line { return nil }
-
-// ListedOf returns the order of a queue as a listing has it.
-func ListedOf(o jobprio.Order) []Listed {
-	list := make([]Listed, 0, len(o.Places)+len(o.Blocked))
-	for _, p := range o.Places {
-		list = append(list, Listed{Part: p.Part})
-	}
-	for _, p := range o.Blocked {
-		list = append(list, Listed{Part: p.Part, Why: p.Why})
-	}
-	return list
-}

@@ -72,7 +72,12 @@ func (q *queue) Order(w jobprio.Waiting) (o jobprio.Order) {
 	return o
 }
 
-func (q *queue) List(w jobprio.Waiting) []policy.Listed { return policy.ListedOf(q.Order(w)) }
+func (q *queue) List(w jobprio.Waiting) (list []policy.Listed) {
+	for _, p := range q.Order(w).Places {
+		list = append(list, policy.Listed{Part: p.Part})
+	}
+	return list
+}
 
 func (q *queue) Show(j policy.Job, _ policy.Options) policy.Shown {
 	return policy.Shown{Prior: q.age(j.Run()), Cells: q.age(j.Run())}
