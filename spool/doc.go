@@ -25,7 +25,7 @@
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges
 //	slots/           segments: advertised slots, by name
-//	extracts/        what cycles look at of segments of jobs; may be removed (KeepExtracts)
+//	extracts/        what cycles look at of segments; may be removed (KeepExtracts)
 //	claims.N submitters.N backoffs.N tallies.N marks.N factories.N owners.N
 //	endings.N reservations.N succession.N entitlement.N course.N pilots.N   small tables, whole
 //	factories/       digests: what procs of a cluster are made from, a file each

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,9 +16,9 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// An extract is what views of a part read of one segment of jobs, in the file of the same name in the
-// folder extracts. Nothing depends on it: one that is missing, damaged, or made for other attributes or
-// another segment is passed over.
+// An extract is what views of a part read of one segment, in the file of the same name in the folder
+// extracts. Nothing depends on it: one that is missing, damaged, or made for other attributes or another
+// segment is passed over. That of a segment of jobs:
 //
 //	extract 1 12.7 4194512 9ab3c1f0 "Owner\nJobStatus" "request"
 //	K 16
@@ -33,19 +34,37 @@ import (
 // clusters and of runs, with how many bytes their lines have. J is a cluster: its ad, by its place among
 // those of clusters, QDate and EnteredCurrentStatus, and for each run the first and the last proc, the
 // transaction, and the ad. One that has no such moments is j, and P is one that is to be read in the
-// segment. The last line has the CRC-32C of all before it.
+// segment. The last line has the CRC-32C of all before it. In the extract of a segment of slots
+//
+//	S "slot1@node" 0 17 16
+//	LoadAvg = 0.125
+//
+// is a slot: the place among K of the ad that it shares with others, the transaction, and how many bytes
+// the lines have of what is its own.
 
 // extractFrom is how many bytes a segment has of which an extract is made.
 const extractFrom = 64 << 10
 
 func (p *portion) extracts() string { return filepath.Join(filepath.Dir(p.jobs.dir), "extracts") }
 
-func (p *portion) extractFile(f segmentFile[int]) string { return filepath.Join(p.extracts(), f.name) }
-
 // extractHead returns the first line of a segment's extract.
-func (p *portion) extractHead(f segmentFile[int]) []byte {
+func extractHead[K cmp.Ordered](p *portion, f segmentFile[K]) []byte {
 	names, begin := p.unread.Read()
 	return fmt.Appendf(nil, "extract 1 %s %d %08x %q %q\n", f.name, f.bytes, f.crc, strings.Join(names, "\n"), begin)
+}
+
+// extractOf returns the lines of a segment's extract between the first and the last, false if there is none
+// that fits. Where there should be one that is noted.
+func extractOf[K cmp.Ordered](p *portion, layer files.Layer, f segmentFile[K], lacking *bool) (lines extractLines, ok bool) {
+	if f.bytes < extractFrom {
+		return extractLines{}, false
+	}
+	text, err := files.Contents(layer, filepath.Join(p.extracts(), f.name))
+	if err == nil {
+		text, ok = bytes.CutPrefix(sound(text), extractHead(p, f))
+	}
+	*lacking = !ok
+	return extractLines{rest: text}, ok
 }
 
 // extracted reads the clusters of a segment from its extract, but for those that were made already or of
@@ -53,21 +72,33 @@ func (p *portion) extractHead(f segmentFile[int]) []byte {
 // with nothing done, if there is no extract that fits.
 func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others []int, ok bool) {
 	f := p.jobs.base[n]
-	if f.bytes < extractFrom {
+	lines, ok := extractOf(p, p.jobs.files, f, &p.lacking[n])
+	if !ok {
 		return nil, false
 	}
-	text, err := files.Contents(p.jobs.files, p.extractFile(f))
-	if err == nil {
-		if text, ok = bytes.CutPrefix(sound(text), p.extractHead(f)); ok {
-			r := extractReader{portion: p, worker: w, rest: text, harvest: harvest[int, Cluster]{keys: make([]int, 0, f.blocks), values: make([]*Cluster, 0, f.blocks)}}
-			if ok = r.read(f.blocks); ok {
-				*h = r.harvest
-				return r.others, true
-			}
-		}
+	r := extractReader{portion: p, worker: w, extractLines: lines, harvest: harvest[int, Cluster]{keys: make([]int, 0, f.blocks), values: make([]*Cluster, 0, f.blocks)}}
+	if !r.read(f.blocks) {
+		p.lacking[n] = true
+		return nil, false
 	}
-	p.lacking[n] = true
-	return nil, false
+	*h = r.harvest
+	return r.others, true
+}
+
+// extractedSlots does as extracted for slots, all of which are in the extract.
+func (p *portion) extractedSlots(w *worker, n int, h *harvest[string, pool.Slot]) (others []string, ok bool) {
+	f := p.slots.base[n]
+	lines, ok := extractOf(p, p.slots.files, f, &p.lackingSlots[n])
+	if !ok {
+		return nil, false
+	}
+	r := slotReader{portion: p, worker: w, extractLines: lines, room: make([]pool.Slot, f.blocks)}
+	if !r.read() {
+		p.lackingSlots[n] = true
+		return nil, false
+	}
+	*h = r.harvest
+	return nil, true
 }
 
 // sound returns the text of an extract without its last line, nil if the checksum there is not its own.
@@ -80,12 +111,11 @@ func sound(text []byte) []byte {
 	return text[:at]
 }
 
-// extractReader reads the lines of an extract behind the first.
+// extractReader reads the lines of an extract of jobs.
 type extractReader struct {
 	*portion
+	extractLines
 	worker   *worker
-	rest     []byte
-	bad      bool
 	clusters [][]byte // the lines of ads
 	ads      []*classad.Ad
 	runs     [][]byte
@@ -119,8 +149,14 @@ func (r *extractReader) read(clusters int) bool {
 	return !r.bad && len(r.rest) == 0
 }
 
+// extractLines is what is still to be read of an extract; bad says that it is not right.
+type extractLines struct {
+	rest []byte
+	bad  bool
+}
+
 // number reads a number and the blank or newline behind it.
-func (r *extractReader) number() int {
+func (r *extractLines) number() int {
 	n, i := 0, 0
 	minus := len(r.rest) > 0 && r.rest[0] == '-'
 	if minus {
@@ -144,7 +180,7 @@ func (r *extractReader) number() int {
 }
 
 // lines reads the lines of an ad.
-func (r *extractReader) lines() []byte {
+func (r *extractLines) lines() []byte {
 	n := r.number()
 	if n < 0 || n > len(r.rest) {
 		r.bad = true
@@ -219,55 +255,121 @@ func (r *extractReader) runAt(cluster, i int) *classad.Ad {
 	return ad
 }
 
+// slotReader reads the lines of an extract of slots.
+type slotReader struct {
+	*portion
+	extractLines
+	worker *worker
+	kinds  []*classad.Ad
+	room   []pool.Slot
+	harvest[string, pool.Slot]
+}
+
+// read reads all lines, and reports whether they are right.
+func (r *slotReader) read() bool {
+	for len(r.rest) > 2 && !r.bad {
+		kind := r.rest[0]
+		r.rest = r.rest[2:]
+		switch kind {
+		case 'K':
+			r.kinds = append(r.kinds, r.adOf(r.worker, r.lines()))
+		case 'S':
+			r.slot()
+		default:
+			return false
+		}
+	}
+	return !r.bad && len(r.rest) == 0
+}
+
+// slot reads a slot.
+func (r *slotReader) slot() {
+	line := r.rest[:lineEnd(r.rest)]
+	name, behind, err := r.slots.keys.parse(line)
+	if err != nil || len(r.room) == 0 {
+		r.bad = true
+		return
+	}
+	r.rest = r.rest[len(line)-len(behind):]
+	kind, seq, lines := r.number(), r.number(), r.lines()
+	if r.bad || kind < 0 || kind >= len(r.kinds) || r.kinds[kind] == nil {
+		r.bad = true
+		return
+	}
+	if _, spoken := r.slots.pending[name]; spoken || r.slots.has(name) {
+		return
+	}
+	ad := adOfLines(r.worker.runs, lines)
+	if ad == nil {
+		r.bad = true
+		return
+	}
+	s := &r.room[0]
+	r.room = r.room[1:]
+	*s = pool.Slot{Name: name, Ad: ad.Chain(r.kinds[kind]), Seq: uint64(seq)}
+	r.add(name, s, nil)
+}
+
 // KeepExtracts writes extracts of the segments of which the last view of a part found none, so that later
 // views of the same attributes read these, and removes those that belong to no segment. Nothing depends on
 // them: what fails, as on a full disk, is left to the next time.
 func KeepExtracts(v *View) {
 	p := v.state().part
-	if p == nil || !slices.Contains(p.lacking, true) || files.MkdirAll(p.jobs.files, p.extracts()) != nil {
+	if p == nil || !slices.Contains(p.lacking, true) && !slices.Contains(p.lackingSlots, true) || files.MkdirAll(p.jobs.files, p.extracts()) != nil {
 		return
 	}
-	parallel.Each(len(p.lacking), func(_, i int) {
-		if p.lacking[i] {
-			p.lacking[i] = p.extract(i) != nil
-		}
-	})
+	keepExtracts(p, p.jobs, p.lacking, p.jobsExtract)
+	keepExtracts(p, p.slots, p.lackingSlots, p.slotsExtract)
 	p.sweep()
 }
 
-// extract writes the extract of a segment.
-func (p *portion) extract(n int) error {
-	text, err := p.extractOf(n)
-	if err != nil {
-		return err
-	}
-	return files.Replace(p.jobs.files, p.extractFile(p.jobs.base[n]), fmt.Appendf(text, "E %08x\n", checksum(text)))
+// keepExtracts writes those of segments that lack one.
+func keepExtracts[K cmp.Ordered, V any](p *portion, of *blocks[K, V], lacking []bool, extract func(*worker, *segment[K], *blockReader[K]) ([]byte, error)) {
+	parallel.Each(len(lacking), func(_, i int) {
+		if !lacking[i] {
+			return
+		}
+		g, err := readIndex(of.files, of.dir, of.base[i], of.keys)
+		if err != nil {
+			return
+		}
+		w := newWorker()
+		from, err := g.reader(of.files, g.bytes, &w.buffer)
+		if err != nil {
+			return
+		}
+		defer from.Close()
+		text, err := extract(w, g, from)
+		if err != nil {
+			return
+		}
+		text = append(extractHead(p, g.segmentFile), text...)
+		lacking[i] = files.Replace(of.files, filepath.Join(p.extracts(), g.name), fmt.Appendf(text, "E %08x\n", checksum(text))) != nil
+	})
 }
 
-// extractOf returns the text of a segment's extract but for the last line.
-func (p *portion) extractOf(n int) ([]byte, error) {
-	g, err := readIndex(p.jobs.files, p.jobs.dir, p.jobs.base[n], p.jobs.keys)
-	if err != nil {
-		return nil, err
+// adsOf are the lines of ads of one letter in an extract, each once.
+type adsOf struct {
+	letter byte
+	text   []byte
+	known  map[string]int
+}
+
+// place returns the place of an ad.
+func (a *adsOf) place(lines []byte) int64 {
+	i, known := a.known[string(lines)]
+	if !known {
+		i = len(a.known)
+		a.known[string(lines)] = i
+		a.text = append(append(strconv.AppendInt(append(a.text, a.letter, ' '), int64(len(lines)), 10), '\n'), lines...)
 	}
-	w := newWorker()
-	from, err := g.reader(p.jobs.files, g.bytes, &w.buffer)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
-	var ads, rows []byte
-	clusters, runs := map[string]int{}, map[string]int{}
-	place := func(of map[string]int, letter byte, lines []byte) int64 {
-		i, known := of[string(lines)]
-		if !known {
-			i = len(of)
-			of[string(lines)] = i
-			ads = append(strconv.AppendInt(append(ads, letter, ' '), int64(len(lines)), 10), '\n')
-			ads = append(ads, lines...)
-		}
-		return int64(i)
-	}
+	return int64(i)
+}
+
+// jobsExtract returns the lines of an extract of jobs but for the first and the last.
+func (p *portion) jobsExtract(w *worker, g *segment[int], from *blockReader[int]) ([]byte, error) {
+	var rows []byte
+	clusters, runs := adsOf{letter: 'K', known: map[string]int{}}, adsOf{letter: 'R', known: map[string]int{}}
 	for i := range g.entries {
 		e := &g.entries[i]
 		text, err := from.block(e)
@@ -279,18 +381,79 @@ func (p *portion) extractOf(n int) ([]byte, error) {
 			rows = append(withNumbers(append(rows, 'P'), int64(e.key)), '\n')
 			continue
 		}
-		kind := place(clusters, 'K', c.ad)
+		kind := clusters.place(c.ad)
 		if c.apart {
 			rows = withNumbers(append(rows, 'J'), int64(e.key), kind, c.at[0], c.at[1])
 		} else {
 			rows = withNumbers(append(rows, 'j'), int64(e.key), kind)
 		}
 		for _, r := range c.runs {
-			rows = withNumbers(rows, int64(r.First), int64(r.Last), int64(r.seq), place(runs, 'R', c.ofRuns[r.from:r.to]))
+			rows = withNumbers(rows, int64(r.First), int64(r.Last), int64(r.seq), runs.place(c.ofRuns[r.from:r.to]))
 		}
 		rows = append(rows, '\n')
 	}
-	return append(append(p.extractHead(p.jobs.base[n]), ads...), rows...), nil
+	return slices.Concat(clusters.text, runs.text, rows), nil
+}
+
+// slotsExtract does as jobsExtract for slots. Attributes that more than half of them have values of their
+// own of are not shared.
+func (p *portion) slotsExtract(w *worker, g *segment[string], from *blockReader[string]) ([]byte, error) {
+	type read struct {
+		name  string
+		seq   uint64
+		lines []byte
+	}
+	list := make([]read, 0, len(g.entries))
+	seen, values := map[string]bool{}, map[string]int{} // by attribute, how many there are
+	for i := range g.entries {
+		text, err := from.block(&g.entries[i])
+		if err != nil {
+			return nil, err
+		}
+		s := read{name: g.entries[i].key}
+		for _, line := range (chunk{text: text}).lines() {
+			rest, err := w.behindSlot(line[2:])
+			if err != nil {
+				return nil, err
+			}
+			if line[0] == 'S' {
+				if s.seq, err = sequence(rest, 0); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			if !p.wanted.take(rest) {
+				continue
+			}
+			s.lines = append(append(s.lines, rest...), '\n')
+			if !seen[string(rest)] {
+				seen[string(rest)] = true
+				values[string(attributeOf(rest))]++
+			}
+		}
+		list = append(list, s)
+	}
+	var rows, shared, own []byte
+	ads := adsOf{letter: 'K', known: map[string]int{}}
+	for _, s := range list {
+		shared, own = shared[:0], own[:0]
+		for line := range bytes.Lines(s.lines) {
+			if 2*values[string(attributeOf(line))] > len(list) {
+				own = append(own, line...)
+			} else {
+				shared = append(shared, line...)
+			}
+		}
+		rows = withNumbers(strconv.AppendQuote(append(rows, "S "...), s.name), ads.place(shared), int64(s.seq), int64(len(own)))
+		rows = append(append(rows, '\n'), own...)
+	}
+	return append(ads.text, rows...), nil
+}
+
+// attributeOf returns the name in a line "Name = expression", or what it begins with.
+func attributeOf(line []byte) []byte {
+	name, _, _ := bytes.Cut(line, []byte(" "))
+	return name
 }
 
 // withNumbers appends numbers, each behind a blank.
@@ -306,6 +469,9 @@ func (p *portion) sweep() {
 	entries, _ := os.ReadDir(p.extracts())
 	named := map[string]bool{}
 	for _, f := range p.jobs.base {
+		named[f.name] = true
+	}
+	for _, f := range p.slots.base {
 		named[f.name] = true
 	}
 	for _, e := range entries {

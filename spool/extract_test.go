@@ -214,6 +214,168 @@ func TestExtractUnwritten(t *testing.T) {
 	}
 }
 
+// slotExtracts makes a folded spool with an extract of its slots for the attributes in ofSlot.
+func slotExtracts(t testing.TB) (dir, extract string) {
+	t.Helper()
+	dir = t.TempDir()
+	s := mustOpen(t, dir)
+	if err := s.Update(func(tx *Tx) error {
+		tx.Op("test")
+		for n := range 150 {
+			ad := classad.New()
+			ad.SetString(pool.AttrMachine, fmt.Sprintf("node%d", n))
+			ad.SetString("Text", strings.Repeat("x", 1000))
+			ad.SetInt(pool.AttrCpus, int64(1+n%3))
+			if n%7 > 0 {
+				ad.SetReal("Load avg", float64(n)/8)
+			}
+			if e, err := classad.ParseExpr("TARGET.Wants > Cpus"); err == nil && n%2 == 0 {
+				ad.Set("Start", e)
+			}
+			tx.PutSlot(fmt.Sprintf("slot \"%d\"@node%d", n%2, n), ad)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fold(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	slotsInPart(t, s, true)
+	names, err := filepath.Glob(filepath.Join(dir, "extracts", "*"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("extracts %q, %v, want one", names, err)
+	}
+	return dir, names[0]
+}
+
+var ofSlot = []string{pool.AttrMachine, pool.AttrCpus, "Load avg", "Start"}
+
+// slotsInPart is what a view of a part says of the slots; with keep it keeps extracts.
+func slotsInPart(t testing.TB, s *Spool, keep bool) (text string, shared int) {
+	t.Helper()
+	if err := s.View(func(v *View) error {
+		part, u := v.Part(ofSlot, "")
+		slots, _ := part.Slots()
+		text = spelledSlots(slots)
+		kinds := map[*classad.Ad]bool{}
+		for _, s := range slots {
+			kinds[s.Ad.Parent()] = true
+		}
+		shared = len(kinds)
+		if keep {
+			KeepExtracts(part)
+		}
+		if missed, all := u.Missed(); len(missed) > 0 || all {
+			t.Errorf("missed %q, all %v", missed, all)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return text, shared
+}
+
+// spelledSlots is what slots have of the attributes in ofSlot.
+func spelledSlots(slots []pool.Slot) string {
+	var b strings.Builder
+	for _, s := range slots {
+		fmt.Fprintf(&b, "%s %d", s.Name, s.Seq)
+		for _, name := range ofSlot {
+			e, _ := s.Ad.Lookup(name)
+			fmt.Fprintf(&b, " %s=%v", name, e)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// slotsWholly is what a view itself says of them.
+func slotsWholly(t testing.TB, s *Spool) (text string) {
+	t.Helper()
+	if err := s.View(func(v *View) error { slots, _ := v.Slots(); text = spelledSlots(slots); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A view of a part reads slots from the extract, with what the journal says since; those that differ only in
+// what each has a value of its own of share an ad.
+func TestExtractOfSlots(t *testing.T) {
+	t.Parallel()
+	dir, extract := slotExtracts(t)
+	got, kinds := slotsInPart(t, mustOpen(t, dir), false)
+	if want := slotsWholly(t, mustOpen(t, dir)); got != want || kinds != 6 {
+		t.Errorf("by the extract, with %d kinds, want 6:\n%s\nwant\n%s", kinds, got, want)
+	}
+	text, err := os.ReadFile(extract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slotsWholly(t, mustOpen(t, dir))
+	for at := 0; at < len(text); at += 97 {
+		changed := bytes.Clone(text)
+		changed[at] ^= 4
+		if err := os.WriteFile(extract, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := slotsInPart(t, mustOpen(t, dir), false); got != want {
+			t.Fatalf("byte %d of the extract changed: %s", at, got)
+		}
+	}
+	if err := os.WriteFile(extract, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, dir)
+	if err := s.Update(func(tx *Tx) error {
+		tx.Op("test")
+		ad := classad.New()
+		ad.SetInt(pool.AttrCpus, 9)
+		tx.PutSlot(`slot "1"@node1`, ad)
+		tx.PutSlot("new@node", ad)
+		tx.DropSlot(`slot "0"@node2`)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Spool{s, mustOpen(t, dir)} {
+		if got, _ := slotsInPart(t, s, false); got != slotsWholly(t, mustOpen(t, dir)) {
+			t.Errorf("with changes: %s", got)
+		}
+	}
+	if _, err := s.Fold(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	slotsInPart(t, s, true)
+	if _, err := os.Stat(extract); !os.IsNotExist(err) {
+		t.Errorf("the extract of a segment that is gone is still there (%v)", err)
+	}
+}
+
+// FuzzExtractOfSlots holds that no extract whose checksum is right makes a reader fail.
+func FuzzExtractOfSlots(f *testing.F) {
+	dir, extract := slotExtracts(f)
+	text, err := os.ReadFile(extract)
+	if err != nil {
+		f.Fatal(err)
+	}
+	head, rows, _ := bytes.Cut(text, newline)
+	f.Add(rows[:len(rows)-len("E 00000000\n")])
+	for _, row := range []string{"", "K 99\n", "K 9\nCpus = 1\nS \"a\" 0 3 0\n", "S \"a\" 0 3 0\n", "K 0\nS \"a\" -1 3 0\n", "K 0\nS \"a 0 3 0\n", "K 0\nS \"a\" 0 3 9\n", "K 3\n= 1\nS \"a\" 0 3 0\n", "K 0\nS \"a\" 0 3 4\n= 1\n"} {
+		f.Add([]byte(row))
+	}
+	f.Fuzz(func(t *testing.T, rows []byte) {
+		b := append(append(bytes.Clone(head), '\n'), rows...)
+		if err := os.WriteFile(extract, fmt.Appendf(b, "E %08x\n", checksum(b)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := mustOpen(t, dir)
+		if err := s.View(func(v *View) error { part, _ := v.Part(ofSlot, ""); part.Slots(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // Moments stand in the ads of single procs, wherever a cluster comes from.
 func TestExtractMoments(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,10 @@ type portion struct {
 	moves      [len(momentNames)]bool // which moments stand apart: nobody asks for them in shared ads
 	identified bool                   // ClusterId is wanted, so that no two clusters are alike
 	lacking    []bool                 // by segment of jobs: no extract that fits was found
-	jobs       *blocks[int, Cluster]
-	slots      *blocks[string, pool.Slot]
+	// lackingSlots is the same by segment of slots.
+	lackingSlots []bool
+	jobs         *blocks[int, Cluster]
+	slots        *blocks[string, pool.Slot]
 }
 
 // Part returns a view of the same transaction whose clusters and advertised slots have only the
@@ -56,6 +58,7 @@ func newPortion(s *state, read []string, begin string) *portion {
 	p.jobs = s.jobs.again(p.cluster, (*Cluster).fork)
 	p.jobs.extracted, p.lacking = p.extracted, make([]bool, len(p.jobs.base))
 	p.slots = s.slots.again(p.slot, func(s *pool.Slot) *pool.Slot { f := *s; return &f })
+	p.slots.extracted, p.lackingSlots = p.extractedSlots, make([]bool, len(p.slots.base))
 	return p
 }
 

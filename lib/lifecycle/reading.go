@@ -98,6 +98,16 @@ func (r *Reading) Look(v *spool.View, do func(v *spool.View) error) error {
 	return do(v)
 }
 
+// LookAtSlots calls do with a view that has of slots what cycles read of them, and with the view itself if do
+// looked up more.
+func LookAtSlots(v *spool.View, do func(v *spool.View)) {
+	r := ReadingOf(v)
+	if r.read == nil {
+		r.read = usual
+	}
+	r.Look(v, func(v *spool.View) error { do(v); return nil })
+}
+
 // Extract has later cycles read again what this one did without looking through all that the spool has.
 func (r *Reading) Extract(v *spool.View) {
 	if r.read != nil {
@@ -128,6 +138,6 @@ var usual = strings.Fields(`
 	CronMinute CronHour CronDayOfMonth CronMonth CronDayOfWeek
 	DiskUsage ConcurrencyLimits JobUniverse LastCheckpointPlatform NumCkpts
 	FileSystemDomain Arch OpSys OpSysMajorVer Cpus Memory Disk GPUs
-	Machine State ClassAdLifetime SlotWeight PartitionableSlot SlotID Start Offline RemoteOwner HasFileTransfer
+	Machine State ClassAdLifetime LastHeardFrom LoadAvg SlotWeight PartitionableSlot SlotID Start Offline RemoteOwner HasFileTransfer
 	CheckpointPlatform IsValidCheckpointPlatform WithinResourceLimits
 	EnteredCurrentState RemoteUserPrio RetirementTimeRemaining TotalJobRunTime`)

@@ -265,7 +265,9 @@ func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made 
 // SourcesOf returns those of a view, as of now.
 func SourcesOf(v *spool.View, now time.Time) policy.Sources {
 	return policy.Sources{
-		Slots:   func() []pool.Slot { slots, _ := Slots(v); return slots },
+		Slots: func(do func([]pool.Slot)) {
+			LookAtSlots(v, func(v *spool.View) { slots, _ := Slots(v); do(slots) })
+		},
 		Claims:  v.Claims,
 		Tallies: v.Tallies,
 		Now:     now, Delivered: Delivered(v),

@@ -41,7 +41,9 @@ type Policy interface {
 // Sources are what a policy with one queue reckons with besides the jobs. The functions
 // are called only if the configuration makes a difference of it.
 type Sources struct {
-	Slots   func() []pool.Slot
+	// Slots calls do with the slots, and perhaps once more if do looked at what was not read: what it
+	// does then counts.
+	Slots   func(do func([]pool.Slot))
 	Claims  func() []pool.Claim
 	Tallies func() []accountant.Tally
 	Now     time.Time

@@ -252,7 +252,7 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending)
 // compute computes the plan of a cycle on a snapshot of a view.
 func compute(c *cmdline.Call, v *spool.View, seen lifecycle.Snapshot, cfg negotiator.Config) *negotiator.Plan {
 	cfg.Queue = registry.Of(c.Config).Queue(c.Config, policy.Sources{
-		Slots:   func() []pool.Slot { return seen.Pool.Slots },
+		Slots:   func(do func([]pool.Slot)) { do(seen.Pool.Slots) },
 		Claims:  func() []pool.Claim { return seen.Pool.Claims },
 		Tallies: v.Tallies,
 		Now:     c.Now, Delivered: lifecycle.Delivered(v),

@@ -132,7 +132,7 @@ func (p *play) snapshot() negotiator.Pool {
 		})
 	}
 	p.cycle.Queue = registry.Of(p.config).Queue(p.config, policy.Sources{
-		Slots: func() []pool.Slot { return p.pool.Slots }, Claims: p.Claims, Tallies: p.Tallies, Now: p.now,
+		Slots: func(do func([]pool.Slot)) { do(p.pool.Slots) }, Claims: p.Claims, Tallies: p.Tallies, Now: p.now,
 	})
 	return now
 }

@@ -26,7 +26,7 @@ func (Policy) Beside(c *config.Config) policy.Beside {
 func worldOf(c *maui.Config, from policy.Sources) maui.World {
 	w := maui.World{Now: from.Now}
 	if countsPE(c) {
-		w.Totals = poolSize(from.Slots())
+		from.Slots(func(slots []pool.Slot) { w.Totals = poolSize(slots) })
 	}
 	if c.FSPolicy != maui.NoFairShare {
 		w.Used = maui.UsedOf(from.Tallies(), c, from.Now)

@@ -85,7 +85,7 @@ func TestSourcesAsked(t *testing.T) {
 		slots, tallies := false, false
 		from := policy.Sources{
 			Now:     noon,
-			Slots:   func() []pool.Slot { slots = true; return slotsOf(t, "Cpus = 7") },
+			Slots:   func(do func([]pool.Slot)) { slots = true; do(slotsOf(t, "Cpus = 7")) },
 			Tallies: func() []accountant.Tally { tallies = true; return nil },
 		}
 		cfg := schema.Default()

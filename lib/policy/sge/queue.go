@@ -30,7 +30,8 @@ func (Policy) Beside(*config.Config) policy.Beside { return policy.Beside{Runnin
 // tree that gives tickets, and the free slots.
 func World(cfg *config.Config, from policy.Sources) sge.World {
 	c := Settings(cfg)
-	w := sge.World{Now: from.Now, FreeSlots: freeSlots(from.Slots(), from.Claims())}
+	w := sge.World{Now: from.Now}
+	from.Slots(func(slots []pool.Slot) { w.FreeSlots = freeSlots(slots, from.Claims()) })
 	if c.TicketsShare > 0 && c.Tree != nil {
 		w.Used = sge.UsedOf(from.Tallies(), cfg.Decay, from.Now)
 	}

@@ -102,7 +102,7 @@ func TestSGESources(t *testing.T) {
 		tallies := false
 		from := policy.Sources{
 			Now:    noon,
-			Slots:  func() []pool.Slot { return slotsOf(t, "Cpus = 7", "Cpus = 2") },
+			Slots:  func(do func([]pool.Slot)) { do(slotsOf(t, "Cpus = 7", "Cpus = 2")) },
 			Claims: func() []pool.Claim { return []pool.Claim{{Slot: "s2", State: pool.Matched}} },
 			Tallies: func() []accountant.Tally {
 				tallies = true

@@ -93,16 +93,10 @@ func (s *instance) count(c pool.Claim, cores float64) {
 
 const unknown = "-NA-"
 
-// shown are the attributes of slots that lists show. What they refer to is rarely anything else.
-var shown = []string{pool.AttrMachine, pool.AttrPartitionable, pool.AttrCpus, "LoadAvg", "Arch", "OpSys", pool.AttrState, pool.AttrAdLifetime, pool.AttrLastHeardFrom}
-
 // advertised returns the slots of the pool that -q asks for, as if nobody had them.
-func (l Listing) advertised() []*instance {
-	part, unread := l.View.Part(shown, "")
-	list, bad := l.advertisedIn(part)
-	if missed, all := unread.Missed(); all || len(missed) > 0 {
-		list, bad = l.advertisedIn(l.View)
-	}
+func (l Listing) advertised() (list []*instance) {
+	var bad []error
+	lifecycle.LookAtSlots(l.View, func(v *spool.View) { list, bad = l.advertisedIn(v) })
 	for _, err := range bad {
 		l.Warn("%v", err)
 	}
