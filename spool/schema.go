@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/poolrows"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -44,15 +45,15 @@ var (
 	claimKind = &Kind[pool.JobID, pool.Claim]{
 		letter: 'K', gone: 'k', table: "claims", title: "Claim", lead: []string{" [ Job = "},
 		key: func(c pool.Claim) pool.JobID { return c.Job }, order: pool.JobID.Compare,
-		texts: textOfJob, parseKey: jobOfText, write: writeClaim, read: claimOf, changed: func(c *pool.Claim) *uint64 { return &c.Seq },
+		texts: textOfJob, parseKey: jobOfText, write: poolrows.WriteClaim, read: poolrows.ClaimOf, changed: func(c *pool.Claim) *uint64 { return &c.Seq },
 	}
 	submitterKind = named(Kind[string, accountant.Record]{
 		letter: 'U', gone: 'u', table: "submitters", title: "Submitter", lead: []string{" [ Name = "},
-		key: func(r accountant.Record) string { return r.Name }, write: writeSubmitter, read: submitterOf,
+		key: func(r accountant.Record) string { return r.Name }, write: poolrows.WriteSubmitter, read: poolrows.SubmitterOf,
 	})
 	backoffKind = named(Kind[string, pool.Backoff]{
 		letter: 'B', gone: 'b', table: "backoffs", title: "Backoff", lead: []string{" [ Slot = "},
-		key: func(b pool.Backoff) string { return b.Slot }, write: writeBackoff, read: backoffOf,
+		key: func(b pool.Backoff) string { return b.Slot }, write: poolrows.WriteBackoff, read: poolrows.BackoffOf,
 	})
 	tallyKind = &Kind[accountant.Key, accountant.Tally]{
 		letter: 'W', gone: 'w', table: "tallies", title: "Tally", lead: []string{" [ Kind = ", "; Name = "},
@@ -61,7 +62,7 @@ var (
 		parseKey: func(texts []string) (accountant.Key, error) {
 			return accountant.Key{Kind: texts[0], Name: texts[1]}, nil
 		},
-		write: writeTally, read: tallyOf,
+		write: poolrows.WriteTally, read: poolrows.TallyOf,
 	}
 	markKind = named(Kind[string, mark]{
 		letter: 'M', gone: 'm', table: "marks", title: "Mark", lead: []string{" [ Name = "},
@@ -84,35 +85,35 @@ var (
 	Endings = &Kind[int, pool.Endings]{
 		letter: 'X', gone: 'x', table: "endings", title: "Endings", lead: []string{" [ Cluster = "},
 		key: func(e pool.Endings) int { return e.Cluster }, order: cmp.Compare[int],
-		texts: textOfInt, parseKey: intOfText, write: writeEndings, read: endingsOf,
+		texts: textOfInt, parseKey: intOfText, write: poolrows.WriteEndings, read: poolrows.EndingsOf,
 	}
 	// Reservations are the partitionable slots that the last cycle keeps for wide jobs.
 	Reservations = &Kind[pool.JobID, pool.Reservation]{
 		letter: 'R', gone: 'r', table: "reservations", title: "Reservation", lead: []string{" [ Job = "},
 		key: func(r pool.Reservation) pool.JobID { return r.Job }, order: pool.JobID.Compare,
-		texts: textOfJob, parseKey: jobOfText, write: writeReservation, read: reservationOf,
+		texts: textOfJob, parseKey: jobOfText, write: poolrows.WriteReservation, read: poolrows.ReservationOf,
 	}
 	// Succession is what claims may go on with when their jobs end before the next cycle, by the first job.
 	Succession = &Kind[pool.JobID, pool.Successors]{
 		letter: 'Q', gone: 'q', table: "succession", title: "Successors", lead: []string{" [ Jobs = "},
-		key: firstSuccessor, order: pool.JobID.Compare,
-		texts: textOfJob, parseKey: func(texts []string) (pool.JobID, error) { return firstOf(texts[0]) }, write: writeSuccessors, read: successorsOf,
+		key: poolrows.FirstSuccessor, order: pool.JobID.Compare,
+		texts: textOfJob, parseKey: func(texts []string) (pool.JobID, error) { return poolrows.FirstOf(texts[0]) }, write: poolrows.WriteSuccessors, read: poolrows.SuccessorsOf,
 	}
 	// Entitlement is what submitters may have while some wait.
 	Entitlement = named(Kind[string, pool.Entitled]{
 		letter: 'P', gone: 'p', table: "entitlement", title: "Entitled", lead: []string{" [ Submitter = "},
-		key: func(e pool.Entitled) string { return e.Submitter }, write: writeEntitled, read: entitledOf,
+		key: func(e pool.Entitled) string { return e.Submitter }, write: poolrows.WriteEntitled, read: poolrows.EntitledOf,
 	})
 	// Course is at most one row: what holds of all the succession.
 	Course = named(Kind[string, pool.Course]{
 		letter: 'J', gone: 'j', table: "course", title: "Course", lead: []string{" [ Queues = "},
-		key: queuesOf, write: writeCourse, read: courseOf,
+		key: poolrows.QueuesOf, write: poolrows.WriteCourse, read: poolrows.CourseOf,
 	})
 	// Pilots are the processes that run jobs on other machines, or are to.
 	Pilots = &Kind[int, pool.Pilot]{
 		letter: 'I', gone: 'i', table: "pilots", title: "Pilot", lead: []string{" [ ID = "},
 		key: func(p pool.Pilot) int { return p.ID }, order: cmp.Compare[int],
-		texts: textOfInt, parseKey: intOfText, write: writePilot, read: pilotOf,
+		texts: textOfInt, parseKey: intOfText, write: poolrows.WritePilot, read: poolrows.PilotOf,
 	}
 )
 
@@ -244,6 +245,21 @@ func (k *Kind[K, V]) parse(line []byte, seq uint64) (v V, err error) {
 // parseText reads a row behind its letter.
 func (k *Kind[K, V]) parseText(text string) (v V, err error) {
 	return rowtext.Read(text, k.read)
+}
+
+// leading returns the text, or else what it is, of the value that b begins with behind lead, and what
+// follows it.
+func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
+	rest, ok = bytes.CutPrefix(b, []byte(lead))
+	if !ok {
+		return "", nil, false
+	}
+	if end := bytes.IndexAny(rest, "; "); end > 0 && rest[0] != '"' {
+		return string(rest[:end]), rest[end:], true
+	}
+	var r record
+	rest, err := r.slot(rest)
+	return r.Slot, rest, err == nil
 }
 
 // keyIn returns the key of a row's line.
@@ -443,4 +459,16 @@ func (k *Kind[K, V]) Set(tx *Tx, list []V) {
 	for _, key := range slices.SortedFunc(maps.Keys(old), k.order) {
 		k.Drop(tx, key)
 	}
+}
+
+// SubmitterRow returns a submitter's record in one line, as the journal has it
+// but for the kind: the ad between brackets. Times are of milliseconds in it.
+func SubmitterRow(s accountant.Record) string {
+	return string(submitterKind.appendRow(nil, s))
+}
+
+// ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong
+// with a text that is no such row.
+func ParseSubmitterRow(text string) (accountant.Record, error) {
+	return submitterKind.parseText(text)
 }

@@ -1,7 +1,8 @@
-package spool
+// Package poolrows says what the rows of the small tables of the spool have of claims, accounts and the
+// rest of the pool: Write functions set the attributes of a row, and Of functions read one.
+package poolrows
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -23,7 +24,8 @@ func credentialsIn(r *rowtext.Row) accountant.Credentials {
 	}
 }
 
-func claimOf(r *rowtext.Row) (pool.Claim, error) {
+// ClaimOf reads a claim.
+func ClaimOf(r *rowtext.Row) (pool.Claim, error) {
 	c := pool.Claim{
 		Job: rowtext.Parsed(r, "Job", pool.ParseJobID), State: rowtext.Parsed(r, "State", pool.ParseClaimState),
 		Attempt: int(r.Int("Attempt")), Slot: r.Text("Slot"), Machine: r.Text("Machine"),
@@ -56,7 +58,8 @@ func pieceIn(r *rowtext.Row) (pool.Piece, error) {
 
 const takesName = "Takes"
 
-func writeSubmitter(ad rowtext.Attributes, s accountant.Record) {
+// WriteSubmitter writes a submitter's record.
+func WriteSubmitter(ad rowtext.Attributes, s accountant.Record) {
 	ad.SetString("Name", s.Name)
 	ad.SetReal("Priority", s.Priority)
 	rowtext.SetTime(ad, "At", s.At)
@@ -108,7 +111,8 @@ func usageIn(r *rowtext.Row, name string) accountant.Usage {
 	return accountant.Usage{Millis: r.Int(name + "Millis"), Rest: r.Int(name + "Rest")}
 }
 
-func submitterOf(r *rowtext.Row) (accountant.Record, error) {
+// SubmitterOf reads a submitter's record.
+func SubmitterOf(r *rowtext.Row) (accountant.Record, error) {
 	s := accountant.Record{
 		Name: r.Text("Name"), Priority: r.Real("Priority"), At: r.Time("At"),
 		HalfLife: time.Duration(r.Int("HalfLife")), Factor: r.Real("PriorityFactor"),
@@ -122,25 +126,14 @@ func submitterOf(r *rowtext.Row) (accountant.Record, error) {
 	return s, r.Err
 }
 
-// SubmitterRow returns a submitter's record in one line, as the journal has it
-// but for the kind: the ad between brackets. Times are of milliseconds in it.
-func SubmitterRow(s accountant.Record) string {
-	return string(submitterKind.appendRow(nil, s))
-}
-
-// ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong
-// with a text that is no such row.
-func ParseSubmitterRow(text string) (accountant.Record, error) {
-	return submitterKind.parseText(text)
-}
-
 // The attributes that have the windows of a tally.
 const (
 	windowsName     = "Windows"
 	equivalentsName = "Equivalents"
 )
 
-func writeTally(ad rowtext.Attributes, y accountant.Tally) {
+// WriteTally writes a tally.
+func WriteTally(ad rowtext.Attributes, y accountant.Tally) {
 	ad.SetString("Kind", y.Kind)
 	ad.SetString("Name", y.Name)
 	rowtext.SetTime(ad, "At", y.At)
@@ -165,7 +158,8 @@ func setRecent(ad rowtext.Attributes, name string, r accountant.Recent) {
 	rowtext.SetReal(ad, name+"IO", r.IO)
 }
 
-func tallyOf(r *rowtext.Row) (accountant.Tally, error) {
+// TallyOf reads a tally.
+func TallyOf(r *rowtext.Row) (accountant.Tally, error) {
 	y := accountant.Tally{
 		Key: accountant.Key{Kind: r.Text("Kind"), Name: r.Text("Name")},
 		At:  r.Time("At"), Cpus: r.Int("Cpus"), Interval: time.Duration(r.Int("Interval")),
@@ -202,33 +196,21 @@ func recentIn(r *rowtext.Row, name string) accountant.Recent {
 	return accountant.Recent{CPU: r.Real(name + "CPU"), Memory: r.Real(name + "Memory"), IO: r.Real(name + "IO")}
 }
 
-func writeBackoff(ad rowtext.Attributes, b pool.Backoff) {
+// WriteBackoff writes that a slot is left alone.
+func WriteBackoff(ad rowtext.Attributes, b pool.Backoff) {
 	ad.SetString("Slot", b.Slot)
 	ad.SetInt("Failures", int64(b.Failures))
 	rowtext.SetTime(ad, "Until", b.Until)
 }
 
-func backoffOf(r *rowtext.Row) (pool.Backoff, error) {
+// BackoffOf reads that a slot is left alone.
+func BackoffOf(r *rowtext.Row) (pool.Backoff, error) {
 	b := pool.Backoff{Slot: r.Text("Slot"), Failures: int(r.Int("Failures")), Until: r.Time("Until")}
 	return b, r.Err
 }
 
-// leading returns the text, or else what it is, of the value that b begins with behind lead, and what
-// follows it.
-func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
-	rest, ok = bytes.CutPrefix(b, []byte(lead))
-	if !ok {
-		return "", nil, false
-	}
-	if end := bytes.IndexAny(rest, "; "); end > 0 && rest[0] != '"' {
-		return string(rest[:end]), rest[end:], true
-	}
-	var r record
-	rest, err := r.slot(rest)
-	return r.Slot, rest, err == nil
-}
-
-func writeClaim(to rowtext.Attributes, c pool.Claim) {
+// WriteClaim writes a claim.
+func WriteClaim(to rowtext.Attributes, c pool.Claim) {
 	to.SetString("Job", c.Job.String())
 	rowtext.SetText(to, "AcctGroup", c.By.Account)
 	to.SetInt("Attempt", int64(c.Attempt))
@@ -266,19 +248,22 @@ func writeClaim(to rowtext.Attributes, c pool.Claim) {
 
 const promisedToName = "PromisedTo"
 
-func writeReservation(to rowtext.Attributes, r pool.Reservation) {
+// WriteReservation writes a reservation.
+func WriteReservation(to rowtext.Attributes, r pool.Reservation) {
 	to.SetString("Job", r.Job.String())
 	to.SetString("Slot", r.Slot)
 	to.SetString("Submitter", r.Submitter)
 	to.SetInt("Since", r.Since)
 }
 
-func reservationOf(r *rowtext.Row) (pool.Reservation, error) {
+// ReservationOf reads a reservation.
+func ReservationOf(r *rowtext.Row) (pool.Reservation, error) {
 	v := pool.Reservation{Job: rowtext.Parsed(r, "Job", pool.ParseJobID), Slot: r.Text("Slot"), Submitter: r.Text("Submitter"), Since: r.Int("Since")}
 	return v, r.Err
 }
 
-func writeEndings(to rowtext.Attributes, e pool.Endings) {
+// WriteEndings writes how the jobs of a cluster end.
+func WriteEndings(to rowtext.Attributes, e pool.Endings) {
 	to.SetInt("Cluster", int64(e.Cluster))
 	rowtext.SetText(to, "Owner", e.Owner)
 	rowtext.SetText(to, "Name", e.Name)
@@ -306,7 +291,8 @@ func writeEndings(to rowtext.Attributes, e pool.Endings) {
 	rowtext.SetInt(to, "Retry", e.Retry)
 }
 
-func endingsOf(r *rowtext.Row) (pool.Endings, error) {
+// EndingsOf reads how the jobs of a cluster end.
+func EndingsOf(r *rowtext.Row) (pool.Endings, error) {
 	number := func(name string) int { return int(r.Int(name)) }
 	e := pool.Endings{
 		Cluster: number("Cluster"), Owner: r.Optional("Owner"), Name: r.Optional("Name"), To: r.Optional("To"),
@@ -322,7 +308,8 @@ func endingsOf(r *rowtext.Row) (pool.Endings, error) {
 	return e, r.Err
 }
 
-func writeSuccessors(to rowtext.Attributes, q pool.Successors) {
+// WriteSuccessors writes what a claim may go on with.
+func WriteSuccessors(to rowtext.Attributes, q pool.Successors) {
 	rowtext.SetList(to, "Jobs", q.Jobs)
 	to.SetString("Submitter", q.Submitter)
 	rowtext.SetList(to, "Places", q.Places)
@@ -334,7 +321,8 @@ func writeSuccessors(to rowtext.Attributes, q pool.Successors) {
 	rowtext.SetReal(to, "PE", q.PE)
 }
 
-func successorsOf(r *rowtext.Row) (pool.Successors, error) {
+// SuccessorsOf reads what a claim may go on with.
+func SuccessorsOf(r *rowtext.Row) (pool.Successors, error) {
 	q := pool.Successors{
 		Jobs: rowtext.List(r, "Jobs", pool.ParseProcs), Submitter: r.Text("Submitter"), Places: rowtext.List(r, "Places", strconv.Atoi), More: int(r.Int("More")),
 		Takes: r.Flag("Takes"), Limit: r.Optional("Limit"), Asks: r.Flag("Asks"), QOS: r.Optional("QOS"), PE: r.Real("PE"),
@@ -345,56 +333,61 @@ func successorsOf(r *rowtext.Row) (pool.Successors, error) {
 	return q, r.Err
 }
 
-// firstSuccessor returns the first job, which no other successors have.
-func firstSuccessor(q pool.Successors) (first pool.JobID) {
+// FirstSuccessor returns the first job, which no other successors have.
+func FirstSuccessor(q pool.Successors) (first pool.JobID) {
 	if len(q.Jobs) > 0 {
 		first = q.Jobs[0].FirstJob()
 	}
 	return first
 }
 
-// firstOf returns the first job of the text of a list of procs.
-func firstOf(text string) (pool.JobID, error) {
+// FirstOf returns the first job of the text of a list of procs.
+func FirstOf(text string) (pool.JobID, error) {
 	first, _, _ := strings.Cut(text, " ")
 	p, err := pool.ParseProcs(first)
 	return p.FirstJob(), err
 }
 
-func writeEntitled(to rowtext.Attributes, e pool.Entitled) {
+// WriteEntitled writes what a submitter may have.
+func WriteEntitled(to rowtext.Attributes, e pool.Entitled) {
 	to.SetString("Submitter", e.Submitter)
 	to.SetReal("Weight", e.Weight)
 	rowtext.SetList(to, "Jobs", e.Jobs)
 }
 
-func entitledOf(r *rowtext.Row) (pool.Entitled, error) {
+// EntitledOf reads what a submitter may have.
+func EntitledOf(r *rowtext.Row) (pool.Entitled, error) {
 	e := pool.Entitled{Submitter: r.Text("Submitter"), Weight: r.Real("Weight"), Jobs: rowtext.List(r, "Jobs", pool.ParseJobID)}
 	return e, r.Err
 }
 
-// queuesOf returns how many queues there are in a course.
-func queuesOf(c pool.Course) string {
+// QueuesOf returns how many queues there are in a course.
+func QueuesOf(c pool.Course) string {
 	if c.OneQueue {
 		return "one"
 	}
 	return "several"
 }
 
-func writeCourse(to rowtext.Attributes, c pool.Course) {
-	to.SetString("Queues", queuesOf(c))
+// WriteCourse writes what holds of all successors.
+func WriteCourse(to rowtext.Attributes, c pool.Course) {
+	to.SetString("Queues", QueuesOf(c))
 	rowtext.SetInt(to, "More", int64(c.More))
 	setTexts(to, "Limits", c.Limits)
 }
 
-func courseOf(r *rowtext.Row) (pool.Course, error) {
+// CourseOf reads what holds of all successors.
+func CourseOf(r *rowtext.Row) (pool.Course, error) {
 	queues := r.Text("Queues")
 	c := pool.Course{OneQueue: queues == "one", More: int(r.Int("More")), Limits: readTexts(r, "Limits")}
-	if r.Err == nil && queues != queuesOf(c) {
+	if r.Err == nil && queues != QueuesOf(c) {
 		return c, fmt.Errorf("attribute Queues: %.80s: want one or several", queues)
 	}
 	return c, r.Err
 }
 
-func writePilot(to rowtext.Attributes, p pool.Pilot) {
+// WritePilot writes a pilot.
+func WritePilot(to rowtext.Attributes, p pool.Pilot) {
 	to.SetInt("ID", int64(p.ID))
 	rowtext.SetTime(to, "AskedAt", p.AskedAt)
 	rowtext.SetText(to, "Engine", p.Engine)
@@ -407,7 +400,8 @@ func writePilot(to rowtext.Attributes, p pool.Pilot) {
 	rowtext.SetText(to, "Why", p.Why)
 }
 
-func pilotOf(r *rowtext.Row) (pool.Pilot, error) {
+// PilotOf reads a pilot.
+func PilotOf(r *rowtext.Row) (pool.Pilot, error) {
 	p := pool.Pilot{
 		ID: int(r.Int("ID")), Engine: r.Optional("Engine"), Machine: r.Text("Machine"), State: rowtext.Parsed(r, "State", pool.ParsePilotState),
 		Token: r.Optional("Token"), Instance: r.Optional("Instance"),
