@@ -95,7 +95,8 @@
 //	its machine's pilot leaves
 //	    Promised, Matched
 //	                given up, and so is the charge
-//	    else        nothing
+//	    Running     as if it were preempted, for nobody; it has no more time than the pilot
+//	    Vacating    goes on to leave, with no more time than the pilot
 //	the supervisor dies, or the lease of its machine is over
 //	    Matched     given up after REQUEST_CLAIM_TIMEOUT
 //	    Running     idle again

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -107,20 +108,27 @@ func end(tx *spool.Tx, p pool.Pilot, to pool.PilotState, why string, now time.Ti
 	spool.Pilots.Put(tx, p)
 }
 
-// Leave makes a Live pilot Leaving: the matches on its machine are given up, and its jobs go on.
-func Leave(tx *spool.Tx, id int, now time.Time, params accountant.Params) {
+// Leave makes a Live pilot Leaving, for the reason why: the matches on its machine are given up, and the jobs that it
+// runs have to leave, to run again elsewhere.
+func Leave(tx *spool.Tx, id int, why string, now time.Time, params accountant.Params) {
 	tx.Op("pilot leaves", fmt.Sprint(id))
 	p, ok := spool.Pilots.Get(&tx.View, id)
 	if !ok || p.State != pool.Live {
 		return
 	}
-	p.State = pool.Leaving
+	tx.UseReserve()
+	p.State, p.Why = pool.Leaving, why
 	spool.Pilots.Put(tx, p)
 	giveUpMatches(tx, p.Machine, now, params)
+	for _, c := range tx.Claims() {
+		if begunByPilot(c) && machineKey(c.Machine) == machineKey(p.Machine) {
+			Vacate(tx, c.Job, pool.PilotLeaves(p.Name(), why), now, params)
+		}
+	}
 }
 
-// Bye makes a pilot Gone that has ended, for the reason why; a Live one with a token is Asked again, since it may call
-// once more. The matches on its machine are given up, and
+// Bye makes a pilot Gone that has ended, for the reason why; one that was Leaving keeps its own, and a Live one with a token
+// is Asked again, since it may call once more. The matches on its machine are given up, and
 // the advertised slots of its machine that have no claim are withdrawn.
 func Bye(tx *spool.Tx, id int, why string, now time.Time, params accountant.Params) {
 	tx.Op("pilot is gone", fmt.Sprint(id))
@@ -132,7 +140,7 @@ func Bye(tx *spool.Tx, id int, why string, now time.Time, params accountant.Para
 		p.State = pool.Asked
 		spool.Pilots.Put(tx, p)
 	} else {
-		end(tx, p, pool.Gone, why, now)
+		end(tx, p, pool.Gone, cmp.Or(p.Why, why), now)
 	}
 	if _, another := pilotOn(&tx.View, p.Machine); !another {
 		giveUpMatches(tx, p.Machine, now, params)
@@ -403,7 +411,7 @@ func absence(p pool.Pilot) string {
 	case pool.Asked:
 		return "its pilot has not come yet"
 	case pool.Leaving:
-		return "its pilot is leaving"
+		return "its pilot is leaving: " + p.Why
 	}
 	return "its pilot is gone: " + p.Why
 }

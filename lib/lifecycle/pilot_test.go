@@ -97,7 +97,7 @@ func TestGreet(t *testing.T) {
 		}, "", 2, "a", -1, "", "1 Void; 2 Live a"},
 		{"again", live("a"), "a", 1, "a", time.Second, "", "1 Live a"},
 		{"again, after long", live("a"), "a", 1, "a", 99 * time.Hour, "", "1 Live a"},
-		{"again, when it leaves", func(tx *spool.Tx) { live("a")(tx); Leave(tx, 1, noon, params) }, "a", 1, "a", 0, "", "1 Leaving a"},
+		{"again, when it leaves", func(tx *spool.Tx) { live("a")(tx); Leave(tx, 1, "idle", noon, params) }, "a", 1, "a", 0, "", "1 Leaving a"},
 		{"a twin", live("a"), "a", 1, "b", 12 * time.Minute, "another pilot on here has 1 job and has not been heard of for 12 min; given up in 30: if here was restarted, slots withdraw -gone here", "1 Live a"},
 		{"a twin without a word of the first", live("a"), "aa", 1, "b", -1, "another pilot on here has 2 jobs and has not been heard of", "1 Live a"},
 		{"another in the margin", live("a"), "a", 1, "b", lease + time.Minute, "given up in 60 s", "1 Live a"},
@@ -137,7 +137,7 @@ func live(instance string) func(tx *spool.Tx) {
 // TestPilotsTakeMatches holds that slots are matched while the pilot of their machine is Live, and not
 // otherwise, also when that changes during a cycle.
 func TestPilotsTakeMatches(t *testing.T) {
-	leave := func(tx *spool.Tx) error { Leave(tx, 1, noon, params); return nil }
+	leave := func(tx *spool.Tx) error { Leave(tx, 1, "idle", noon, params); return nil }
 	for _, c := range []struct {
 		name            string
 		before, between func(tx *spool.Tx) error
@@ -146,8 +146,8 @@ func TestPilotsTakeMatches(t *testing.T) {
 	}{
 		{"Asked", func(tx *spool.Tx) error { return nil }, nil, 0, "its pilot has not come yet"},
 		{"Live", func(tx *spool.Tx) error { live("a")(tx); return nil }, nil, 2, ""},
-		{"Live, until the cycle has looked", func(tx *spool.Tx) error { live("a")(tx); return nil }, leave, 0, "its pilot is leaving"},
-		{"Leaving", func(tx *spool.Tx) error { live("a")(tx); return leave(tx) }, nil, 0, "its pilot is leaving"},
+		{"Live, until the cycle has looked", func(tx *spool.Tx) error { live("a")(tx); return nil }, leave, 0, "its pilot is leaving: idle"},
+		{"Leaving", func(tx *spool.Tx) error { live("a")(tx); return leave(tx) }, nil, 0, "its pilot is leaving: idle"},
 		{"Void", func(tx *spool.Tx) error { Void(tx, 1, "late", noon); return nil }, nil, 0, "its pilot is gone: late"},
 		{"Live, and the next is Asked", func(tx *spool.Tx) error { live("a")(tx); Ask(tx, "farm", "here", "", noon); return nil }, nil, 2, ""},
 		{"Void, and the next is Asked", func(tx *spool.Tx) error { Void(tx, 1, "", noon); Ask(tx, "farm", "here", "", noon); return nil }, nil, 0, "its pilot has not come yet"},
@@ -179,7 +179,7 @@ func TestLeaveAndBye(t *testing.T) {
 		t.Fatalf("matches %v", made)
 	}
 	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "a", params) })
-	b.update(func(tx *spool.Tx) error { Leave(tx, 1, noon, params); return nil })
+	b.update(func(tx *spool.Tx) error { Leave(tx, 1, "full", noon, params); return nil })
 	left := func() (text string) {
 		b.view(func(v *spool.View) {
 			slots, _ := v.Slots()
@@ -192,24 +192,31 @@ func TestLeaveAndBye(t *testing.T) {
 		})
 		return text
 	}
-	if got, want := left(), "slot1@here slot2@here 1.0 Running slot1@here "; got != want {
+	if got, want := left(), "slot1@here slot2@here 1.0 Vacating slot1@here "; got != want {
 		t.Errorf("Leave leaves %q, want %q", got, want)
 	}
+	b.view(func(v *spool.View) {
+		p, _ := spool.Pilots.Get(v, 1)
+		c, _ := v.Claim(first)
+		if want := "its pilot " + p.Name() + " leaves: full"; p.Why != "full" || c.VacateReason != want || c.VacateCode != pool.SupervisorStopped {
+			t.Errorf("the job of the pilot %+v has to leave for %q, %d, want %q", p, c.VacateReason, c.VacateCode, want)
+		}
+	})
 	b.update(func(tx *spool.Tx) error {
 		Bye(tx, 1, "idle", noon, params)
 		Bye(tx, 1, "once more", noon, params)
 		return nil
 	})
-	if got, want := left(), "slot1@here 1.0 Running slot1@here "; got != want {
+	if got, want := left(), "slot1@here 1.0 Vacating slot1@here "; got != want {
 		t.Errorf("Bye leaves %q, want %q", got, want)
 	}
 	b.view(func(v *spool.View) {
-		if p, _ := spool.Pilots.Get(v, 1); p.Why != "idle" || !p.OverAt.Equal(noon) || !EverGiven(v) {
+		if p, _ := spool.Pilots.Get(v, 1); p.Why != "full" || !p.OverAt.Equal(noon) || !EverGiven(v) {
 			t.Errorf("the pilot that is gone is %+v", p)
 		}
 	})
-	if r := b.alice(noon); r.InUse == 0 {
-		t.Errorf("the job that runs is not charged: %+v", r)
+	if r := b.alice(noon); r.InUse != 0 {
+		t.Errorf("the job that has to leave is charged: %+v", r)
 	}
 }
 

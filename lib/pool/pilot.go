@@ -23,15 +23,23 @@ type Pilot struct {
 	// AskedAt, LiveAt and OverAt are the policy times when the pilot was asked for, was Live first, and
 	// was Gone or Void; zero before.
 	AskedAt, LiveAt, OverAt time.Time
-	// Why is why the pilot is Gone or Void.
+	// Why is why the pilot is Leaving, Gone or Void.
 	Why string
+}
+
+// Name returns what reasons call the pilot: "hpc-12" is that of engine hpc with ID 12.
+func (p Pilot) Name() string { return p.Engine + "-" + strconv.Itoa(p.ID) }
+
+// PilotLeaves returns why a job has to leave its slot when the pilot of that name leaves for the reason why.
+func PilotLeaves(name, why string) Reason {
+	return Reason{Text: "its pilot " + name + " leaves: " + why, Code: SupervisorStopped}
 }
 
 // PilotState is where a pilot stands between being asked for and its end.
 type PilotState int
 
-// The states of a pilot. Only the machine of a Live one takes new matches. A Leaving one finishes its
-// jobs. One that is Gone said so itself; a Void one is refused whatever it says.
+// The states of a pilot. Only the machine of a Live one takes new matches. The jobs of a Leaving one have to
+// leave. One that is Gone said so itself; a Void one is refused whatever it says.
 const (
 	Asked PilotState = iota + 1
 	Live

@@ -99,6 +99,8 @@ type Word struct {
 	Gone bool
 	// Changed: the job's policy has changed since this was said last.
 	Changed bool
+	// Until is when nothing of the job may be left, by the clock of the process; zero: there is no such time.
+	Until time.Time
 }
 
 // Loss is what a supervisor has lost of its attempt.

@@ -32,6 +32,9 @@ type Settings struct {
 	Now func() time.Time
 	// Stop is what the signals come by that end the supervisor, which are StopSignals.
 	Stop <-chan os.Signal
+	// Engine returns what a signal means that ends the supervisor because a batch engine ends its pilot: why the job has to
+	// leave, and by when nothing of it may be left, as Word.Until. nil: no engine does that.
+	Engine func(os.Signal) (why pool.Reason, until time.Time)
 	// Stopping reports whether the machine shuts down. It may take some seconds.
 	Stopping func() bool
 	// UnderWay is called when the first job is under way.
@@ -124,6 +127,8 @@ type supervisor struct {
 	changed bool
 	// ordered: the job had to leave before it was started.
 	ordered bool
+	// until is when nothing of the job may be left; zero: there is no such time.
+	until time.Time
 }
 
 func (s *supervisor) complain(err error) {

@@ -30,6 +30,7 @@ type watching struct {
 	order  *leave           // nil: the job does not have to leave
 	retire <-chan time.Time // when it is sent a signal to leave
 	kill   <-chan time.Time // when it is killed; nil: it was sent no signal yet
+	by     time.Time        // when that is, or will be; zero: it has no order
 	dumped bool             // its processes have ended, and have images
 }
 
@@ -80,13 +81,19 @@ func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 // lookAtQueue follows changes of the claim and of the job's policy.
 func (w *watching) lookAtQueue() {
 	now := w.heed()
-	if w.kill != nil {
-		if now.Leaves && now.Why != w.order.why && now.Fast {
-			w.order.why, w.kill = now.Why, time.After(0) // it was sent a signal to leave, and has no more time
+	const tolerance = 100 * time.Millisecond
+	late := !w.until.IsZero() && w.by.After(w.until.Add(tolerance))
+	if w.kill != nil { // it was sent a signal to leave
+		switch {
+		case now.Leaves && now.Why != w.order.why && now.Fast:
+			w.order.why = now.Why
+			w.killAfter(0)
+		case late:
+			w.killAfter(time.Until(w.until))
 		}
 		return
 	}
-	if now.Leaves && (w.order == nil || now.Why != w.order.why) {
+	if now.Leaves && (w.order == nil || late || now.Why != w.order.why) {
 		w.obey(w.supervisor.order(now.Why))
 	}
 	if w.changed {
@@ -109,6 +116,7 @@ func (w *watching) obey(order *leave) {
 		return
 	}
 	w.order, w.retire = order, time.After(order.wait)
+	w.by = time.Now().Add(order.wait + order.after)
 	if order.wait <= 0 {
 		w.signal()
 	}
@@ -124,9 +132,14 @@ func (w *watching) signal() {
 	err := w.running.Signal(w.order.sig)
 	if !errors.Is(err, os.ErrProcessDone) {
 		w.complain(err)
-		w.kill = time.After(w.order.after)
+		w.killAfter(w.order.after)
 	}
 	w.Reached(Told)
+}
+
+// killAfter has the job killed so much later.
+func (w *watching) killAfter(d time.Duration) {
+	w.by, w.kill = time.Now().Add(d), time.After(d)
 }
 
 // dump takes a transparent checkpoint of a job that has to leave, which ends with that.

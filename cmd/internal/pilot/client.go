@@ -162,15 +162,16 @@ type follower struct {
 	of    pool.Attempt
 
 	mu     sync.Mutex
-	claim  Claim
-	gone   bool
+	told   word      // what the pilot said last
+	gone   bool      // it said so once
+	since  time.Time // when there was no pilot from then on; zero: there is one
 	closed bool
 	conn   net.Conn
 }
 
 // follow begins to follow the claim of an attempt.
 func (s State) follow(a pool.Attempt) *follower {
-	f := &follower{state: s, of: a}
+	f := &follower{state: s, of: a, since: time.Now()}
 	go f.run()
 	return f
 }
@@ -195,9 +196,14 @@ func (f *follower) read() (said bool) {
 	}
 	defer conn.Close()
 	f.mu.Lock()
-	f.conn = conn
+	f.conn, f.since = conn, time.Time{}
 	closed := f.closed
 	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.since = time.Now()
+		f.mu.Unlock()
+	}()
 	if closed || link.WriteMessage(conn, opening{Attempt: f.of, For: follows}) != nil {
 		return false
 	}
@@ -208,7 +214,7 @@ func (f *follower) read() (said bool) {
 		}
 		said = true
 		f.mu.Lock()
-		f.claim, f.gone = w.Claim, f.gone || w.Gone
+		f.told, f.gone = w, f.gone || w.Gone
 		f.mu.Unlock()
 	}
 }
@@ -219,11 +225,16 @@ func (f *follower) over() bool {
 	return f.closed
 }
 
-// look returns the claim as of now, and whether it is gone.
-func (f *follower) look() (c Claim, gone bool) {
+// look returns what the pilot said last, in which Gone stays, and for how long there has been no pilot.
+func (f *follower) look() (w word, without time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.claim, f.gone
+	w = f.told
+	w.Gone = f.gone
+	if !f.since.IsZero() {
+		without = time.Since(f.since)
+	}
+	return w, without
 }
 
 func (f *follower) close() {

@@ -34,6 +34,8 @@ type Desks struct {
 	Reached func(supervise.Step)
 	since   time.Duration // when the supervisor began, by the time since the boot
 	asker   *asker
+	term    *Term         // of the pilot; nil: it has none
+	by      time.Duration // when nothing of the job may be left, by the time since the boot; 0: that is not known
 }
 
 // NewDesks returns the desks of a supervisor that begins now, with what the pilot was told by the spool's host. Machine has the
@@ -42,7 +44,38 @@ func NewDesks(s State, machine func(folder local.Folder, prefix string) local.Se
 	n := &Desks{State: s, Machine: machine(s.Folder(execute), s.Prefix()), Reached: reached, since: Uptime(), asker: &asker{State: s}}
 	var err error
 	n.Settings, n.Clock, err = s.Settings()
+	if err == nil {
+		n.term, err = s.term()
+	}
+	if n.term != nil {
+		n.by = n.term.By
+	}
 	return n, err
+}
+
+// HasTerm reports whether a batch engine runs the pilot.
+func (n *Desks) HasTerm() bool { return n.term != nil }
+
+// Signalled returns why the job has to leave when the engine has sent its supervisor a signal, and by when nothing of it
+// may be left.
+func (n *Desks) Signalled(sig os.Signal) (pool.Reason, time.Time) {
+	n.bound(n.term.warned())
+	return pool.PilotLeaves(n.Pilot, n.term.sent(sig)), n.until()
+}
+
+// bound notes when nothing of the job may be left, by the time since the boot.
+func (n *Desks) bound(by time.Duration) {
+	if n.by == 0 || by < n.by {
+		n.by = by
+	}
+}
+
+// until returns when nothing of the job may be left, by the clock of the process; zero: that is not known.
+func (n *Desks) until() time.Time {
+	if n.by == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(n.by - Uptime())
 }
 
 // Lock returns the desk of an attempt, with the lock of its file; claimlock.ErrBusy: another process has that.
@@ -80,6 +113,8 @@ type Desk struct {
 	soon     *time.Timer   // when the log is told that
 	logging  chan struct{} // closed when it knows; nil: there is nothing to tell
 	gone     bool          // Finish found that the claim is
+	// abandoned: its end waits on the machine's disk, and the supervisor for nothing.
+	abandoned bool
 }
 
 // beginTime is how long a supervisor tries to begin: a match that is not taken up is given up soon.
@@ -357,21 +392,52 @@ func (d *Desk) Heed() (w supervise.Word) {
 	if d.expired() {
 		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: fmt.Sprintf("its machine has not been heard of for %v", d.Lease)}}
 	}
-	if d.claim == nil { // jobs that are over by now have none
-		d.claim = d.follow(d.Attempt)
+	c, without := d.following().look()
+	if c.Leave != "" {
+		d.bound(c.By)
 	}
-	c, gone := d.claim.look()
 	switch {
-	case gone:
+	case c.Gone:
 		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: "its claim is gone"}}
 	case c.State == pool.Vacating:
 		w = supervise.Word{Leaves: true, Why: c.Why, Fast: c.Fast}
+	case c.Leave != "":
+		w = supervise.Word{Leaves: true, Why: pool.PilotLeaves(d.Pilot, c.Leave)}
+	case d.term != nil && without > orphanTime:
+		d.bound(d.term.warned())
+		w = supervise.Word{Leaves: true, Why: pool.PilotLeaves(d.Pilot, d.term.Engine+" has ended it")}
 	}
-	if c.Edits != 0 {
+	if w.Until = d.until(); c.Edits != 0 {
 		w.Changed = d.edits != 0 && c.Edits != d.edits
 		d.edits = c.Edits
 	}
 	return w
+}
+
+// following returns what is known of the claim by the pilot. Jobs that are over soon never ask.
+func (d *Desk) following() *follower {
+	if d.claim == nil {
+		d.claim = d.follow(d.Attempt)
+	}
+	return d.claim
+}
+
+// isAbandoned reports whether the attempt has to be left to others, as the pilot is gone for ever: its engine gives the
+// machine to others, and the spool's host gives the attempt up when its lease is over.
+func (d *Desk) isAbandoned() bool {
+	if d.term == nil {
+		return false
+	}
+	_, without := d.following().look()
+	d.abandoned = d.abandoned || without > abandonTime
+	return d.abandoned
+}
+
+func (d *Desk) unlessAbandoned() error {
+	if d.isAbandoned() {
+		return pool.ErrGone
+	}
+	return nil
 }
 
 // expired reports whether the lease is over.
@@ -468,11 +534,10 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 		over -= time.Since(at)
 	}
 	unlogged := d.awaitLog(true)
-	never := func() error { return nil }
-	insist := func(r Request) (Answer, error) { return d.asker.insist(r, never) }
+	insist := func(r Request) (Answer, error) { return d.asker.insist(r, d.unlessAbandoned) }
 	for wait := firstWait; d.pending != nil; wait = min(2*wait, lastWait) {
 		_, err := d.flush(insist)
-		if errors.Is(err, pool.ErrGone) {
+		if errors.Is(err, pool.ErrGone) || d.isAbandoned() {
 			break
 		}
 		if err != nil {
@@ -493,6 +558,9 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 	for wait := firstWait; err != nil || a.Failed != nil; wait = min(2*wait, lastWait) {
 		if wait == firstWait { // from now on another process can record it, if this one dies
 			d.complain(d.putEnd(d.Attempt, request()))
+		}
+		if d.isAbandoned() {
+			return nil, supervise.Task{}, pool.ErrGone
 		}
 		time.Sleep(wait)
 		if a.Failed != nil {
@@ -523,6 +591,10 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 func (d *Desk) Close() {
 	if d.claim != nil {
 		d.claim.close()
+	}
+	if d.abandoned {
+		d.lock.Close()
+		return
 	}
 	d.lock.Remove()
 	d.Reached(desk.Unlocked)

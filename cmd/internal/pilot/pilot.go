@@ -35,8 +35,12 @@ type Pilot struct {
 	Machine  func(folder local.Folder, prefix string) local.Settings
 	Execute  string
 	Patience time.Duration // how long processes may take to go after SIGKILL
-	// Stop ends it: at once, and its jobs go on. If it has none it says goodbye.
+	// Stop ends it: at once, and its jobs go on. If it has none it says goodbye. One that has a term makes its jobs leave
+	// first.
 	Stop <-chan os.Signal
+	// Idle and Time are those of a pilot that is a batch engine's job, and has a term then: it leaves when it has had no
+	// job for so long, and when so much is over since its beginning. 0: it does not.
+	Idle, Time time.Duration
 	// Tell has the operator know of trouble, and Say of what goes on.
 	Tell func(error)
 	Say  func(format string, args ...any)
@@ -53,6 +57,14 @@ type Pilot struct {
 	// alive is when the machine was heard of last before its last boot, by the machine's clock; zero: it was not
 	// booted since.
 	alive time.Time
+
+	term        Term
+	began, busy time.Duration // when it began, and had a job or its first link last, by the time since the boot
+	vacate      time.Duration // how long jobs may take to leave
+	leaves      *leaving      // nil: it stays
+	linked      bool          // it has had a link
+	left        chan struct{} // told when leaves is set
+	over        chan struct{}
 }
 
 // Times of a link.
@@ -79,6 +91,9 @@ func (p *Pilot) Open() error {
 		return fmt.Errorf("state folder: %w", err)
 	}
 	l, err := p.listen()
+	if err == nil {
+		err = p.beginTerm()
+	}
 	if err != nil {
 		return fmt.Errorf("state folder: %w", err)
 	}
@@ -170,6 +185,8 @@ type line struct {
 	mu      sync.Mutex
 	last    uint32 // the tag of the last request
 	asked   map[uint32]chan []byte
+	// toldLeaving: the spool's host was told that the pilot leaves.
+	toldLeaving bool
 }
 
 // send sends a packet.
@@ -232,9 +249,12 @@ func (p *Pilot) told(conn net.Conn, a pool.Attempt) {
 	words := make(chan word, 1)
 	p.mu.Lock()
 	p.followers[a] = words
-	if c, ok := p.claims[a.Job]; ok && c.Attempt == a {
-		words <- word{Claim: c}
-	} else if p.link != nil {
+	c, ok := p.claims[a.Job]
+	known := ok && c.Attempt == a
+	if known || p.leaves != nil {
+		words <- p.word(a)
+	}
+	if !known && p.link != nil {
 		time.AfterFunc(again, func() { p.doubt(a) })
 	}
 	p.mu.Unlock()
@@ -390,6 +410,12 @@ func (p *Pilot) greet(control net.Conn) (every time.Duration, err error) {
 	if err := errors.Join(p.putHeard(sent), p.putSettings(w.Settings)); err != nil {
 		return 0, err
 	}
+	p.mu.Lock()
+	p.vacate = w.Vacate
+	p.mu.Unlock()
+	if w.Leaves != "" && p.HasTerm() {
+		p.leave(w.Leaves, Uptime()+grace, grace)
+	}
 	ads, err := p.Slots(w)
 	if err == nil {
 		err = link.WriteMessage(control, Slots{ads})
@@ -404,9 +430,13 @@ func (p *Pilot) attend(l *line, every time.Duration, news <-chan News, failed <-
 	defer beat.Stop()
 	defer sweeps.Stop()
 	defer looks.Stop()
+	stop := p.Stop
+	if p.HasTerm() {
+		stop = nil
+	}
 	var last beating
-	for {
-		var err error
+	err := p.tellLeaving(l)
+	for err == nil {
 		select {
 		case n := <-news:
 			if n.Beat != 0 && n.Beat == last.number {
@@ -423,7 +453,11 @@ func (p *Pilot) attend(l *line, every time.Duration, news <-chan News, failed <-
 			p.sweep()
 		case <-looks.C:
 			p.lookForMissing()
-		case <-p.Stop:
+		case <-p.left:
+			err = p.tellLeaving(l)
+		case <-stop:
+			return p.stop(l)
+		case <-p.over:
 			return p.stop(l)
 		case err = <-failed:
 			if errors.Is(err, io.EOF) {
@@ -432,10 +466,11 @@ func (p *Pilot) attend(l *line, every time.Duration, news <-chan News, failed <-
 		case <-l.Done():
 			return link.ErrBroken
 		}
-		if err != nil {
-			return err
+		if err == nil && p.isEmpty(l) {
+			return p.stop(l)
 		}
 	}
+	return err
 }
 
 func (l *line) beat(b Beat) error {
@@ -477,6 +512,9 @@ func (p *Pilot) take(l *line, n News) {
 		}
 		clear(p.claims)
 		p.link = l
+		if !p.linked {
+			p.linked, p.busy = true, Uptime()
+		}
 	}
 	for _, id := range n.Gone {
 		if old, ok := p.claims[id]; ok {
@@ -489,7 +527,7 @@ func (p *Pilot) take(l *line, n News) {
 			p.drop(old)
 		}
 		p.claims[c.Attempt.Job] = c
-		p.tell(c.Attempt, word{Claim: c})
+		p.tell(c.Attempt, p.word(c.Attempt))
 		if p.wants(c, n.First) {
 			list = append(list, c.Attempt)
 		}
@@ -501,7 +539,8 @@ func (p *Pilot) take(l *line, n News) {
 func (p *Pilot) wants(c Claim, atOnce bool) bool {
 	a := c.Attempt
 	runs := c.Mine && (c.State == pool.RunningClaim || c.State == pool.Vacating)
-	if p.starting[a] || p.followers[a] != nil || !runs && c.State != pool.Matched || time.Since(p.tried[a]) < again {
+	matched := c.State == pool.Matched && p.leaves == nil
+	if p.starting[a] || p.followers[a] != nil || !runs && !matched || time.Since(p.tried[a]) < again {
 		return false
 	}
 	if _, err := os.Lstat(p.ClaimFile(a)); err == nil {

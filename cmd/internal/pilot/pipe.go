@@ -133,15 +133,15 @@ type commandPipe struct {
 	once    sync.Once
 }
 
-// partingTime is how long a command may take to end when its pipe is closed.
-const partingTime = 2 * time.Second
+// Parting is how long a command may take to end when its pipe is closed.
+const Parting = 2 * time.Second
 
 func (p *commandPipe) Close() (err error) {
 	p.once.Do(func() {
 		err = p.pair.out.Close()
 		select {
 		case <-p.ended:
-		case <-time.After(partingTime):
+		case <-time.After(Parting):
 			p.command.Process.Kill()
 			<-p.ended
 		}

@@ -32,11 +32,14 @@ type Welcome struct {
 	FileSystemDomain string
 	// Owner is the only user that the machine runs jobs of; empty: it runs those of all users.
 	Owner string
+	// Leaves is why the pilot was to leave by an earlier link; empty: it was not.
+	Leaves string
 	Settings
 }
 
 // Settings are what the spool's host says of attempts on all machines.
 type Settings struct {
+	Pilot                    string    // what reasons call the pilot
 	Now                      time.Time // the pool's time
 	Lease                    time.Duration
 	Beat                     time.Duration // how often the pilot is to be heard of
@@ -57,6 +60,8 @@ type Slots struct{ Ads []string }
 type Beat struct {
 	Number int
 	Bye    bool // the pilot ends, and has no claims
+	// Leave is why the pilot takes no more jobs, and those that are there have to leave; empty: it goes on.
+	Leave string
 }
 
 // News is what the spool's end says on the control stream.
@@ -152,6 +157,10 @@ const (
 type word struct {
 	Gone bool
 	Claim
+	// Leave is why the pilot leaves, and By when nothing of the job may be left, by the time since the boot; empty: it
+	// does not.
+	Leave string
+	By    time.Duration
 }
 
 // carried is what a pilot answers to a connection for files.

@@ -48,6 +48,7 @@ func (s State) bind(id, machine string) error {
 //	lock         a record lock: one pilot at a time
 //	socket       where supervisors find the pilot
 //	settings     of the spool's host, for supervisors
+//	term         of the pilot that a batch engine runs
 //	heard        when a heartbeat was sent last that was answered
 //	claims.d/    the files of attempts: a lock, a pipe (package claimlock), and an end that is not recorded yet
 //	execute/     scratch directories
@@ -162,9 +163,9 @@ func (s State) write(name string, text []byte, durably bool) error {
 	return err
 }
 
-// Lock takes the lock of the folder, which lasts as long as the process. Another pilot that has it is told to end,
-// since its pipe is the older one. It waits that long for it.
-func (s State) Lock(patience time.Duration) error {
+// Lock takes the lock of the folder, which lasts as long as the process. It waits that long for another pilot that has
+// it; replace: which is told to end, since its pipe is the older one.
+func (s State) Lock(patience time.Duration, replace bool) error {
 	f, err := os.OpenFile(s.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func (s State) Lock(patience time.Duration) error {
 			return err
 		}
 		held := unix.Flock_t{Type: unix.F_WRLCK}
-		if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &held); err == nil && held.Type != unix.F_UNLCK && held.Pid > 0 {
+		if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &held); err == nil && held.Type != unix.F_UNLCK && held.Pid > 0 && replace {
 			signal := unix.SIGTERM
 			if time.Until(end) < patience/2 { // it is stopped
 				signal = unix.SIGKILL

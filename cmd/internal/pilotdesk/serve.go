@@ -166,7 +166,7 @@ func (s *Server) welcome(h pilot.Hello) error {
 		return err
 	}
 	w := pilot.Welcome{Pool: s.Spool.ID(), Machine: s.Machine, FileSystemDomain: s.domain(), Settings: pilot.Settings{
-		Now: s.Call.Later().Now, Lease: c.JobLease, Beat: min(beatEvery, c.JobLease/4), Vacate: c.MachineMaxVacateTime,
+		Pilot: s.pilot.Name(), Now: s.Call.Later().Now, Lease: c.JobLease, Beat: min(beatEvery, c.JobLease/4), Vacate: c.MachineMaxVacateTime,
 		Periodic: c.PeriodicInterval, FirstUpdate: c.InitialUpdateInterval, UpdateEvery: c.UpdateInterval,
 		Worklife: c.ClaimWorklife, MinUID: c.MinUID, NobodySlotUser: c.NobodySlotUser,
 	}}
@@ -175,6 +175,9 @@ func (s *Server) welcome(h pilot.Hello) error {
 	}
 	if s.Owners && !h.Root {
 		w.Owner = h.Account
+	}
+	if s.pilot.State == pool.Leaving {
+		w.Leaves = s.pilot.Why
 	}
 	return link.WriteMessage(s.control, w)
 }
@@ -275,7 +278,10 @@ func (s *Server) attend() error {
 			if b.Bye {
 				return s.over("it has ended")
 			}
-			if err = s.hear(); err == nil {
+			if err = s.hear(); err == nil && b.Leave != "" {
+				err = s.leave(b.Leave)
+			}
+			if err == nil {
 				err = s.news(b.Number, false)
 			}
 		case err = <-failed:
@@ -295,6 +301,16 @@ func (s *Server) attend() error {
 
 // spareEvery is how often memory is given back that was used for what was read: a host may have many of these processes.
 const spareEvery = 10 * time.Second
+
+// leave makes the pilot Leaving.
+func (s *Server) leave(why string) error {
+	line(&why)
+	at := s.Call.Later()
+	return lifecycle.Account(s.Spool, at, func(tx *spool.Tx) error {
+		lifecycle.Leave(tx, s.pilot.ID, why, at.Now, s.Call.Config.Params)
+		return nil
+	})
+}
 
 // over makes the pilot Gone.
 func (s *Server) over(why string) error {

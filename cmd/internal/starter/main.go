@@ -1,8 +1,11 @@
 package starter
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"fairspool/cmd/internal/account"
 	"fairspool/cmd/internal/cmdline"
@@ -23,7 +26,7 @@ func Command() cmdline.Command {
 			"-watch [-door] [-drain [-quick | -fast]] [-json | -q] [options]",
 			"-drain [-machine HOST] [-graceful | -quick | -fast] [-reason TEXT] [-json | -q] [options]",
 			"-drain -cancel [-machine HOST] [-json | -q] [options]",
-			"-pilot [-state DIR] [-home COMMAND -token FILE] [-q] [options]",
+			"-pilot [-state DIR] [-home COMMAND -token FILE] [-idle SECONDS] [-time SECONDS] [-q] [options]",
 		},
 		About: `One pass, to be run from cron. Each job that was matched to a slot of this machine (NETWORK_HOSTNAME) is started under a supervisor: a process in the background that outlives the pass, records how the job ends, and makes it end when it is held or removed, has to leave its slot, or takes longer than it may.
 
@@ -44,6 +47,8 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Name: "home", Args: []string{"COMMAND"}, Help: "-pilot: the command that leads there, such as 'ssh -T pool@head serve -pilot'"},
 			{Name: "token", Args: []string{"FILE"}, Help: "-home: the file with the pilot's token, by glidein -token"},
 			{Name: "state", Args: []string{"DIR"}, Help: "-pilot: keep in DIR what is known of the jobs here"},
+			{Name: "idle", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: end after so long without a job"},
+			{Name: "time", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: have no more time than that"},
 		}, drain.Flags(), []cmdline.Flag{
 			cmdline.Force,
 			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
@@ -105,6 +110,7 @@ type options struct {
 	pilot             bool
 	home, token       string
 	state             string
+	idle, time        time.Duration
 	drain.Options
 }
 
@@ -132,7 +138,17 @@ func read(c *cmdline.Call) (o options, err error) {
 	if c.Has("door") && !c.Has("watch") {
 		return o, cmdline.Usagef("-door: has a meaning with -watch only")
 	}
-	for _, flag := range []string{"home", "token", "state"} {
+	for flag, to := range map[string]*time.Duration{"idle": &o.idle, "time": &o.time} {
+		if !c.Has(flag) {
+			continue
+		}
+		n, err := strconv.Atoi(c.Value(flag))
+		if err != nil || n < 1 || n > math.MaxInt32 {
+			return o, cmdline.Usagef("-%s %s: want a whole number of seconds, 1 or more", flag, c.Value(flag))
+		}
+		*to = time.Duration(n) * time.Second
+	}
+	for _, flag := range []string{"home", "token", "state", "idle", "time"} {
 		if c.Has(flag) && !o.pilot {
 			return o, cmdline.Usagef("-%s: has a meaning with -pilot only", flag)
 		}

@@ -49,10 +49,13 @@ func pilotHere(c *cmdline.Call, o options) error {
 	}
 	stop := make(chan os.Signal, 4)
 	signal.Notify(stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	if err := state.Lock(pilot.Patience); err != nil {
-		return err
+	if o.idle+o.time > 0 { // a batch engine's job
+		signal.Notify(stop, unix.SIGUSR1, unix.SIGUSR2)
 	}
 	p := newPilot(c, o, state, stop)
+	if err := state.Lock(pilot.Patience, !p.HasTerm()); err != nil {
+		return err
+	}
 	if err := p.Open(); err != nil {
 		return err
 	}
@@ -80,12 +83,21 @@ func ended(err error) error {
 
 // goHome opens one pipe to the spool's host after the other, until a signal ends the pilot, or its token is good no more.
 func goHome(c *cmdline.Call, p *pilot.Pilot, command []string, stop <-chan os.Signal) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if p.HasTerm() {
+		stop = nil // the pilot heeds it
+		go func() {
+			<-p.Over()
+			time.AfterFunc(pilot.Parting, cancel) // also of an end of the link that does not answer
+		}()
+	}
 	troubled := ""
 	for tries := 0; ; tries++ {
 		began := time.Now()
 		pipe, told, err := pilot.Run(exec.Command(command[0], command[1:]...))
 		if err == nil {
-			err = p.Serve(context.Background(), pipe)
+			err = p.Serve(ctx, pipe)
 			err = told().Why(err, "install fairspool there, or name the program by its whole path")
 		}
 		var refused *pilot.RefusedError
@@ -103,6 +115,8 @@ func goHome(c *cmdline.Call, p *pilot.Pilot, command []string, stop <-chan os.Si
 		}
 		select {
 		case <-stop:
+			return nil
+		case <-p.Over():
 			return nil
 		case <-time.After(pilot.WaitAfter(tries)):
 		}
@@ -127,7 +141,11 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 		Machine: func(folder local.Folder, prefix string) local.Settings { return desk.Machine(c.Config, folder, prefix) },
 		Tell:    func(err error) { c.Warn("%v", err) },
 		Say:     func(string, ...any) {},
-		Slots:   func(w pilot.Welcome) ([]string, error) { return slotsOf(c, state, w) },
+		Idle:    o.idle, Time: o.time,
+	}
+	p.Slots = func(w pilot.Welcome) ([]string, error) {
+		left, ends := p.Left(w.Vacate)
+		return slotsOf(c, state, w, left, ends)
 	}
 	p.Hello.Root = os.Geteuid() == 0
 	if u, err := user.Current(); err == nil {
@@ -158,8 +176,13 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 	return p
 }
 
-// slotsOf returns the ad of the one partitionable slot that this machine is in a pool.
-func slotsOf(c *cmdline.Call, state pilot.State, w pilot.Welcome) ([]string, error) {
+// fits is what the Start of a slot says where jobs have to leave at a time: one that says how long it may take at most has to
+// end before. Others may have to leave.
+const fits = "(TARGET.WallTimeLimit ?: TARGET.AllowedJobDuration ?: TARGET.AllowedExecuteDuration ?: 0) <= MY.PilotEnds - time()"
+
+// slotsOf returns the ad of the one partitionable slot that this machine is in a pool; ends: its jobs have to leave when
+// so much time is over.
+func slotsOf(c *cmdline.Call, state pilot.State, w pilot.Welcome, left time.Duration, ends bool) ([]string, error) {
 	m, err := machine.Called(c, w.Machine, state.Dir)
 	if err != nil {
 		return nil, err
@@ -171,8 +194,16 @@ func slotsOf(c *cmdline.Call, state pilot.State, w pilot.Welcome) ([]string, err
 	if w.FileSystemDomain != "" {
 		ad.SetString(pool.AttrFileSystemDomain, w.FileSystemDomain)
 	}
+	var start []string
 	if w.Owner != "" {
-		only, err := classad.ParseExpr("TARGET.Owner == " + classad.String(w.Owner).String())
+		start = append(start, "TARGET.Owner == "+classad.String(w.Owner).String())
+	}
+	if ends {
+		ad.SetInt("PilotEnds", w.Now.Add(left).Unix())
+		start = append(start, fits)
+	}
+	if len(start) > 0 {
+		only, err := classad.ParseExpr(strings.Join(start, " && "))
 		if err != nil {
 			return nil, err
 		}
@@ -233,6 +264,9 @@ func pilotSupervisor(c *cmdline.Call, state pilot.State, a pool.Attempt) error {
 		Left:    func() {},
 		Chore:   func(supervise.Task, func(error)) supervise.Chore { return &local.Nice{} },
 		Reached: func(s supervise.Step) { reached(s) },
+	}
+	if n.HasTerm() {
+		s.Engine = n.Signalled
 	}
 	err = supervise.Serve(d, s)
 	if errors.Is(err, pool.ErrGone) {
