@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/cyclejson"
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 	"fmt"
@@ -336,7 +337,7 @@ func (r *restoring) report(w *dumptext.Words) error {
 	if err := w.End(); err != nil {
 		return err
 	}
-	if !sealed(b) {
+	if !cyclejson.Sealed(b) {
 		return errors.New("the report's checksum is not right")
 	}
 	return r.to.report(b)

@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/cyclejson"
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 )
@@ -312,8 +313,8 @@ func (v *salvage) report() error {
 	if v.failed(v.s.path("cycle.json"), err, "the last cycle's report is lost") || b == nil {
 		return nil
 	}
-	if !sealed(b) {
-		if b, err = seal([]byte(strings.TrimSpace(string(b)))); err != nil {
+	if !cyclejson.Sealed(b) {
+		if b, err = cyclejson.Seal([]byte(strings.TrimSpace(string(b)))); err != nil {
 			return nil
 		}
 	}
