@@ -28,7 +28,7 @@ var (
 
 func BenchmarkMauiFile(b *testing.B) {
 	for b.Loop() {
-		m, _ := parse("maui.cfg", mauiLines, false)
+		m, _ := Parse("maui.cfg", mauiLines, false)
 		inertOf(&m)
 	}
 }

@@ -10,10 +10,19 @@ import (
 	"fairspool/lib/policy/maui/mauicfg"
 )
 
-// reader reads a maui.cfg. compatible reads as Maui 3.3.1 does and no better; a line
-// COMPATIBILITY 3.3.1 in the file says the same. There is no error: the reader leaves out what
-// it cannot read or does not know, with a warning "file:line: NAME: why". It also warns where Maui
-// reads a value in another way than somebody may think.
+// Parse reads the text of a maui.cfg; file is its name in warnings. compatible reads
+// as Maui 3.3.1 does and no better; a line COMPATIBILITY 3.3.1 in the file says the same.
+// There is no error: what cannot be read, or is not known, is left out, with a warning
+// "file:line: NAME: why". Where Maui reads a value in another way than somebody may think,
+// a warning tells that, too.
+func Parse(file string, text []byte, compatible bool) (maui.Config, []string) {
+	c := config.NewSchema([]string{policyName}, Policy{}.Table()).Default()
+	r := reader{Foreign: config.Foreign{File: file}, config: &c, compatible: compatible}
+	r.read(string(text))
+	return *Settings(&c), r.Warnings
+}
+
+// reader reads a maui.cfg.
 type reader struct {
 	config.Foreign
 	config     *config.Config

@@ -51,17 +51,9 @@ func TestRealMauiFiles(t *testing.T) {
 	}
 }
 
-// parse reads the text of a maui.cfg; file is its name in warnings.
-func parse(file string, text []byte, compatible bool) (maui.Config, []string) {
-	c := config.NewSchema([]string{policyName}, Policy{}.Table()).Default()
-	r := reader{Foreign: config.Foreign{File: file}, config: &c, compatible: compatible}
-	r.read(string(text))
-	return *Settings(&c), r.Warnings
-}
-
 // made returns what is made of a maui.cfg, in lines.
 func made(text []byte, compatible bool) []string {
-	m, warnings := parse("maui.cfg", text, compatible)
+	m, warnings := Parse("maui.cfg", text, compatible)
 	lines := append(differing(m), warnings...)
 	for _, i := range inertOf(&m) {
 		lines = append(lines, i.key+": "+i.why)
@@ -150,7 +142,7 @@ func TestMauiFilesAsObserved(t *testing.T) {
 		if err := json.Unmarshal(text, &g); err != nil || len(g.Expected) == 0 {
 			t.Fatalf("%s: %d jobs, %v", name, len(g.Expected), err)
 		}
-		m, _ := parse(name, []byte(g.Text), true)
+		m, _ := Parse(name, []byte(g.Text), true)
 		for i, job := range g.Expected {
 			for sub := range maui.Subs {
 				want, ok := job.Components[sub.Component().String()].Sub[sub.String()]
@@ -244,7 +236,7 @@ func TestMauiWarnings(t *testing.T) {
 			if want != "" {
 				want = "maui.cfg:1: " + want
 			}
-			_, warnings := parse("maui.cfg", []byte(x.text), compatible)
+			_, warnings := Parse("maui.cfg", []byte(x.text), compatible)
 			if got := strings.Join(warnings, "|"); got != want {
 				t.Errorf("%q, compatible %v: %s, want %s", x.text, compatible, got, want)
 			}
@@ -259,7 +251,7 @@ func TestMauiSkipped(t *testing.T) {
 		"SERVERHOST a\nADMIN1 root\nRMCFG[base] TYPE=PBS\nSIMRESOURCETRACEFILE traces/r\nNOTIFYSCRIPT x\nRMCFG[base] PORT=1": "maui.cfg: SERVERHOST, ADMIN1, RMCFG, SIMRESOURCETRACEFILE, NOTIFYSCRIPT: skipped: how Maui itself runs has no meaning here",
 		"USERWEIGHT 5": "",
 	} {
-		if _, warnings := parse("maui.cfg", []byte(text), false); strings.Join(warnings, "|") != want {
+		if _, warnings := Parse("maui.cfg", []byte(text), false); strings.Join(warnings, "|") != want {
 			t.Errorf("%q: %q, want %q", text, warnings, want)
 		}
 	}
@@ -298,7 +290,7 @@ func TestMauiSettings(t *testing.T) {
 		"COMPATIBILITY 3.3.1\nSERVCAP 5\n USERWEIGHT 3":                                    "",
 		"COMPATIBILITY 3.3.1\nuserweight 5\nUSERWEIGHT\t3":                                 "USER {3 0}",
 	} {
-		m, warnings := parse("maui.cfg", []byte(text), false)
+		m, warnings := Parse("maui.cfg", []byte(text), false)
 		if got := strings.Join(differing(m), "|"); got != want {
 			t.Errorf("%q gives %s, want %s (%q)", text, got, want, warnings)
 		}
@@ -314,7 +306,7 @@ func TestMauiHints(t *testing.T) {
 	for i := range 800 {
 		fmt.Fprintf(&text, "QUEUETIMEWIEGHT%d 3\n", i%400)
 	}
-	_, warnings := parse("maui.cfg", []byte(text.String()), false)
+	_, warnings := Parse("maui.cfg", []byte(text.String()), false)
 	hints := 0
 	for _, w := range warnings {
 		if strings.Contains(w, "did you mean QUEUETIMEWEIGHT?") {
@@ -322,7 +314,7 @@ func TestMauiHints(t *testing.T) {
 		}
 	}
 	attributes := map[string]bool{}
-	_, of := parse("maui.cfg", []byte(strings.Repeat("USERCFG[a] MAXNODES=3\n", 3)), false)
+	_, of := Parse("maui.cfg", []byte(strings.Repeat("USERCFG[a] MAXNODES=3\n", 3)), false)
 	for _, w := range of {
 		_, text, _ := strings.Cut(w, " ")
 		attributes[text] = true
@@ -344,7 +336,7 @@ func FuzzParseMaui(f *testing.F) {
 		f.Add(text, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, compatible bool) {
-		m, warnings := parse("maui.cfg", []byte(text), compatible)
+		m, warnings := Parse("maui.cfg", []byte(text), compatible)
 		for _, w := range warnings {
 			if !strings.HasPrefix(w, "maui.cfg:") || strings.ContainsAny(w, "\n\r\t\x00") {
 				t.Errorf("warning %q: want one line with the file's name", w)
@@ -381,7 +373,7 @@ func FuzzParseMaui(f *testing.F) {
 
 // A file that is no maui.cfg does not fill the terminal.
 func TestMauiFileOfNonsense(t *testing.T) {
-	_, warnings := parse("f", []byte(strings.Repeat("QUEUETIMEWEIGT 3\n[x]\n", 4000)), false)
+	_, warnings := Parse("f", []byte(strings.Repeat("QUEUETIMEWEIGT 3\n[x]\n", 4000)), false)
 	if want := "f: 7000 more warnings"; len(warnings) != 1001 || warnings[1000] != want {
 		t.Errorf("8000 bad lines: %d warnings, the last one %q, want 1001 and %q", len(warnings), warnings[len(warnings)-1], want)
 	}
