@@ -538,7 +538,8 @@ func twins(t *testing.T, jobs int) {
 			t.Fatal(err)
 		}
 		f.strike("serve", "KILL", draw)
-		lasts(time.Duration(200+draw.IntN(500)) * time.Millisecond)
+		f.turns()
+		lasts(time.Duration(draw.IntN(300)) * time.Millisecond)
 		for _, v := range f.processes() {
 			if v.kind == "supervisor" {
 				seen[state]++
@@ -550,6 +551,21 @@ func twins(t *testing.T, jobs int) {
 		t.Errorf("%d jobs were begun %d times", jobs, begun)
 	}
 	t.Logf("%d jobs were begun %d times; supervisors seen: %v", jobs, begun, seen)
+}
+
+// turns waits until jobs have ended over the link that comes now, or its pilot was refused; a second if neither is so.
+func (f *farmHere) turns() {
+	f.Helper()
+	refusals := func() int {
+		text, _ := os.ReadFile(f.path("links.log"))
+		return strings.Count(string(text), "another pilot on")
+	}
+	queued, refused := f.queued(), refusals()
+	for range 20 {
+		if lasts(50 * time.Millisecond); f.queued() < queued || refusals() > refused {
+			return
+		}
+	}
 }
 
 // TestBrokenLink has links that break, and are down for a part of a lease: the jobs that run go on, and none is begun twice.
