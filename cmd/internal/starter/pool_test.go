@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -303,7 +304,7 @@ func (p *testPool) reason(id pool.JobID, name string) string {
 
 func (p *testPool) claims() (claims []pool.Claim) {
 	p.Helper()
-	err := p.spool.View(func(v *spool.View) error { claims = v.Claims(); return nil })
+	err := p.spool.View(func(v *spool.View) error { claims = slices.Clone(v.Claims()); return nil })
 	if err != nil {
 		p.Error(err)
 	}
