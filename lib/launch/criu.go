@@ -273,7 +273,7 @@ func (c *Criu) run(ctx context.Context, call criuCall) (said string, err error) 
 		args = append(args, "--unprivileged")
 	}
 	cmd := exec.CommandContext(ctx, lookUp(c.command[0]), args...)
-	cmd.Env = []string{"PATH=" + asuser.Path}
+	cmd.Env = []string{"PATH=" + asuser.Path, withoutBreakpoints}
 	if call.mark != "" {
 		cmd.Env = append(cmd.Env, call.mark)
 	}
@@ -293,6 +293,10 @@ func (c *Criu) run(ctx context.Context, call criuCall) (said string, err error) 
 	}
 	return said, err
 }
+
+// withoutBreakpoints has criu stop a process by its system calls. Hardware breakpoints, by which it does
+// so by itself, never come on some virtual machines, and it would wait for one for ever.
+const withoutBreakpoints = "CRIU_FAULT=130"
 
 var errNoCommand = errors.New("CHECKPOINT_COMMAND is empty")
 

@@ -87,7 +87,9 @@ func dumped(t *testing.T, c *Criu, account Account) (p *Process, job Job, images
 	testenv.Until(t, "the job has begun", func() bool { return lines(t, job.Out) > 3 })
 	begun := time.Now()
 	all := p.Tree()
-	if err := c.Dump(t.Context(), p, images); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Longest)
+	defer cancel()
+	if err := c.Dump(ctx, p, images); err != nil {
 		t.Fatalf("Dump = %v, want nil", err)
 	}
 	t.Logf("dumped in %v", time.Since(begun))
