@@ -19,25 +19,19 @@ import (
 	"fairspool/internal/testenv"
 )
 
-// dies names the step at which a driver kills itself, and behind a blank the file that it makes
-// then, so that it is the only one.
+// dies names the file with the step at which a driver kills itself. The first that does renames it.
 const dies = "NEGOTIATE_TEST_DIES"
 
-// dieAsTold has this process kill itself when it has reached a step, if the environment says so.
+// dieAsTold has this process kill itself when it has reached the step that is told then.
 func dieAsTold() {
-	at, mark, told := strings.Cut(os.Getenv(dies), " ")
-	if !told {
+	told := os.Getenv(dies)
+	if told == "" {
 		return
 	}
 	reached = func(s step) {
-		if string(s) != at {
+		if at, err := os.ReadFile(told); err != nil || string(at) != string(s) || os.Rename(told, told+".done") != nil {
 			return
 		}
-		f, err := os.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return
-		}
-		fmt.Fprintln(f, os.Getpid())
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
@@ -83,7 +77,7 @@ func newDrivenPool(t *testing.T, bin, config string) *drivenPool {
 	p := &drivenPool{T: t, dir: t.TempDir(), bin: bin}
 	t.Cleanup(p.end)
 	p.environment = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HERE="+p.dir,
-		"FAIRSPOOL_DIR="+p.path("spool"), "FAIRSPOOL_CONFIG="+p.path("config"))
+		"FAIRSPOOL_DIR="+p.path("spool"), "FAIRSPOOL_CONFIG="+p.path("config"), dies+"="+p.path("dies"))
 	p.write("config", "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\nNEGOTIATOR_MIN_INTERVAL = 0\n"+config)
 	p.write("slots.ads", slot("a")+"\n"+slot("b"))
 	p.run([]string{"FAIRSPOOL_CYCLE_ON_CHANGE=false"}, "slots", "advertise", p.path("slots.ads"))
@@ -122,21 +116,25 @@ func (p *drivenPool) run(variables []string, args ...string) {
 // on is the variable by which changes start cycles.
 var on = []string{"FAIRSPOOL_CYCLE_ON_CHANGE=true"}
 
-// submit submits a job that runs a shell command, with further variables.
-func (p *drivenPool) submit(command string, variables ...string) {
+// submit submits a job that runs a shell command.
+func (p *drivenPool) submit(command string) {
 	p.Helper()
-	p.run(slices.Concat(on, variables), "submit", "shell="+strings.ReplaceAll(command, "HERE", p.dir), "-queue", "1")
+	p.run(on, "submit", "shell="+strings.ReplaceAll(command, "HERE", p.dir), "-queue", "1")
 }
 
-// submitDying submits a job whose driver dies at a step, and waits until it is dead and the
-// kernel has freed its lock, which takes a moment longer.
+// submitDying submits a job whose driver dies at a step, whoever starts it, and waits until it is dead
+// and the kernel has freed its lock, which takes a moment longer.
 func (p *drivenPool) submitDying(at step, command string) {
 	p.Helper()
 	p.none("driver is at work", "-on-change") // which would make the cycle instead
-	p.submit(command, dies+"="+string(at)+" "+p.path("died"))
+	p.write("told", string(at))
+	if err := os.Rename(p.path("told"), p.path("dies")); err != nil {
+		p.Fatal(err)
+	}
+	p.submit(command)
 	testenv.Until(p, "a driver is "+string(at), func() bool {
-		text, _ := os.ReadFile(p.path("died"))
-		return len(text) > 0 && !p.locked()
+		_, err := os.Stat(p.path("dies.done"))
+		return err == nil && !p.locked()
 	})
 }
 
