@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 const (
@@ -44,8 +45,17 @@ func WritePacket(w io.Writer, tag uint32, text []byte) error {
 	}
 	b := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(text)), tag)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
-	_, err := w.Write(append(b, text...))
-	return err
+	return write(w, append(b, text...))
+}
+
+// write writes bytes by chunks: a stream keeps memory for the largest piece that it was given.
+func write(w io.Writer, b []byte) error {
+	for piece := range slices.Chunk(b, chunk) {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ReadPacket reads what WritePacket wrote. io.EOF: there is nothing more.
@@ -64,8 +74,7 @@ func WriteText(w io.Writer, text []byte) error {
 	if len(text) > LongestMessage {
 		return fmt.Errorf("a message of %d bytes: at most %d can be sent", len(text), LongestMessage)
 	}
-	_, err := w.Write(append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(text)), uint32(len(text))), text...))
-	return err
+	return write(w, append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(text)), uint32(len(text))), text...))
 }
 
 // ReadText reads the bytes of a message. io.EOF: the stream ended before it.

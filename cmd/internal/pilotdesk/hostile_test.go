@@ -24,11 +24,11 @@ import (
 
 // host is the spool's host, with a job for itself and for each of the machines n1 and n2, whose pilots call.
 type host struct {
-	*testing.T
+	testing.TB
 	bin, dir string
 }
 
-func newHost(t *testing.T) host {
+func newHost(t testing.TB) host {
 	t.Helper()
 	h := host{t, testenv.Commands(t), t.TempDir()}
 	const config = "NETWORK_HOSTNAME = 'head'\nUID_DOMAIN = 'pool'\nSTARTER_INITIAL_UPDATE_INTERVAL = 3600\nSTARTER_UPDATE_INTERVAL = 3600\n[engine.farm]\nKIND = 'ssh'\nLINK = 'home'\nHOSTS = ['n1', 'n2']\n"
@@ -69,7 +69,7 @@ func (h host) hello(machine string) (m pilot.Hello) {
 
 // client is a pilot of which the test is every word.
 type client struct {
-	*testing.T
+	testing.TB
 	*link.Link
 	control net.Conn
 	tag     uint32 // of the last request
@@ -86,7 +86,7 @@ type ends struct {
 // call has a pilot call serve, and say hello.
 func (h host) call(m pilot.Hello) *client {
 	h.Helper()
-	c := &client{T: h.T, serve: h.command("serve", "-pilot")}
+	c := &client{TB: h.TB, serve: h.command("serve", "-pilot")}
 	in, err := c.serve.StdinPipe()
 	if err != nil {
 		h.Fatal(err)
