@@ -138,10 +138,17 @@ func (f *Family) OutOfMemory() bool { return f.cell != nil && f.cell.outOfMemory
 // how many are there still after so long: stuck in the kernel, where they run no more of
 // their own code, or of another user.
 func (f *Family) End(patience time.Duration) error {
-	if f.cell != nil {
-		asuser.Root(func() { f.cell.kill() })
-	}
-	if err := f.Clear(patience); err != nil {
+	var err error
+	e := asuser.Root(func() {
+		if f.empty() {
+			return
+		}
+		if f.cell != nil {
+			f.cell.kill()
+		}
+		err = f.clear(patience)
+	})
+	if err = cmp.Or(e, err); err != nil {
 		return err
 	}
 	f.Usage()
@@ -162,7 +169,7 @@ func (f *Family) Clear(patience time.Duration) (err error) {
 
 func (f *Family) clear(patience time.Duration) error {
 	find := func() []process { f.reap(); return f.members() }
-	if f.childless() && (f.cell == nil || !f.cell.populated()) {
+	if f.empty() {
 		return nil
 	}
 	if _, left := end(find, patience); left > 0 {
@@ -170,6 +177,10 @@ func (f *Family) clear(patience time.Duration) error {
 	}
 	return nil
 }
+
+// empty reports whether the family has no process, and so nothing that could start one. It may not see all of those that
+// are there: false says nothing.
+func (f *Family) empty() bool { return f.childless() && (f.cell == nil || !f.cell.populated()) }
 
 func leftError(left int, patience time.Duration) error {
 	return fmt.Errorf("%d processes that the job left behind are still there %v after SIGKILL", left, patience)

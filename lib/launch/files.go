@@ -77,8 +77,16 @@ func (j Job) open(cmd os.FileInfo) (files standard, err error) {
 	if files.in, err = openAs(HoldStdin, "input", j.In, os.O_RDONLY); err != nil {
 		return files, err
 	}
-	if files.out, err = openAs(HoldStdout, "output", j.Out, outputFlags(j.AppendOut)); err != nil {
+	one := j.Out == j.Err
+	if files.out, err = openAs(HoldStdout, "output", j.Out, outputFlags(j.AppendOut || one && j.AppendErr)); err != nil {
 		return files, err
+	}
+	if one {
+		files.err = files.out
+		if err = files.ready(files.out, cmd, j.AppendOut || j.AppendErr); err != nil {
+			return files, startError(HoldStdout, "output "+j.Out, err)
+		}
+		return files, nil
 	}
 	if files.err, err = openAs(HoldStdout, "error", j.Err, outputFlags(j.AppendErr)); err != nil {
 		return files, err
@@ -138,10 +146,12 @@ func (s standard) ready(f *os.File, cmd os.FileInfo, keep bool) error {
 // has its other end could send us signals.
 func openAs(code int, what, name string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
-	if dir := missing(name); errors.Is(err, fs.ErrNotExist) && dir != "" {
-		return nil, &StartError{
-			Reason: fmt.Sprintf("%s %s: the directory %s does not exist", what, name, dir),
-			Code:   code, Subcode: int(unix.ENOENT),
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir := missing(name); dir != "" {
+			return nil, &StartError{
+				Reason: fmt.Sprintf("%s %s: the directory %s does not exist", what, name, dir),
+				Code:   code, Subcode: int(unix.ENOENT),
+			}
 		}
 	}
 	if err != nil {

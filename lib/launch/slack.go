@@ -11,10 +11,10 @@ import (
 // starts it.
 const (
 	usualSlack = 50 * time.Microsecond // of every process that nobody has set another for
-	lazySlack  = time.Millisecond
+	lazySlack  = 2 * time.Millisecond
 )
 
-// Lazily calls start, which starts a supervisor, such that the supervisor's timers may be a millisecond late. Go's
+// Lazily calls start, which starts a supervisor, such that the supervisor's timers may be 2 ms late. Go's
 // runtime looks every 20 µs after threads that wait for the kernel: of a supervisor that runs one short job after the other
 // that took a sixth of the processor time. The jobs have usual timers. It changes nothing for a caller whose timers
 // are unusual themselves.

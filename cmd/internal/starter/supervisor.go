@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -96,6 +97,10 @@ func settings(c *cmdline.Call, n *desk.Desks, d *desk.Desk, stop <-chan os.Signa
 	}
 }
 
+// gcPercent keeps the heap of a supervisor small: memory that it has not used before costs it more than
+// collecting what it has.
+const gcPercent = 100
+
 // prepare makes the process a supervisor, and returns the signals that are to end it: signals that would
 // end it end the job first (also where the caller ignores them, which the job would
 // inherit), a pass that has closed its pipe does no harm, processes that the job
@@ -105,5 +110,8 @@ func prepare() chan os.Signal {
 	signal.Notify(stop, supervise.StopSignals...)
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 	unix.Umask(0o022)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	return stop
 }

@@ -219,7 +219,8 @@ func (l *limits) diskKB() int64 {
 	return l.disk.wait()
 }
 
-// finalDiskKB is diskKB for a scratch directory that does not change any more.
+// finalDiskKB is diskKB for a scratch directory that does not change any more, or what was measured last before, if that is
+// more.
 func (l *limits) finalDiskKB() int64 {
 	if l.disk == nil {
 		return 0
@@ -288,14 +289,15 @@ func (h *holding) waitFor(patience time.Duration) int64 {
 }
 
 // final returns the size of a directory that does not change any more, or the last measured size if
-// measuring takes long.
+// that is more, or measuring takes long.
 func (h *holding) final() int64 {
 	const patience = time.Second
 	if h.found != nil {
 		h.waitFor(patience) // it began before the directory was final
 	}
 	h.next = time.Time{}
-	return h.waitFor(patience)
+	before := h.kb
+	return max(before, h.waitFor(patience))
 }
 
 func (h *holding) take(f finding) {

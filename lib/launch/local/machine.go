@@ -214,8 +214,10 @@ func (m *Machine) End(again bool) error {
 func (m *Machine) Usage() pool.Progress {
 	u := m.family.Usage()
 	p := pool.Progress{UserCPU: u.User, SysCPU: u.System, RSSKB: u.RSSKB, PeakKB: u.PeakKB, IOBytes: u.ReadBytes + u.WrittenBytes}
-	if p.DiskKB = m.limits.diskKB(); m.ended {
-		p.DiskKB = max(p.DiskKB, m.limits.finalDiskKB())
+	if m.ended {
+		p.DiskKB = m.limits.finalDiskKB()
+	} else {
+		p.DiskKB = m.limits.diskKB()
 	}
 	return p
 }
