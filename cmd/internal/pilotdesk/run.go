@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"os/user"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -50,6 +51,7 @@ func Run(c *cmdline.Call) error {
 	signal.Ignore(unix.SIGPIPE)
 	const percent = 25 // a host may have many of these processes
 	debug.SetGCPercent(percent)
+	runtime.GOMAXPROCS(1)
 	var cycles *onchange.Watch
 	if p, on, err := c.OnChange(); err != nil {
 		return err

@@ -43,6 +43,7 @@ func pilotHere(c *cmdline.Call, o options) error {
 	if o.supervise != nil {
 		return pilotSupervisor(c, pilot.State{Dir: dir}, *o.supervise)
 	}
+	sparing()
 	state, err := pilot.OpenState(dir)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -101,6 +102,14 @@ func settings(c *cmdline.Call, n *desk.Desks, d *desk.Desk, stop <-chan os.Signa
 // collecting what it has.
 const gcPercent = 100
 
+// sparing has the process use one core and little memory: a machine has one for each job.
+func sparing() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	runtime.GOMAXPROCS(1)
+}
+
 // prepare makes the process a supervisor, and returns the signals that are to end it: signals that would
 // end it end the job first (also where the caller ignores them, which the job would
 // inherit), a pass that has closed its pipe does no harm, processes that the job
@@ -110,8 +119,6 @@ func prepare() chan os.Signal {
 	signal.Notify(stop, supervise.StopSignals...)
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 	unix.Umask(0o022)
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	sparing()
 	return stop
 }
