@@ -78,6 +78,13 @@ func (b *batch) start(up string) {
 	}
 	b.env = []string{"SGE_ROOT=" + b.site + "/root", "SGE_CELL=cell", fmt.Sprint("SGE_QMASTER_PORT=", port), fmt.Sprint("SGE_EXECD_PORT=", port+1), "SGE_ND=1"}
 	b.must("sh", "-c", fmt.Sprintf("mkdir -p '%[1]s/c' && qconf -sconf | sed 's/^min_uid.*/min_uid 0/; s/^min_gid.*/min_gid 0/' >'%[1]s/c/global' && qconf -Mconf '%[1]s/c/global'", b.site))
+	// Its daemon learns of the new ranges of ids later, and refuses root's jobs until then, and its queue all that come next.
+	probe := b.must("qsub", "-terse", "-b", "y", "-j", "y", "-o", "/dev/null", "/bin/true")
+	testenv.Until(b.T, "Grid Engine runs a job of root's", func() bool {
+		lasts(200 * time.Millisecond)
+		b.engine("qmod", "-c", "*").Run()
+		return !strings.Contains(b.must("qstat", "-u", "*"), probe+" ")
+	})
 }
 
 // freePorts returns the first of n ports that are free.

@@ -170,6 +170,7 @@ func drawPilot(t *rapid.T) pool.Pilot {
 		ID: rapid.IntRange(1, 1<<31-1).Draw(t, "id"), Engine: drawText(t, "engine"), Machine: drawText(t, "machine"),
 		State: pool.PilotState(rapid.IntRange(int(pool.Asked), int(pool.Void)).Draw(t, "state")),
 		Token: drawText(t, "token"), Instance: drawText(t, "instance"), Why: drawText(t, "why"),
+		Owner: drawText(t, "owner"), Ref: drawText(t, "ref"), Says: drawText(t, "says"),
 		AskedAt: drawTime(t, "asked"), LiveAt: drawTime(t, "live"), OverAt: drawTime(t, "over"),
 	}
 }

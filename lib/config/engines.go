@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"fairspool/lib/nearest"
+	"fairspool/lib/pool"
 )
 
 // Engine is what [engine.NAME] says of machines that run jobs.
@@ -19,9 +22,40 @@ type Engine struct {
 	Link             string   // LINK
 	SSH              []string // SSH
 	Starter          string   // STARTER
-	State            string   // STATE; empty: the pilot's own default
+	State            string   // STATE; empty: the default of the kind
 	FileSystemDomain string   // FILESYSTEM_DOMAIN; empty: each machine's name
+
+	// Of an engine that queues pilots (Queues):
+
+	Home       string        // HOME
+	Cpus       int64         // PILOT
+	MemoryMB   int64         // PILOT
+	Time       time.Duration // PILOT_TIME
+	MaxPilots  int           // MAX_PILOTS
+	MaxWaiting int           // MAX_WAITING
+	Idle       time.Duration // IDLE
+	After      time.Duration // AFTER
+	AskTimeout time.Duration // ASK_TIMEOUT
+	RunAs      string        // RUN_AS
+	Bin        string        // BIN
+	Env        []string      // ENV
+
+	Ask, Look, Cancel      []string       // ASK, LOOK and CANCEL
+	AskPattern             *regexp.Regexp // ASK_PATTERN; nil: the driver's
+	LookPattern            *regexp.Regexp // LOOK_PATTERN; nil: the driver's
+	Waiting, Running, Over *regexp.Regexp // WAITING, RUNNING and OVER; nil: the driver's
 }
+
+// The values of KIND.
+const (
+	KindSSH     = "ssh"
+	KindSlurm   = "slurm"
+	KindSGE     = "sge"
+	KindCommand = "command"
+)
+
+// Queues reports whether the engine is a batch system, whose jobs are the pilots.
+func (e Engine) Queues() bool { return e.Kind != KindSSH }
 
 // LinkAttach and LinkHome are the values of LINK: this host calls the machines, or they call it.
 const (
@@ -29,9 +63,24 @@ const (
 	LinkHome   = "home"
 )
 
+// RunAsOwner and RunAsSpool are the values of RUN_AS: a pilot is the job of the owner of the jobs that it runs, or of
+// the spool's account.
+const (
+	RunAsOwner = "owner"
+	RunAsSpool = "spool"
+)
+
+const (
+	defaultPilotTime  = 4 * 3600
+	defaultMaxPilots  = 100
+	defaultMaxWaiting = 10
+	defaultPatience   = 300
+	mostPilots        = 100000
+)
+
 // EngineKeys are what [engine.NAME] may say.
 var EngineKeys = []EngineKey{
-	{Key{Name: "KIND", Kind: String, Default: "", Choices: []string{"ssh"},
+	{Key{Name: "KIND", Kind: String, Default: "", Choices: []string{KindSSH, KindSlurm, KindSGE, KindCommand},
 		Help: "How the machines are reached."},
 		func(e *Engine, v any) { e.Kind = v.(string) }},
 	{Key{Name: "HOSTS", Kind: Names, Default: []string(nil), Check: hostName,
@@ -40,7 +89,7 @@ var EngineKeys = []EngineKey{
 	{Key{Name: "LINK", Kind: String, Default: LinkAttach, Choices: []string{LinkAttach, LinkHome},
 		Help: "Who opens the link: this host by ssh, or the machine."},
 		func(e *Engine, v any) { e.Link = v.(string) }},
-	{Key{Name: "SSH", Kind: Words, Default: []string{"ssh"}, Check: sshWord,
+	{Key{Name: "SSH", Kind: Words, Default: []string{"ssh"}, Check: printable,
 		Help: "The command that runs another one on a machine, and its first arguments."},
 		func(e *Engine, v any) { e.SSH = v.([]string) }},
 	{Key{Name: "STARTER", Kind: String, Default: ".fairspool/starter", Check: remotePath,
@@ -52,6 +101,109 @@ var EngineKeys = []EngineKey{
 	{Key{Name: "FILESYSTEM_DOMAIN", Kind: String, Default: "", Check: oneWord,
 		Help: "The FileSystemDomain of the machines' slots."},
 		func(e *Engine, v any) { e.FileSystemDomain = v.(string) }},
+	{Key{Name: "HOME", Kind: String, Default: "", Check: printable,
+		Help: "The command by which a pilot calls this host."},
+		func(e *Engine, v any) { e.Home = v.(string) }},
+	{Key{Name: "PILOT", Kind: Resources, Default: map[string]int64(nil), Least: 1, Most: MaxInteger,
+		Help: "What each pilot has."},
+		func(e *Engine, v any) {
+			has := v.(map[string]int64)
+			e.Cpus, e.MemoryMB = has[pool.AttrCpus], has[pool.AttrMemory]
+		}},
+	{Key{Name: "PILOT_TIME", Kind: Seconds, Default: float64(defaultPilotTime), Unit: "seconds", Least: 60, Most: MaxSeconds,
+		Help: "The time limit of a pilot."},
+		func(e *Engine, v any) { e.Time = durationOf(v) }},
+	{Key{Name: "MAX_PILOTS", Kind: Integer, Default: int64(defaultMaxPilots), Most: mostPilots,
+		Help: "How many pilots there are at a time, at most."},
+		func(e *Engine, v any) { e.MaxPilots = int(v.(int64)) }},
+	{Key{Name: "MAX_WAITING", Kind: Integer, Default: int64(defaultMaxWaiting), Most: mostPilots,
+		Help: "How many pilots wait for the engine at a time, at most."},
+		func(e *Engine, v any) { e.MaxWaiting = int(v.(int64)) }},
+	{Key{Name: "IDLE", Kind: Seconds, Default: float64(defaultPatience), Unit: "seconds", Least: 1, Most: MaxSeconds,
+		Help: "A pilot without jobs for so long ends."},
+		func(e *Engine, v any) { e.Idle = durationOf(v) }},
+	{Key{Name: "AFTER", Kind: Seconds, Default: float64(0), Unit: "seconds", Most: MaxSeconds,
+		Help: "Only jobs that are in the queue for so long are reasons to ask for pilots."},
+		func(e *Engine, v any) { e.After = durationOf(v) }},
+	{Key{Name: "ASK_TIMEOUT", Kind: Seconds, Default: float64(defaultPatience), Unit: "seconds", Most: MaxSeconds,
+		Help: "A pilot that the engine does not know of is given up so long after it was asked for."},
+		func(e *Engine, v any) { e.AskTimeout = durationOf(v) }},
+	{Key{Name: "RUN_AS", Kind: String, Default: RunAsOwner, Choices: []string{RunAsOwner, RunAsSpool},
+		Help: "Whose job a pilot is in a pool whose jobs run as their owners."},
+		func(e *Engine, v any) { e.RunAs = v.(string) }},
+	{Key{Name: "BIN", Kind: String, Default: "/usr/bin", Check: wholePath,
+		Help: "The folder of the engine's commands on this host."},
+		func(e *Engine, v any) { e.Bin = v.(string) }},
+	{Key{Name: "ENV", Kind: Names, Default: []string(nil), Check: variable,
+		Help: "Variables of the environment of the engine's commands, as NAME=VALUE."},
+		func(e *Engine, v any) { e.Env = v.([]string) }},
+	{Key{Name: "ASK", Kind: Words, Default: []string(nil), Check: printable,
+		Help: "Further arguments of sbatch or qsub; for KIND = \"command\", the command that submits the script on its standard input."},
+		func(e *Engine, v any) { e.Ask = v.([]string) }},
+	{Key{Name: "ASK_PATTERN", Kind: String, Default: "", Check: patternWith(nil),
+		Help: "A regular expression whose first group is the engine's name for the job in what ASK prints."},
+		func(e *Engine, v any) { e.AskPattern = pattern(v) }},
+	{Key{Name: "LOOK", Kind: Words, Default: []string(nil), Check: printable,
+		Help: "The command that lists the engine's jobs."},
+		func(e *Engine, v any) { e.Look = v.([]string) }},
+	{Key{Name: "LOOK_PATTERN", Kind: String, Default: "", Check: patternWith([]string{"ref", "name", "state"}),
+		Help: "A regular expression with the groups ref, name and state that matches each job in what LOOK prints."},
+		func(e *Engine, v any) { e.LookPattern = pattern(v) }},
+	{Key{Name: "WAITING", Kind: String, Default: "", Check: patternWith(nil),
+		Help: "A regular expression for the states of jobs that wait."},
+		func(e *Engine, v any) { e.Waiting = pattern(v) }},
+	{Key{Name: "RUNNING", Kind: String, Default: "", Check: patternWith(nil),
+		Help: "A regular expression for the states of jobs that run."},
+		func(e *Engine, v any) { e.Running = pattern(v) }},
+	{Key{Name: "OVER", Kind: String, Default: "", Check: patternWith(nil),
+		Help: "A regular expression for the states of jobs that have ended."},
+		func(e *Engine, v any) { e.Over = pattern(v) }},
+	{Key{Name: "CANCEL", Kind: Words, Default: []string(nil), Check: printable,
+		Help: "The command that ends jobs of the engine."},
+		func(e *Engine, v any) { e.Cancel = v.([]string) }},
+}
+
+// durationOf returns a checked value of kind Seconds.
+func durationOf(v any) time.Duration { return time.Duration(v.(float64) * float64(time.Second)) }
+
+// pattern compiles a checked regular expression; nil for an empty one.
+func pattern(v any) *regexp.Regexp {
+	if v == "" {
+		return nil
+	}
+	return regexp.MustCompile(v.(string))
+}
+
+// patternWith returns a Check of a regular expression that needs groups of these names.
+func patternWith(groups []string) func(string) error {
+	return func(s string) error {
+		e, err := regexp.Compile(s)
+		if err != nil || s == "" {
+			return err
+		}
+		for _, name := range groups {
+			if e.SubexpIndex(name) < 0 {
+				return fmt.Errorf("%q: lacks the group (?P<%s>...)", s, name)
+			}
+		}
+		return nil
+	}
+}
+
+// wholePath refuses a path that does not begin with a slash.
+func wholePath(s string) error {
+	if !strings.HasPrefix(s, "/") || strings.ContainsFunc(s, unicode.IsControl) {
+		return fmt.Errorf("%q: want a path that begins with a slash", s)
+	}
+	return nil
+}
+
+// variable refuses what is no variable with its value.
+func variable(s string) error {
+	if name, _, ok := strings.Cut(s, "="); !ok || name == "" || strings.ContainsFunc(s, unicode.IsControl) {
+		return fmt.Errorf("%q: want NAME=VALUE", s)
+	}
+	return nil
 }
 
 // EngineKey describes a key of an engine's table.
@@ -81,8 +233,8 @@ func isNameRune(r rune) bool {
 	return r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// sshWord refuses a word of SSH that no command has.
-func sshWord(s string) error {
+// printable refuses a word that no command has.
+func printable(s string) error {
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		return fmt.Errorf("%q: want a command without control characters", s)
 	}
@@ -157,26 +309,79 @@ func (c *Config) engine(name string) *Engine {
 // engines looks for what no engine can do without, and for machines of two engines.
 func (c *Config) engines() error {
 	of := map[string]string{} // by the machine's name in lower case
-	for _, e := range c.Engines {
-		key := engineTable + "." + e.Name
-		switch {
-		case e.Kind == "":
-			return c.Complain(key, errors.New(`without KIND = "ssh"`))
-		case len(e.Hosts) == 0:
-			return c.Complain(key, errors.New(`without HOSTS, as in HOSTS = ["n1", "n2"]`))
-		case len(e.SSH) == 0 || e.SSH[0] == "":
-			return c.Complain(key+".SSH", errors.New("an empty command"))
+	for i := range c.Engines {
+		e := &c.Engines[i]
+		if key, err := c.wrong(e); err != nil {
+			return c.Complain(engineTable+"."+e.Name+key, err)
 		}
 		for _, host := range e.Hosts {
+			key := engineTable + "." + e.Name + ".HOSTS"
 			other, twice := of[strings.ToLower(host)]
 			switch {
 			case twice && other == e.Name:
-				return c.Complain(key+".HOSTS", fmt.Errorf("%s: named twice", host))
+				return c.Complain(key, fmt.Errorf("%s: named twice", host))
 			case twice:
-				return c.Complain(key+".HOSTS", fmt.Errorf("%s: engine %s has it, too (%s)", host, other, c.Where(engineTable+"."+other+".HOSTS")))
+				return c.Complain(key, fmt.Errorf("%s: engine %s has it, too (%s)", host, other, c.Where(engineTable+"."+other+".HOSTS")))
 			}
 			of[strings.ToLower(host)] = e.Name
 		}
 	}
 	return nil
+}
+
+// wrong returns what is wrong with an engine, and the key behind the engine's, empty for the table.
+func (c *Config) wrong(e *Engine) (key string, err error) {
+	switch {
+	case e.Kind == "":
+		return "", errors.New(`without KIND, as in KIND = "ssh"`)
+	case !e.Queues() && len(e.Hosts) == 0:
+		return "", errors.New(`without HOSTS, as in HOSTS = ["n1", "n2"]`)
+	case len(e.SSH) == 0 || e.SSH[0] == "":
+		return ".SSH", errors.New("an empty command")
+	case !e.Queues():
+		return c.misplaced(e)
+	}
+	_, said := c.values[engineTable+"."+e.Name+".LINK"]
+	switch {
+	case len(e.Hosts) > 0:
+		return ".HOSTS", fmt.Errorf("KIND = %q chooses the machines", e.Kind)
+	case said && e.Link != LinkHome:
+		return ".LINK", fmt.Errorf("%q: the pilots of KIND = %q call home", e.Link, e.Kind)
+	case e.Cpus == 0 || e.MemoryMB == 0:
+		return "", errors.New("without PILOT, as in PILOT = { Cpus = 16, Memory = 64000 }")
+	case strings.TrimSpace(e.Home) == "":
+		return "", errors.New(`without HOME, as in HOME = "ssh -T pool@head serve -pilot"`)
+	case e.Kind == KindSGE && e.Cpus > 1 && !slices.Contains(e.Ask, "-pe"):
+		return "", fmt.Errorf(`PILOT has %d cpus, which take a parallel environment, as in ASK = ["-pe", "smp", "%[1]d"]`, e.Cpus)
+	}
+	e.Link = LinkHome
+	if e.Kind != KindCommand {
+		return c.misplaced(e)
+	}
+	for _, k := range []struct {
+		name string
+		set  bool
+	}{
+		{"ASK", len(e.Ask) > 0}, {"ASK_PATTERN", e.AskPattern != nil}, {"LOOK", len(e.Look) > 0}, {"LOOK_PATTERN", e.LookPattern != nil},
+		{"WAITING", e.Waiting != nil}, {"RUNNING", e.Running != nil}, {"CANCEL", len(e.Cancel) > 0},
+	} {
+		if !k.set {
+			return "", fmt.Errorf("without %s, which KIND = \"command\" needs", k.name)
+		}
+	}
+	return "", nil
+}
+
+// misplaced refuses keys that mean nothing for the engine's kind.
+func (c *Config) misplaced(e *Engine) (key string, err error) {
+	names := []string{"ASK_PATTERN", "LOOK", "LOOK_PATTERN", "WAITING", "RUNNING", "OVER", "CANCEL"}
+	if !e.Queues() {
+		names = append(names, "ASK", "PILOT", "PILOT_TIME", "MAX_PILOTS", "MAX_WAITING", "IDLE", "AFTER", "ASK_TIMEOUT", "RUN_AS", "HOME", "BIN", "ENV")
+	}
+	for _, name := range names {
+		if _, said := c.values[engineTable+"."+e.Name+"."+name]; said {
+			return "." + name, fmt.Errorf("means nothing for KIND = %q", e.Kind)
+		}
+	}
+	return "", nil
 }

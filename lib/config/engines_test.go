@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestEngines(t *testing.T) {
@@ -24,10 +25,15 @@ KIND = "ssh"
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Engine{
-		{Name: "farm", Kind: "ssh", Hosts: []string{"n1", "n2.example.org"}, Link: LinkAttach, SSH: []string{"ssh"}, Starter: ".fairspool/starter"},
-		{"lab", "ssh", []string{"N3"}, LinkHome, []string{"ssh", "-F", "/etc/fairspool/ssh_config"}, "/opt/fair spool/starter", ".state", "example.org"},
+	plain := Engine{
+		SSH: []string{"ssh"}, Starter: ".fairspool/starter", Link: LinkAttach, Kind: KindSSH, Time: 4 * time.Hour, MaxPilots: 100, MaxWaiting: 10,
+		Idle: 5 * time.Minute, AskTimeout: 5 * time.Minute, RunAs: RunAsOwner, Bin: "/usr/bin",
 	}
+	farm, lab := plain, plain
+	farm.Name, farm.Hosts = "farm", []string{"n1", "n2.example.org"}
+	lab.Name, lab.Hosts, lab.Link, lab.SSH = "lab", []string{"N3"}, LinkHome, []string{"ssh", "-F", "/etc/fairspool/ssh_config"}
+	lab.Starter, lab.State, lab.FileSystemDomain = "/opt/fair spool/starter", ".state", "example.org"
+	want := []Engine{farm, lab}
 	if !reflect.DeepEqual(c.Engines, want) {
 		t.Errorf("Engines = %+v, want %+v", c.Engines, want)
 	}
@@ -60,13 +66,13 @@ func TestEnginesRefused(t *testing.T) {
 	const farm = "[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1']\n"
 	const host = ": want a machine's name of letters, digits, dots, - and _; users and ports stand in ssh_config"
 	for _, x := range []struct{ text, want string }{
-		{"[engine.farm]\nHOSTS = ['n1']", `f:2: engine.farm: without KIND = "ssh"`},
-		{"[engine.farm]\nKIND = 'slurm'", `f:2: engine.farm.KIND: "slurm": want "ssh"`},
+		{"[engine.farm]\nHOSTS = ['n1']", `f:2: engine.farm: without KIND, as in KIND = "ssh"`},
+		{"[engine.farm]\nKIND = 'pbs'", `f:2: engine.farm.KIND: "pbs": want "ssh", "slurm", "sge", "command"`},
 		{"[engine.farm]\nKIND = 'ssh'", `f:2: engine.farm: without HOSTS, as in HOSTS = ["n1", "n2"]`},
 		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = []", `f:2: engine.farm: without HOSTS, as in HOSTS = ["n1", "n2"]`},
 		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1', 'N1']", "f:3: engine.farm.HOSTS: N1: named twice"},
 		{farm + "[engine.lab]\nKIND = 'ssh'\nHOSTS = ['n1']", "f:6: engine.lab.HOSTS: n1: engine farm has it, too (f:3)"},
-		{farm + "HOST = ['n2']", "f:4: engine.farm.HOST: unknown key; did you mean HOSTS?; an engine's table has KIND, HOSTS, LINK, SSH, STARTER, STATE, FILESYSTEM_DOMAIN"},
+		{farm + "HOST = ['n2']", "f:4: engine.farm.HOST: unknown key; did you mean HOSTS?; an engine's table has KIND, HOSTS, LINK, SSH, STARTER, STATE, FILESYSTEM_DOMAIN, HOME, PILOT, PILOT_TIME, MAX_PILOTS, MAX_WAITING, IDLE, AFTER, ASK_TIMEOUT, RUN_AS, BIN, ENV, ASK, ASK_PATTERN, LOOK, LOOK_PATTERN, WAITING, RUNNING, OVER, CANCEL"},
 		{farm + "LINK = 'pull'", `f:4: engine.farm.LINK: "pull": want "attach", "home"`},
 		{farm + "SSH = ''", "f:4: engine.farm.SSH: an empty command"},
 		{farm + "SSH = ['']", "f:4: engine.farm.SSH: an empty command"},

@@ -20,7 +20,7 @@ type Kind uint8
 // [DD:]HH:MM:SS in a string; an Expression is the text of a ClassAd expression, and an
 // Amount is one or a whole number;
 // Names is an array of strings, and Words is the same or one string, of words with
-// blanks between.
+// blanks between. Resources is a table of Cpus and Memory, both whole numbers.
 const (
 	Real Kind = iota + 1
 	Integer
@@ -32,6 +32,7 @@ const (
 	Words
 	Time
 	Amount
+	Resources
 )
 
 var kindNames = [...]string{
@@ -39,11 +40,12 @@ var kindNames = [...]string{
 	String: "string", Expression: "expression in a string", Names: "array of strings",
 	Words: "array of strings, or a string of words",
 	Time:  "number of seconds or time in a string", Amount: "whole number, or expression in a string",
+	Resources: "table of Cpus and Memory",
 }
 
 // String returns the kind as messages and the manual page call it.
 func (k Kind) String() string {
-	if k < Real || k > Amount {
+	if k < Real || k > Resources {
 		return "Kind(?)"
 	}
 	return kindNames[k]
@@ -65,7 +67,7 @@ type Key struct {
 	Name string
 	Kind Kind
 	// Default is the value without the key: a float64 for Real, Seconds and Time,
-	// an int64, a bool, a string, or a []string, as Kind says. An Amount is a string.
+	// an int64, a bool, a string, a []string, or a map[string]int64, as Kind says. An Amount is a string.
 	Default any
 	// Unit is the unit of a number, empty for a plain one.
 	Unit string

@@ -3,12 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"fairspool/lib/elapsed"
+	"fairspool/lib/pool"
 )
 
 // checked returns the value of a setting for the key, in the type of Default.
@@ -58,6 +60,10 @@ func (k Key) value(v any) (any, error) {
 		}
 		if s, ok := v.(string); ok && k.Kind == Words {
 			return wordsOf(s), k.text(s)
+		}
+	case Resources:
+		if has, ok := v.(map[string]any); ok {
+			return k.resources(has)
 		}
 	}
 	return nil, k.mismatch(v)
@@ -158,6 +164,24 @@ func (k Key) list(values []any) ([]string, error) {
 	return list, nil
 }
 
+// resources returns a table of Cpus and Memory, none as nil, as in a Default.
+func (k Key) resources(has map[string]any) (all map[string]int64, err error) {
+	for name, v := range has {
+		n, ok := v.(int64)
+		if name != pool.AttrCpus && name != pool.AttrMemory || !ok {
+			return nil, fmt.Errorf("%s = %s: want Cpus and Memory, as in { Cpus = 16, Memory = 64000 }", OneLine(name), Shown(v))
+		}
+		if _, err := k.number(n); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if all == nil {
+			all = map[string]int64{}
+		}
+		all[name] = n
+	}
+	return all, nil
+}
+
 func (k Key) mismatch(v any) error {
 	switch v.(type) {
 	case bool, int64:
@@ -208,6 +232,11 @@ func literal(v any) string {
 		}
 	case map[string]any: // an object of which nothing else is said
 		return "{}"
+	case map[string]int64:
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			texts = append(texts, fmt.Sprint(name, " = ", list[name]))
+		}
+		return "{ " + strings.Join(texts, ", ") + " }"
 	default:
 		return Shown(v)
 	}

@@ -14,6 +14,11 @@ type Pilot struct {
 	Engine  string
 	Machine string
 	State   PilotState
+	// Owner is the account whose jobs the pilot runs; empty: it runs those of all.
+	Owner string
+	// Ref is what a batch engine calls the job that is the pilot, and Says the state that the engine last said it was in, in the
+	// engine's words; empty: that is not known.
+	Ref, Says string
 	// Token is HashToken of the token that the pilot shows; empty: the
 	// pool opened the pipe to the pilot itself.
 	Token string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,8 +49,9 @@ var clock = time.Now
 // keep starts the links that are missing.
 func keep(c *cmdline.Call) error {
 	list := machines(c)
-	if len(list) == 0 {
-		return tell(c, nil)
+	engines := slices.DeleteFunc(slices.Clone(c.Config.Engines), func(e config.Engine) bool { return !e.Queues() })
+	if len(list)+len(engines) == 0 {
+		return tell(c, nil, nil)
 	}
 	sp, err := c.Spool()
 	if err != nil {
@@ -63,7 +65,7 @@ func keep(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	k := keeper{dry: c.Has("dry-run"), dir: dir, now: clock(), holders: holders, unit: sync.OnceValue(systemd.Here().Scope)}
+	k := keeper{dry: c.Has("dry-run") || c.Has("explain"), dir: dir, now: clock(), holders: holders, unit: sync.OnceValue(systemd.Here().Scope)}
 	if k.here, err = c.Hostname(); err != nil {
 		return err
 	}
@@ -84,7 +86,11 @@ func keep(c *cmdline.Call) error {
 	for i, m := range list {
 		reports[i] = k.look(m)
 	}
-	return tell(c, reports)
+	queues, err := k.queues(c, sp, engines)
+	if err != nil {
+		return err
+	}
+	return tell(c, reports, queues)
 }
 
 // watchers returns the processes that watch over machines, by spool.WatchLock.
@@ -174,7 +180,7 @@ func (k *keeper) command(m machine) *exec.Cmd {
 }
 
 // tell prints the reports. It fails if a link could not be started.
-func tell(c *cmdline.Call, reports []report) error {
+func tell(c *cmdline.Call, reports []report, queues []queued) error {
 	var err error
 	for _, r := range reports {
 		if r.State == failed {
@@ -182,13 +188,33 @@ func tell(c *cmdline.Call, reports []report) error {
 			err = cmdline.ErrReported
 		}
 	}
+	for _, q := range queues {
+		if q.Failed {
+			c.Warn("engine %s: %s", q.Engine, q.Reason)
+			err = cmdline.ErrReported
+		}
+	}
 	switch {
 	case c.Has("json"):
-		return errors.Join(err, c.JSON(struct{ Machines []report }{append([]report{}, reports...)}))
+		return errors.Join(err, c.JSON(struct {
+			Machines []report
+			Engines  []queued `json:",omitempty"`
+		}{append([]report{}, reports...), queues}))
 	case c.Has("q"):
 		return err
 	}
-	fmt.Fprintln(c.Stdout, summary(reports))
+	if len(reports) > 0 || len(queues) == 0 {
+		fmt.Fprintln(c.Stdout, summary(reports))
+	}
+	for _, q := range queues {
+		fmt.Fprintln(c.Stdout, q.words(c.Has("dry-run") || c.Has("explain")))
+		if c.Has("explain") && q.Limit != "" {
+			fmt.Fprintf(c.Stdout, "    no more than %d: %s\n", q.Asked, q.Limit)
+		}
+		for _, why := range q.Reasons {
+			fmt.Fprintf(c.Stdout, "    %s\n", why)
+		}
+	}
 	for _, r := range reports {
 		switch r.State {
 		case waiting:
@@ -230,8 +256,11 @@ func summary(reports []report) string {
 	return text
 }
 
-// cancel ends the link to a machine, and leaves that alone for mostWait.
+// cancel ends the link to a machine, and leaves that alone for mostWait. A number is that of a pilot which an engine queues.
 func cancel(c *cmdline.Call, name string) error {
+	if id, err := strconv.Atoi(name); err == nil {
+		return cancelPilot(c, id)
+	}
 	if strings.ContainsRune(name, os.PathSeparator) {
 		return cmdline.Usagef("-cancel: %s: want a machine's name", name)
 	}

@@ -52,7 +52,12 @@ func linkPath(dir, machine string) string {
 // openLink reads a machine's file, which is made if make is true. It fails with errBusy while another
 // process has it open so.
 func openLink(dir, machine string, make bool) (*link, error) {
-	l := &link{path: linkPath(dir, machine)}
+	return openLinkAt(linkPath(dir, machine), make)
+}
+
+// openLinkAt is openLink for the file at a path.
+func openLinkAt(path string, make bool) (*link, error) {
+	l := &link{path: path}
 	flag := os.O_RDWR
 	if make {
 		flag |= os.O_CREATE

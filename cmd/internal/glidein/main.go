@@ -21,10 +21,10 @@ func Command() cmdline.Command {
 		AsRoot: func(*cmdline.Call) bool { return true },
 		Brief:  "keep pilots on the machines of engines",
 		Synopsis: []string{
-			"[-dry-run] [-json | -q]",
+			"[-dry-run | -explain] [-json | -q]",
 			"-install [-json | -q] [HOST...]",
 			"-token HOST",
-			"-cancel HOST",
+			"-cancel HOST|PILOT",
 		},
 		About: `Looks at each machine that [engine.NAME] of the configuration names. Where LINK is "attach" and the machine has no link, glidein starts serve -pilot in the background, which runs starter -pilot on the machine by ssh and speaks with it as long as both live. It is meant for cron, between negotiate and starter; a cycle that a change starts runs it, too.
 
@@ -34,8 +34,9 @@ With -install it copies the program starter, which stands beside glidein, to the
 		Flags: []cmdline.Flag{
 			{Name: "install", Help: "copy the program starter to the machines named, or to all"},
 			{Name: "token", Args: []string{"HOST"}, Help: "print a new token for the pilot of this machine, which calls this host"},
-			{Name: "cancel", Args: []string{"HOST"}, Help: "end the link to this machine"},
+			{Name: "cancel", Args: []string{"HOST"}, Help: "end the link to this machine, or the pilot of this number"},
 			{Name: "dry-run", Help: "say what would be done, and do nothing"},
+			{Name: "explain", Help: "say besides why no more pilots would be asked for, and why jobs would get no slots"},
 			{Name: "json", Help: "report as JSON"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "say nothing but bad news"},
 		},
@@ -55,9 +56,11 @@ func run(c *cmdline.Call) error {
 	cmdline.HandNothingOn()
 	if err := cmdline.Refuse(c.Has,
 		cmdline.Refusal{Option: "json", Others: []string{"q"}},
-		cmdline.Refusal{Option: "install", Others: []string{"token", "cancel", "dry-run"}},
-		cmdline.Refusal{Option: "token", Others: []string{"cancel", "dry-run", "json", "q"}},
-		cmdline.Refusal{Option: "cancel", Others: []string{"dry-run", "json", "q"}},
+		cmdline.Refusal{Option: "install", Others: []string{"token", "cancel", "dry-run", "explain"}},
+		cmdline.Refusal{Option: "token", Others: []string{"cancel", "dry-run", "explain", "json", "q"}},
+		cmdline.Refusal{Option: "cancel", Others: []string{"dry-run", "explain", "json", "q"}},
+		cmdline.Refusal{Option: "dry-run", Others: []string{"explain"}},
+		cmdline.Refusal{Option: "explain", Others: []string{"q"}},
 	); err != nil {
 		return err
 	}

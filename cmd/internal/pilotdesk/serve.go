@@ -179,6 +179,9 @@ func (s *Server) welcome(h pilot.Hello) error {
 	if s.pilot.State == pool.Leaving {
 		w.Leaves = s.pilot.Why
 	}
+	if e, ok := s.engine(); ok && e.Queues() {
+		w.Owner = s.pilot.Owner
+	}
 	return link.WriteMessage(s.control, w)
 }
 
@@ -197,11 +200,44 @@ func (s *Server) row(tx *spool.Tx, now time.Time) int {
 
 // domain returns the FileSystemDomain of the machine's slots; empty: it is the machine's name.
 func (s *Server) domain() string {
+	e, _ := s.engine()
+	return e.FileSystemDomain
+}
+
+// engine returns the engine of the machine; false: the configuration has it no more.
+func (s *Server) engine() (e config.Engine, ok bool) {
 	i := slices.IndexFunc(s.Call.Config.Engines, func(e config.Engine) bool { return e.Name == s.Engine })
 	if i < 0 {
-		return ""
+		return e, false
 	}
-	return s.Call.Config.Engines[i].FileSystemDomain
+	return s.Call.Config.Engines[i], true
+}
+
+// fit makes a slot of a pilot that a batch engine runs no larger than what the pilot was asked for with, and the owner's.
+func (s *Server) fit(ad *classad.Ad) error {
+	e, ok := s.engine()
+	if !ok || !e.Queues() {
+		return nil
+	}
+	for name, has := range map[string]int64{pool.AttrCpus: e.Cpus, pool.AttrMemory: e.MemoryMB} {
+		if ad.Has(name) {
+			ad.SetInt(name, has)
+			ad.SetInt(pool.TotalPrefix+name, has)
+		}
+	}
+	if s.pilot.Owner == "" {
+		return nil
+	}
+	start, ok := ad.Lookup("Start")
+	only, err := classad.ParseExpr("TARGET.Owner == " + classad.String(s.pilot.Owner).String())
+	if err == nil && ok {
+		only, err = classad.ParseExpr(only.String() + " && (" + start.String() + ")")
+	}
+	if err != nil {
+		return err
+	}
+	ad.Set("Start", only)
+	return nil
 }
 
 // hear notes that the machine was heard of.
@@ -218,6 +254,9 @@ func (s *Server) advertise(of pilot.Slots) error {
 		ad, err := classad.NewReader(strings.NewReader(text), "the pilot's slot").Next()
 		if err == nil {
 			err = s.isOfMachine(ad)
+		}
+		if err == nil {
+			err = s.fit(ad)
 		}
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,6 +24,9 @@ import (
 type pilot struct {
 	ID                      int
 	Machine, Engine, State  string
+	Owner                   string `json:",omitempty"` // whose jobs it runs alone
+	Ref                     string `json:",omitempty"` // what its batch engine calls its job
+	Says                    string `json:",omitempty"` // what the engine said last of the job
 	AskedAt, LiveAt, OverAt int64
 	Heard                   *float64 `json:",omitempty"` // seconds since its machine was heard of
 	Claims                  int      // on its machine; 0 of one that is not there
@@ -63,6 +67,7 @@ func listPilots(c *cmdline.Call, names []string) error {
 
 func pilotOf(p pool.Pilot, claims map[string]int, silence func(string) (time.Duration, bool)) pilot {
 	shown := pilot{ID: p.ID, Machine: p.Machine, Engine: p.Engine, State: p.State.String(), AskedAt: seconds(p.AskedAt), LiveAt: seconds(p.LiveAt), OverAt: seconds(p.OverAt), Why: p.Why}
+	shown.Owner, shown.Ref, shown.Says = p.Owner, p.Ref, p.Says
 	shown.since = slices.MaxFunc([]time.Time{p.AskedAt, p.LiveAt, p.OverAt}, time.Time.Compare)
 	if p.State != pool.Live && p.State != pool.Leaving {
 		return shown
@@ -94,7 +99,7 @@ func pilotRows(pilots []pilot) (rows [][]string) {
 			ago = elapsed.Short(int64(*p.Heard), 2)
 		}
 		rows = append(rows, []string{
-			strconv.Itoa(p.ID), p.Machine, p.Engine, p.State, p.since.Local().Format(report.ToSecond), ago, strconv.Itoa(p.Claims), p.Why,
+			strconv.Itoa(p.ID), p.Machine, p.Engine, p.State, p.since.Local().Format(report.ToSecond), ago, strconv.Itoa(p.Claims), cmp.Or(p.Why, p.Says),
 		})
 	}
 	return rows

@@ -177,10 +177,6 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 	return p
 }
 
-// fits is what the Start of a slot says where jobs have to leave at a time: one that says how long it may take at most has to
-// end before. Others may have to leave.
-const fits = "(TARGET.WallTimeLimit ?: TARGET.AllowedJobDuration ?: TARGET.AllowedExecuteDuration ?: 0) <= MY.PilotEnds - time()"
-
 // slotsOf returns the ad of the one partitionable slot that this machine is in a pool; ends: its jobs have to leave when
 // so much time is over.
 func slotsOf(c *cmdline.Call, state pilot.State, w pilot.Welcome, left time.Duration, ends bool) ([]string, error) {
@@ -201,7 +197,7 @@ func slotsOf(c *cmdline.Call, state pilot.State, w pilot.Welcome, left time.Dura
 	}
 	if ends {
 		ad.SetInt("PilotEnds", w.Now.Add(left).Unix())
-		start = append(start, fits)
+		start = append(start, machine.FitsPilot)
 	}
 	if len(start) > 0 {
 		only, err := classad.ParseExpr(strings.Join(start, " && "))

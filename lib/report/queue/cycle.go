@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -23,6 +24,7 @@ type cycle struct {
 	said    []verdict // by ascending job
 	report  told
 	putOff  []negotiator.ReportedPutOff // owners of whose jobs' policies some were put off
+	awaited []lifecycle.AskedPilots     // pilots that batch engines were asked for
 }
 
 // verdict is why procs were not matched.
@@ -57,7 +59,7 @@ func (q *Queue) lastCycle() cycle {
 	case !found:
 		return cycle{unknown: "no negotiation cycle has been run yet"}
 	}
-	c := cycle{at: unix(r.Time), report: r}
+	c := cycle{at: unix(r.Time), report: r, awaited: lifecycle.AskedPilotsOf(q.View)}
 	if r.Policy != nil {
 		c.putOff = r.Policy.PutOff
 	}
@@ -100,6 +102,11 @@ func (c cycle) scheduling(r *row) []string {
 	}
 	for _, v := range c.reservations(r) {
 		lines = append(lines, "  "+v.Line())
+	}
+	for _, a := range c.awaited {
+		if a.Admits(r.user) {
+			lines = append(lines, a.String())
+		}
 	}
 	return lines
 }

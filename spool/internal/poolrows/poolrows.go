@@ -395,6 +395,9 @@ func WritePilot(to rowtext.Attributes, p pool.Pilot) {
 	rowtext.SetTime(to, "LiveAt", p.LiveAt)
 	to.SetString("Machine", p.Machine)
 	rowtext.SetTime(to, "OverAt", p.OverAt)
+	rowtext.SetText(to, "Owner", p.Owner)
+	rowtext.SetText(to, "Ref", p.Ref)
+	rowtext.SetText(to, "Says", p.Says)
 	to.SetString("State", p.State.String())
 	rowtext.SetText(to, "Token", p.Token)
 	rowtext.SetText(to, "Why", p.Why)
@@ -406,6 +409,7 @@ func PilotOf(r *rowtext.Row) (pool.Pilot, error) {
 		ID: int(r.Int("ID")), Engine: r.Optional("Engine"), Machine: r.Text("Machine"), State: rowtext.Parsed(r, "State", pool.ParsePilotState),
 		Token: r.Optional("Token"), Instance: r.Optional("Instance"),
 		AskedAt: r.Time("AskedAt"), LiveAt: r.Time("LiveAt"), OverAt: r.Time("OverAt"), Why: r.Optional("Why"),
+		Owner: r.Optional("Owner"), Ref: r.Optional("Ref"), Says: r.Optional("Says"),
 	}
 	return p, r.Err
 }

@@ -1,0 +1,211 @@
+// Package engine speaks with batch systems, whose jobs are pilots.
+//
+// An engine is spoken with by three commands: one asks for a pilot, one looks at all pilots, one cancels some. A
+// driver is a table: the templates of the commands, and the patterns of what they print. Those of Slurm and Grid Engine
+// are built in; KIND = "command" brings its own. The package starts no process: Driver.Run does.
+//
+// A pilot's job is named fs-SPOOLID-PILOT. So a job whose submission was not answered is found again by its name.
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/lib/config"
+)
+
+// Command is a command of an engine.
+type Command struct {
+	Args  []string // the first is the program's path
+	Input string   // standard input
+	Env   []string // variables of the engine, as NAME=VALUE
+	Owner string   // the account that it runs as; empty: the caller's own
+}
+
+// Driver speaks with one engine.
+type Driver struct {
+	config.Engine
+	Pool string // the id of the spool
+	// Run runs a command, and returns what it prints.
+	Run func(context.Context, Command) ([]byte, error)
+
+	table table
+}
+
+// table are the commands of an engine, as templates, and the patterns of what they print.
+type table struct {
+	ask, look, cancel []string // the programs are in BIN unless their paths are whole
+	ref               *regexp.Regexp
+	row               *regexp.Regexp
+	waiting, running  *regexp.Regexp
+	over              *regexp.Regexp // nil: a job that has ended is not listed
+}
+
+// Request is what a pilot is asked with.
+type Request struct {
+	Pilot  int
+	Token  string
+	Owner  string        // the account whose job the pilot is; empty: the caller's own
+	Warn   time.Duration // so long before its time limit the engine warns it
+	Vacate time.Duration
+}
+
+// State is where the engine has a job.
+type State int
+
+// The states of a job. Of one that is Unknown the engine says something that the driver has no word for.
+const (
+	Unknown State = iota
+	Waiting
+	Running
+	Over
+)
+
+// Sighting is a job of the engine that is a pilot of the pool.
+type Sighting struct {
+	Ref   string // the engine's name for the job
+	Pilot int
+	State State
+	Says  string // the state in the engine's words
+}
+
+// New returns the driver of an engine that queues pilots.
+func New(e config.Engine, spool string, run func(context.Context, Command) ([]byte, error)) *Driver {
+	d := &Driver{Engine: e, Pool: spool, Run: run}
+	switch e.Kind {
+	case config.KindSlurm:
+		d.table = slurm
+		d.table.ask = slices.Concat(slurm.ask, e.Ask)
+	case config.KindSGE:
+		d.table = gridEngine
+		d.table.ask = slices.Concat(gridEngine.ask, e.Ask)
+	default:
+		d.table = table{e.Ask, e.Look, e.Cancel, e.AskPattern, e.LookPattern, e.Waiting, e.Running, e.Over}
+	}
+	return d
+}
+
+// Name returns the name of a pilot's job.
+func (d *Driver) Name(pilot int) string { return "fs-" + d.Pool + "-" + strconv.Itoa(pilot) }
+
+// Ask asks for a pilot, and returns the engine's name for its job. After an error the engine may have the job.
+func (d *Driver) Ask(ctx context.Context, r Request) (ref string, err error) {
+	c := d.command(d.table.ask, d.values(r), r.Owner)
+	c.Input = d.script(r)
+	out, err := d.Run(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	found := d.table.ref.FindSubmatch(out)
+	if found == nil {
+		return "", fmt.Errorf("%s prints %.80q, in which there is no number of a job", c.Args[0], strings.TrimSpace(string(out)))
+	}
+	return string(found[len(found)-1]), nil
+}
+
+// Look returns all pilots of the pool that the engine has, by one command. One of several sightings of a pilot is the
+// last that the engine lists.
+func (d *Driver) Look(ctx context.Context) ([]Sighting, error) {
+	out, err := d.Run(ctx, d.command(d.table.look, map[string]string{}, ""))
+	if err != nil {
+		return nil, err
+	}
+	row := d.table.row
+	ref, name, state := row.SubexpIndex("ref"), row.SubexpIndex("name"), row.SubexpIndex("state")
+	var list []Sighting
+	for _, found := range row.FindAllSubmatch(out, -1) {
+		number, ours := strings.CutPrefix(string(found[name]), d.Name(0)[:len(d.Name(0))-1])
+		pilot, err := strconv.Atoi(number)
+		if !ours || err != nil {
+			continue
+		}
+		says := string(found[state])
+		s := Sighting{Ref: string(found[ref]), Pilot: pilot, State: d.state(says), Says: says}
+		if why := row.SubexpIndex("why"); why >= 0 && len(found[why]) > 0 && string(found[why]) != "None" {
+			s.Says += " (" + string(found[why]) + ")"
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// state returns the state that a word of the engine's means.
+func (d *Driver) state(word string) State {
+	is := func(e *regexp.Regexp) bool { return e != nil && e.MatchString(word) }
+	switch t := d.table; {
+	case is(t.over):
+		return Over
+	case is(t.running):
+		return Running
+	case is(t.waiting):
+		return Waiting
+	}
+	return Unknown
+}
+
+// Cancel has the engine end jobs of one owner, which it warns first.
+func (d *Driver) Cancel(ctx context.Context, owner string, refs []string) error {
+	c := d.command(d.table.cancel, map[string]string{}, owner)
+	if i := slices.Index(c.Args, "{ref}"); i >= 0 {
+		c.Args = slices.Replace(c.Args, i, i+1, refs...)
+	} else {
+		c.Args = append(c.Args, refs...)
+	}
+	_, err := d.Run(ctx, c)
+	return err
+}
+
+// command fills a template in.
+func (d *Driver) command(template []string, values map[string]string, owner string) Command {
+	args := slices.Clone(template)
+	for i := range args {
+		for name, value := range values {
+			args[i] = strings.ReplaceAll(args[i], "{"+name+"}", value)
+		}
+	}
+	if !strings.Contains(args[0], "/") {
+		args[0] = path.Join(d.Bin, args[0])
+	}
+	return Command{Args: args, Env: d.Env, Owner: owner}
+}
+
+// values are what the template of ask may name.
+func (d *Driver) values(r Request) map[string]string {
+	seconds := func(t time.Duration) string { return strconv.Itoa(int(math.Ceil(t.Seconds()))) }
+	return map[string]string{
+		"name": d.Name(r.Pilot), "pilot": strconv.Itoa(r.Pilot), "cpus": strconv.FormatInt(d.Cpus, 10), "memory": strconv.FormatInt(d.MemoryMB, 10),
+		"time": seconds(d.Time), "minutes": strconv.Itoa(int(math.Ceil(d.Time.Minutes()))), "warn": seconds(r.Warn), "soft": seconds(d.Time - r.Warn),
+	}
+}
+
+// script returns the job: it writes the token to a file, and becomes the pilot.
+func (d *Driver) script(r Request) string {
+	state := cmp.Or(d.State, "/var/tmp") + "/" + d.Name(r.Pilot)
+	return fmt.Sprintf(`#!/bin/sh
+umask 077
+cd "$HOME" 2>/dev/null || cd /
+state=%s
+mkdir -p "$state" && [ -O "$state" ] || exit 1
+printf '%%s %%s\n' %d %s >"$state/token" || exit 1
+exec %s -pilot -q -state "$state" -home %s -token "$state/token" -idle %d -time %d
+`, quoted(state), r.Pilot, quoted(r.Token), quoted(below(d.Starter)), quoted(d.Home), int(math.Ceil(d.Idle.Seconds())), int(d.Time.Seconds()))
+}
+
+// below returns a path that does not begin with a slash as one below the working directory.
+func below(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return "./" + path
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -1,0 +1,34 @@
+package engine
+
+import "regexp"
+
+// slurm is Slurm, as of 22.05. The state words are those of squeue(1). REQUEUED and the like are jobs that wait again.
+var slurm = table{
+	ask: []string{
+		"sbatch", "--parsable", "--no-requeue", "--job-name={name}", "--output=/dev/null", "--chdir=/", "--nodes=1", "--ntasks=1",
+		"--cpus-per-task={cpus}", "--mem={memory}", "--time={minutes}", "--signal=B:USR1@{warn}",
+	},
+	ref:  regexp.MustCompile(`(?m)^(\d+)`),
+	look: []string{"squeue", "--noheader", "--states=all", "--format=%i|%j|%T|%r"},
+	row:  regexp.MustCompile(`(?m)^(?P<ref>\d+)\|(?P<name>[^|\n]*)\|(?P<state>\w+)\|(?P<why>[^|\n]*)$`),
+
+	waiting: regexp.MustCompile(`^(PENDING|CONFIGURING|REQUEUED|REQUEUE_FED|REQUEUE_HOLD|RESV_DEL_HOLD|SPECIAL_EXIT)$`),
+	running: regexp.MustCompile(`^(RUNNING|COMPLETING|RESIZING|SIGNALING|STAGE_OUT|STOPPED|SUSPENDED)$`),
+	over:    regexp.MustCompile(`^(BOOT_FAIL|CANCELLED|COMPLETED|DEADLINE|FAILED|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED|REVOKED|TIMEOUT)$`),
+	cancel:  []string{"scancel"},
+}
+
+// gridEngine is Grid Engine, as of 8.1.9. It lists no job that has ended. The letters of states are those of qstat(1).
+var gridEngine = table{
+	ask: []string{
+		"qsub", "-terse", "-N", "{name}", "-o", "/dev/null", "-j", "y", "-wd", "/", "-S", "/bin/sh", "-r", "n", "-notify",
+		"-l", "h_rt={time},s_rt={soft}",
+	},
+	ref:  regexp.MustCompile(`(?m)^(\d+)`),
+	look: []string{"qstat", "-u", "*", "-xml"},
+	row:  regexp.MustCompile(`(?s)<JB_job_number>(?P<ref>\d+)</JB_job_number>.*?<JB_name>(?P<name>[^<]*)</JB_name>.*?<state>(?P<state>\w+)</state>`),
+
+	waiting: regexp.MustCompile(`q`),
+	running: regexp.MustCompile(`^d?[rtRsST]+$|^d[rtRsST]*$`),
+	cancel:  []string{"qdel"},
+}

@@ -1,0 +1,130 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// AskEngine adds a pilot that is asked of a batch engine, for jobs of the owner alone unless that is empty; token is the
+// SHA-256 of its token. Its machine is called by the engine and the pilot's number, as several may be on one host.
+func AskEngine(tx *spool.Tx, engine, owner, token string, now time.Time) pool.Pilot {
+	p := pool.Pilot{ID: 1, Engine: engine, Owner: owner, State: pool.Asked, Token: token, AskedAt: now}
+	for _, other := range spool.Pilots.All(&tx.View) {
+		p.ID = max(p.ID, other.ID+1)
+	}
+	p.Machine = engine + "-" + strconv.Itoa(p.ID)
+	tx.Op("ask for pilot", engine, p.Machine)
+	spool.Pilots.Put(tx, p)
+	return p
+}
+
+// Unask takes pilots back that no engine was asked for, with their numbers.
+func Unask(tx *spool.Tx, ids []int) {
+	for _, id := range ids {
+		if p, ok := spool.Pilots.Get(&tx.View, id); ok && p.State == pool.Asked && p.Ref == "" {
+			tx.Op("unask pilot", fmt.Sprint(id))
+			spool.Pilots.Drop(tx, id)
+		}
+	}
+}
+
+// Sight notes what a batch engine calls the job that is a pilot, and in which state the job is in the engine's words;
+// empty: that is not known yet.
+func Sight(tx *spool.Tx, id int, ref, says string) {
+	p, ok := spool.Pilots.Get(&tx.View, id)
+	if !ok || p.State.Over() || p.Ref == ref && p.Says == says {
+		return
+	}
+	tx.Op("sight pilot", fmt.Sprint(id), ref, says)
+	p.Ref, p.Says = ref, says
+	spool.Pilots.Put(tx, p)
+}
+
+// Lose is for a pilot that its batch engine has no more, for the reason why. One that has not come is Void. One that
+// came is Gone, unless it has jobs, which may go on though the engine says otherwise: it is Leaving then, without an order to the
+// jobs, until it is heard of again or the lease is over.
+func Lose(tx *spool.Tx, id int, why string, now time.Time, params accountant.Params) {
+	p, ok := spool.Pilots.Get(&tx.View, id)
+	if !ok || p.State.Over() {
+		return
+	}
+	busy := false
+	for _, c := range tx.Claims() {
+		busy = busy || begunByPilot(c) && machineKey(c.Machine) == machineKey(p.Machine)
+	}
+	switch {
+	case p.State == pool.Asked:
+		tx.Op("lose pilot", fmt.Sprint(id))
+		end(tx, p, pool.Void, why, now)
+	case !busy:
+		tx.Op("lose pilot", fmt.Sprint(id))
+		end(tx, p, pool.Gone, why, now)
+		giveUpMatches(tx, p.Machine, now, params)
+		withdrawFree(tx, p.Machine)
+	case p.State == pool.Live:
+		tx.Op("lose pilot", fmt.Sprint(id))
+		p.State, p.Why = pool.Leaving, why
+		spool.Pilots.Put(tx, p)
+		giveUpMatches(tx, p.Machine, now, params)
+	}
+}
+
+// ForgetPilots drops the pilots of a batch engine that have been over since before a time, but for the one with the
+// largest number: no number is used again.
+func ForgetPilots(tx *spool.Tx, engine string, before time.Time) {
+	all := spool.Pilots.All(&tx.View)
+	last := 0
+	for _, p := range all {
+		last = max(last, p.ID)
+	}
+	for _, p := range all {
+		if p.Engine == engine && p.State.Over() && p.OverAt.Before(before) && p.ID != last {
+			spool.Pilots.Drop(tx, p.ID)
+		}
+	}
+}
+
+// AskedPilots are pilots that a batch engine was asked for and that have not come.
+type AskedPilots struct {
+	Engine string
+	Owner  string // whose jobs they are for; empty: for all
+	Pilots int
+	Since  time.Time // when the first was asked for
+	Says   string    // what the engine said last of the first, in its words
+}
+
+// AskedPilotsOf returns the pilots that were asked for and have not come, in the order of their numbers.
+func AskedPilotsOf(v *spool.View) (list []AskedPilots) {
+	for _, p := range spool.Pilots.All(v) {
+		if p.State != pool.Asked || p.Ref == "" {
+			continue
+		}
+		i := slices.IndexFunc(list, func(a AskedPilots) bool { return a.Engine == p.Engine && a.Owner == p.Owner })
+		if i < 0 {
+			list = append(list, AskedPilots{p.Engine, p.Owner, 1, p.AskedAt, p.Says})
+			continue
+		}
+		list[i].Pilots++
+	}
+	return list
+}
+
+// Admits reports whether the pilots are for the jobs of an owner.
+func (a AskedPilots) Admits(owner string) bool { return a.Owner == "" || a.Owner == owner }
+
+// String returns a sentence: "2 pilots of engine hpc are asked for, the first since 2026-11-28 13:16:52: PENDING (Resources)".
+func (a AskedPilots) String() string {
+	text := plural.Pick(a.Pilots, "1 pilot of engine "+a.Engine+" is asked for, since ", "%d pilots of engine "+a.Engine+" are asked for, the first since ")
+	text += a.Since.Local().Format(time.DateTime)
+	if a.Says != "" {
+		text += ": " + a.Says
+	}
+	return text
+}
