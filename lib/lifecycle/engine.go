@@ -19,11 +19,14 @@ func AskEngine(tx *spool.Tx, engine, owner, token string, now time.Time) pool.Pi
 	for _, other := range spool.Pilots.All(&tx.View) {
 		p.ID = max(p.ID, other.ID+1)
 	}
-	p.Machine = engine + "-" + strconv.Itoa(p.ID)
+	p.Machine = engineMachine(p)
 	tx.Op("ask for pilot", engine, p.Machine)
 	spool.Pilots.Put(tx, p)
 	return p
 }
+
+// engineMachine returns what the machine of a batch engine's pilot is called.
+func engineMachine(p pool.Pilot) string { return p.Engine + "-" + strconv.Itoa(p.ID) }
 
 // Unask takes pilots back that no engine was asked for, with their numbers.
 func Unask(tx *spool.Tx, ids []int) {
@@ -127,4 +130,30 @@ func (a AskedPilots) String() string {
 		text += ": " + a.Says
 	}
 	return text
+}
+
+// MissedPilot is the pilot that a batch engine was asked for last, and that did not come.
+type MissedPilot struct {
+	Engine, Why string
+	Since       time.Time
+}
+
+// MissedPilotsOf returns the pilots that were the last of their batch engines and did not come, in the order of their numbers.
+func MissedPilotsOf(v *spool.View) (list []MissedPilot) {
+	last := map[string]int{}
+	all := spool.Pilots.All(v)
+	for _, p := range all {
+		last[p.Engine] = max(last[p.Engine], p.ID)
+	}
+	for _, p := range all {
+		if p.State == pool.Void && p.ID == last[p.Engine] && p.Machine == engineMachine(p) {
+			list = append(list, MissedPilot{p.Engine, p.Why, p.OverAt})
+		}
+	}
+	return list
+}
+
+// String returns a sentence.
+func (m MissedPilot) String() string {
+	return "engine " + m.Engine + " gave no pilot, " + m.Since.Local().Format(time.DateTime) + ": " + m.Why
 }

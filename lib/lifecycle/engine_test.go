@@ -55,6 +55,11 @@ func TestEnginePilots(t *testing.T) {
 		return nil
 	})
 	is("hpc-1 Gone 17 RUNNING, hpc-2 Void 18 PENDING (Resources), hpc-3 Void, hpc-4 Asked")
+	b.view(func(v *spool.View) {
+		if missed := MissedPilotsOf(v); len(missed) > 0 {
+			t.Errorf("while the last is waited for, %v are missed", missed)
+		}
+	})
 	b.update(func(tx *spool.Tx) error {
 		_, err := Greet(tx, 2, "b", -1, time.Minute, noon)
 		if err == nil {
@@ -65,6 +70,12 @@ func TestEnginePilots(t *testing.T) {
 		return nil
 	})
 	is("hpc-1 Gone 17 RUNNING, hpc-2 Void 18 PENDING (Resources), hpc-3 Void, hpc-4 Void")
+	b.view(func(v *spool.View) {
+		want := "engine hpc gave no pilot, " + noon.Add(2*time.Hour).Local().Format(time.DateTime) + ": it is over"
+		if missed := MissedPilotsOf(v); len(missed) != 1 || missed[0].String() != want {
+			t.Errorf("missed are %v, want %s", missed, want)
+		}
+	})
 	b.update(func(tx *spool.Tx) error {
 		ForgetPilots(tx, "hpc", noon.Add(3*time.Hour))
 		AskEngine(tx, "hpc", "", pool.HashToken("x"), noon)

@@ -25,6 +25,7 @@ type cycle struct {
 	report  told
 	putOff  []negotiator.ReportedPutOff // owners of whose jobs' policies some were put off
 	awaited []lifecycle.AskedPilots     // pilots that batch engines were asked for
+	missed  []lifecycle.MissedPilot
 }
 
 // verdict is why procs were not matched.
@@ -59,7 +60,7 @@ func (q *Queue) lastCycle() cycle {
 	case !found:
 		return cycle{unknown: "no negotiation cycle has been run yet"}
 	}
-	c := cycle{at: unix(r.Time), report: r, awaited: lifecycle.AskedPilotsOf(q.View)}
+	c := cycle{at: unix(r.Time), report: r, awaited: lifecycle.AskedPilotsOf(q.View), missed: lifecycle.MissedPilotsOf(q.View)}
 	if r.Policy != nil {
 		c.putOff = r.Policy.PutOff
 	}
@@ -107,6 +108,9 @@ func (c cycle) scheduling(r *row) []string {
 		if a.Admits(r.user) {
 			lines = append(lines, a.String())
 		}
+	}
+	for _, m := range c.missed {
+		lines = append(lines, m.String())
 	}
 	return lines
 }
