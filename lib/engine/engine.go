@@ -196,16 +196,5 @@ state=%s
 mkdir -p "$state" && [ -O "$state" ] || exit 1
 printf '%%s %%s\n' %d %s >"$state/token" || exit 1
 exec %s -pilot -q -state "$state" -home %s -token "$state/token" -idle %d -time %d
-`, quoted(state), r.Pilot, quoted(r.Token), quoted(below(d.Starter)), quoted(d.Home), int(math.Ceil(d.Idle.Seconds())), int(d.Time.Seconds()))
+`, Quoted(state), r.Pilot, Quoted(r.Token), Quoted(Below(d.Starter)), Quoted(d.Home), int(math.Ceil(d.Idle.Seconds())), int(d.Time.Seconds()))
 }
-
-// below returns a path that does not begin with a slash as one below the working directory.
-func below(path string) string {
-	if strings.HasPrefix(path, "/") {
-		return path
-	}
-	return "./" + path
-}
-
-// quoted returns a word as a shell takes it.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/engine"
 )
 
 // mostCopies is how many machines get the program at a time.
@@ -118,7 +119,7 @@ func remote(m machine, program string) ([]byte, error) {
 		return nil, err
 	}
 	// ssh joins the words with blanks, and the account's shell there, whichever it is, parts them again.
-	words := []string{"sh", "-c", quoted(script), "sh", quoted(m.engine.Starter), fmt.Sprint(info.Size())}
+	words := []string{"sh", "-c", engine.Quoted(script), "sh", engine.Quoted(m.engine.Starter), fmt.Sprint(info.Size())}
 	c := exec.Command(m.engine.SSH[0], slices.Concat(m.engine.SSH[1:], []string{m.name}, words)...)
 	var out, bad bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = f, &out, &bad
@@ -128,9 +129,6 @@ func remote(m machine, program string) ([]byte, error) {
 	}
 	return out.Bytes(), err
 }
-
-// quoted returns a word as a shell takes it.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // lastLine returns the last line of a text that is not empty.
 func lastLine(text []byte) string {

@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +23,7 @@ import (
 	"fairspool/cmd/internal/pilot"
 	"fairspool/lib/asuser"
 	"fairspool/lib/config"
+	"fairspool/lib/engine"
 	"fairspool/lib/supervise"
 )
 
@@ -117,20 +117,9 @@ func environment() []string {
 
 // remoteCommand returns what a shell on the machine runs.
 func remoteCommand(e config.Engine) string {
-	command := "exec " + quoted(below(e.Starter)) + " -pilot"
+	command := "exec " + engine.Quoted(engine.Below(e.Starter)) + " -pilot"
 	if e.State != "" {
-		command += " -state " + quoted(below(e.State))
+		command += " -state " + engine.Quoted(engine.Below(e.State))
 	}
 	return command
 }
-
-// below returns a path that does not begin with a slash as one below the home, where a shell by ssh begins.
-func below(path string) string {
-	if strings.HasPrefix(path, "/") {
-		return path
-	}
-	return "./" + path
-}
-
-// quoted returns a word as a shell takes it.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
