@@ -28,7 +28,7 @@ func newQueue(t *testing.T, system, kind string) *batch {
 		testenv.WriteProgram(t, b.path("commands/"+name), []byte(fmt.Sprintf("#!/bin/sh\necho %s >>'%s'\nexec /usr/bin/%[1]s \"$@\"\n", name, b.path("calls"))))
 	}
 	b.config = fmt.Sprintf("NETWORK_HOSTNAME = \"head\"\nUID_DOMAIN = \"pool\"\nDETECT_SLOTS = false\n[engine.hpc]\nKIND = \"%s\"\nFILESYSTEM_DOMAIN = \"head\"\n"+
-		"PILOT = { Cpus = 1, Memory = 200 }\nPILOT_TIME = 1200\nIDLE = 3\nMAX_PILOTS = 3\nHOME = \"%s\"\nSTARTER = \"%s/starter\"\nSTATE = \"%s\"\nBIN = \"%s\"\nENV = [\"%s\"]\n",
+		"PILOT = { Cpus = 1, Memory = 200 }\nPILOT_TIME = 1200\nIDLE = 10\nMAX_PILOTS = 3\nHOME = \"%s\"\nSTARTER = \"%s/starter\"\nSTATE = \"%s\"\nBIN = \"%s\"\nENV = [\"%s\"]\n",
 		kind, b.path("home"), b.bin, b.dir, b.path("commands"), strings.Join(b.env, `", "`))
 	if kind == "command" {
 		b.config += slurmByTables(t)
@@ -101,8 +101,8 @@ func TestEnginesGivePilots(t *testing.T) {
 			if n := b.called(c.look); n != 2 {
 				t.Errorf("two passes called %s %d times", c.look, n)
 			}
-			if again := b.glide(); again.Asked != 0 {
-				t.Errorf("the next pass asks for %d pilots more", again.Asked)
+			if again := b.glide(); again.Asked != 0 && !strings.Contains(b.run("slots", "list", "-pilots"), "Gone") { // on a slow machine one may have come, and left
+				t.Errorf("the next pass asks for %d pilots more:\n%s", again.Asked, b.run("slots", "list", "-pilots"))
 			}
 			b.cron()
 			if begun := b.ended(8); begun != 8 {
