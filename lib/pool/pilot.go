@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"fairspool/lib/classad"
 )
 
 // Pilot is a process that runs jobs on another machine for the pool, or will do so.
@@ -81,3 +83,6 @@ func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
+
+// OwnedBy returns what the Start of a slot says that takes the jobs of one owner alone.
+func OwnedBy(owner string) string { return "TARGET.Owner == " + classad.String(owner).String() }

@@ -242,7 +242,7 @@ func (f *forecast) template(e config.Engine, name, owner string, tier int64) (po
 	}
 	start := hardware.FitsPilot
 	if owner != "" {
-		start = "TARGET.Owner == " + classad.String(owner).String() + " && " + hardware.FitsPilot
+		start = pool.OwnedBy(owner) + " && " + hardware.FitsPilot
 	}
 	only, err := classad.ParseExpr(start)
 	if err != nil {

@@ -229,7 +229,7 @@ func (s *Server) fit(ad *classad.Ad) error {
 		return nil
 	}
 	start, ok := ad.Lookup("Start")
-	only, err := classad.ParseExpr("TARGET.Owner == " + classad.String(s.pilot.Owner).String())
+	only, err := classad.ParseExpr(pool.OwnedBy(s.pilot.Owner))
 	if err == nil && ok {
 		only, err = classad.ParseExpr(only.String() + " && (" + start.String() + ")")
 	}

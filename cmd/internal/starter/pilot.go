@@ -193,7 +193,7 @@ func slotsOf(c *cmdline.Call, state pilot.State, w pilot.Welcome, left time.Dura
 	}
 	var start []string
 	if w.Owner != "" {
-		start = append(start, "TARGET.Owner == "+classad.String(w.Owner).String())
+		start = append(start, pool.OwnedBy(w.Owner))
 	}
 	if ends {
 		ad.SetInt("PilotEnds", w.Now.Add(left).Unix())
