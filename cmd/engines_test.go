@@ -110,6 +110,9 @@ func TestEnginesGivePilots(t *testing.T) {
 			}
 			b.cron()
 			b.until("pilots without jobs are gone", func() bool { return !strings.Contains(b.run("slots", "list", "-pilots"), " Live ") })
+			if out := b.run("slots", "list", "-pilots"); !strings.HasSuffix(out, "; 8 jobs\n") {
+				t.Errorf("the pilots of 8 jobs are\n%s", out)
+			}
 
 			b.run("submit", "requirements=Machine != \"head\"", "--", "sleep", "1000")
 			b.until("a job runs", func() bool { return b.run("qstat", "-af", "JobStatus") == "2\n" })

@@ -292,6 +292,9 @@ func (w *MachineWatch) Claims() []pool.Claim {
 	return slices.SortedFunc(maps.Values(w.claims), func(a, b pool.Claim) int { return a.Job.Compare(b.Job) })
 }
 
+// Len returns the number of claims as of the last Look.
+func (w *MachineWatch) Len() int { return len(w.claims) }
+
 // SlotsChanged reports whether the ad of any slot of the pool may have changed since this
 // was asked last, as of the last Look. Of ads written by hand it knows nothing.
 func (w *MachineWatch) SlotsChanged() bool {

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -19,14 +18,11 @@ func AskEngine(tx *spool.Tx, engine, owner, token string, now time.Time) pool.Pi
 	for _, other := range spool.Pilots.All(&tx.View) {
 		p.ID = max(p.ID, other.ID+1)
 	}
-	p.Machine = engineMachine(p)
+	p.Machine = p.Name()
 	tx.Op("ask for pilot", engine, p.Machine)
 	spool.Pilots.Put(tx, p)
 	return p
 }
-
-// engineMachine returns what the machine of a batch engine's pilot is called.
-func engineMachine(p pool.Pilot) string { return p.Engine + "-" + strconv.Itoa(p.ID) }
 
 // Unask takes pilots back that no engine was asked for, with their numbers.
 func Unask(tx *spool.Tx, ids []int) {
@@ -80,8 +76,8 @@ func Lose(tx *spool.Tx, id int, why string, now time.Time, params accountant.Par
 }
 
 // ForgetPilots drops the pilots of a batch engine that have been over since before a time, but for the one with the
-// largest number: no number is used again.
-func ForgetPilots(tx *spool.Tx, engine string, before time.Time) {
+// largest number: no number is used again. It returns their machines.
+func ForgetPilots(tx *spool.Tx, engine string, before time.Time) (machines []string) {
 	all := spool.Pilots.All(&tx.View)
 	last := 0
 	for _, p := range all {
@@ -90,17 +86,19 @@ func ForgetPilots(tx *spool.Tx, engine string, before time.Time) {
 	for _, p := range all {
 		if p.Engine == engine && p.State.Over() && p.OverAt.Before(before) && p.ID != last {
 			spool.Pilots.Drop(tx, p.ID)
+			machines = append(machines, p.Machine)
 		}
 	}
+	return machines
 }
 
 // AskedPilots are pilots that a batch engine was asked for and that have not come.
 type AskedPilots struct {
 	Engine string
-	Owner  string // whose jobs they are for; empty: for all
+	Owner  string `json:",omitempty"` // whose jobs they are for; empty: for all
 	Pilots int
-	Since  time.Time // when the first was asked for
-	Says   string    // what the engine said last of the first, in its words
+	Since  int64  // when the first was asked for, in Unix seconds
+	Says   string `json:",omitempty"` // what the engine said last of the first, in its words
 }
 
 // AskedPilotsOf returns the pilots that were asked for and have not come, in the order of their numbers.
@@ -111,7 +109,7 @@ func AskedPilotsOf(v *spool.View) (list []AskedPilots) {
 		}
 		i := slices.IndexFunc(list, func(a AskedPilots) bool { return a.Engine == p.Engine && a.Owner == p.Owner })
 		if i < 0 {
-			list = append(list, AskedPilots{p.Engine, p.Owner, 1, p.AskedAt, p.Says})
+			list = append(list, AskedPilots{p.Engine, p.Owner, 1, p.AskedAt.Unix(), p.Says})
 			continue
 		}
 		list[i].Pilots++
@@ -125,7 +123,7 @@ func (a AskedPilots) Admits(owner string) bool { return a.Owner == "" || a.Owner
 // String returns a sentence: "2 pilots of engine hpc are asked for, the first since 2026-11-28 13:16:52: PENDING (Resources)".
 func (a AskedPilots) String() string {
 	text := plural.Pick(a.Pilots, "1 pilot of engine "+a.Engine+" is asked for, since ", "%d pilots of engine "+a.Engine+" are asked for, the first since ")
-	text += a.Since.Local().Format(time.DateTime)
+	text += moment(a.Since)
 	if a.Says != "" {
 		text += ": " + a.Says
 	}
@@ -135,7 +133,7 @@ func (a AskedPilots) String() string {
 // MissedPilot is the pilot that a batch engine was asked for last, and that did not come.
 type MissedPilot struct {
 	Engine, Why string
-	Since       time.Time
+	Since       int64 // in Unix seconds
 }
 
 // MissedPilotsOf returns the pilots that were the last of their batch engines and did not come, in the order of their numbers.
@@ -146,8 +144,8 @@ func MissedPilotsOf(v *spool.View) (list []MissedPilot) {
 		last[p.Engine] = max(last[p.Engine], p.ID)
 	}
 	for _, p := range all {
-		if p.State == pool.Void && p.ID == last[p.Engine] && p.Machine == engineMachine(p) {
-			list = append(list, MissedPilot{p.Engine, p.Why, p.OverAt})
+		if p.State == pool.Void && p.ID == last[p.Engine] && p.Queued() {
+			list = append(list, MissedPilot{p.Engine, p.Why, p.OverAt.Unix()})
 		}
 	}
 	return list
@@ -155,5 +153,7 @@ func MissedPilotsOf(v *spool.View) (list []MissedPilot) {
 
 // String returns a sentence.
 func (m MissedPilot) String() string {
-	return "engine " + m.Engine + " gave no pilot, " + m.Since.Local().Format(time.DateTime) + ": " + m.Why
+	return "engine " + m.Engine + " gave no pilot, " + moment(m.Since) + ": " + m.Why
 }
+
+func moment(unix int64) string { return time.Unix(unix, 0).Local().Format(time.DateTime) }

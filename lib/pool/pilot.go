@@ -37,6 +37,9 @@ type Pilot struct {
 // Name returns what reasons call the pilot: "hpc-12" is that of engine hpc with ID 12.
 func (p Pilot) Name() string { return p.Engine + "-" + strconv.Itoa(p.ID) }
 
+// Queued reports whether the pilot is a job of a batch engine: its machine is called as it is, as several may be on one host.
+func (p Pilot) Queued() bool { return p.Machine == p.Name() }
+
 // PilotLeaves returns why a job has to leave its slot when the pilot of that name leaves for the reason why.
 func PilotLeaves(name, why string) Reason {
 	return Reason{Text: "its pilot " + name + " leaves: " + why, Code: SupervisorStopped}

@@ -17,6 +17,9 @@ import (
 type Document struct {
 	negotiator.Report
 	Policy *Policy `json:",omitempty"` // what became of jobs by their own policy; nil: nothing
+	// Asked are pilots that batch engines were asked for and that have not come, and Missed those that will not.
+	Asked  []lifecycle.AskedPilots `json:",omitempty"`
+	Missed []lifecycle.MissedPilot `json:",omitempty"`
 }
 
 // Read decodes a report, a Document or some of its members, and reports whether there is one. Text

@@ -21,6 +21,14 @@ type Sign struct {
 	Boot string        // the boot of the spool's host, as it names it; one word
 	Up   time.Duration // of the host, suspended time included, when the sign was received
 	At   time.Time     // the policy time then
+	Served
+}
+
+// Served is what a machine's pilot has done for the pool until the sign, but for what was lost in a power cut.
+type Served struct {
+	Pilot int           // its number; 0: it is not known which
+	Jobs  int           // that ended by themselves there
+	Idle  time.Duration // for so long it had no job, while it could be heard
 }
 
 // Elapsed returns how long ago the sign was received at least, when the host is up for the time up in
@@ -42,11 +50,11 @@ func By(dir, boot string, up time.Duration) func(machine string) (time.Duration,
 }
 
 // size is that of the file: each sign is written over the one before it, by one write.
-const size = 128
+const size = 192
 
 // Note makes a sign the last one of a machine, in whose name case does not matter.
 func Note(dir, machine string, s Sign) error {
-	text := fmt.Sprintf("%s %d %d .", s.Boot, s.Up.Nanoseconds(), s.At.UnixMilli())
+	text := fmt.Sprintf("%s %d %d %d %d %d .", s.Boot, s.Up.Nanoseconds(), s.At.UnixMilli(), s.Pilot, s.Jobs, s.Idle.Nanoseconds())
 	if _, ok := parse(text); !ok || len(text) >= size || strings.Contains(text, "\n") {
 		return fmt.Errorf("%.80q: not a sign of life", text)
 	}
@@ -76,15 +84,30 @@ func Last(dir, machine string) (Sign, bool, error) {
 // parse is the inverse of what Note writes.
 func parse(text string) (Sign, bool) {
 	words := strings.Fields(text)
-	if len(words) != 4 || words[3] != "." {
+	if len(words) != 7 || words[6] != "." {
 		return Sign{}, false
 	}
-	up, err := strconv.ParseInt(words[1], 10, 64)
-	at, wrong := strconv.ParseInt(words[2], 10, 64)
-	if err != nil || wrong != nil || up < 0 || at < 0 || at > math.MaxInt64/1_000_000 {
+	var n [5]int64
+	for i := range n {
+		var err error
+		if n[i], err = strconv.ParseInt(words[i+1], 10, 64); err != nil || n[i] < 0 {
+			return Sign{}, false
+		}
+	}
+	up, at, pilot, jobs, idle := n[0], n[1], n[2], n[3], n[4]
+	if at > math.MaxInt64/1_000_000 {
 		return Sign{}, false
 	}
-	return Sign{words[0], time.Duration(up), time.UnixMilli(at).UTC()}, true
+	return Sign{words[0], time.Duration(up), time.UnixMilli(at).UTC(), Served{int(pilot), int(jobs), time.Duration(idle)}}, true
+}
+
+// Forget removes the signs of a machine.
+func Forget(dir, machine string) error {
+	err := os.Remove(path(dir, machine))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 const folder = "heard"

@@ -14,8 +14,8 @@ func TestNote(t *testing.T) {
 	if s, ok, err := Last(dir, "N1/x"); ok || err != nil {
 		t.Fatalf("without a sign Last = %v, %v, %v", s, ok, err)
 	}
-	long := Sign{strings.Repeat("a", 60), 1 << 62, time.UnixMilli(9e12).UTC()}
-	for _, want := range []Sign{{"b-1", 5, time.UnixMilli(7).UTC()}, long, {"b-2", 0, time.UnixMilli(0).UTC()}} {
+	long := Sign{strings.Repeat("a", 60), 1 << 62, time.UnixMilli(9e12).UTC(), Served{1 << 40, 1 << 40, 1 << 62}}
+	for _, want := range []Sign{{"b-1", 5, time.UnixMilli(7).UTC(), Served{1, 2, 3}}, long, {"b-2", 0, time.UnixMilli(0).UTC(), Served{}}} {
 		if err := Note(dir, "N1/x", want); err != nil {
 			t.Fatal(err)
 		}
@@ -28,6 +28,14 @@ func TestNote(t *testing.T) {
 			t.Errorf("a boot %q is written", boot)
 		}
 	}
+	for range 2 {
+		if err := Forget(dir, "n1/X"); err != nil {
+			t.Fatal(err)
+		}
+		if s, ok, err := Last(dir, "N1/x"); ok || err != nil {
+			t.Errorf("forgotten Last = %v, %v, %v", s, ok, err)
+		}
+	}
 }
 
 // TestGarbage holds that a file that is damaged is as none.
@@ -38,7 +46,8 @@ func TestGarbage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"", "\x00\x00\x00", "b 1 2", "b 1 2 3", "b 1 2 . x", "b x 2 .", "b 1 x .", "b -1 2 .", "b 1 -2 .", "b 1 9223372036854775807 .", "b 1 99999999999999999999 .",
+		"", "\x00\x00\x00", "b 1 2 0 0 0", "b 1 2 0 0 0 3", "b 1 2 0 0 0 . x", "b x 2 0 0 0 .", "b 1 x 0 0 0 .", "b -1 2 0 0 0 .", "b 1 -2 0 0 0 .", "b 1 2 -1 0 0 .", "b 1 2 0 x 0 .",
+		"b 1 2 0 0 -1 .", "b 1 9223372036854775807 0 0 0 .", "b 1 99999999999999999999 0 0 0 .",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, folder, "n1.sign"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
+	"fairspool/spool/heard"
 )
 
 // queued is what there is to tell of an engine that queues pilots.
@@ -250,16 +251,26 @@ func (p *enginePass) record(r reconciled) error {
 		return nil
 	}
 	at := p.call.Later()
-	return lifecycle.Account(p.spool, at, func(tx *spool.Tx) error {
+	var forgotten []string
+	err := lifecycle.Account(p.spool, at, func(tx *spool.Tx) error {
 		for _, s := range r.sights {
 			lifecycle.Sight(tx, s.Pilot, s.Ref, s.Says)
 		}
 		for _, l := range r.lost {
 			lifecycle.Lose(tx, l.id, l.why, at.Now, p.call.Config.Params)
 		}
-		lifecycle.ForgetPilots(tx, p.driver.Engine.Name, at.Now.Add(-keepOver))
+		forgotten = lifecycle.ForgetPilots(tx, p.driver.Engine.Name, at.Now.Add(-keepOver))
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	for _, machine := range forgotten {
+		if err := heard.Forget(p.spool.Dir(), machine); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // foresee learns how many pilots the engine is to be asked for.

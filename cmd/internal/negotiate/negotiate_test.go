@@ -126,6 +126,30 @@ bob@pool                     0.50       1.00   1.00     3        1
 	}
 }
 
+// A cycle with jobs that wait says which pilots of batch engines have not come, and for good.
+func TestReportsPilots(t *testing.T) {
+	s := fill(t, 0, 3)
+	if err := s.Update(func(tx *spool.Tx) error {
+		at := time.Unix(now-60, 0)
+		lifecycle.Lose(tx, lifecycle.AskEngine(tx, "grid", "", "", at).ID, "its queue is full", at, accountant.Params{})
+		for range 2 {
+			lifecycle.Sight(tx, lifecycle.AskEngine(tx, "hpc", "", "", at).ID, "7", "PENDING (Resources)")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := negotiate()
+	since := time.Unix(now-60, 0).Local().Format(time.DateTime)
+	want := "2 pilots of engine hpc are asked for, the first since " + since + ": PENDING (Resources)\nengine grid gave no pilot, " + since + ": its queue is full\n"
+	if !strings.HasSuffix(out, want) {
+		t.Errorf("negotiate says\n%swant at its end\n%s", out, want)
+	}
+	if text := strings.Join(strings.Fields(left(t)), " "); !strings.Contains(text, fmt.Sprintf(`"Asked": [ { "Engine": "hpc", "Pilots": 2, "Since": %d, "Says": "PENDING (Resources)" } ], "Missed": [ { "Engine": "grid", "Why": "its queue is full", "Since": %[1]d } ]`, now-60)) {
+		t.Errorf("cycle.json is %s", text)
+	}
+}
+
 // Cycles count on from the last report; a dry run counts, but leaves none.
 func TestNumbering(t *testing.T) {
 	fill(t, 1)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/report"
 	"fairspool/lib/report/cycle"
@@ -18,8 +19,14 @@ func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did
 	if err != nil {
 		return err
 	}
-	r := plan.Report(last.Cycle+1, c.Now)
-	all := report.Document{Report: r}
+	all := report.Document{Report: plan.Report(last.Cycle+1, c.Now)}
+	err = s.View(func(v *spool.View) error {
+		all.Asked, all.Missed = lifecycle.AskedPilotsOf(v), lifecycle.MissedPilotsOf(v)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	if len(did.Words())+len(did.PutOff) > 0 {
 		all.Policy = &did
 	}
@@ -45,7 +52,7 @@ func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did
 	case o.quiet:
 		return nil
 	}
-	return cycle.Outcome{Plan: plan, Steps: c.Config.Cycle.Steps}.Done(c.Stdout, r, did)
+	return cycle.Outcome{Plan: plan, Steps: c.Config.Cycle.Steps}.Done(c.Stdout, all)
 }
 
 // lastCycle returns how the last report begins, nothing if there is none. A report that

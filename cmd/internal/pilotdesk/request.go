@@ -111,6 +111,9 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 			return a, errIncomplete
 		}
 		a.Begun, err = s.desk.Finish(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch}, *r.How, r.Ago, r.Executed, r.Last)
+		if err == nil && r.How.Lost == "" && !r.How.NeverRan() {
+			s.served.Jobs++
+		}
 		return a, err
 	}
 	return a, fmt.Errorf("%.40q: no such request", string(r.Do))

@@ -58,6 +58,7 @@ type Server struct {
 	edits   map[pool.JobID]int
 	sending sync.Mutex
 	work    chan func() // what the goroutine that has the spool does
+	served  tally
 }
 
 // Serve serves the pilot at the other end of a pipe until the link ends. The error says why it could not
@@ -147,11 +148,12 @@ func (s *Server) greeted(h pilot.Hello) error {
 func (s *Server) welcome(h pilot.Hello) error {
 	c := s.Call.Config
 	unheard := time.Duration(-1)
-	if sign, known, err := heard.Last(s.Spool.Dir(), s.Machine); err == nil && known {
-		unheard = sign.Elapsed(cmdline.Uptime())
+	before, known, err := heard.Last(s.Spool.Dir(), s.Machine)
+	if err == nil && known {
+		unheard = before.Elapsed(cmdline.Uptime())
 	}
 	at := s.Call.Later()
-	err := lifecycle.Account(s.Spool, at, func(tx *spool.Tx) (err error) {
+	err = lifecycle.Account(s.Spool, at, func(tx *spool.Tx) (err error) {
 		id := s.id
 		if id == 0 {
 			id = s.row(tx, at.Now)
@@ -162,6 +164,7 @@ func (s *Server) welcome(h pilot.Hello) error {
 	if err != nil {
 		return err
 	}
+	s.served.begin(before, s.pilot.ID)
 	if err := s.hear(); err != nil {
 		return err
 	}
@@ -243,7 +246,7 @@ func (s *Server) fit(ad *classad.Ad) error {
 // hear notes that the machine was heard of.
 func (s *Server) hear() error {
 	boot, up := cmdline.Uptime()
-	return heard.Note(s.Spool.Dir(), s.Machine, heard.Sign{Boot: boot, Up: up, At: s.Call.Later().Now})
+	return s.served.note(s.Spool.Dir(), s.Machine, heard.Sign{Boot: boot, Up: up, At: s.Call.Later().Now})
 }
 
 // advertise makes the machine's slots those that the pilot has. One that is in the pool as it is costs nothing; one that
@@ -299,6 +302,7 @@ func (s *Server) attend() error {
 	beats := make(chan pilot.Beat)
 	go s.accept(failed)
 	go func() { failed <- s.listen(beats) }()
+	defer func() { s.served.note(s.Spool.Dir(), s.Machine, s.served.last) }()
 	if err := s.news(0, true); err != nil {
 		return err
 	}
@@ -413,6 +417,7 @@ func (s *Server) news(beat int, first bool) error {
 	}
 	s.seeToCycles()
 	t := s.claims.Touched()
+	s.served.busy(s.claims.Len() > 0)
 	n := pilot.News{Beat: beat, First: first}
 	for id := range t.Edited {
 		s.edits[id]++

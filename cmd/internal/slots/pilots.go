@@ -3,6 +3,7 @@ package slots
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,8 +31,11 @@ type pilot struct {
 	AskedAt, LiveAt, OverAt int64
 	Heard                   *float64 `json:",omitempty"` // seconds since its machine was heard of
 	Claims                  int      // on its machine; 0 of one that is not there
+	Jobs                    *int     `json:",omitempty"` // that have ended there by themselves, if that is known
+	Idle                    *float64 `json:",omitempty"` // for so many seconds it had no job, likewise
 	Why                     string   `json:",omitempty"`
 	since                   time.Time
+	queued                  bool // it is a batch engine's job
 }
 
 // listPilots is list -pilots.
@@ -52,7 +56,12 @@ func listPilots(c *cmdline.Call, names []string) error {
 			on[strings.ToLower(k.Machine)]++
 		}
 		for _, p := range spool.Pilots.All(v) {
-			pilots = append(pilots, pilotOf(p, on, silence))
+			shown := pilotOf(p, on, silence)
+			if sign, known, err := heard.Last(s.Dir(), p.Machine); err == nil && known && sign.Pilot == p.ID {
+				idle := sign.Idle.Round(time.Millisecond).Seconds()
+				shown.Jobs, shown.Idle = &sign.Jobs, &idle
+			}
+			pilots = append(pilots, shown)
 		}
 		return nil
 	})
@@ -62,12 +71,52 @@ func listPilots(c *cmdline.Call, names []string) error {
 	if c.Has("json") {
 		return c.JSON(pilots)
 	}
-	return c.Table(pilotColumns, pilotRows(pilots))
+	if err := c.Table(pilotColumns, pilotRows(pilots)); err != nil {
+		return err
+	}
+	return tellUse(c, pilots)
+}
+
+// tellUse says how long the pilots of each batch engine waited to come, and were there without a job: nobody is charged for that.
+func tellUse(c *cmdline.Call, pilots []pilot) error {
+	type use struct {
+		came, jobs          int
+		waited, there, idle float64
+	}
+	of := map[string]*use{}
+	for _, p := range pilots {
+		if p.LiveAt == 0 || p.Jobs == nil || !p.queued {
+			continue
+		}
+		u := of[p.Engine]
+		if u == nil {
+			u = &use{}
+			of[p.Engine] = u
+		}
+		end := c.Now.Unix()
+		if p.OverAt != 0 {
+			end = p.OverAt
+		}
+		u.came++
+		u.jobs += *p.Jobs
+		u.waited += float64(max(p.LiveAt-p.AskedAt, 0))
+		u.there += float64(max(end-p.LiveAt, 0))
+		u.idle += *p.Idle
+	}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		u := of[name]
+		_, err := fmt.Fprintf(c.Stdout, "%s: %s waited %s on average; there for %s in all, %s of that without a job; %s\n", name, plural.Count(u.came, "pilot"),
+			elapsed.Short(int64(u.waited)/int64(u.came), 2), elapsed.Short(int64(u.there), 2), elapsed.Short(int64(u.idle), 2), plural.Count(u.jobs, "job"))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func pilotOf(p pool.Pilot, claims map[string]int, silence func(string) (time.Duration, bool)) pilot {
 	shown := pilot{ID: p.ID, Machine: p.Machine, Engine: p.Engine, State: p.State.String(), AskedAt: seconds(p.AskedAt), LiveAt: seconds(p.LiveAt), OverAt: seconds(p.OverAt), Why: p.Why}
-	shown.Owner, shown.Ref, shown.Says = p.Owner, p.Ref, p.Says
+	shown.Owner, shown.Ref, shown.Says, shown.queued = p.Owner, p.Ref, p.Says, p.Queued()
 	shown.since = slices.MaxFunc([]time.Time{p.AskedAt, p.LiveAt, p.OverAt}, time.Time.Compare)
 	if p.State != pool.Live && p.State != pool.Leaving {
 		return shown
@@ -89,7 +138,7 @@ func seconds(t time.Time) int64 {
 
 var pilotColumns = []cmdline.Column{
 	{Head: "ID", Right: true}, {Head: "Machine"}, {Head: "Engine"}, {Head: "State"}, {Head: "Since"},
-	{Head: "Heard", Right: true}, {Head: "Claims", Right: true}, {Head: "Why"},
+	{Head: "Heard", Right: true}, {Head: "Claims", Right: true}, {Head: "Jobs", Right: true}, {Head: "Idle", Right: true}, {Head: "Why"},
 }
 
 func pilotRows(pilots []pilot) (rows [][]string) {
@@ -98,8 +147,12 @@ func pilotRows(pilots []pilot) (rows [][]string) {
 		if p.Heard != nil {
 			ago = elapsed.Short(int64(*p.Heard), 2)
 		}
+		jobs, idle := "", ""
+		if p.Jobs != nil {
+			jobs, idle = strconv.Itoa(*p.Jobs), elapsed.Short(int64(*p.Idle), 2)
+		}
 		rows = append(rows, []string{
-			strconv.Itoa(p.ID), p.Machine, p.Engine, p.State, p.since.Local().Format(report.ToSecond), ago, strconv.Itoa(p.Claims), cmp.Or(p.Why, p.Says),
+			strconv.Itoa(p.ID), p.Machine, p.Engine, p.State, p.since.Local().Format(report.ToSecond), ago, strconv.Itoa(p.Claims), jobs, idle, cmp.Or(p.Why, p.Says),
 		})
 	}
 	return rows

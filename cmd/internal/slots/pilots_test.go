@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,9 @@ func twoPilots(t *testing.T, ago time.Duration) (dir string) {
 		tx.Op("test")
 	})
 	boot, up := cmdline.Uptime()
-	if err := heard.Note(os.Getenv("FAIRSPOOL_DIR"), "node1", heard.Sign{Boot: boot, Up: max(up-ago, 0), At: time.Unix(cmdtest.Now-300, 0)}); err != nil {
+	if err := heard.Note(os.Getenv("FAIRSPOOL_DIR"), "node1", heard.Sign{
+		Boot: boot, Up: max(up-ago, 0), At: time.Unix(cmdtest.Now-300, 0), Served: heard.Served{Pilot: 1, Jobs: 7, Idle: 90 * time.Second},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -76,8 +79,8 @@ func TestListPilots(t *testing.T) {
 	twoPilots(t, 5*time.Second)
 	out, _ := runSlots(t, 0, "list", "-pilots")
 	want := []string{
-		`^ *ID  Machine +Engine +State +Since +Heard +Claims +Why$`,
-		`^ *1  node1 +farm +Live +2026-11-20 23:25:06 +0:0\d +2$`, `^ *2  node2 +farm +Asked +2026-11-20 23:26:06 +0$`,
+		`^ *ID  Machine +Engine +State +Since +Heard +Claims +Jobs +Idle +Why$`,
+		`^ *1  node1 +farm +Live +2026-11-20 23:25:06 +0:0\d +2 +7 +1:30$`, `^ *2  node2 +farm +Asked +2026-11-20 23:26:06 +0$`,
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	for i, line := range want {
@@ -95,7 +98,7 @@ func TestListPilots(t *testing.T) {
 	}
 	delete(got[0], "Heard")
 	wantJSON := []map[string]any{
-		{"ID": 1., "Machine": "node1", "Engine": "farm", "State": "Live", "AskedAt": cmdtest.Now - 600., "LiveAt": cmdtest.Now - 540., "OverAt": 0., "Claims": 2.},
+		{"ID": 1., "Machine": "node1", "Engine": "farm", "State": "Live", "AskedAt": cmdtest.Now - 600., "LiveAt": cmdtest.Now - 540., "OverAt": 0., "Claims": 2., "Jobs": 7., "Idle": 90.},
 		{"ID": 2., "Machine": "node2", "Engine": "farm", "State": "Asked", "AskedAt": cmdtest.Now - 480., "LiveAt": 0., "OverAt": 0., "Claims": 0.},
 	}
 	if !reflect.DeepEqual(got, wantJSON) {
@@ -103,6 +106,36 @@ func TestListPilots(t *testing.T) {
 	}
 	runSlots(t, 2, "list", "-pilots", "node1")
 	runSlots(t, 2, "list", "-pilots", "-long")
+}
+
+// TestListQueuedPilots holds what is said of the pilots of a batch engine together.
+func TestListQueuedPilots(t *testing.T) {
+	cmdtest.Spool(t, nil)
+	at := time.Unix(cmdtest.Now-600, 0)
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		for i := range 4 {
+			p := lifecycle.AskEngine(tx, "hpc", "", "", at)
+			if i == 3 {
+				break // it has not come
+			}
+			if _, err := lifecycle.Greet(tx, p.ID, "a", -1, time.Minute, at.Add(time.Duration(i+1)*time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lifecycle.Bye(tx, 1, "it has ended", at.Add(3*time.Minute), accountant.Params{})
+	})
+	boot, up := cmdline.Uptime()
+	for i, idle := range []time.Duration{time.Minute, 0, 95 * time.Second} {
+		sign := heard.Sign{Boot: boot, Up: up, At: at, Served: heard.Served{Pilot: i + 1, Jobs: 100 * i, Idle: idle}}
+		if err := heard.Note(os.Getenv("FAIRSPOOL_DIR"), "hpc-"+strconv.Itoa(i+1), sign); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := runSlots(t, 0, "list", "-pilots")
+	// They waited for 1, 2 and 3 minutes, and were there for 2, 8 and 7.
+	if want := "hpc: 3 pilots waited 2:00 on average; there for 17:00 in all, 2:35 of that without a job; 300 jobs\n"; !strings.HasSuffix(out, want) {
+		t.Errorf("list -pilots:\n%swant at its end %q", out, want)
+	}
 }
 
 func TestWithdrawGone(t *testing.T) {

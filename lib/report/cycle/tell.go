@@ -36,9 +36,13 @@ type Outcome struct {
 	Steps   int           // MAX_STEPS_PER_OWNER
 }
 
-// Done writes what the cycle has done, of which r is the report, and what was done before with jobs by
-// their own policy.
-func (d Outcome) Done(w io.Writer, r negotiator.Report, did report.Policy) error {
+// Done writes what the cycle has done, as its report has it.
+func (d Outcome) Done(w io.Writer, all report.Document) error {
+	r := all.Report
+	var did report.Policy
+	if all.Policy != nil {
+		did = *all.Policy
+	}
 	headline(w, r, d.Plan, "")
 	if line := did.Line(); line != "" {
 		fmt.Fprintln(w, line)
@@ -48,7 +52,16 @@ func (d Outcome) Done(w io.Writer, r negotiator.Report, did report.Policy) error
 		return err
 	}
 	showReserved(w, d.Plan)
-	return show(w, r)
+	if err := show(w, r); err != nil || len(r.Rejections) == 0 {
+		return err
+	}
+	for _, a := range all.Asked {
+		fmt.Fprintln(w, a)
+	}
+	for _, m := range all.Missed {
+		fmt.Fprintln(w, m)
+	}
+	return nil
 }
 
 // Foreseen writes what the cycle would do, of which r is the report.
