@@ -389,8 +389,8 @@ func (f *farmHere) ended(n int) (begun int) {
 		if times[job+",4,0"] != 1 || ends[job] == 0 {
 			f.Errorf("job %d has left the queue %d times with success, and told of its end %d times", i, times[job+",4,0"], ends[job])
 		}
-		if text, _ := os.ReadFile(f.path("told.d/result." + job)); string(text) != job+"\n" {
-			f.Errorf("job %d has left %q", i, text)
+		if text, err := os.ReadFile(f.path("told.d/result." + job)); string(text) != job+"\n" {
+			f.Errorf("job %d has left %q (%v), as are the pool's settings\n%s", i, text, err, f.config)
 		}
 	}
 	f.run("spool", "check")
@@ -591,6 +591,45 @@ func TestSoakBrokenLink(t *testing.T) {
 				t.Errorf("2 jobs were begun %d times, want 4: their machine was not heard of for longer than its lease", n)
 			}
 		})
+	}
+}
+
+// TestLeaseOverWhileFilesTravel has a job end whose output cannot travel until its lease is over on its machine, and its claim be
+// there still when it can: it runs again, and its output comes.
+func TestLeaseOverWhileFilesTravel(t *testing.T) {
+	t.Parallel()
+	f := newFarmHere(t, "", "", "n1")
+	f.submit(1, "2.")
+	f.links()
+	told := func(what string) bool {
+		text, _ := os.ReadFile(f.path("told.d/told"))
+		return strings.Contains(string(text), what)
+	}
+	testenv.Until(t, "the job runs", func() bool {
+		lasts(100 * time.Millisecond)
+		f.run("negotiate", "-q")
+		return told("begin")
+	})
+	f.weather("down")
+	testenv.Until(t, "the job has ended", func() bool { return told("end") })
+	supervisors := func() (n int) {
+		for _, v := range f.processes() {
+			if v.kind == "supervisor" {
+				n++
+			}
+		}
+		return n
+	}
+	lasts(12 * time.Second) // JOB_LEASE and more
+	f.weather("")
+	testenv.Until(t, "the supervisor has told of the end", func() bool {
+		lasts(100 * time.Millisecond)
+		f.links()
+		return supervisors() == 0
+	})
+	f.cron()
+	if begun := f.ended(1); begun != 2 {
+		t.Errorf("the job was begun %d times, want twice", begun)
 	}
 }
 

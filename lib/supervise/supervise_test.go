@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,8 @@ type fakeDesk struct {
 	terms  Terms
 	loss   Loss
 	told   []string
-	judged func() // is called when the job is judged
+	judged func()                      // is called when the job is judged
+	copied func(context.Context) error // copies the output, if not nil
 }
 
 func (d *fakeDesk) Heed() Word                       { return d.word }
@@ -37,8 +39,11 @@ func (d *fakeDesk) Judge(jobpolicy.Verdict, Spent) (*Rules, error) {
 	return &Rules{}, nil
 }
 func (d *fakeDesk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of Files) error {
-	if of == Rest {
+	switch {
+	case of == Rest:
 		return job.Transfer.Keep()
+	case d.copied != nil:
+		return d.copied(ctx)
 	}
 	return job.Transfer.Store(ctx, placed)
 }
@@ -253,6 +258,38 @@ func TestLeavesDuringCopy(t *testing.T) {
 				t.Errorf("told %q, want %q", got, c.told)
 			}
 		})
+	}
+}
+
+// A job that has ended has not done so for good if its claim was taken away before its output was copied, as where its machine was not
+// heard of: the claim may be there again when its end is recorded. One that was removed has.
+func TestGoneDuringCopyBack(t *testing.T) {
+	t.Parallel()
+	gone := Word{Leaves: true, Gone: true, Why: pool.Reason{Text: "not heard of"}}
+	ended := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for _, c := range []struct {
+		name   string
+		desk   fakeDesk
+		copied func(context.Context) error
+		lost   string
+	}{
+		{"while it is copied", fakeDesk{word: gone}, ended, "not heard of: the claim is gone"},
+		{"and copied nevertheless", fakeDesk{word: gone}, func(ctx context.Context) error { <-ctx.Done(); return nil }, ""},
+		{"as the desk says", fakeDesk{}, func(context.Context) error { return pool.ErrGone }, "the claim is gone"},
+		{"removed", fakeDesk{word: Word{Leaves: true}, terms: Terms{Leaving: launch.Removed}}, ended, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.desk.copied = c.copied
+			s := newSupervisor(&c.desk)
+			var how pool.Ending
+			if s.copyBack(launch.Placed{}, &how); how.Lost != c.lost || how.OutputFailed != "" || how.HoldCode != 0 {
+				t.Errorf("the end is %+v, want it lost for %q", how, c.lost)
+			}
+		})
+	}
+	if how := failedToStart(fmt.Errorf("inputs: %w", pool.ErrGone)); how.Lost == "" || how.StartFailed != "" {
+		t.Errorf("without a claim while inputs are copied the end is %+v", how)
 	}
 }
 

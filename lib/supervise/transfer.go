@@ -94,6 +94,8 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 func failedToStart(err error) pool.Ending {
 	var refused *launch.StartError
 	switch {
+	case errors.Is(err, pool.ErrGone):
+		return pool.Ending{Lost: brief(err)}
 	case !errors.As(err, &refused):
 		return pool.Ending{StartFailed: brief(err)}
 	case refused.Passing:
@@ -128,6 +130,8 @@ func (s *supervisor) copyBack(placed launch.Placed, how *pool.Ending) {
 	at := s.looks()
 	defer at.end()
 	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return s.desk.Outputs(ctx, s.Run, placed, Output) }); {
+	case errors.Is(err, pool.ErrGone): // if not for good, as where a lease was over only here, it runs again
+		how.Lost = brief(err)
 	case err == nil || gone:
 	case over.Action != jobpolicy.Stay:
 		s.outputFailed(placed, how, errors.New(over.Reason))
@@ -139,20 +143,24 @@ func (s *supervisor) copyBack(placed launch.Placed, how *pool.Ending) {
 
 // toEnd does something that goes on until its end also when the job has to leave, but not
 // when it is removed, and is gone then, nor when a limit of its policy is over. Its
-// expressions have to wait.
+// expressions have to wait. The error of what was ended since the claim was taken away is a pool.ErrGone.
 func (s *supervisor) toEnd(at looks, do func(context.Context) error) (over jobpolicy.Verdict, gone bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- do(ctx) }()
 	due := s.policy.limitsAlarm()
+	var lost error
 	for {
 		select {
 		case err := <-result:
+			if err != nil && lost != nil {
+				err = lost
+			}
 			return over, gone, err
 		case <-at.look.C:
-			if s.removed() {
-				gone = true
+			if is, e := s.removed(); is {
+				gone, lost = true, cmp.Or(lost, e)
 				cancel()
 			}
 		case <-due:
@@ -162,17 +170,20 @@ func (s *supervisor) toEnd(at looks, do func(context.Context) error) (over jobpo
 	}
 }
 
-// removed reports whether the job was removed, or its claim taken away. When nothing
+// removed reports whether the job was removed, or its claim taken away; the error, a pool.ErrGone, says that. When nothing
 // has changed it costs next to nothing.
-func (s *supervisor) removed() bool {
+func (s *supervisor) removed() (is bool, lost error) {
 	w := s.desk.Heed()
 	s.changed = s.changed || w.Changed // for a program that goes on after its checkpoint
-	if w.Gone || !w.Leaves {
-		return w.Gone
+	if w.Gone {
+		return true, fmt.Errorf("%s: %w", w.Why.Text, pool.ErrGone)
+	}
+	if !w.Leaves {
+		return false, nil
 	}
 	t, err := s.desk.Terms(w.Why)
 	s.complain(err)
-	return err == nil && (t.Ad == nil || t.Leaving == launch.Removed)
+	return err == nil && (t.Ad == nil || t.Leaving == launch.Removed), nil
 }
 
 // outputFailed says that output could not be copied, and keeps all of it for whoever
