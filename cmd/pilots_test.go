@@ -206,7 +206,8 @@ func (f *farmHere) cron() {
 // links runs glidein, which leaves no machine alone.
 func (f *farmHere) links() {
 	logs, _ := filepath.Glob(f.path("spool/pilot.*.log"))
-	for _, path := range logs {
+	engines, _ := filepath.Glob(f.path("spool/engine.*.log"))
+	for _, path := range append(logs, engines...) {
 		text, _ := os.ReadFile(path)
 		if log, err := os.OpenFile(f.path("links.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err == nil {
 			log.Write(text)
@@ -331,7 +332,7 @@ flock -n 8 || echo "overlap $2" >>"$1/told"
 echo "begin $2" >>"$1/told"
 setsid sleep 1000 &
 echo "$2" >result.$2
-sleep $3$(($2 % 7))
+if [ -e "$1/short" ]; then sleep 0.1; else sleep $3$(($2 % 7)); fi
 echo "end $2" >>"$1/told"
 `
 

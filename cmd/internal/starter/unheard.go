@@ -2,6 +2,7 @@ package starter
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -28,12 +29,14 @@ func (r *report) endUnheard(c *cmdline.Call, sp *spool.Spool) error {
 		return err
 	}
 	var events joblog.Events
+	var reasons []string // as given
 	now := c.Reading()
 	err = lifecycle.Account(sp, now, func(tx *spool.Tx) error {
-		events, given = joblog.Events{}, lifecycle.Unheard(&tx.View, elapsed, c.Config.JobLease)
+		events, reasons, given = joblog.Events{}, nil, lifecycle.Unheard(&tx.View, elapsed, c.Config.JobLease)
 		for _, claim := range given {
 			sign, _, _ := heard.Last(sp.Dir(), claim.Machine)
-			if err := desk.EndGone(tx, claim, notHeardOf(claim, elapsed), sign.At, now, c.Config.Params, &events); err != nil {
+			reasons = append(reasons, notHeardOf(&tx.View, claim, elapsed))
+			if err := desk.EndGone(tx, claim, reasons[len(reasons)-1], sign.At, now, c.Config.Params, &events); err != nil {
 				return err
 			}
 		}
@@ -51,18 +54,24 @@ func (r *report) endUnheard(c *cmdline.Call, sp *spool.Spool) error {
 		return err
 	}
 	events.Write(c)
-	for _, claim := range given {
-		id, why := claim.Job.String(), notHeardOf(claim, elapsed)
+	for i, claim := range given {
+		id, why := claim.Job.String(), reasons[i]
 		c.Warn("job %s: %s; the claim was ended", id, why)
 		r.Lost = append(r.Lost, failure{id, why})
 	}
 	return nil
 }
 
-// notHeardOf says why a claim is given up.
-func notHeardOf(claim pool.Claim, elapsed func(string) (time.Duration, bool)) string {
+// notHeardOf says why a claim is given up, and what is known of its pilot, such as what a batch engine says of it.
+func notHeardOf(v *spool.View, claim pool.Claim, elapsed func(string) (time.Duration, bool)) string {
 	ago, _ := elapsed(claim.Machine)
-	return "its machine " + claim.Machine + " was not heard of for " + ago.Round(time.Second).String()
+	why := "its machine " + claim.Machine + " was not heard of for " + ago.Round(time.Second).String()
+	for _, p := range spool.Pilots.All(v) {
+		if p.State == pool.Leaving && p.Why != "" && strings.EqualFold(p.Machine, claim.Machine) {
+			why += "; " + p.Why
+		}
+	}
+	return why
 }
 
 // noteUnknown has the time begin to run for machines with claims of pilots of which no sign is known, as after spool restore.
