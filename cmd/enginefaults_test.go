@@ -42,6 +42,7 @@ func (b *batch) revive(name string) {
 	b.Helper()
 	args := b.daemon(name)
 	c := b.engine(args...)
+	c.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}, b.env...) // nothing of the farm's, whose processes are found by that
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := os.OpenFile(b.site+"/log/"+name+".again", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -100,18 +101,23 @@ func (b *batch) running() (list []string) {
 // TestEngineDaemonsKilled kills processes of a real engine just after a pilot has begun, and starts them again: each job ends once.
 func TestEngineDaemonsKilled(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ system, daemon string }{{"slurm", "ctld"}, {"slurm", "n1"}, {"sge", "qmaster"}, {"sge", "execd"}} {
+	for _, c := range engineDaemons {
 		t.Run(c.daemon, func(t *testing.T) {
 			t.Parallel()
-			daemonsKilled(t, c.system, c.daemon, 2)
+			daemonsKilled(t, c.system, c.daemon, c.kills)
 		})
 	}
 }
 
+var engineDaemons = []struct {
+	system, daemon string
+	kills          int // in a short test
+}{{"slurm", "ctld", 2}, {"slurm", "n1", 2}, {"sge", "qmaster", 1}, {"sge", "execd", 1}}
+
 // TestSoakEngineDaemonsKilled is TestEngineDaemonsKilled with more kills.
 func TestSoakEngineDaemonsKilled(t *testing.T) {
 	testenv.Soak(t)
-	for _, c := range []struct{ system, daemon string }{{"slurm", "ctld"}, {"slurm", "n1"}, {"sge", "qmaster"}, {"sge", "execd"}} {
+	for _, c := range engineDaemons {
 		t.Run(c.daemon, func(t *testing.T) { daemonsKilled(t, c.system, c.daemon, 20) })
 	}
 }
@@ -161,7 +167,7 @@ func TestEngineTakesMachinesBack(t *testing.T) {
 		{"preemption", "", func(b *batch) {
 			b.must("sbatch", "-p", "high", "-N", "2", "-n", "8", "-o", "/dev/null", "--wrap", "sleep 3")
 		}, `^its pilot hpc-\d leaves: Slurm sent SIGTERM$`},
-		{"node failure", "", func(b *batch) { b.lose(); lasts(15 * time.Second); b.revive("n1"); b.revive("n2") }, `^its machine hpc-\d was not heard of for \d+s; job \d+ of engine hpc is over: NODE_FAIL`},
+		{"node failure", "", func(b *batch) { b.lose(); lasts(15 * time.Second); b.revive("n1"); b.revive("n2") }, `^its machine hpc-\d was not heard of for [\dms]+; job \d+ of engine hpc is over: NODE_FAIL`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -191,7 +197,7 @@ func TestEngineTakesMachinesBack(t *testing.T) {
 				return len(seen) == 2 || b.queued() == 0
 			})
 			if len(seen) != 2 {
-				t.Errorf("jobs %v have left for the engine, want both: %s", seen, b.run("qstat", "-history", "-af", "ProcId", "NumJobStarts", "VacateReason"))
+				t.Errorf("jobs %v have left for the engine, want both: %s", seen, b.run("qstat", "-history", "-af", "ProcId", "JobStatus", "ExitSignal", "RemoveReason", "NumJobStarts", "VacateReason"))
 			}
 			if b.ended(2) != 4 {
 				t.Errorf("2 jobs were begun %d times, want each twice", b.told("begin"))
@@ -219,8 +225,10 @@ func (b *batch) lose() {
 			fmt.Sscanf(rest, "%c %d", new(rune), &pid)
 		}
 	}
-	for pid := range ends {
-		syscall.Kill(pid, syscall.SIGKILL)
+	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // so none sees another one's end
+		for pid := range ends {
+			syscall.Kill(pid, sig)
+		}
 	}
 }
 

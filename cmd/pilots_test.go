@@ -264,10 +264,10 @@ func (f *farmHere) processes() (list []victim) {
 	for _, proc := range procs {
 		pid, _ := strconv.Atoi(filepath.Base(proc))
 		env, err := os.ReadFile(proc + "/environ")
-		if err != nil || pid == os.Getpid() || !strings.Contains(string(env), f.dir) {
+		line, _ := os.ReadFile(proc + "/cmdline")
+		if err != nil || pid == os.Getpid() || !strings.Contains(string(env)+string(line), f.dir) {
 			continue
 		}
-		line, _ := os.ReadFile(proc + "/cmdline")
 		if len(line) == 0 {
 			continue // a zombie
 		}
