@@ -196,6 +196,44 @@ func asksKilled(t *testing.T, system string, kills int, seed uint64) {
 	t.Logf("%d kills, %d of them after a submission had begun; %d pilots", killed, asking, len(jobs))
 }
 
+// TestSoakOutrunsArrays has 8 slots of pilots in Slurm run 1,000 jobs of /bin/true, and Slurm itself an array of them on as many cores: the
+// pool's are at least 5 times as quick. With 1,000 jobs of a second its slots are busy for 90 % of the time.
+func TestSoakOutrunsArrays(t *testing.T) {
+	testenv.Soak(t)
+	b := newQueue(t, "slurm", "slurm")
+	write(t, b.path("fairspool.toml"), "NEGOTIATOR_INTERVAL = 1\n"+strings.NewReplacer("Cpus = 1, Memory = 200", "Cpus = 4, Memory = 400", "MAX_PILOTS = 3", "MAX_PILOTS = 2", "IDLE = 10", "IDLE = 600").Replace(b.config))
+	const slots, jobs, tasks = 8, 1000, 200
+	run := func(executable string, n int) time.Duration {
+		write(t, b.path("job.sub"), fmt.Sprintf("executable = %s\nrequest_memory = 1\nqueue %d\n", executable, n))
+		c := b.command(t.Context(), "submit", "job.sub")
+		c.Env = append(c.Env, "FAIRSPOOL_CYCLE_ON_CHANGE=true")
+		begun := time.Now()
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		b.until("all jobs have ended", func() bool { return b.queued() == 0 })
+		return time.Since(begun)
+	}
+	b.submit(slots, "0.")
+	b.glide()
+	b.until("the pilots are there", func() bool { return strings.Count(b.run("slots", "list", "-af", "Name"), "\n") == 2 })
+	b.cron()
+	b.ended(slots)
+	pool := float64(jobs) / run("/bin/true", jobs).Seconds()
+	second := run("/bin/sleep\narguments = 1", jobs)
+	b.must("scancel", "--user=root")
+	b.until("the pilots are gone", func() bool { return b.must("squeue", "-h") == "" })
+	begun := time.Now()
+	b.must("sbatch", "--parsable", fmt.Sprintf("--array=1-%d", tasks), "-n", "1", "-o", "/dev/null", "--wrap", "/bin/true")
+	b.until("the array has ended", func() bool { return b.must("squeue", "-h") == "" })
+	array := tasks / time.Since(begun).Seconds()
+	busy := jobs / (slots * second.Seconds())
+	t.Logf("%.1f jobs a second, a Slurm array %.1f; with jobs of a second slots are busy for %.1f %% of the time", pool, array, 100*busy)
+	if pool < 5*array || busy < 0.9 {
+		t.Error("want 5 times as many, and 90 %")
+	}
+}
+
 // endedChild reports whether a child has ended.
 func endedChild(pid int) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

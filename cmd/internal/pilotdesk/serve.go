@@ -312,7 +312,9 @@ func (s *Server) attend() error {
 		case <-stirs:
 			err = s.news(0, false)
 		case <-look.C:
-			err = s.news(0, false)
+			if err = s.news(0, false); err == nil {
+				err = s.served.keep(s.Spool.Dir(), s.Machine)
+			}
 		case <-spare.C:
 			debug.FreeOSMemory()
 		case do := <-s.work:

@@ -41,6 +41,14 @@ func (t *tally) count() {
 	}
 }
 
+// keep keeps the number of jobs with the last sign.
+func (t *tally) keep(dir, machine string) error {
+	if t.Jobs == t.last.Jobs {
+		return nil
+	}
+	return t.note(dir, machine, t.last)
+}
+
 // note makes a sign the last one of the machine, with what the pilot has done until now.
 func (t *tally) note(dir, machine string, s heard.Sign) error {
 	t.count()
