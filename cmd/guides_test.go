@@ -107,3 +107,61 @@ func TestEngineGuides(t *testing.T) {
 		})
 	}
 }
+
+// TestEngineOwners has jobs of two users of a pool of root's run in pilots of real engines: each in jobs of the engine that are the user's
+// own, where no other user's jobs start, as docs/slurm.md says it.
+func TestEngineOwners(t *testing.T) {
+	t.Parallel()
+	for kind, list := range map[string]string{
+		"slurm": `squeue -h -t all -o '%j %u'`, "sge": `/usr/bin/qstat -u '*' -xml | sed -n 's,.*<JB_\(name\|owner\)>\(.*\)<.*,\2,p' | paste -d' ' - -`,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			h := engineHead(t, kind)
+			f := farm{h, map[string]host{"head": h}}
+			h.must(os.Remove(h.path("etc/ssh/keys/alice")))
+			keys := ""
+			for _, user := range []string{"alice", "bob"} {
+				if user == "bob" {
+					f.giveKey(h.path("home/bob"), bob, "bob")
+					h.must(os.Remove(h.path("etc/ssh/keys/bob")))
+				}
+				public, err := os.ReadFile(h.path("home/" + user + "/.ssh/id_ed25519.pub"))
+				h.must(err)
+				keys += `restrict,command="/usr/local/bin/serve -pilot" ` + string(public)
+			}
+			f.append(h.path("etc/ssh/keys/root"), keys)
+			f.sure("root", fmt.Sprintf(`fairspool-setup >/dev/null && printf '%%s\n' 'DETECT_SLOTS = false' '[engine.hpc]' 'KIND = "%s"' 'PILOT = { Cpus = 1, Memory = 500 }' \
+'PILOT_TIME = 3000' 'STARTER = "/usr/local/bin/starter"' 'HOME = "ssh -T root@head serve -pilot"' >/etc/fairspool/fairspool.toml && { starter -watch -door -q </dev/null >/run/starter.log 2>&1 & }`, kind))
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("%+v", h.run("root", "cat /run/starter.log /var/spool/fairspool/*.log; slots list -pilots; /usr/bin/qstat -u '*' -xml; "+list))
+				}
+			})
+			testenv.Until(t, "alice is let in", func() bool { return h.run("alice", "qstat").status == 0 })
+			for _, user := range []string{"alice", "bob"} {
+				f.sure(user, "submit output=out -- sh -c 'id -un; hostname'")
+			}
+			f.sure("root", "glidein -q") // as cron does each minute
+			for _, user := range []string{"alice", "bob"} {
+				testenv.Until(t, "the job of "+user+" has ended", func() bool { return h.run(user, "cat out").out == user+"\nhead\n" })
+			}
+			jobs := strings.Fields(f.sure("root", list))
+			owners := map[string]string{} // by machine
+			for line := range strings.Lines(f.sure("root", "slots list -pilots -json | tr -d '\",' | awk '/Owner:|Machine:/ {print $2}' | paste -d' ' - -")) {
+				machine, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
+				owners[machine] = owner
+			}
+			of := map[string]bool{}
+			for i := 0; i+1 < len(jobs); i += 2 {
+				machine := "hpc-" + jobs[i][strings.LastIndex(jobs[i], "-")+1:]
+				if of[jobs[i+1]] = true; owners[machine] != jobs[i+1] {
+					t.Errorf("%s, a pilot for %q, is a job of %s", jobs[i], owners[machine], jobs[i+1])
+				}
+			}
+			if !of["alice"] || !of["bob"] || len(of) != 2 {
+				t.Errorf("the engine has jobs of %v, want alice and bob: %v", of, jobs)
+			}
+		})
+	}
+}
