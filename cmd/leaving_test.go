@@ -122,8 +122,10 @@ func (b *batch) daemons() (list []int) {
 // stopEngine ends the engine and all that runs there.
 func (b *batch) stopEngine() {
 	if b.Failed() && b.kind == "slurm" {
-		out, _ := b.engine("squeue", "--states=all").CombinedOutput()
-		b.Logf("%s", out)
+		for _, args := range [][]string{{"squeue", "--states=all"}, {"sinfo", "-R"}} {
+			out, _ := b.engine(args...).CombinedOutput()
+			b.Logf("%s", out)
+		}
 	}
 	b.end()
 	for _, pid := range b.daemons() {

@@ -1,8 +1,9 @@
 // Package pilot is a machine's end of the pipe to the spool's host: the process that carries the link for
 // all supervisors there, and the desk of such a supervisor.
 //
-// A Pilot (pilot.go) is what `starter -pilot` does. It greets the spool's end (serve -pilot), says which slots the machine
-// has, and is told of the claims on these. For each that is Matched it has a supervisor started. These are the
+// A Pilot (pilot.go) is what `starter -pilot` does. It greets the spool's end (serve -pilot) on a line (line.go), says which slots
+// the machine has, and is told of the claims on these (attempts.go). For each that is Matched it has a supervisor started, which it
+// serves (supervisors.go). These are the
 // supervisors of any machine (package supervise), with a Desk (desk.go) that asks the spool's end what an
 // attempt has to do with the queue, its job's log and the submitter's files.
 //
