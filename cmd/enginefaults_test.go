@@ -92,6 +92,7 @@ func (b *batch) running() (list []string) {
 	if err != nil {
 		return nil
 	}
+	list = []string{}
 	for _, found := range each.FindAllStringSubmatch(string(out), -1) {
 		list = append(list, found[1])
 	}
@@ -145,11 +146,15 @@ func daemonsKilled(t *testing.T, system, daemon string, times int) {
 		b.revive(daemon)
 		b.until("the engine answers", func() bool { return b.running() != nil })
 		lasts(time.Second)
+		if system == "slurm" { // which drains nodes that have a job that it does not remember
+			b.engine("scontrol", "update", "NodeName=n1,n2", "State=RESUME").Run()
+		}
 		for _, ref := range b.running() {
 			seen[ref] = true
 			b.engine(map[string]string{"slurm": "scancel", "sge": "qdel"}[system], ref).Run()
 		}
 	}
+	write(t, b.path("told.d/short"), "")
 	t.Logf("%d jobs were begun %d times, in pilots of %d", jobs, b.ended(jobs), len(seen))
 }
 
@@ -275,7 +280,7 @@ func TestPoliciesAcrossEngines(t *testing.T) {
 				b.run("qdel", "-a")
 				if rest {
 					b.engine("scancel", "--user=root").Run()
-					b.until("the pilots are gone", func() bool { return b.running() == nil })
+					b.until("the pilots are gone", func() bool { return len(b.running()) == 0 })
 				}
 				return fmt.Sprint(n), own + slots
 			}
