@@ -150,7 +150,7 @@ func (k *keeper) look(m machine) report {
 
 // start starts the link of a machine, unless that is left alone.
 func (k *keeper) start(m machine, r *report) error {
-	l, err := openLink(k.dir, m.name, !k.dry)
+	l, err := openLink(linkPath(k.dir, m.name), !k.dry)
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func cancel(c *cmdline.Call, name string) error {
 	if held[0].Program != "serve" {
 		return fmt.Errorf("%s has no link: pid %d (%s) watches over it", name, pid, cmp.Or(held[0].Program, "another program"))
 	}
-	l, err := openLink(dir, name, true)
+	l, err := openLink(linkPath(dir, name), true)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -49,14 +49,9 @@ func linkPath(dir, machine string) string {
 	return filepath.Join(dir, "pilot."+strings.ToLower(machine)+".log")
 }
 
-// openLink reads a machine's file, which is made if make is true. It fails with errBusy while another
-// process has it open so.
-func openLink(dir, machine string, make bool) (*link, error) {
-	return openLinkAt(linkPath(dir, machine), make)
-}
-
-// openLinkAt is openLink for the file at a path.
-func openLinkAt(path string, make bool) (*link, error) {
+// openLink reads the file of a machine (linkPath) or a batch engine, which is made if make is true. It fails with errBusy while
+// another process looks after that, and without a file it is zero.
+func openLink(path string, make bool) (*link, error) {
 	l := &link{path: path}
 	flag := os.O_RDWR
 	if make {

@@ -101,11 +101,11 @@ func TestCommand(t *testing.T) {
 // TestOneAtATime holds that a machine that another glidein looks after is left to that.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
-	l, err := openLink(dir, "n1", true)
+	l, err := openLink(linkPath(dir, "n1"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openLink(dir, "N1", true); !errors.Is(err, errBusy) {
+	if _, err := openLink(linkPath(dir, "N1"), true); !errors.Is(err, errBusy) {
 		t.Errorf("a second openLink: %v, want %v", err, errBusy)
 	}
 	// serve inherits no lock.
@@ -118,7 +118,7 @@ func TestOneAtATime(t *testing.T) {
 		t.Errorf("the session of serve is %d, %v, want its own, %d", sid, err, pid)
 	}
 	l.close()
-	again, err := openLink(dir, "n1", true)
+	again, err := openLink(linkPath(dir, "n1"), true)
 	if err != nil {
 		t.Fatalf("openLink beside serve: %v", err)
 	}
@@ -156,7 +156,7 @@ func TestTries(t *testing.T) {
 	}{
 		{time.Second, 1}, {time.Minute, 2}, {longLink - time.Second, 3}, {longLink, 4}, {time.Second, 1}, {time.Second, 2},
 	} {
-		l, err := openLink(dir, "n1", true)
+		l, err := openLink(linkPath(dir, "n1"), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestTries(t *testing.T) {
 		if err := os.Chtimes(linkPath(dir, "n1"), at, at); err != nil {
 			t.Fatal(err)
 		}
-		l, err = openLink(dir, "n1", false)
+		l, err = openLink(linkPath(dir, "n1"), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestReason(t *testing.T) {
 		if err := os.WriteFile(linkPath(dir, "n1"), []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := openLink(dir, "n1", false)
+		l, err := openLink(linkPath(dir, "n1"), false)
 		if err != nil {
 			t.Fatal(err)
 		}

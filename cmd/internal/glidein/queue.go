@@ -102,7 +102,7 @@ type enginePass struct {
 
 // open opens the engine's file, unless another glidein has it: that makes the pass.
 func (p *enginePass) open() (err error) {
-	p.link, err = openLinkAt(filepath.Join(p.dir, "engine."+p.driver.Engine.Name+".log"), !p.dry)
+	p.link, err = openLink(filepath.Join(p.dir, "engine."+p.driver.Engine.Name+".log"), !p.dry)
 	if errors.Is(err, errBusy) {
 		p.link, p.Reason = &link{}, err.Error()
 		return nil
