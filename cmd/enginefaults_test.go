@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,21 +81,29 @@ func (b *batch) reconfigured(change func(string) string) {
 	})
 }
 
-// running returns the engine's names for the jobs that it runs; nil if it does not answer.
-func (b *batch) running() (list []string) {
-	args, each := []string{"squeue", "-h", "-t", "R", "-o", "%i"}, regexp.MustCompile(`(?m)^\s*(\d+)`)
+// running returns the engine's names for the jobs that it runs, by pilot; nil if it does not answer. A Slurm that was killed may give a name
+// to another job.
+func (b *batch) running() map[int]string {
+	list := []string{"squeue", "-h", "-t", "R", "-o", "%i %j"}
 	if b.kind == "sge" {
-		args = []string{"qstat", "-u", "*", "-s", "r"}
+		list = []string{"qstat", "-u", "*", "-s", "r", "-xml"}
 	}
-	out, err := b.engine(args...).Output()
+	out, err := b.engine(list...).Output()
 	if err != nil {
 		return nil
 	}
-	list = []string{}
-	for _, found := range each.FindAllStringSubmatch(string(out), -1) {
-		list = append(list, found[1])
+	all := map[int]string{}
+	for _, found := range jobsOf[b.kind].FindAllStringSubmatch(string(out), -1) {
+		pilot, _ := strconv.Atoi(found[2])
+		all[pilot] = found[1]
 	}
-	return list
+	return all
+}
+
+// jobsOf finds the names of an engine's jobs, and the pilots that they are.
+var jobsOf = map[string]*regexp.Regexp{
+	"slurm": regexp.MustCompile(`(?m)^(\d+) fs-\w+-(\d+)$`),
+	"sge":   regexp.MustCompile(`(?s)<JB_job_number>(\d+)</JB_job_number>.*?<JB_name>fs-\w+-(\d+)</JB_name>`),
 }
 
 // TestEngineDaemonsKilled kills processes of a real engine just after a pilot has begun, and starts them again: each job ends once.
@@ -129,17 +136,19 @@ func daemonsKilled(t *testing.T, system, daemon string, times int) {
 	jobs := 15 * times
 	b.submit(jobs, "")
 	b.cron()
-	seen := map[string]bool{}
+	seen := map[int]bool{}
 	for range times {
 		b.until("another pilot has begun", func() bool {
 			if b.queued() == 0 {
 				t.Fatal("all jobs have ended before")
 			}
-			new := slices.DeleteFunc(b.running(), func(ref string) bool { return seen[ref] })
-			if len(new) > 0 {
-				seen[new[0]] = true
+			for pilot := range b.running() {
+				if !seen[pilot] {
+					seen[pilot] = true
+					return true
+				}
 			}
-			return len(new) > 0
+			return false
 		})
 		lasts(300 * time.Millisecond)
 		b.kill(daemon)
@@ -149,8 +158,8 @@ func daemonsKilled(t *testing.T, system, daemon string, times int) {
 		if system == "slurm" { // which drains nodes that have a job that it does not remember
 			b.engine("scontrol", "update", "NodeName=n1,n2", "State=RESUME").Run()
 		}
-		for _, ref := range b.running() {
-			seen[ref] = true
+		for pilot, ref := range b.running() {
+			seen[pilot] = true
 			b.engine(map[string]string{"slurm": "scancel", "sge": "qdel"}[system], ref).Run()
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -243,12 +242,12 @@ func endedChild(pid int) bool {
 // jobs returns the pilots that the engine has, by its name for their jobs.
 func (b *batch) jobs() map[string]int {
 	b.Helper()
-	list, each := []string{"qstat", "-u", "*", "-xml"}, regexp.MustCompile(`(?s)<JB_job_number>(\d+)</JB_job_number>.*?<JB_name>fs-\w+-(\d+)</JB_name>`)
+	list := []string{"qstat", "-u", "*", "-xml"}
 	if b.kind == "slurm" {
-		list, each = []string{"squeue", "--noheader", "--format=%i %j"}, regexp.MustCompile(`(?m)^(\d+) fs-\w+-(\d+)$`)
+		list = []string{"squeue", "--noheader", "--format=%i %j"}
 	}
 	all := map[string]int{}
-	for _, found := range each.FindAllStringSubmatch(b.must(list...), -1) {
+	for _, found := range jobsOf[b.kind].FindAllStringSubmatch(b.must(list...), -1) {
 		all[found[1]], _ = strconv.Atoi(found[2])
 	}
 	return all

@@ -331,7 +331,7 @@ func (s *Server) attend() error {
 			}
 		case err = <-failed:
 		case <-s.Signal:
-			if len(s.claims.Claims()) == 0 {
+			if s.claims.Len() == 0 {
 				return s.over("its link was ended")
 			}
 			return nil
@@ -422,8 +422,9 @@ func (s *Server) news(beat int, first bool) error {
 	s.served.busy(s.claims.Len() > 0)
 	n := pilot.News{Beat: beat, First: first}
 	for id := range t.Edited {
-		s.edits[id]++
-		t.Claims[id] = true
+		if t.Claims[id] = true; !first { // the epoch has the edits before
+			s.edits[id]++
+		}
 	}
 	for id := range t.Claims {
 		c, ok := s.claims.Claim(id)
@@ -461,13 +462,13 @@ func (s *Server) complain(err error) {
 }
 
 // claim returns what the pilot is told of a claim.
-func (s *Server) claim(c pool.Claim) pilot.Claim {
+func (s *Server) claim(c spool.WatchedClaim) pilot.Claim {
 	k := pilot.Claim{
-		Attempt: pool.Attempt{Job: c.Job, Number: c.Attempt}, State: c.State,
+		Attempt: c.Attempt, State: c.State,
 		Mine: c.Instance == s.pilot.Instance, Edits: s.epoch + s.edits[c.Job],
 	}
 	if c.State == pool.Vacating {
-		k.Why = pool.Reason{Text: c.VacateReason, Code: c.VacateCode, Subcode: c.VacateSubcode}
+		k.Why = c.Why
 		k.Fast = lifecycle.HasteOf(k.Why) == lifecycle.Fast
 	}
 	return k
@@ -477,7 +478,7 @@ func (s *Server) claim(c pool.Claim) pilot.Claim {
 func (s *Server) ours(a pool.Attempt) bool {
 	is := func() bool {
 		c, ok := s.claims.Claim(a.Job)
-		return ok && c.Attempt == a.Number && (c.Instance == s.pilot.Instance || c.State == pool.Matched)
+		return ok && c.Attempt == a && (c.Instance == s.pilot.Instance || c.State == pool.Matched)
 	}
 	if is() {
 		return true

@@ -181,9 +181,9 @@ func jobsOf(claims []pool.Claim) []string {
 }
 
 // staying returns the claims that are still waited for.
-func (l *departure) staying(f *follower) (claims []pool.Claim) {
+func (l *departure) staying(f *follower) (claims []spool.WatchedClaim) {
 	for _, c := range f.claims.Claims() {
-		if l.claims[c.LockName()] {
+		if l.claims[c.Attempt.String()] {
 			claims = append(claims, c)
 		}
 	}

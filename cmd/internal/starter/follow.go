@@ -55,9 +55,9 @@ type follower struct {
 	// cycles sees to it that there is a cycle now and then, and after each change; nil: that is
 	// left to others.
 	cycles *onchange.Watch
-	// tried are the matches that were taken up since the last pass, by the names of their
-	// locks: what could not be started is tried again by the next.
-	tried    map[string]bool
+	// tried are the matches that were taken up since the last pass: what could not be started is tried again by
+	// the next.
+	tried    map[pool.Attempt]bool
 	batches  int             // of supervisors that are on their way
 	owed     string          // the last file with events that are owed to logs, as of the last look
 	passing  bool            // a pass is under way
@@ -81,7 +81,7 @@ type done struct {
 func newFollower(c *cmdline.Call, o options, sp *spool.Spool, host string) (*follower, error) {
 	claims, err := sp.WatchMachine(host)
 	return &follower{
-		options: o, call: c, spool: sp, host: host, claims: claims, tried: map[string]bool{},
+		options: o, call: c, spool: sp, host: host, claims: claims, tried: map[pool.Attempt]bool{},
 		done: make(chan done, mostBatches+1), ended: make(chan int, 64),
 	}, err
 }
@@ -204,17 +204,18 @@ func (f *follower) startMatched() {
 	if f.batches >= mostBatches {
 		return
 	}
-	var matched, promised []pool.Claim
+	var matched []pool.Attempt
+	promised := false
 	for _, c := range f.claims.Claims() {
 		switch {
 		case c.State == pool.Promised:
-			promised = append(promised, c)
-		case c.State == pool.Matched && !f.tried[c.LockName()]:
-			f.tried[c.LockName()] = true
-			matched = append(matched, c)
+			promised = true
+		case c.State == pool.Matched && !f.tried[c.Attempt]:
+			f.tried[c.Attempt] = true
+			matched = append(matched, c.Attempt)
 		}
 	}
-	if f.claims.SlotsChanged() && len(promised) > 0 {
+	if f.claims.SlotsChanged() && promised {
 		f.pass()
 	}
 	if len(matched) == 0 {

@@ -56,7 +56,13 @@ func pass(c *cmdline.Call, o options) error {
 	if err != nil {
 		return err
 	}
-	supervisors, err := r.start(c, desk.Prefix(sp), claims)
+	var matched []pool.Attempt
+	for _, claim := range claims {
+		if claim.State == pool.Matched {
+			matched = append(matched, pool.Attempt{Job: claim.Job, Number: claim.Attempt})
+		}
+	}
+	supervisors, err := r.start(c, desk.Prefix(sp), matched)
 	if err != nil {
 		return err
 	}

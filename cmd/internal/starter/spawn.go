@@ -31,15 +31,9 @@ const (
 	running = "running"
 )
 
-// start starts a supervisor for every Matched claim and returns those whose
+// start starts a supervisor for every attempt that is matched and returns those whose
 // jobs run. The prefix tells the spool's claims from those of others on this machine.
-func (r *report) start(c *cmdline.Call, prefix string, claims []pool.Claim) ([]*exec.Cmd, error) {
-	var matched []pool.Attempt
-	for _, claim := range claims {
-		if claim.State == pool.Matched {
-			matched = append(matched, pool.Attempt{Job: claim.Job, Number: claim.Attempt})
-		}
-	}
+func (r *report) start(c *cmdline.Call, prefix string, matched []pool.Attempt) ([]*exec.Cmd, error) {
 	answers, err := spawnAll(c, prefix, nil, matched)
 	if err != nil {
 		return nil, err
