@@ -125,6 +125,7 @@ type farmHere struct {
 	mu       sync.Mutex
 	glidein  *os.Process // that runs now
 	stop     func()
+	pause    time.Duration // between what cron does
 }
 
 // newFarmHere makes such a farm, in which jobs see the submitter's files if domain is head.
@@ -192,7 +193,7 @@ func (f *farmHere) cron() {
 			f.command(ctx, "starter", "-q").Run()
 			select {
 			case <-ctx.Done():
-			case <-time.After(30 * time.Millisecond):
+			case <-time.After(max(f.pause, 30*time.Millisecond)):
 			}
 		}
 	})
@@ -634,12 +635,34 @@ func TestLeaseOverWhileFilesTravel(t *testing.T) {
 	}
 }
 
+// TestSoakLongSilence has links that are down for as long as the soak takes, and for 30 minutes at most, while jobs end that have a longer
+// lease.
+func TestSoakLongSilence(t *testing.T) {
+	length, _ := testenv.Soak(t)
+	for _, weather := range []string{"down", "stall", "drop"} {
+		t.Run(weather, func(t *testing.T) {
+			t.Parallel()
+			f := newFarmHere(t, "", "", "n1")
+			write(t, f.path("fairspool.toml"), strings.Replace(f.config, "JOB_LEASE = 10", "JOB_LEASE = 2400", 1))
+			f.pause = 2 * time.Second
+			if n := f.silent(weather, min(length, 30*time.Minute)); n != 2 {
+				t.Errorf("2 jobs were begun %d times", n)
+			}
+		})
+	}
+}
+
 // broken has two jobs run while the link is down for so long, and returns how often they were begun.
 func broken(t *testing.T, weather string, length time.Duration) int {
-	f := newFarmHere(t, "head", "", "n1")
+	return newFarmHere(t, "head", "", "n1").silent(weather, length)
+}
+
+// silent has two jobs run while the link is down for so long, and returns how often they were begun.
+func (f *farmHere) silent(weather string, length time.Duration) int {
+	f.Helper()
 	f.submit(2, "1")
 	f.cron()
-	testenv.Until(t, "the jobs run", func() bool {
+	testenv.Until(f.T, "the jobs run", func() bool {
 		told, _ := os.ReadFile(f.path("told.d/told"))
 		return strings.Count(string(told), "begin") == 2
 	})
