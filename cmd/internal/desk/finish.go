@@ -120,6 +120,9 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (next sup
 			if after.waited {
 				d.complain(d.changed())
 			}
+			if d.Cycles != nil && d.Cycles.Due() { // short jobs one after the other never look
+				d.complain(d.seeToCycles())
+			}
 			return after.next, after.next.task, err
 		}
 		after.release()

@@ -2,6 +2,7 @@ package negotiate
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -280,6 +281,26 @@ func TestDriverKilledWhileJobsRun(t *testing.T) {
 			p.has("second", "begins\nends\n")
 			p.over()
 		})
+	}
+}
+
+// TestCyclesAmongShortJobs holds that there are cycles while short jobs follow one another in their slots, none of which lasts until its
+// supervisor looks.
+func TestCyclesAmongShortJobs(t *testing.T) {
+	bin := programs(t) // before others fork, which would have its files open for writing
+	t.Parallel()
+	p := newDrivenPool(t, bin, "NEGOTIATOR_INTERVAL = 1\n")
+	p.write("job.sub", "executable = /bin/sleep\narguments = 0.1\nqueue 1000\n")
+	p.run(on, "submit", p.path("job.sub"))
+	cycles := func() int {
+		var last struct{ Cycle int }
+		text, _ := os.ReadFile(p.path("spool/cycle.json"))
+		json.Unmarshal(text, &last)
+		return last.Cycle
+	}
+	testenv.Until(t, "there are more cycles than those that the submission starts", func() bool { return cycles() >= 6 })
+	if out, err := exec.Command(filepath.Join(p.bin, "qstat"), "-spool", p.path("spool"), "-config", p.path("config"), "-af", "ProcId").Output(); err != nil || len(out) == 0 {
+		t.Errorf("all jobs have ended before: %s, %v", out, err)
 	}
 }
 

@@ -190,6 +190,9 @@ func (w *Watch) Look() (driver *exec.Cmd, err error) {
 	return w.startIf(func(waits, making bool) bool { return waits && !making })
 }
 
+// Due reports whether the last cycle may be Interval ago, so that Look looks at more than changes. It costs nothing.
+func (w *Watch) Due() bool { return !time.Now().Before(w.due) }
+
 // settled is how old a file's time has to be to be told from that of the next write.
 const settled = 100 * time.Millisecond
 
