@@ -17,11 +17,9 @@ import (
 // ssh start serve -pilot on head, and is good for nothing else.
 func engineHead(t *testing.T, kind string) host {
 	t.Helper()
-	up := filepath.Join(os.Getenv("FAIRSPOOL_SHARED"), "engines", kind+"-up.sh")
-	for _, path := range []string{up, map[string]string{"slurm": "/usr/bin/sbatch", "sge": "/usr/bin/qsub"}[kind], "/usr/sbin/sshd"} {
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("SKIPPED, NOTHING IS TESTED: %s: %v", kind, err)
-		}
+	up := engineScript(t, kind)
+	if _, err := os.Stat("/usr/sbin/sshd"); err != nil {
+		t.Skipf("SKIPPED, NOTHING IS TESTED: %v", err)
 	}
 	h := newHostOf(t, "head", binaries(t), false)
 	f := farm{h, map[string]host{"head": h}}

@@ -27,13 +27,7 @@ type batch struct {
 // newBatch starts an engine, and makes a pool whose machines p1, p2 and so on are pilots there.
 func newBatch(t *testing.T, kind string) *batch {
 	t.Helper()
-	up := filepath.Join(os.Getenv("FAIRSPOOL_SHARED"), "engines", kind+"-up.sh")
-	program := map[string]string{"slurm": "/usr/bin/sbatch", "sge": "/usr/bin/qsub"}[kind]
-	for _, path := range []string{up, program} {
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("SKIPPED, NOTHING IS TESTED: %s: %v", kind, err)
-		}
-	}
+	up := engineScript(t, kind)
 	if kind == "sge" && os.Geteuid() != 0 {
 		t.Skip("SKIPPED, NOTHING IS TESTED: a private Grid Engine is root's")
 	}
@@ -52,6 +46,18 @@ func newBatch(t *testing.T, kind string) *batch {
 	t.Cleanup(b.end)
 	b.start(up)
 	return b
+}
+
+// engineScript returns the script that starts an engine of its own. The test is skipped where that or the engine is not there.
+func engineScript(t *testing.T, kind string) string {
+	t.Helper()
+	up := filepath.Join(os.Getenv("FAIRSPOOL_SHARED"), "engines", kind+"-up.sh")
+	for _, path := range []string{up, map[string]string{"slurm": "/usr/bin/sbatch", "sge": "/usr/bin/qsub"}[kind]} {
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("SKIPPED, NOTHING IS TESTED: %s: %v", kind, err)
+		}
+	}
+	return up
 }
 
 // start starts the engine.
