@@ -95,6 +95,9 @@ func TestEngineGuides(t *testing.T) {
 						testenv.Await(func() bool { return h.run("alice", command+" | grep Gone").status == 0 })
 					}
 					a := h.run("alice", "umask 022; "+command)
+					for command == "glidein" && strings.Contains(a.out, "another glidein") { // that of the last change
+						a = h.run("alice", command)
+					}
 					if a.status != 0 {
 						t.Fatalf("%s = %+v: %+v", command, a, h.run("alice", "qstat -j; slots list -pilots; cat .local/state/fairspool/*.log"))
 					}

@@ -210,23 +210,6 @@ func (s *Spool) Served() (map[string]time.Time, error) {
 	return at, nil
 }
 
-// WatchedClaim is what a MachineWatch keeps of a claim: there may be many, and every link has a process that watches.
-type WatchedClaim struct {
-	pool.Attempt
-	State    pool.ClaimState
-	PID      int // as pool.Claim has it, and the next likewise
-	Instance string
-	Why      pool.Reason // the claim's VacateReason and its codes
-}
-
-// watched returns what is kept of a claim.
-func watched(c pool.Claim) WatchedClaim {
-	return WatchedClaim{
-		Attempt: pool.Attempt{Job: c.Job, Number: c.Attempt}, State: c.State, PID: c.PID, Instance: c.Instance,
-		Why: pool.Reason{Text: c.VacateReason, Code: c.VacateCode, Subcode: c.VacateSubcode},
-	}
-}
-
 // MachineWatch follows the claims of one machine. As a Watch does, it holds these in
 // memory and not the queue, and a look costs what was committed since the last one.
 type MachineWatch struct {
@@ -234,13 +217,11 @@ type MachineWatch struct {
 	machine string
 	at      position
 	names   []string // attributes of jobs that are followed, too
-	claims  map[pool.JobID]WatchedClaim
-	changed bool    // a claim, since Look was asked last
-	touched Touched // since it was asked for last
-	slots   bool    // a slot's ad, since SlotsChanged was
-	// instance is that of the claim that was taken note of last.
-	instance string
-	lock     os.FileInfo // as it was before the last look; nil: nothing is known
+	claims  map[pool.JobID]pool.Followed
+	changed bool        // a claim, since Look was asked last
+	touched Touched     // since it was asked for last
+	slots   bool        // a slot's ad, since SlotsChanged was
+	lock    os.FileInfo // as it was before the last look; nil: nothing is known
 }
 
 // Touched are jobs with claims of a machine.
@@ -266,7 +247,7 @@ func (w *MachineWatch) Touched() Touched {
 }
 
 // Claim returns the claim of a job as of the last Look, false if it is not of the machine.
-func (w *MachineWatch) Claim(id pool.JobID) (WatchedClaim, bool) {
+func (w *MachineWatch) Claim(id pool.JobID) (pool.Followed, bool) {
 	c, ok := w.claims[id]
 	return c, ok
 }
@@ -292,11 +273,7 @@ func (w *MachineWatch) Look() (changed bool, err error) {
 // be that of a later write as well.
 func (w *MachineWatch) quiet() (lock os.FileInfo, is bool) {
 	lock, err := os.Stat(w.spool.path("lock"))
-	if err != nil {
-		return nil, false
-	}
-	ago := time.Since(lock.ModTime())
-	if ago < settled {
+	if err != nil || time.Since(lock.ModTime()) < settled {
 		return nil, false
 	}
 	is = w.lock != nil && os.SameFile(w.lock, lock) && w.lock.ModTime().Equal(lock.ModTime()) && w.lock.Size() == lock.Size()
@@ -307,8 +284,8 @@ func (w *MachineWatch) quiet() (lock os.FileInfo, is bool) {
 const settled = 100 * time.Millisecond
 
 // Claims returns the claims as of the last Look, by ascending job.
-func (w *MachineWatch) Claims() []WatchedClaim {
-	return slices.SortedFunc(maps.Values(w.claims), func(a, b WatchedClaim) int { return a.Job.Compare(b.Job) })
+func (w *MachineWatch) Claims() []pool.Followed {
+	return slices.SortedFunc(maps.Values(w.claims), func(a, b pool.Followed) int { return a.Job.Compare(b.Job) })
 }
 
 // Len returns the number of claims as of the last Look.
@@ -328,7 +305,7 @@ func (w *MachineWatch) restart() error {
 		for id := range w.claims {
 			w.touched.Claims[id] = true
 		}
-		w.claims, w.changed, w.slots = map[pool.JobID]WatchedClaim{}, true, true
+		w.claims, w.changed, w.slots = map[pool.JobID]pool.Followed{}, true, true
 		for _, c := range v.Claims() {
 			w.take(c, true)
 		}
@@ -346,11 +323,7 @@ func (w *MachineWatch) restart() error {
 func (w *MachineWatch) take(c pool.Claim, there bool) {
 	_, had := w.claims[c.Job]
 	if there && strings.EqualFold(c.Machine, w.machine) {
-		if c.Instance != w.instance {
-			w.instance = strings.Clone(c.Instance)
-		}
-		c.Instance = w.instance // one text for all
-		w.claims[c.Job] = watched(c)
+		w.claims[c.Job] = c.Followed()
 	} else if had {
 		delete(w.claims, c.Job)
 	} else {

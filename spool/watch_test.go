@@ -164,11 +164,11 @@ func TestWatchMachine(t *testing.T) {
 }
 
 // hereOf returns the claims of node1 as a view has them.
-func hereOf(t *rapid.T, s *Spool) (here []WatchedClaim) {
+func hereOf(t *rapid.T, s *Spool) (here []pool.Followed) {
 	if err := s.View(func(v *View) error {
 		for _, c := range v.Claims() {
 			if c.Machine == "node1" || c.Machine == "NODE1" {
-				here = append(here, watched(c))
+				here = append(here, c.Followed())
 			}
 		}
 		return nil
@@ -178,7 +178,7 @@ func hereOf(t *rapid.T, s *Spool) (here []WatchedClaim) {
 	return here
 }
 
-func equalClaims(a, b []WatchedClaim) bool {
+func equalClaims(a, b []pool.Followed) bool {
 	if len(a) != len(b) {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -120,6 +121,21 @@ type Claim struct {
 	PromisedTo JobID
 	// Seq is the transaction that last changed the claim.
 	Seq uint64
+}
+
+// Followed is what processes that follow the claims of a machine know of each: there may be many claims, and many processes.
+type Followed struct {
+	Attempt
+	State    ClaimState
+	PID      int // as Claim has it, and the next likewise
+	Instance string
+	Why      Reason // the claim's VacateReason and its codes
+}
+
+// Followed returns what is to be known of a claim. It keeps no other text in memory.
+func (c Claim) Followed() Followed {
+	why := Reason{Text: strings.Clone(c.VacateReason), Code: c.VacateCode, Subcode: c.VacateSubcode}
+	return Followed{Attempt{c.Job, c.Attempt}, c.State, c.PID, strings.Clone(c.Instance), why}
 }
 
 // SlotAd returns the Name of the slot ad that the claim takes from: the

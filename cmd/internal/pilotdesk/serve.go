@@ -462,7 +462,7 @@ func (s *Server) complain(err error) {
 }
 
 // claim returns what the pilot is told of a claim.
-func (s *Server) claim(c spool.WatchedClaim) pilot.Claim {
+func (s *Server) claim(c pool.Followed) pilot.Claim {
 	k := pilot.Claim{
 		Attempt: c.Attempt, State: c.State,
 		Mine: c.Instance == s.pilot.Instance, Edits: s.epoch + s.edits[c.Job],

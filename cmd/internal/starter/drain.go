@@ -181,7 +181,7 @@ func jobsOf(claims []pool.Claim) []string {
 }
 
 // staying returns the claims that are still waited for.
-func (l *departure) staying(f *follower) (claims []spool.WatchedClaim) {
+func (l *departure) staying(f *follower) (claims []pool.Followed) {
 	for _, c := range f.claims.Claims() {
 		if l.claims[c.Attempt.String()] {
 			claims = append(claims, c)
