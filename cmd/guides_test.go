@@ -92,7 +92,7 @@ func TestEngineGuides(t *testing.T) {
 						continue
 					}
 					if strings.HasSuffix(command, `grep '"State"'`) {
-						testenv.Await(func() bool { return h.run("alice", command+" | grep Gone").status == 0 })
+						testenv.Await(func() bool { return h.run("alice", "glidein -q; "+command+" | grep Gone").status == 0 })
 					}
 					a := h.run("alice", "umask 022; "+command)
 					for command == "glidein" && strings.Contains(a.out, "another glidein") { // that of the last change
