@@ -136,18 +136,16 @@ func TestEngineOwners(t *testing.T) {
 'PILOT_TIME = 3000' 'STARTER = "/usr/local/bin/starter"' 'HOME = "ssh -T root@head serve -pilot"' >/etc/fairspool/fairspool.toml && { starter -watch -door -q </dev/null >/run/starter.log 2>&1 & }`, kind))
 			t.Cleanup(func() {
 				if t.Failed() {
-					t.Logf("%+v", h.run("root", "cat /run/starter.log /var/spool/fairspool/*.log; slots list -pilots; /usr/bin/qstat -u '*' -xml; "+list))
+					t.Logf("%+v", h.run("root", "cat /run/starter.log /var/spool/fairspool/*.log; slots list -pilots; qstat -j; "+list+"; cat /home/*/fs-*; cat /home/*/.local/state/fairspool/*/*.log"))
 				}
 			})
 			testenv.Until(t, "alice is let in", func() bool { return h.run("alice", "qstat").status == 0 })
 			for _, user := range []string{"alice", "bob"} {
-				f.sure(user, "submit output=out -- sh -c 'id -un; hostname'")
+				f.sure(user, "submit output=out -- sh -c 'id -un; hostname; until [ -e /run/seen ]; do sleep 0.1; done'")
 			}
 			f.sure("root", "glidein -q") // as cron does each minute
-			for _, user := range []string{"alice", "bob"} {
-				testenv.Until(t, "the job of "+user+" has ended", func() bool { return h.run(user, "cat out").out == user+"\nhead\n" })
-			}
-			jobs := strings.Fields(f.sure("root", list))
+			testenv.Until(t, "both run", func() bool { return h.run("root", "qstat -s r -af Owner | sort").out == "alice\nbob\n" })
+			jobs := strings.Fields(f.sure("root", list+"; touch /run/seen"))
 			owners := map[string]string{} // by machine
 			for line := range strings.Lines(f.sure("root", "slots list -pilots -json | tr -d '\",' | awk '/Owner:|Machine:/ {print $2}' | paste -d' ' - -")) {
 				machine, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -162,6 +160,9 @@ func TestEngineOwners(t *testing.T) {
 			}
 			if !of["alice"] || !of["bob"] || len(of) != 2 {
 				t.Errorf("the engine has jobs of %v, want alice and bob: %v", of, jobs)
+			}
+			for _, user := range []string{"alice", "bob"} {
+				testenv.Until(t, "the job of "+user+" has ended", func() bool { return h.run(user, "cat out").out == user+"\nhead\n" })
 			}
 		})
 	}

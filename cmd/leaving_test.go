@@ -83,7 +83,8 @@ func (b *batch) start(up string) {
 		return
 	}
 	b.env = []string{"SGE_ROOT=" + b.site + "/root", "SGE_CELL=cell", fmt.Sprint("SGE_QMASTER_PORT=", port), fmt.Sprint("SGE_EXECD_PORT=", port+1), "SGE_ND=1"}
-	b.must("sh", "-c", fmt.Sprintf("mkdir -p '%[1]s/c' && qconf -sconf | sed 's/^min_uid.*/min_uid 0/; s/^min_gid.*/min_gid 0/' >'%[1]s/c/global' && qconf -Mconf '%[1]s/c/global'", b.site))
+	// When a job is over its daemon kills all that have the group of that job, and must not find those of another engine there.
+	b.must("sh", "-c", fmt.Sprintf("mkdir -p '%[1]s/c' && qconf -sconf | sed 's/^min_uid.*/min_uid 0/; s/^min_gid.*/min_gid 0/; s/^gid_range.*/gid_range %[2]d00-%[2]d99/' >'%[1]s/c/global' && qconf -Mconf '%[1]s/c/global'", b.site, port))
 	// Its daemon learns of the new ranges of ids later, and refuses root's jobs until then, and its queue all that come next.
 	probe := b.must("qsub", "-terse", "-b", "y", "-j", "y", "-o", "/dev/null", "/bin/true")
 	testenv.Until(b.T, "Grid Engine runs a job of root's", func() bool {
