@@ -3,6 +3,7 @@ package accountant
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -287,7 +288,8 @@ type Params struct {
 	NiceFactor    float64       // NICE_USER_PRIO_FACTOR
 	NiceGroup     string        // NICE_USER_ACCOUNTING_GROUP_NAME
 	RemoteFactor  float64       // REMOTE_PRIO_FACTOR
-	LocalDomain   string        // ACCOUNTANT_LOCAL_DOMAIN; empty: everybody is local
+	LocalDomain   string        // ACCOUNTANT_LOCAL_DOMAIN; empty: users of RemoteDomains alone are remote
+	RemoteDomains []string      // of FLOCK_FROM
 	Groups        *Groups       // GROUP_NAMES and what belongs to them; nil: none
 	Windows       WindowParams  // [maui], for tallies
 	Decay         DecayParams   // [sge], for tallies
@@ -321,10 +323,18 @@ func (p Params) FactorOf(name string) (float64, FactorFrom) {
 			return f, FactorGroup
 		}
 	}
-	if _, domain := split(name); domain != "" && p.LocalDomain != "" && !strings.EqualFold(domain, p.LocalDomain) {
+	if _, domain := split(name); domain != "" && p.remote(domain) {
 		return p.RemoteFactor, FactorRemote
 	}
 	return p.DefaultFactor, FactorDefault
+}
+
+// remote reports whether a domain is another pool's.
+func (p Params) remote(domain string) bool {
+	if p.LocalDomain != "" {
+		return !strings.EqualFold(domain, p.LocalDomain)
+	}
+	return slices.ContainsFunc(p.RemoteDomains, func(d string) bool { return strings.EqualFold(d, domain) })
 }
 
 // Nice reports whether a submitter is a nice user, which is one of the group
@@ -386,6 +396,9 @@ func cutDomain(name string) (user, domain string, ok bool) {
 // the accounting group in its place, at the pool's domain (manual, "Group
 // Accounting": the group is given without domain, which is appended).
 func SubmitterName(owner, accountingGroup, domain string) string {
+	if user, own, foreign := strings.Cut(owner, "@"); foreign {
+		owner, domain = user, own
+	}
 	if accountingGroup != "" {
 		owner = accountingGroup
 	}

@@ -63,7 +63,7 @@ func (m Moment) head() Block {
 // the events since the last block.
 func (m Moment) settings() uint32 {
 	p := m.Params
-	text := fmt.Appendf(nil, "%d %v %v %q %v %q", p.HalfLife, p.DefaultFactor, p.NiceFactor, p.NiceGroup, p.RemoteFactor, p.LocalDomain)
+	text := fmt.Appendf(nil, "%d %v %v %q %v %q %q", p.HalfLife, p.DefaultFactor, p.NiceFactor, p.NiceGroup, p.RemoteFactor, p.LocalDomain, p.RemoteDomains)
 	if !p.Groups.None() {
 		for _, g := range p.Groups.List {
 			text = fmt.Appendf(text, " %q %v", g.Name, g.Factor)

@@ -150,7 +150,7 @@ func (j *job) accounting() error {
 	}
 	switch {
 	case hasGroup && !hasUser:
-		return j.account(group, group.Text, j.options.Owner)
+		return j.account(group, group.Text, j.options.user())
 	case hasGroup:
 		return j.account(group, group.Text, user.Text)
 	case hasUser:
@@ -166,7 +166,7 @@ func (j *job) nice(g given) error {
 	if _, told, err := j.command("max_job_retirement_time"); !told || err != nil {
 		j.setExpr("MaxJobRetirementTime", "0")
 	}
-	return j.account(g, j.options.NiceGroup, j.options.Owner)
+	return j.account(g, j.options.NiceGroup, j.options.user())
 }
 
 func (j *job) account(g given, group, user string) error {

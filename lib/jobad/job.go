@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
@@ -229,7 +230,7 @@ func (j *job) fixed() error {
 	now := strconv.FormatInt(j.options.Now.Unix(), 10)
 	j.setString(pool.AttrMyType, "Job")
 	j.setString(pool.AttrOwner, j.options.Owner)
-	j.setString(pool.AttrUser, j.options.Owner+"@"+j.options.Domain)
+	j.setString(pool.AttrUser, accountant.SubmitterName(j.options.Owner, "", j.options.Domain))
 	j.setExpr(pool.AttrQDate, now)
 	j.setExpr(pool.AttrEnteredStatus, now)
 	return nil

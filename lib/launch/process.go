@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -326,7 +327,10 @@ func AccountOf(owner, nobody string) (Account, error) {
 	if !asuser.Privileged() {
 		return CurrentAccount(), nil
 	}
-	u, known, err := asuser.LookUp(owner)
+	u, known, err := asuser.User{}, false, error(nil)
+	if !strings.Contains(owner, "@") { // with it, a user of another pool, whatever this machine calls so
+		u, known, err = asuser.LookUp(owner)
+	}
 	switch {
 	case err != nil:
 		return Account{}, &StartError{Reason: fmt.Sprintf("owner %s: %v", owner, err), Passing: true}

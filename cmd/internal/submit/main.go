@@ -9,23 +9,19 @@
 package submit
 
 import (
-	"errors"
 	"fmt"
 	"os/user"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
+	"fairspool/lib/submitfile"
 )
 
 func Command() cmdline.Command {
@@ -257,8 +253,8 @@ const (
 // ownerOf returns whose jobs they are: that of -owner, else the caller.
 func (o options) ownerOf(c *cmdline.Call) (string, error) {
 	if name := o.inPlaceOf; name != "" {
-		if err := checkOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
-			return "", cmdline.Usagef("-owner %q: %v", shorten(name), err)
+		if err := jobad.CheckOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
+			return "", cmdline.Usagef("-owner %q: %v", submitfile.Shorten(name), err)
 		}
 		return name, nil
 	}
@@ -267,8 +263,8 @@ func (o options) ownerOf(c *cmdline.Call) (string, error) {
 		return "", err
 	}
 	name := who.Name
-	if err := checkOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
-		return "", fmt.Errorf("your login name %q: %w; submit as another with -owner", shorten(name), err)
+	if err := jobad.CheckOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
+		return "", fmt.Errorf("your login name %q: %w; submit as another with -owner", submitfile.Shorten(name), err)
 	}
 	return name, nil
 }
@@ -289,45 +285,6 @@ func groupOf(c *cmdline.Call, owner string) string {
 		return ""
 	}
 	return g.Name
-}
-
-// maxOwner is how many characters an owner's name may have.
-const maxOwner = 64
-
-var ownerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`) })
-
-// checkOwner refuses names that no owner of jobs can have, because other
-// commands or the accounting would take them for something else.
-func checkOwner(name, niceGroup string, groups *accountant.Groups) error {
-	group, _, dotted := strings.Cut(name, ".")
-	_, taken := groups.Find(name)
-	switch {
-	case name == "":
-		return errors.New("want a name")
-	case strings.Contains(name, "@"):
-		return errors.New("want a name without @ and domain, which is the pool's")
-	case name[0] >= '0' && name[0] <= '9':
-		return errors.New("begins with a digit, as the clusters do that prio, qdel and qstat are given")
-	case !ownerName().MatchString(name):
-		return errors.New("want letters, digits, _, . and -, the first a letter or _")
-	case len(name) > maxOwner:
-		return fmt.Errorf("%d characters, at most %d", len(name), maxOwner)
-	case taken:
-		return errors.New("is the name of an accounting group")
-	case groups.OfUser(name).Name != accountant.RootGroup:
-		return fmt.Errorf("begins with the name of the accounting group %s: its jobs would count there", groups.OfUser(name).Name)
-	case dotted && strings.EqualFold(group, niceGroup):
-		return fmt.Errorf("begins with %s., as nice users do: write nice_user = true into the description instead", group)
-	}
-	return nil
-}
-
-// shorten keeps a quoted name readable in a message.
-func shorten(name string) string {
-	if len(name) > maxOwner {
-		return name[:maxOwner] + "..."
-	}
-	return name
 }
 
 // mayActForOthers returns an error unless the caller may submit for the user of -owner.

@@ -33,6 +33,9 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		return cluster{}, err
 	}
 	if s.inPlaceOf != "" {
+		if user, own := strings.CutSuffix(s.inPlaceOf, "@"+sp.Domain()); own {
+			return cluster{}, cmdline.Usagef("-owner %s: the domain is this pool's: leave it out, as in -owner %s", s.inPlaceOf, user)
+		}
 		if err := s.mayActForOthers(s.Call); err != nil {
 			return cluster{}, err
 		}

@@ -15,15 +15,15 @@ import (
 )
 
 func TestCheckOwner(t *testing.T) {
-	for _, name := range []string{"alice", "first.last", "_x", "a-b_2", strings.Repeat("a", 64), "nice", "nice-user", "nice-users.bob"} {
-		if err := checkOwner(name, "nice-user", nil); err != nil {
-			t.Errorf("checkOwner(%q) = %v, want nil", name, err)
+	for _, name := range []string{"alice", "first.last", "_x", "a-b_2", strings.Repeat("a", 64), "nice", "nice-user", "nice-users.bob", "a@b.org"} {
+		if err := jobad.CheckOwner(name, "nice-user", nil); err != nil {
+			t.Errorf("CheckOwner(%q) = %v, want nil", name, err)
 		}
 	}
 	for _, name := range []string{
-		"", "a@b", "12", "12.0", "*", "-x", "a b", "a\nb", "jos\u00e9", strings.Repeat("a", 300), "nice-user.bob", "Nice-User.bob",
+		"", "a@", "@b", "a@b@c", "a@b c", "12", "12.0", "*", "-x", "a b", "a\nb", "jos\u00e9", strings.Repeat("a", 300), "nice-user.bob", "Nice-User.bob",
 	} {
-		refusal(t, fmt.Sprintf("submit -owner %.20q", name), checkOwner(name, "nice-user", nil))
+		refusal(t, fmt.Sprintf("submit -owner %.20q", name), jobad.CheckOwner(name, "nice-user", nil))
 	}
 }
 

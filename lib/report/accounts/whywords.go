@@ -85,7 +85,10 @@ func (w *Standing) factor() string {
 	case accountant.FactorGroup:
 		text += "that of the group's members, "
 	case accountant.FactorRemote:
-		text += "that of users of other domains than " + w.future.p.LocalDomain + ", "
+		text += "that of users of other pools, "
+		if local := w.future.p.LocalDomain; local != "" {
+			text = strings.TrimSuffix(text, "pools, ") + "domains than " + local + ", "
+		}
 	default:
 		text += "everybody's, "
 	}
