@@ -247,6 +247,9 @@ func (tx *Tx) LeaveRange(p pool.Procs, t time.Time) {
 	by := Owner{Jobs: -p.Count(), Bytes: c.bytes - before}
 	if c.procs == 0 {
 		by.Clusters = -1
+		if c.Ad.Has(pool.AttrFlockedFrom) { // no other cluster has an input
+			Inputs.Drop(tx, p.Cluster)
+		}
 	}
 	tx.charge(owner, by)
 }

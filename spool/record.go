@@ -49,6 +49,8 @@ import (
 //	j "one"                        it is gone
 //	I [ ID = 7; ... ]              a pilot, whole
 //	i "7"                          it is gone
+//	Z [ Cluster = 12; ... ]        what the jobs of a cluster read, whole
+//	z "12"                         it is gone
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more

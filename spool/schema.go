@@ -109,6 +109,12 @@ var (
 		letter: 'J', gone: 'j', table: "course", title: "Course", lead: []string{" [ Queues = "},
 		key: poolrows.QueuesOf, write: poolrows.WriteCourse, read: poolrows.CourseOf,
 	})
+	// Inputs are what jobs of other pools read that nobody else may see.
+	Inputs = &Kind[int, pool.Input]{
+		letter: 'Z', gone: 'z', table: "inputs", title: "Input", lead: []string{" [ Cluster = "},
+		key: func(in pool.Input) int { return in.Cluster }, order: cmp.Compare[int],
+		texts: textOfInt, parseKey: intOfText, write: poolrows.WriteInput, read: poolrows.InputOf,
+	}
 	// Pilots are the processes that run jobs on other machines, or are to.
 	Pilots = &Kind[int, pool.Pilot]{
 		letter: 'I', gone: 'i', table: "pilots", title: "Pilot", lead: []string{" [ ID = "},
@@ -120,7 +126,7 @@ var (
 // schema are the kinds of rows, in the order in which a dump has them.
 var schema = []rowKind{
 	claimKind, submitterKind, backoffKind, tallyKind, markKind, factoryKind, ownerKind,
-	Endings, Reservations, Succession, Entitlement, Course, Pilots,
+	Endings, Reservations, Succession, Entitlement, Course, Pilots, Inputs,
 }
 
 func init() { // what is done there reads the schema

@@ -3,6 +3,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,6 +66,24 @@ func isDirectory(path string) error {
 	return err
 }
 
+// inMemory returns a file without a name that holds a text, to be read.
+func inMemory(text string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, startError(HoldStdin, "input", os.NewSyscallError("memfd_create", err))
+	}
+	f := os.NewFile(uintptr(fd), "input")
+	_, err = f.WriteString(text)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, startError(HoldStdin, "input", err)
+	}
+	return f, nil
+}
+
 // open opens the job's standard files. Out and Err share one open file, and
 // so one position, when they are the same, by whatever names. Neither may be
 // what the job reads: it would be lost.
@@ -74,7 +93,12 @@ func (j Job) open(cmd os.FileInfo) (files standard, err error) {
 			files.close()
 		}
 	}()
-	if files.in, err = openAs(HoldStdin, "input", j.In, os.O_RDONLY); err != nil {
+	if j.Input != "" {
+		files.in, err = inMemory(j.Input)
+	} else {
+		files.in, err = openAs(HoldStdin, "input", j.In, os.O_RDONLY)
+	}
+	if err != nil {
 		return files, err
 	}
 	one := j.Out == j.Err

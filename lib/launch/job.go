@@ -26,6 +26,8 @@ type Job struct {
 	Dir  string   // the working directory
 	// In, Out and Err are the standard files.
 	In, Out, Err string
+	// Input is the standard input instead of what In names; empty: that is it.
+	Input string
 	// Scratch is the scratch directory, which is not there before Place. Empty: the job
 	// has none.
 	Scratch string

@@ -110,6 +110,11 @@ const (
 	// AttrConcurrencyLimits names what a job counts for.
 	AttrConcurrencyLimits = "ConcurrencyLimits"
 
+	// Of jobs that are pilots of other pools, and of any that may be pilots' jobs there; ours.
+	AttrFlock        = "Flock"        // false: it runs in no other pool
+	AttrFlockedFrom  = "FlockedFrom"  // the domain of the pool whose pilot it is
+	AttrFlockedPilot = "FlockedPilot" // what that pool calls it
+
 	// Why a job was held before it was released the last time.
 	AttrLastHoldReason        = "LastHoldReason"
 	AttrLastHoldReasonCode    = "LastHoldReasonCode"

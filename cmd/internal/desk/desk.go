@@ -212,6 +212,7 @@ func (d *Desk) enter(tx *spool.Tx, now time.Time) error {
 			d.note(tx, bound(place.CPUs))
 		}
 		d.task.Run, d.task.Wrong = d.job(b.expanded, place)
+		d.task.Run.Input = b.input
 	}
 	if tx.Forked { // nothing outside of a fork may change
 		return nil
@@ -229,6 +230,7 @@ type begun struct {
 	ad       *classad.Ad // of the job; nil: it has left the queue
 	expanded *classad.Ad // the ad with what references to the slot stand for; nil: it cannot be run
 	wrong    error       // why
+	input    string      // of the job; empty: its file
 	limits   []jobpolicy.Limit
 	at       time.Time // when the job is to be executed; zero: at once
 	missed   jobpolicy.Verdict
@@ -253,6 +255,10 @@ func (d *Desk) start(tx *spool.Tx, now time.Time) error {
 	d.note(tx, found)
 	b.ad, _ = tx.Job(d.Job)
 	b.limits = lifecycle.Limits(tx, b.ad, now)
+	if b.ad != nil && b.ad.Has(pool.AttrFlockedFrom) {
+		in, _ := spool.Inputs.Get(&tx.View, d.Job.Cluster)
+		b.input = in.Text
+	}
 	d.know(b.ad)
 	d.begun = b
 	return nil

@@ -46,6 +46,7 @@ type Beginning struct {
 	// the ad may be missing. Both are in the long form.
 	SlotAd, Ad string
 	Wrong      *Failure
+	Input      string // of the job; empty: its file
 	// Apart: the files that the job names are not on that machine. Kept is then the folder on this one where what the
 	// job leaves is kept.
 	Apart  bool

@@ -159,6 +159,7 @@ func (d *Desk) enter(b *desk.Beginning) {
 	}
 	if err == nil && d.task.Wrong == nil && d.task.Ad != nil {
 		d.task.Run, err = d.job(b, slot)
+		d.task.Run.Input = b.Input
 	}
 	if err != nil && d.task.Wrong == nil {
 		d.task.Wrong = err

@@ -262,6 +262,18 @@ func ReservationOf(r *rowtext.Row) (pool.Reservation, error) {
 	return v, r.Err
 }
 
+// WriteInput writes the standard input of a cluster's jobs.
+func WriteInput(to rowtext.Attributes, in pool.Input) {
+	to.SetInt("Cluster", int64(in.Cluster))
+	to.SetString("Text", in.Text)
+}
+
+// InputOf reads the standard input of a cluster's jobs.
+func InputOf(r *rowtext.Row) (pool.Input, error) {
+	in := pool.Input{Cluster: int(r.Int("Cluster")), Text: r.Text("Text")}
+	return in, r.Err
+}
+
 // WriteEndings writes how the jobs of a cluster end.
 func WriteEndings(to rowtext.Attributes, e pool.Endings) {
 	to.SetInt("Cluster", int64(e.Cluster))
