@@ -37,6 +37,7 @@ type Pilot struct {
 	// Idle and Time are those of a pilot that is a batch engine's job, and has a term then: it leaves when it has had no
 	// job for so long, and when so much is over since its beginning. 0: it does not.
 	Idle, Time time.Duration
+	Grace      time.Duration // that of Term
 	// Tell has the operator know of trouble, and Say of what goes on.
 	Tell func(error)
 	Say  func(format string, args ...any)
@@ -147,7 +148,7 @@ func (p *Pilot) greet(control net.Conn) (every time.Duration, err error) {
 	p.vacate = w.Vacate
 	p.mu.Unlock()
 	if w.Leaves != "" && p.HasTerm() {
-		p.leave(w.Leaves, Uptime()+grace, grace)
+		p.leave(w.Leaves, Uptime()+DefaultGrace, DefaultGrace)
 	}
 	ads, err := p.Slots(w)
 	if err == nil {

@@ -18,13 +18,14 @@ type Term struct {
 	Engine string        // what messages call the engine
 	Ends   time.Duration // when it kills the pilot, by the time since the boot; 0: that is not known
 	By     time.Duration // when nothing of its jobs may be left, likewise
+	Grace  time.Duration // how long the engine lets it go on that has sent it a signal
 }
 
 // Times of a pilot that has a term.
 const (
-	// grace is how long an engine lets a job go on to which it has sent a signal: Slurm's KillWait, unless the site has
-	// set another.
-	grace = 30 * time.Second
+	// DefaultGrace is how long an engine lets a job go on to which it has sent a signal: Slurm's KillWait, unless the site
+	// has set another.
+	DefaultGrace = 30 * time.Second
 	// margin is what recording the ends of jobs, and saying goodbye, may take.
 	margin = 10 * time.Second
 	// termLook is how often the pilot looks whether its term ends.
@@ -42,9 +43,14 @@ func marginOf(d time.Duration) time.Duration { return min(margin, d/10) }
 // so long to vacate.
 func warningBefore(whole, vacate time.Duration) time.Duration { return min(vacate+margin, whole/5) }
 
+// EngineVariable is what a pool says by which a pilot of another one is run: what messages call it.
+const EngineVariable = "FAIRSPOOL_ENGINE"
+
 // EngineHere returns what messages call the engine whose job this process is.
 func EngineHere() string {
-	switch {
+	switch name := os.Getenv(EngineVariable); {
+	case name != "":
+		return name
 	case os.Getenv("SLURM_JOB_ID") != "":
 		return "Slurm"
 	case os.Getenv("SGE_TASK_ID") != "":
@@ -57,7 +63,7 @@ func EngineHere() string {
 func (t Term) sent(sig os.Signal) string { return t.Engine + " sent " + supervise.SignalName(sig) }
 
 // warned returns by when, by the time since the boot, nothing of a job may be left if the engine has just sent a signal.
-func (t Term) warned() time.Duration { return t.until(Uptime()+grace, grace) }
+func (t Term) warned() time.Duration { return t.until(Uptime()+t.Grace, t.Grace) }
 
 // until returns by when nothing of a job may be left if the engine kills at a time of which so much was left at first.
 func (t Term) until(end, whole time.Duration) time.Duration {
@@ -122,7 +128,7 @@ func (p *Pilot) beginTerm() error {
 		return p.putTerm(nil)
 	}
 	p.busy, p.left, p.over = p.began, make(chan struct{}, 1), make(chan struct{})
-	p.term = Term{Engine: EngineHere()}
+	p.term = Term{Engine: EngineHere(), Grace: p.Grace}
 	if p.Time > 0 {
 		p.term.Ends, p.term.By = p.began+p.Time, p.began+p.Time-marginOf(p.Time)
 	}
@@ -140,7 +146,7 @@ func (p *Pilot) attendTerm() {
 			if sig == unix.SIGUSR1 && p.Time > 0 { // the first warning, before the end of that
 				p.leave(p.term.sent(sig), p.term.Ends, p.Time)
 			} else {
-				p.leave(p.term.sent(sig), Uptime()+grace, grace)
+				p.leave(p.term.sent(sig), Uptime()+p.Grace, p.Grace)
 			}
 		case <-look.C:
 		}
@@ -166,7 +172,7 @@ func (p *Pilot) lookAtTerm() (over bool) {
 	case p.Time > 0 && now >= p.term.Ends-warningBefore(p.Time, vacate):
 		p.leave(p.term.Engine+" gave it "+p.Time.String(), p.term.Ends, p.Time)
 	case p.Idle > 0 && idle >= p.Idle:
-		p.leave("it had no job for "+p.Idle.String(), now+grace, grace)
+		p.leave("it had no job for "+p.Idle.String(), now+DefaultGrace, DefaultGrace)
 	}
 	return false
 }

@@ -49,6 +49,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Name: "state", Args: []string{"DIR"}, Help: "-pilot: keep in DIR what is known of the jobs here"},
 			{Name: "idle", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: end after so long without a job"},
 			{Name: "time", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: have no more time than that"},
+			{Name: "grace", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: be killed so long after a signal; 30 seconds without it"},
 		}, drain.Flags(), []cmdline.Flag{
 			cmdline.Force,
 			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
@@ -110,7 +111,7 @@ type options struct {
 	pilot             bool
 	home, token       string
 	state             string
-	idle, time        time.Duration
+	idle, time, grace time.Duration
 	drain.Options
 }
 
@@ -138,7 +139,7 @@ func read(c *cmdline.Call) (o options, err error) {
 	if c.Has("door") && !c.Has("watch") {
 		return o, cmdline.Usagef("-door: has a meaning with -watch only")
 	}
-	for flag, to := range map[string]*time.Duration{"idle": &o.idle, "time": &o.time} {
+	for flag, to := range map[string]*time.Duration{"idle": &o.idle, "time": &o.time, "grace": &o.grace} {
 		if !c.Has(flag) {
 			continue
 		}
@@ -148,7 +149,7 @@ func read(c *cmdline.Call) (o options, err error) {
 		}
 		*to = time.Duration(n) * time.Second
 	}
-	for _, flag := range []string{"home", "token", "state", "idle", "time"} {
+	for _, flag := range []string{"home", "token", "state", "idle", "time", "grace"} {
 		if c.Has(flag) && !o.pilot {
 			return o, cmdline.Usagef("-%s: has a meaning with -pilot only", flag)
 		}

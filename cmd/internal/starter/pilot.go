@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 		Machine: func(folder local.Folder, prefix string) local.Settings { return desk.Machine(c.Config, folder, prefix) },
 		Tell:    func(err error) { c.Warn("%v", err) },
 		Say:     func(string, ...any) {},
-		Idle:    o.idle, Time: o.time,
+		Idle:    o.idle, Time: o.time, Grace: cmp.Or(o.grace, pilot.DefaultGrace),
 	}
 	p.Slots = func(w pilot.Welcome) ([]string, error) {
 		left, ends := p.Left(w.Vacate)
