@@ -55,6 +55,9 @@ type Config struct {
 	MaxScratchSize        int64         // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
 	AssignCPUAffinity     bool          // ASSIGN_CPU_AFFINITY
 	NobodySlotUser        string        // NOBODY_SLOT_USER; empty: nobody runs jobs of unknown owners
+	FlockTo               []string      // FLOCK_TO
+	FlockFrom             []FlockFrom   // FLOCK_FROM
+	FlockRefuse           []string      // FLOCK_REFUSE
 	MinUID                int           // MIN_UID
 	BaseCgroup            string        // BASE_CGROUP; empty: jobs have none of their own
 	CheckpointCommand     []string      // CHECKPOINT_COMMAND; none: no transparent checkpoints

@@ -27,6 +27,7 @@ type Engine struct {
 
 	// Of an engine that queues pilots (Queues):
 
+	Via        []string      // VIA, of another pool
 	Home       string        // HOME
 	Cpus       int64         // PILOT
 	MemoryMB   int64         // PILOT
@@ -52,6 +53,7 @@ const (
 	KindSlurm   = "slurm"
 	KindSGE     = "sge"
 	KindCommand = "command"
+	KindPool    = "fairspool" // another pool, which runs this one's pilots as jobs
 )
 
 // Queues reports whether the engine is a batch system, whose jobs are the pilots.
@@ -80,7 +82,7 @@ const (
 
 // EngineKeys are what [engine.NAME] may say.
 var EngineKeys = []EngineKey{
-	{Key{Name: "KIND", Kind: String, Default: "", Choices: []string{KindSSH, KindSlurm, KindSGE, KindCommand},
+	{Key{Name: "KIND", Kind: String, Default: "", Choices: []string{KindSSH, KindSlurm, KindSGE, KindCommand, KindPool},
 		Help: "How the machines are reached."},
 		func(e *Engine, v any) { e.Kind = v.(string) }},
 	{Key{Name: "HOSTS", Kind: Names, Default: []string(nil), Check: hostName,
@@ -101,6 +103,9 @@ var EngineKeys = []EngineKey{
 	{Key{Name: "FILESYSTEM_DOMAIN", Kind: String, Default: "", Check: oneWord,
 		Help: "The FileSystemDomain of the machines' slots."},
 		func(e *Engine, v any) { e.FileSystemDomain = v.(string) }},
+	{Key{Name: "VIA", Kind: Words, Default: []string(nil), Check: printable,
+		Help: "The command that leads to serve -flock of another pool, and its arguments."},
+		func(e *Engine, v any) { e.Via = v.([]string) }},
 	{Key{Name: "HOME", Kind: String, Default: "", Check: printable,
 		Help: "The command by which a pilot calls this host."},
 		func(e *Engine, v any) { e.Home = v.(string) }},
@@ -308,6 +313,9 @@ func (c *Config) engine(name string) *Engine {
 
 // engines looks for what no engine can do without, and for machines of two engines.
 func (c *Config) engines() error {
+	if err := c.flockTo(); err != nil {
+		return err
+	}
 	of := map[string]string{} // by the machine's name in lower case
 	for i := range c.Engines {
 		e := &c.Engines[i]
@@ -327,6 +335,52 @@ func (c *Config) engines() error {
 		}
 	}
 	return nil
+}
+
+// flockTo refuses an entry of FLOCK_TO that is no other pool.
+func (c *Config) flockTo() error {
+	for _, name := range c.FlockTo {
+		if !slices.ContainsFunc(c.Engines, func(e Engine) bool { return e.Name == name && e.Kind == KindPool }) {
+			return c.Complain("FLOCK_TO", fmt.Errorf("%s: no engine of KIND = %q has this name", name, KindPool))
+		}
+	}
+	return nil
+}
+
+// Asked returns the engines that queue pilots in the order in which they are asked for some: other pools last, in the order
+// of FLOCK_TO, and those that it does not name behind.
+func (c *Config) Asked() []Engine {
+	place := func(e Engine) int {
+		if e.Kind != KindPool {
+			return -1
+		}
+		if i := slices.Index(c.FlockTo, e.Name); i >= 0 {
+			return i
+		}
+		return len(c.FlockTo)
+	}
+	list := slices.DeleteFunc(slices.Clone(c.Engines), func(e Engine) bool { return !e.Queues() })
+	slices.SortStableFunc(list, func(a, b Engine) int { return cmp.Compare(place(a), place(b)) })
+	return list
+}
+
+// FlockFrom says that users of a domain, of another pool, may have jobs here.
+type FlockFrom struct {
+	Domain  string
+	Account string // whose processes ask in the domain's name; empty: those of the spool's account, which name it
+}
+
+// flockFrom reads an entry of FLOCK_FROM.
+func flockFrom(s string) (f FlockFrom, err error) {
+	f.Domain, f.Account, _ = strings.Cut(s, "=")
+	if f.Domain == "" || strings.Trim(f.Domain, ".") != f.Domain || strings.ContainsFunc(f.Domain, func(r rune) bool { return !isNameRune(r) && r != '.' }) ||
+		strings.HasSuffix(s, "=") {
+		return f, fmt.Errorf("%q: want DOMAIN or DOMAIN=ACCOUNT", s)
+	}
+	if f.Account != "" {
+		err = accountName(f.Account)
+	}
+	return f, err
 }
 
 // wrong returns what is wrong with an engine, and the key behind the engine's, empty for the table.
@@ -351,6 +405,8 @@ func (c *Config) wrong(e *Engine) (key string, err error) {
 		return "", errors.New("without PILOT, as in PILOT = { Cpus = 16, Memory = 64000 }")
 	case strings.TrimSpace(e.Home) == "":
 		return "", errors.New(`without HOME, as in HOME = "ssh -T pool@head serve -pilot"`)
+	case e.Kind == KindPool && (len(e.Via) == 0 || e.Via[0] == ""):
+		return "", errors.New(`without VIA, as in VIA = "ssh pool@b.org serve -flock"`)
 	case e.Kind == KindSGE && e.Cpus > 1 && !slices.Contains(e.Ask, "-pe"):
 		return "", fmt.Errorf(`PILOT has %d cpus, which take a parallel environment, as in ASK = ["-pe", "smp", "%[1]d"]`, e.Cpus)
 	}
@@ -375,6 +431,11 @@ func (c *Config) wrong(e *Engine) (key string, err error) {
 // misplaced refuses keys that mean nothing for the engine's kind.
 func (c *Config) misplaced(e *Engine) (key string, err error) {
 	names := []string{"ASK_PATTERN", "LOOK", "LOOK_PATTERN", "WAITING", "RUNNING", "OVER", "CANCEL"}
+	if e.Kind == KindPool {
+		names = append(names, "ASK", "STARTER", "STATE", "RUN_AS") // which the other pool knows
+	} else {
+		names = append(names, "VIA")
+	}
 	if !e.Queues() {
 		names = append(names, "ASK", "PILOT", "PILOT_TIME", "MAX_PILOTS", "MAX_WAITING", "IDLE", "AFTER", "ASK_TIMEOUT", "RUN_AS", "HOME", "BIN", "ENV")
 	}

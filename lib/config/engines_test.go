@@ -67,12 +67,12 @@ func TestEnginesRefused(t *testing.T) {
 	const host = ": want a machine's name of letters, digits, dots, - and _; users and ports stand in ssh_config"
 	for _, x := range []struct{ text, want string }{
 		{"[engine.farm]\nHOSTS = ['n1']", `f:2: engine.farm: without KIND, as in KIND = "ssh"`},
-		{"[engine.farm]\nKIND = 'pbs'", `f:2: engine.farm.KIND: "pbs": want "ssh", "slurm", "sge", "command"`},
+		{"[engine.farm]\nKIND = 'pbs'", `f:2: engine.farm.KIND: "pbs": want "ssh", "slurm", "sge", "command", "fairspool"`},
 		{"[engine.farm]\nKIND = 'ssh'", `f:2: engine.farm: without HOSTS, as in HOSTS = ["n1", "n2"]`},
 		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = []", `f:2: engine.farm: without HOSTS, as in HOSTS = ["n1", "n2"]`},
 		{"[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1', 'N1']", "f:3: engine.farm.HOSTS: N1: named twice"},
 		{farm + "[engine.lab]\nKIND = 'ssh'\nHOSTS = ['n1']", "f:6: engine.lab.HOSTS: n1: engine farm has it, too (f:3)"},
-		{farm + "HOST = ['n2']", "f:4: engine.farm.HOST: unknown key; did you mean HOSTS?; an engine's table has KIND, HOSTS, LINK, SSH, STARTER, STATE, FILESYSTEM_DOMAIN, HOME, PILOT, PILOT_TIME, MAX_PILOTS, MAX_WAITING, IDLE, AFTER, ASK_TIMEOUT, RUN_AS, BIN, ENV, ASK, ASK_PATTERN, LOOK, LOOK_PATTERN, WAITING, RUNNING, OVER, CANCEL"},
+		{farm + "HOST = ['n2']", "f:4: engine.farm.HOST: unknown key; did you mean HOSTS?; an engine's table has KIND, HOSTS, LINK, SSH, STARTER, STATE, FILESYSTEM_DOMAIN, VIA, HOME, PILOT, PILOT_TIME, MAX_PILOTS, MAX_WAITING, IDLE, AFTER, ASK_TIMEOUT, RUN_AS, BIN, ENV, ASK, ASK_PATTERN, LOOK, LOOK_PATTERN, WAITING, RUNNING, OVER, CANCEL"},
 		{farm + "LINK = 'pull'", `f:4: engine.farm.LINK: "pull": want "attach", "home"`},
 		{farm + "SSH = ''", "f:4: engine.farm.SSH: an empty command"},
 		{farm + "SSH = ['']", "f:4: engine.farm.SSH: an empty command"},
@@ -88,10 +88,36 @@ func TestEnginesRefused(t *testing.T) {
 		{"[engine.'a.b']\nKIND = 'ssh'", "f:2: engine.a.b.KIND: want an engine's name of letters, digits, - and _"},
 		{"[engine.'']\nKIND = 'ssh'", "f:2: engine..KIND: want an engine's name of letters, digits, - and _"},
 		{"[engine]\nKIND = 'ssh'", `f:2: engine.KIND: "ssh": want a table, as in [engine.KIND] with KIND = "ssh"`},
+		{"[engine.b]\nKIND = 'fairspool'\nHOME = 'ssh a serve -pilot'\nPILOT = { Cpus = 1, Memory = 100 }", `f:2: engine.b: without VIA, as in VIA = "ssh pool@b.org serve -flock"`},
+		{"[engine.b]\nKIND = 'fairspool'\nVIA = 'ssh b'\nHOME = 'ssh a'\nPILOT = { Cpus = 1, Memory = 100 }\nASK = 'x'", `f:6: engine.b.ASK: means nothing for KIND = "fairspool"`},
+		{farm + "VIA = 'ssh b'", `f:4: engine.farm.VIA: means nothing for KIND = "ssh"`},
+		{"FLOCK_TO = ['farm']\n" + farm, `f:1: FLOCK_TO: farm: no engine of KIND = "fairspool" has this name`},
+		{"FLOCK_FROM = ['a.org=']", `f:1: FLOCK_FROM: "a.org=": want DOMAIN or DOMAIN=ACCOUNT`},
+		{"FLOCK_FROM = ['a org']", `f:1: FLOCK_FROM: "a org": want DOMAIN or DOMAIN=ACCOUNT`},
 		{"engine = 5", "f:1: engine: 5: want a table of keys"},
 	} {
 		if _, err := schema.Parse("f", []byte(x.text)); err == nil || err.Error() != x.want {
 			t.Errorf("%s:\n got %v\nwant %s", x.text, err, x.want)
 		}
+	}
+}
+
+// TestAsked holds in which order engines are asked for pilots.
+func TestAsked(t *testing.T) {
+	const pilots = "\nHOME = 'x'\nPILOT = { Cpus = 1, Memory = 100 }\n"
+	text := "FLOCK_TO = ['d', 'b']\n[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1']\n[engine.hpc]\nKIND = 'slurm'" + pilots
+	for _, name := range []string{"a", "b", "c", "d"} {
+		text += "[engine." + name + "]\nKIND = 'fairspool'\nVIA = 'x'" + pilots
+	}
+	c, err := schema.Parse("f", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range c.Asked() {
+		names = append(names, e.Name)
+	}
+	if got := strings.Join(names, " "); got != "hpc d b a c" {
+		t.Errorf("engines are asked in the order %s", got)
 	}
 }

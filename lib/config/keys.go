@@ -330,6 +330,21 @@ var Keys = []Key{
 	{Name: "NOBODY_SLOT_USER", Kind: String, Default: "", Check: accountName,
 		Help: "The account that runs the jobs of owners whom the machine does not know, where starter is root's. Empty: such jobs are held.",
 		Set:  func(c *Config, v any) { c.NobodySlotUser = v.(string) }},
+	{Name: "FLOCK_TO", Kind: Names, Default: []string(nil), Check: oneWord,
+		Help: "The engines of KIND = \"fairspool\", other pools, in the order in which they are asked for slots. Those that are not named come last.",
+		Set:  func(c *Config, v any) { c.FlockTo = v.([]string) }},
+	{Name: "FLOCK_FROM", Kind: Names, Default: []string(nil), Check: func(s string) error { _, err := flockFrom(s); return err },
+		Help: "The domains of other pools whose users may have jobs here, as DOMAIN, for the keys that name it in serve -flock DOMAIN, or DOMAIN=ACCOUNT, for the account that calls.",
+		Set: func(c *Config, v any) {
+			c.FlockFrom, c.RemoteDomains = nil, nil
+			for _, s := range v.([]string) {
+				f, _ := flockFrom(s)
+				c.FlockFrom, c.RemoteDomains = append(c.FlockFrom, f), append(c.RemoteDomains, f.Domain)
+			}
+		}},
+	{Name: "FLOCK_REFUSE", Kind: Names, Default: []string{"root@*"}, Check: oneWord,
+		Help: "The users of other pools who may have no jobs here, as USER@DOMAIN; * and ? stand for any text and any character.",
+		Set:  func(c *Config, v any) { c.FlockRefuse = v.([]string) }},
 	{Name: "MIN_UID", Kind: Integer, Default: int64(1000), Least: 1, Most: 1 << 31,
 		Help: "The lowest uid of users whose jobs root's starter runs from a spool of another account, which has a lower one.",
 		Set:  func(c *Config, v any) { c.MinUID = int(v.(int64)) }},

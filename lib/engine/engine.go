@@ -1,8 +1,8 @@
 // Package engine speaks with batch systems, whose jobs are pilots.
 //
 // An engine is spoken with by three commands: one asks for a pilot, one looks at all pilots, one cancels some. A
-// driver is a table: the templates of the commands, and the patterns of what they print. Those of Slurm and Grid Engine
-// are built in; KIND = "command" brings its own. The package starts no process: Driver.Run does.
+// driver is a table: the templates of the commands, and the patterns of what they print. Those of Slurm, Grid Engine and other
+// pools are built in; KIND = "command" brings its own. The package starts no process: Driver.Run does.
 //
 // A pilot's job is named fs-SPOOLID-PILOT. So a job whose submission was not answered is found again by its name.
 package engine
@@ -10,6 +10,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"path"
@@ -54,6 +55,7 @@ type Request struct {
 	Pilot  int
 	Token  string
 	Owner  string        // the account whose job the pilot is; empty: the caller's own
+	User   string        // of another pool: the submitter whose jobs the pilot runs, with the domain
 	Warn   time.Duration // so long before its time limit the engine warns it
 	Vacate time.Duration
 }
@@ -87,6 +89,8 @@ func New(e config.Engine, spool string, run func(context.Context, Command) ([]by
 	case config.KindSGE:
 		d.table = gridEngine
 		d.table.ask = slices.Concat(gridEngine.ask, e.Ask)
+	case config.KindPool:
+		d.table = otherPool(e.Via)
 	default:
 		d.table = table{e.Ask, e.Look, e.Cancel, e.AskPattern, e.LookPattern, e.Waiting, e.Running, e.Over}
 	}
@@ -99,7 +103,9 @@ func (d *Driver) Name(pilot int) string { return "fs-" + d.Pool + "-" + strconv.
 // Ask asks for a pilot, and returns the engine's name for its job. After an error the engine may have the job.
 func (d *Driver) Ask(ctx context.Context, r Request) (ref string, err error) {
 	c := d.command(d.table.ask, d.values(r), r.Owner)
-	c.Input = d.script(r)
+	if c.Input = d.script(r); d.Kind == config.KindPool {
+		c.Input = d.wish(r)
+	}
 	out, err := d.Run(ctx, c)
 	if err != nil {
 		return "", err
@@ -184,6 +190,26 @@ func (d *Driver) values(r Request) map[string]string {
 		"name": d.Name(r.Pilot), "pilot": strconv.Itoa(r.Pilot), "cpus": strconv.FormatInt(d.Cpus, 10), "memory": strconv.FormatInt(d.MemoryMB, 10),
 		"time": seconds(d.Time), "minutes": strconv.Itoa(int(math.Ceil(d.Time.Minutes()))), "warn": seconds(r.Warn), "soft": seconds(d.Time - r.Warn),
 	}
+}
+
+// Wish is what another pool is asked for, as JSON: a job that is a pilot of this one.
+type Wish struct {
+	Name  string // of the job
+	Pilot int
+	Token string
+	Home  string // the command by which the pilot calls its pool
+	// User is whose jobs the pilot runs, with the domain.
+	User         string
+	Cpus, Memory int64 // Memory in MB
+	Idle, Time   int   // in seconds
+}
+
+func (d *Driver) wish(r Request) string {
+	text, _ := json.Marshal(Wish{ // which has nothing that cannot be written
+		Name: d.Name(r.Pilot), Pilot: r.Pilot, Token: r.Token, Home: d.Home, User: r.User, Cpus: d.Cpus, Memory: d.MemoryMB,
+		Idle: int(math.Ceil(d.Idle.Seconds())), Time: int(d.Time.Seconds()),
+	})
+	return string(text)
 }
 
 // script returns the job: it writes the token to a file, and becomes the pilot.

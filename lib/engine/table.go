@@ -1,6 +1,9 @@
 package engine
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // slurm is Slurm, as of 22.05. The state words are those of squeue(1). REQUEUED and the like are jobs that wait again.
 var slurm = table{
@@ -31,4 +34,20 @@ var gridEngine = table{
 	waiting: regexp.MustCompile(`q`),
 	running: regexp.MustCompile(`^d?[rtRsST]+$|^d[rtRsST]*$`),
 	cancel:  []string{"qdel"},
+}
+
+// otherPool is serve -flock of another pool, to which a command leads. It lists no job that has left its queue.
+func otherPool(via []string) table {
+	verb := func(words ...string) []string { return slices.Concat(via, words) }
+	return table{
+		ask:  verb("ask"),
+		ref:  regexp.MustCompile(`(?m)^(\d+)$`),
+		look: verb("look"),
+		row:  regexp.MustCompile(`(?m)^(?P<ref>\d+)\|(?P<name>[^|\n]*)\|(?P<state>\w+)\|(?P<why>.*)$`),
+
+		waiting: regexp.MustCompile(`^idle$`),
+		running: regexp.MustCompile(`^(running|suspended)$`),
+		over:    regexp.MustCompile(`^held$`),
+		cancel:  verb("cancel"),
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairspool/lib/classad"
@@ -16,7 +17,8 @@ type Pilot struct {
 	Engine  string
 	Machine string
 	State   PilotState
-	// Owner is the account whose jobs the pilot runs; empty: it runs those of all.
+	// Owner is the account whose jobs the pilot runs, or, where another pool runs the pilot, the User of these jobs, with the
+	// domain; empty: it runs those of all.
 	Owner string
 	// Ref is what a batch engine calls the job that is the pilot, and Says the state that the engine last said it was in, in the
 	// engine's words; empty: that is not known.
@@ -87,5 +89,14 @@ func HashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// OwnedBy returns what the Start of a slot says that takes the jobs of one owner alone.
-func OwnedBy(owner string) string { return "TARGET.Owner == " + classad.String(owner).String() }
+// OwnedBy returns what the Start of a slot says that takes the jobs of one owner alone, as a pilot's Owner has it.
+func OwnedBy(owner string) string {
+	name := AttrOwner
+	if strings.Contains(owner, "@") {
+		name = AttrUser
+	}
+	return "TARGET." + name + " == " + classad.String(owner).String()
+}
+
+// Flocks is what the Start of a slot of another pool says: jobs that have Flock = false are not for it.
+const Flocks = "TARGET." + AttrFlock + " =!= false"

@@ -100,7 +100,7 @@ func (f *forecast) of(e config.Engine, rows []pool.Pilot) (d demand, err error) 
 		return d, nil
 	}
 	owners := map[string]int{"": d.room}
-	if f.owners && e.RunAs == config.RunAsOwner {
+	if e.Kind == config.KindPool || f.owners && e.RunAs == config.RunAsOwner {
 		_, shares, err := f.play(e, owners)
 		if err != nil {
 			return d, err
@@ -167,7 +167,7 @@ func (f *forecast) play(e config.Engine, owners map[string]int) (u used, shares 
 			continue
 		}
 		u.jobs[m.Submitter]++
-		owner, age := f.about(m.Job)
+		owner, age := f.about(m.Job, e)
 		if on[slot] == nil {
 			on[slot] = map[string]int{}
 		}
@@ -191,14 +191,18 @@ func (f *forecast) play(e config.Engine, owners map[string]int) (u used, shares 
 	return u, shares, nil
 }
 
-// about returns the owner of a job, and for how many seconds it has been in the queue.
-func (f *forecast) about(id pool.JobID) (owner string, age float64) {
+// about returns whose pilots of an engine a job is for, and for how many seconds it has been in the queue.
+func (f *forecast) about(id pool.JobID, e config.Engine) (owner string, age float64) {
 	ad, ok := f.view.Job(id)
 	if !ok {
 		return "", 0
 	}
 	c := &classad.Context{Now: f.call.Now}
-	owner, _ = ad.EvalString(c, pool.AttrOwner)
+	name := pool.AttrOwner
+	if e.Kind == config.KindPool {
+		name = pool.AttrUser
+	}
+	owner, _ = ad.EvalString(c, name)
 	since, _ := ad.EvalInt(c, pool.AttrQDate)
 	return owner, float64(f.call.Now.Unix() - since)
 }
@@ -243,6 +247,9 @@ func (f *forecast) template(e config.Engine, name, owner string, tier int64) (po
 	start := hardware.FitsPilot
 	if owner != "" {
 		start = pool.OwnedBy(owner) + " && " + hardware.FitsPilot
+	}
+	if e.Kind == config.KindPool {
+		start += " && " + pool.Flocks
 	}
 	only, err := classad.ParseExpr(start)
 	if err != nil {

@@ -49,7 +49,7 @@ var clock = time.Now
 // keep starts the links that are missing.
 func keep(c *cmdline.Call) error {
 	list := machines(c)
-	engines := slices.DeleteFunc(slices.Clone(c.Config.Engines), func(e config.Engine) bool { return !e.Queues() })
+	engines := c.Config.Asked()
 	if len(list)+len(engines) == 0 {
 		return tell(c, nil, nil)
 	}

@@ -333,7 +333,7 @@ func (p *enginePass) ask() error {
 			unasked = append(unasked, row.ID)
 			continue
 		}
-		ref, err := p.driver.Ask(context.Background(), engine.Request{Pilot: row.ID, Token: tokens[row.ID], Owner: p.account(row.Owner), Warn: p.warn()})
+		ref, err := p.driver.Ask(context.Background(), engine.Request{Pilot: row.ID, Token: tokens[row.ID], Owner: p.account(row.Owner), User: row.Owner, Warn: p.warn()})
 		switch {
 		case err == nil:
 			refs[row.ID] = ref
@@ -365,8 +365,11 @@ func (p *enginePass) ask() error {
 	return err
 }
 
-// account returns whose job a pilot for an owner is; empty: this process's.
+// account returns who asks for a pilot of an owner, and cancels it; empty: this process's.
 func (p *enginePass) account(owner string) string {
+	if p.driver.Kind == config.KindPool {
+		return "" // who also looks what the other pool has
+	}
 	if account, serves := asuser.Served(); serves && owner == "" {
 		return account.Name
 	}

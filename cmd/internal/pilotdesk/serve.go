@@ -232,7 +232,11 @@ func (s *Server) fit(ad *classad.Ad) error {
 		return nil
 	}
 	start, ok := ad.Lookup("Start")
-	only, err := classad.ParseExpr(pool.OwnedBy(s.pilot.Owner))
+	admits := pool.OwnedBy(s.pilot.Owner)
+	if e.Kind == config.KindPool {
+		admits += " && " + pool.Flocks
+	}
+	only, err := classad.ParseExpr(admits)
 	if err == nil && ok {
 		only, err = classad.ParseExpr(only.String() + " && (" + start.String() + ")")
 	}
