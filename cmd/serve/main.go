@@ -19,6 +19,7 @@ import (
 	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
+	"fairspool/cmd/internal/flock"
 	"fairspool/cmd/internal/negotiate"
 	"fairspool/cmd/internal/pilotdesk"
 	"fairspool/cmd/internal/prio"
@@ -37,23 +38,35 @@ func main() { cmdline.Main(command()) }
 
 func command() cmdline.Command {
 	return cmdline.Command{
-		Name:     "serve",
-		Brief:    "run commands for users of other accounts",
-		Synopsis: []string{"[-config FILE] [-spool DIR]", "-pilot [-engine NAME -machine HOST] [-config FILE] [-spool DIR]"},
-		AsRoot:   func(c *cmdline.Call) bool { return c.Has("pilot") },
+		Name:  "serve",
+		Brief: "run commands for users of other accounts",
+		Synopsis: []string{"[-config FILE] [-spool DIR]", "-pilot [-engine NAME -machine HOST] [-config FILE] [-spool DIR]",
+			"-flock [DOMAIN] [ask | look | cancel ID...]"},
+		Served: true,
+		Before: func(c *cmdline.Call) (func() (door.Answer, error), error) {
+			if !c.Has("flock") {
+				return nil, errors.New("only the account that has the pool may do that")
+			}
+			return nil, nil
+		},
+		AsRoot: func(c *cmdline.Call) bool { return c.Has("pilot") },
 		About: `Answers one caller on standard input, a connection to the socket "door" in the spool: runs the command that the caller asks for, as the caller's, whom the kernel names, and sends back what it prints. It runs as the account that has the spool.
 
 It is started for each connection by systemd (fairspool.socket), by an inetd, or by starter -watch -door. People do not call it: their commands do, when the pool is another account's.
 
-With -pilot it is the end of a link to another machine, which runs jobs of the pool: by standard input and output, where the machine has called by ssh, or, with -machine, by ssh to a machine of an engine, which glidein starts.`,
+With -pilot it is the end of a link to another machine, which runs jobs of the pool: by standard input and output, where the machine has called by ssh, or, with -machine, by ssh to a machine of an engine, which glidein starts.
+
+With -flock it is what another pool calls for slots of this one: ask puts a job of one of its users into the queue, which is a pilot of that pool, by what standard input says; look lists those that are here; cancel removes some. FLOCK_FROM says which domains may do so. The caller's account stands for one, or DOMAIN names it, in a line of authorized_keys; then what the other end wants is in SSH_ORIGINAL_COMMAND.`,
 		Flags: []cmdline.Flag{
 			{Name: "pilot", Help: "be the spool's end of a link to a pilot"},
+			{Name: "flock", Help: "answer another pool that wants slots"},
 			{Name: "engine", Args: []string{"NAME"}, Help: "-pilot: the engine that -machine is of"},
 			{Name: "machine", Args: []string{"HOST"}, Help: "-pilot: call HOST, as its engine says"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "the door of an account's pool, without systemd", Line: "starter -watch -door"},
 			{Does: "a machine's key in authorized_keys", Line: "restrict,command=\"/usr/bin/serve -pilot\" ssh-ed25519 AAAA..."},
+			{Does: "the key of another pool there", Line: "restrict,command=\"/usr/bin/serve -flock a.org\" ssh-ed25519 AAAA..."},
 			{Does: "a line of inetd.conf", Line: "/var/spool/fairspool/door stream unix nowait fairspool /usr/bin/serve serve"},
 		},
 		Run: run,
@@ -64,11 +77,20 @@ With -pilot it is the end of a link to another machine, which runs jobs of the p
 func commands() []cmdline.Command {
 	return []cmdline.Command{
 		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qtail.Command(),
-		prio.Command(), userprio.Command(chart.Plot), slots.Command(), negotiate.Command(),
+		prio.Command(), userprio.Command(chart.Plot), slots.Command(), negotiate.Command(), command(),
 	}
 }
 
 func run(c *cmdline.Call) error {
+	if c.Has("flock") {
+		if err := cmdline.Refuse(c.Has, cmdline.Refusal{Option: "flock", Others: []string{"pilot", "engine", "machine"}}); err != nil {
+			return err
+		}
+		return flock.Run(c)
+	}
+	if c.ThroughDoor() {
+		return cmdline.Usagef("want -flock")
+	}
 	if len(c.Args) > 0 {
 		return cmdline.Usagef("%s: serve takes no arguments", c.Args[0])
 	}

@@ -555,7 +555,7 @@ type Request struct {
 }
 
 // Variables are those of the environment that a command heeds for a caller.
-var Variables = []string{"COLUMNS", "LINES", "NO_COLOR", "TZ", "FAIRSPOOL_QSTAT"}
+var Variables = []string{"COLUMNS", "LINES", "NO_COLOR", "TZ", "FAIRSPOOL_QSTAT", "SSH_ORIGINAL_COMMAND"}
 
 // The bounds of a request.
 const (

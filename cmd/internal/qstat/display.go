@@ -3,6 +3,7 @@ package qstat
 import (
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/health"
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/nearest"
 	"fairspool/lib/policy"
@@ -67,6 +69,11 @@ func (d look) show() error {
 	if d.form == "" || d.form == "j" || d.form == ownForm { // it shows where jobs stand in a queue of all jobs
 		if err := d.OneQueue(); err != nil {
 			return err
+		}
+	}
+	if users, patterns := d.matching(); patterns {
+		if d.users = users; !d.args {
+			d.names = selection.Users(users)
 		}
 	}
 	var jobs []selection.Procs
@@ -261,6 +268,25 @@ func (d look) warnOfUsers(users []string) {
 	for _, u := range users {
 		d.Call.Warn("warning: %s has no job in the queue%s", u, nearest.Hint(u, owners))
 	}
+}
+
+// matching returns the users of -u with those that a pattern such as *@a.org stands for in its place, and whether there is one.
+func (d look) matching() (users []string, patterns bool) {
+	for _, u := range d.users {
+		named := []string{u}
+		if strings.ContainsAny(u, "*?") {
+			patterns = true
+			named = slices.DeleteFunc(d.View.Owners(), func(owner string) bool {
+				is, _ := path.Match(u, accountant.SubmitterName(owner, "", d.Domain))
+				return !is
+			})
+			if len(named) == 0 {
+				named = []string{u} // which has no jobs
+			}
+		}
+		users = append(users, named...)
+	}
+	return users, patterns
 }
 
 // ofUsers keeps the jobs of a list of users; nil: of all.

@@ -31,7 +31,7 @@ Columns are as wide as Grid Engine's, or on a terminal as wide as they need to b
 
 For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end says which are still to come.`,
 		Flags: append([]cmdline.Flag{
-			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show jobs of these users only; * is everybody"},
+			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show jobs of these users only; * is everybody, *@a.org those of a domain"},
 			{Name: "s", Args: []string{"STATES"}, Help: "show jobs in these states only, letters behind each other: p pending, r running, s suspended, z ended; hu held by a user, ho by an administrator, hs by a policy, hj for other jobs, ha for a time to come, h all of these; a is prs"},
 			{Name: "q", Args: []string{"SLOT[,SLOT...]"}, Help: "show jobs on these slots or machines only; * and ? stand for any text and any character"},
 			{Name: "constraint", Args: []string{"EXPR"}, Help: "show jobs only for which the expression is true"},
