@@ -126,6 +126,8 @@ type farmHere struct {
 	glidein  *os.Process // that runs now
 	stop     func()
 	pause    time.Duration // between what cron does
+	// as is whose processes run; nil: this one's user's.
+	as *syscall.Credential
 }
 
 // newFarmHere makes such a farm, in which jobs see the submitter's files if domain is head.
@@ -166,6 +168,9 @@ func (f *farmHere) command(ctx context.Context, args ...string) *exec.Cmd {
 	c.Dir = f.dir
 	c.Env = []string{"HOME=" + f.dir, "PATH=" + os.Getenv("PATH"), "FAIRSPOOL_DIR=" + f.path("spool"), "FAIRSPOOL_CONFIG=" + f.path("fairspool.toml"), "FAIRSPOOL_CYCLE_ON_CHANGE=false"}
 	c.WaitDelay = testenv.Longest
+	if f.as != nil {
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: f.as}
+	}
 	return c
 }
 
@@ -255,7 +260,7 @@ func (f *farmHere) end() {
 // victim is a process of a farm's.
 type victim struct {
 	pid  int
-	kind string // supervisor, pilot, serve, pipe; else other
+	kind string // supervisor, pilot, serve, negotiate, pipe; else other
 	args string
 }
 
@@ -281,6 +286,8 @@ func (f *farmHere) processes() (list []victim) {
 			v.kind = "supervisor"
 		case strings.HasPrefix(args, filepath.Join(f.bin, "serve")+" "):
 			v.kind = "serve"
+		case strings.HasPrefix(args, filepath.Join(f.bin, "negotiate")+" "):
+			v.kind = "negotiate"
 		case strings.HasPrefix(args, filepath.Join(f.bin, "starter")+" -pilot"):
 			v.kind = "pilot"
 		}
@@ -346,6 +353,7 @@ func (f *farmHere) submit(n int, unit string) {
 	testenv.WriteProgram(f, f.path("job"), []byte(toldJob))
 	write(f.T, f.path("job.sub"), fmt.Sprintf("executable = %s\narguments = %s $(Process) %s\ninitialdir = %s\ntransfer_output_files = result.$(Process)\nshould_transfer_files = IF_NEEDED\nrequirements = Machine != \"head\"\nlog = %s\nqueue %d\n",
 		f.path("job"), f.path("told.d"), unit, f.path("told.d"), f.path("log"), n))
+	f.ours()
 	f.run("submit", "job.sub")
 }
 
