@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
@@ -225,10 +224,6 @@ func (n *creation) slotBlock(e entry[string], text []byte) error {
 	n.n.Slots++
 	return n.slots.add(e, text)
 }
-
-func (n *creation) countClaim(pool.Claim) error { n.n.Claims++; return nil }
-
-func (n *creation) countSubmitter(accountant.Record) error { n.n.Submitters++; return nil }
 
 // beginDigest begins the digest of a new factory, whose blocks follow.
 func (n *creation) beginDigest(f factory) error {

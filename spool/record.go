@@ -51,6 +51,8 @@ import (
 //	i "7"                          it is gone
 //	Z [ Cluster = 12; ... ]        what the jobs of a cluster read, whole
 //	z "12"                         it is gone
+//	V [ Name = "..."; ... ]        what a submitter used of other pools' slots, whole
+//	v "alice@example.org"          it is gone
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more

@@ -98,7 +98,7 @@ func drawClaim(t *rapid.T) pool.Claim {
 	}
 	return pool.Claim{
 		Rank: drawReal(t, "rank"), ChargedSince: drawTime(t, "charged"), VacateReason: drawText(t, "reason"), PromisedTo: promisedTo,
-		Piece: piece, Limits: drawText(t, "limits"), Instance: drawText(t, "instance"), Told: int(drawInt(t, "told")),
+		Piece: piece, Limits: drawText(t, "limits"), Flocked: drawText(t, "flocked"), Instance: drawText(t, "instance"), Told: int(drawInt(t, "told")),
 		Job:     pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")},
 		Attempt: int(drawInt(t, "attempt")), Slot: drawText(t, "slot"), Machine: drawText(t, "machine"), Submitter: drawText(t, "submitter"),
 		State: pool.ClaimState(rapid.IntRange(int(pool.Matched), int(pool.Promised)).Draw(t, "state")), Weight: accountant.Weight(drawInt(t, "weight")),
@@ -384,6 +384,7 @@ func TestRowIsItsAd(t *testing.T) {
 		isAd(t, Entitlement, drawEntitled(t))
 		isAd(t, Course, drawCourse(t))
 		isAd(t, Pilots, drawPilot(t))
+		isAd(t, Flocked, drawRecord(t))
 	})
 }
 

@@ -121,17 +121,22 @@ var (
 		key: func(p pool.Pilot) int { return p.ID }, order: cmp.Compare[int],
 		texts: textOfInt, parseKey: intOfText, write: poolrows.WritePilot, read: poolrows.PilotOf,
 	}
+	// Flocked are what submitters used of the slots of other pools.
+	Flocked = named(Kind[string, accountant.Record]{
+		letter: 'V', gone: 'v', table: "flocked", title: "Flocked", lead: []string{" [ Name = "},
+		key: func(r accountant.Record) string { return r.Name }, write: poolrows.WriteSubmitter, read: poolrows.SubmitterOf,
+	})
 )
 
 // schema are the kinds of rows, in the order in which a dump has them.
 var schema = []rowKind{
 	claimKind, submitterKind, backoffKind, tallyKind, markKind, factoryKind, ownerKind,
-	Endings, Reservations, Succession, Entitlement, Course, Pilots, Inputs,
+	Endings, Reservations, Succession, Entitlement, Course, Pilots, Inputs, Flocked,
 }
 
 func init() { // what is done there reads the schema
-	claimKind.added, claimKind.rescue = (*creation).countClaim, (*salvage).claims
-	submitterKind.added = (*creation).countSubmitter
+	claimKind.added, claimKind.rescue = func(n *creation, _ pool.Claim) error { n.n.Claims++; return nil }, (*salvage).claims
+	submitterKind.added = func(n *creation, _ accountant.Record) error { n.n.Submitters++; return nil }
 	factoryKind.added, factoryKind.behind, factoryKind.rescue = (*creation).beginDigest, (*dumping).digest, (*salvage).factories
 }
 
@@ -469,12 +474,8 @@ func (k *Kind[K, V]) Set(tx *Tx, list []V) {
 
 // SubmitterRow returns a submitter's record in one line, as the journal has it
 // but for the kind: the ad between brackets. Times are of milliseconds in it.
-func SubmitterRow(s accountant.Record) string {
-	return string(submitterKind.appendRow(nil, s))
-}
+func SubmitterRow(s accountant.Record) string { return string(submitterKind.appendRow(nil, s)) }
 
 // ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong
 // with a text that is no such row.
-func ParseSubmitterRow(text string) (accountant.Record, error) {
-	return submitterKind.parseText(text)
-}
+func ParseSubmitterRow(text string) (accountant.Record, error) { return submitterKind.parseText(text) }

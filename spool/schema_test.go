@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
@@ -52,11 +53,13 @@ func putRows(tx *Tx) {
 	Course.Set(tx, []pool.Course{{Limits: []string{"rank", "requirements"}, OneQueue: true, More: 3}})
 	Pilots.Put(tx, pool.Pilot{ID: 7, Engine: "farm", Machine: "n1", State: pool.Live, Token: "5e88", Instance: "a0b1", AskedAt: noon, LiveAt: noon.Add(time.Second)})
 	Pilots.Drop(tx, 6)
+	Flocked.Put(tx, accountant.Record{Name: "alice@x", Priority: 0.75, At: noon, HalfLife: time.Hour, InUse: accountant.One, ResourcesUsed: 1, Weighted: accountant.Usage{Millis: 7}})
+	Flocked.Drop(tx, "bob@x")
 }
 
 // rowsOf returns the rows of these kinds, a line each.
 func rowsOf(v *View) []string {
-	return slices.Concat(linesOf(v, leaseKind), linesOf(v, Endings), linesOf(v, Reservations), linesOf(v, Succession), linesOf(v, Entitlement), linesOf(v, Course), linesOf(v, Pilots))
+	return slices.Concat(linesOf(v, leaseKind), linesOf(v, Endings), linesOf(v, Reservations), linesOf(v, Succession), linesOf(v, Entitlement), linesOf(v, Course), linesOf(v, Pilots), linesOf(v, Flocked))
 }
 
 func linesOf[K comparable, V any](v *View, k *Kind[K, V]) (list []string) {

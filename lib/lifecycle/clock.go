@@ -78,9 +78,13 @@ func FollowClock(tx *spool.Tx, at accountant.Reading) {
 	if ok && (at.Clock.Offset-kept.Offset).Abs() <= tolerance || ok && charges(&tx.View) {
 		return
 	}
-	if pool.LastEvent(tx, time.Time{}).Sub(at.Now) <= tolerance {
+	if lastEvent(&tx.View).Sub(at.Now) <= tolerance {
 		tx.PutMark(accountant.ClockMark, at.Clock.String())
 	}
+}
+
+func lastEvent(v *spool.View) time.Time {
+	return pool.LastEvent(v, spool.Flocked.All(v), time.Time{})
 }
 
 // charges reports whether anything is charged, or a supervisor has an end to record.
@@ -114,7 +118,7 @@ func Late(records []accountant.Record, now time.Time) string {
 // Beyond returns a sentence if the last event is after now in a spool whose times are or were by
 // the machine's clock; empty otherwise.
 func Beyond(v *spool.View, now time.Time) string {
-	last := pool.LastEvent(v, time.Time{})
+	last := lastEvent(v)
 	if v.Mark(accountant.ClockMark) == "" || last.Sub(now) <= tolerance {
 		return ""
 	}

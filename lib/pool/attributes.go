@@ -61,6 +61,7 @@ const (
 	AttrLastHeardFrom  = "LastHeardFrom"
 	AttrAdLifetime     = "ClassAdLifetime"
 	AttrMyType         = "MyType"
+	AttrFlockedTo      = "FlockedTo" // the engine of kind fairspool whose pool gives the slot; missing in the pool's own
 	AttrKillSig        = "KillSig"
 	AttrRemoveKillSig  = "RemoveKillSig"
 	AttrMaxVacateTime  = "JobMaxVacateTime"

@@ -3,6 +3,7 @@ package pool
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +104,9 @@ type Claim struct {
 	ChargedSince time.Time
 	StartedAt    time.Time // policy time of Matched -> Running; zero before
 	PID          int       // the supervisor's process id on Machine; 0 before the start
+	// Flocked is the engine of kind fairspool whose pool gave the slot, as the slot's FlockedTo named it at the
+	// match; empty: the slot is the pool's own. Only claims of its own slots are usage of the pool.
+	Flocked string
 	// Instance is that of the pilot which began the attempt; empty: a supervisor of the spool's
 	// machine did, or it has not begun.
 	Instance string
@@ -167,6 +171,14 @@ func (c Claim) RunsFrom() time.Time {
 // Charged reports whether a claim in this state is charged to its submitter: from the
 // match until it is told to vacate.
 func (s ClaimState) Charged() bool { return s == Matched || s == RunningClaim || s == Promised }
+
+// Usage returns the weight for which the claim is usage of the pool, in a state that is Charged: 0 for a slot of another pool.
+func (c Claim) Usage() accountant.Weight {
+	if c.Flocked != "" {
+		return 0
+	}
+	return c.Weight
+}
 
 // Promises reports whether another claim is the one that waits for this one to end.
 func (c Claim) Promises(other Claim) bool {
@@ -264,7 +276,7 @@ func Contradictions(claims []Claim) []Contradiction {
 	return wrong
 }
 
-// Accounts are what has events of the accounts.
+// Accounts are what has events of the accounts, but for those of claims of other pools' slots.
 type Accounts interface {
 	Submitters() []accountant.Record
 	Tallies() []accountant.Tally
@@ -272,14 +284,14 @@ type Accounts interface {
 }
 
 // LastEvent returns the time of the last event before a time, for the zero time that of the last
-// of all; zero if there was none.
-func LastEvent(of Accounts, before time.Time) (last time.Time) {
+// of all; zero if there was none. Flocked are the records of what submitters had of other pools.
+func LastEvent(of Accounts, flocked []accountant.Record, before time.Time) (last time.Time) {
 	note := func(t time.Time) {
 		if t.After(last) && (before.IsZero() || t.Before(before)) {
 			last = t
 		}
 	}
-	for _, r := range of.Submitters() {
+	for _, r := range slices.Concat(of.Submitters(), flocked) {
 		note(r.At)
 	}
 	for _, y := range of.Tallies() {

@@ -50,7 +50,7 @@ func (c *Call) Pace(s *spool.Spool) {
 			return nil
 		}
 		if at = at.By(kept); kept.Boot != at.Clock.Boot {
-			if last := pool.LastEvent(v, time.Time{}); last.After(at.Now) {
+			if last := pool.LastEvent(v, spool.Flocked.All(v), time.Time{}); last.After(at.Now) {
 				at.Now = last.Local()
 			}
 		}

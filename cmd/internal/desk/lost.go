@@ -101,7 +101,7 @@ func ended(now accountant.Reading, signed time.Time) time.Time {
 // lastEvent returns the time of the last event before the machine was booted: a job that the spool has
 // as running ran at least until then. It is zero where that is not known.
 func lastEvent(sp *spool.Spool, booted time.Time) (last time.Time) {
-	sp.View(func(v *spool.View) error { last = pool.LastEvent(v, booted); return nil })
+	sp.View(func(v *spool.View) error { last = pool.LastEvent(v, spool.Flocked.All(v), booted); return nil })
 	return last
 }
 

@@ -33,7 +33,7 @@ func ClaimOf(r *rowtext.Row) (pool.Claim, error) {
 		MatchedAt: r.Time("MatchedAt"), StartedAt: r.Time("StartedAt"), VacateSince: r.Time("VacateSince"),
 		PID: int(r.Int("PID")), Seq: uint64(r.Int("Seq")),
 		Limits: r.Optional("Limits"), Rank: r.Real("Rank"), ChargedSince: r.Time("ChargedSince"),
-		Instance: r.Optional("Instance"), Told: int(r.Int("Told")),
+		Flocked: r.Optional("Flocked"), Instance: r.Optional("Instance"), Told: int(r.Int("Told")),
 		VacateReason: r.Optional("VacateReason"), VacateCode: int(r.Int("VacateCode")), VacateSubcode: int(r.Int("VacateSubcode")),
 	}
 	var err error
@@ -216,6 +216,7 @@ func WriteClaim(to rowtext.Attributes, c pool.Claim) {
 	to.SetInt("Attempt", int64(c.Attempt))
 	rowtext.SetTime(to, "ChargedSince", c.ChargedSince)
 	rowtext.SetText(to, "Class", c.By.Class)
+	rowtext.SetText(to, "Flocked", c.Flocked)
 	rowtext.SetText(to, "Instance", c.Instance)
 	rowtext.SetText(to, "Limits", c.Limits)
 	to.SetString("Machine", c.Machine)
