@@ -103,9 +103,31 @@ func Submitter(ad *classad.Ad, domain string, groups *accountant.Groups) string 
 	return accountant.SubmitterName(owner, groups.Canonical(group), domain)
 }
 
-// chargeOf returns the claim as the accounts see it.
-func chargeOf(c pool.Claim) accountant.Charge {
-	return accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
+// flocked keeps the records of what submitters had of other pools, in the place of the pool's own.
+type flocked struct{ *spool.Tx }
+
+func (f flocked) Submitter(name string) (accountant.Record, bool) {
+	r, ok := spool.Flocked.Get(&f.View, name)
+	r.Name = name
+	return r, ok
+}
+
+func (f flocked) PutSubmitter(r accountant.Record) { spool.Flocked.Put(f.Tx, r) }
+
+// chargeOf returns the claim as the accounts see it, and the accounts: a slot of another pool counts neither in records
+// of the pool, its groups' among them, nor in tallies.
+func chargeOf(tx *spool.Tx, c pool.Claim, p accountant.Params) (accountant.Charge, accountant.Book, accountant.Params) {
+	if c.Flocked == "" {
+		return accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}, tx, p
+	}
+	p.Groups = nil
+	return accountant.Charge{Submitter: c.Submitter, Weight: c.Weight}, flocked{tx}, p
+}
+
+// BeginCharge begins to charge for a claim at now, and returns since when it is charged.
+func BeginCharge(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) time.Time {
+	charge, accounts, p := chargeOf(tx, c, p)
+	return charge.Begin(accounts, now, p)
 }
 
 // credentials returns what a job is reckoned by, beside its submitter.
@@ -123,13 +145,14 @@ func credentials(ad *classad.Ad, p accountant.Params) accountant.Credentials {
 	}
 }
 
-// release ends the charge for a claim at t; from the start if it never ran.
-func release(tx *spool.Tx, c pool.Claim, t time.Time, p accountant.Params) {
+// EndCharge ends the charge for a claim at t; from the start if it never ran.
+func EndCharge(tx *spool.Tx, c pool.Claim, t time.Time, p accountant.Params) {
+	charge, accounts, p := chargeOf(tx, c, p)
 	switch c.State {
 	case pool.Matched, pool.Promised:
-		chargeOf(c).GiveBack(tx, c.ChargedFrom(), t, p)
+		charge.GiveBack(accounts, c.ChargedFrom(), t, p)
 	case pool.RunningClaim:
-		chargeOf(c).End(tx, c.ChargedFrom(), t, p)
+		charge.End(accounts, c.ChargedFrom(), t, p)
 	}
 	// Vacating: the charge ended when the claim was told to vacate.
 }
@@ -257,7 +280,8 @@ func chargeFor(tx *spool.Tx, c pool.Claim, p, known pool.Progress, at time.Time,
 	now, then := measured(p.After(known)), measured(known)
 	used := accountant.Used{CPU: now.CPU - then.CPU, Memory: max(now.Memory-then.Memory, 0), IO: max(now.IO-then.IO, 0)}
 	if used != (accountant.Used{}) {
-		chargeOf(c).Report(tx, used, at, params)
+		charge, accounts, params := chargeOf(tx, c, params)
+		charge.Report(accounts, used, at, params)
 	}
 }
 

@@ -55,7 +55,7 @@ func (b bench) charge(at accountant.Reading) {
 			Job: first, Attempt: 1, Slot: "slot1@here", Machine: "here", Submitter: "alice@example.org",
 			State: pool.Matched, Weight: 2 * accountant.One, By: credentials(ad, params),
 		}
-		c.MatchedAt = chargeOf(c).Begin(tx, at.Now, params)
+		c.MatchedAt = BeginCharge(tx, c, at.Now, params)
 		tx.PutClaim(c)
 		return Begin(tx, first, 1, at.Now, 4711, "", params)
 	})

@@ -56,6 +56,7 @@ func (d Renaming) Do(tx *spool.Tx) error {
 			tx.PutSubmitter(r)
 		}
 	}
+	renameFlocked(tx, d.Name)
 	for _, c := range tx.Claims() {
 		if to := d.Name(c.Submitter); to != c.Submitter {
 			c.Submitter = to

@@ -32,7 +32,7 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how pool.End
 	if err != nil {
 		return err
 	}
-	release(tx, c, at, p)
+	EndCharge(tx, c, at, p)
 	chargeFor(tx, c, how.Total(), how.Reported, at, p)
 	tx.DropClaim(id)
 	handOver(tx, c, latest(at, how.Recorded))

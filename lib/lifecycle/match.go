@@ -99,6 +99,14 @@ func settleAll(tx *spool.Tx, plan *negotiator.Plan, outside map[string]negotiato
 	for _, r := range accountant.Regroup(records, now, p) {
 		tx.PutSubmitter(r)
 	}
+	for _, r := range spool.Flocked.All(&tx.View) {
+		switch {
+		case r.Irrelevant(now, p):
+			spool.Flocked.Drop(tx, r.Name)
+		case r.HalfLife != p.HalfLife:
+			spool.Flocked.Put(tx, r.Settle(now, p))
+		}
+	}
 	for _, r := range records {
 		r, _ = tx.Submitter(r.Name) // a group's may be another by now
 		switch {
@@ -163,14 +171,21 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 		c.State = pool.Promised
 		preempt(tx, m, now, p)
 	}
-	c.Machine = seen.slots[c.SlotAd()].machine
-	c.MatchedAt = chargeOf(c).Begin(tx, now, p)
+	slot := seen.slots[c.SlotAd()]
+	c.Machine, c.Flocked = slot.machine, FlockedTo(slot.ad)
+	c.MatchedAt = BeginCharge(tx, c, now, p)
 	tx.PutClaim(c)
 	return n, true
 }
 
-// ClaimOf returns the claim of a match for an attempt of the job with this ad, still without Machine and
-// MatchedAt.
+// FlockedTo returns the engine whose pool gives the slot with this ad; empty: it is the pool's own.
+func FlockedTo(slot *classad.Ad) string {
+	engine, _ := slot.EvalString(&classad.Context{}, pool.AttrFlockedTo)
+	return engine
+}
+
+// ClaimOf returns the claim of a match for an attempt of the job with this ad, still without Machine, Flocked
+// and MatchedAt.
 func ClaimOf(m negotiator.Match, ad *classad.Ad, attempt int, p accountant.Params) pool.Claim {
 	return pool.Claim{
 		Job: m.Job, Attempt: attempt, Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
@@ -197,7 +212,7 @@ func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool
 		c.State != pool.Matched && c.State != pool.Promised {
 		return false
 	}
-	release(tx, current, now, p)
+	EndCharge(tx, current, now, p)
 	tx.DropClaim(c.Job)
 	if ad, there := tx.Job(c.Job); there {
 		job{tx, c.Job, ad}.unset(pool.AttrTickets)

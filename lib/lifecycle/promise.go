@@ -21,7 +21,7 @@ func preempt(tx *spool.Tx, m negotiator.Match, now time.Time, p accountant.Param
 	if !ok {
 		return
 	}
-	release(tx, holder, now, p)
+	EndCharge(tx, holder, now, p)
 	holder.State, holder.VacateSince = pool.Vacating, now
 	why := preemptedFor(m)
 	holder.VacateReason, holder.VacateCode, holder.PromisedTo = why.Text, why.Code, m.Job

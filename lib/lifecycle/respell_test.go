@@ -25,6 +25,9 @@ func TestRespell(t *testing.T) {
 			r.At, r.HalfLife = noon, params.HalfLife
 			tx.PutSubmitter(r)
 		}
+		for i, name := range []string{"physics.alice@example.org", "Physics.alice@example.org"} {
+			spool.Flocked.Put(tx, accountant.Record{Name: name, At: noon.Add(time.Duration(i) * time.Hour), HalfLife: params.HalfLife, InUse: accountant.One, ResourcesUsed: 1})
+		}
 		tx.PutClaim(pool.Claim{Job: first, Attempt: 1, Slot: "slot1@here", Submitter: "physics.alice@example.org", Weight: accountant.One,
 			State: pool.RunningClaim, MatchedAt: noon})
 		spool.Reservations.Set(tx, []pool.Reservation{{Slot: "slot1@here", Job: first, Submitter: "physics.alice@example.org", Since: noon.Unix()}})
@@ -68,6 +71,9 @@ func TestRespell(t *testing.T) {
 		}
 		if n := len(v.Submitters()); n != 3 {
 			t.Errorf("%d records, want 3: %+v", n, v.Submitters())
+		}
+		if all := spool.Flocked.All(v); len(all) != 1 || all[0].Name != "Physics.alice@example.org" || all[0].InUse != 2*accountant.One || all[0].Slots.Seconds() != 3600 {
+			t.Errorf("of other pools: %+v, want the two joined, with 2 in use and an hour", all)
 		}
 		if c, _ := v.Claim(first); c.Submitter != "Physics.alice@example.org" {
 			t.Errorf("the claim is of %s", c.Submitter)

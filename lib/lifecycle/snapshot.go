@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -24,7 +25,8 @@ type Snapshot struct {
 	seq   uint64           // the transaction that it was taken after
 	slots map[string]known // by name
 
-	ticketed []pool.JobID // those of claims that have Tickets
+	ticketed []pool.JobID        // those of claims that have Tickets
+	flocked  []accountant.Record // of what submitters had of other pools
 }
 
 // known is what applying a plan has to know of a slot that the cycle saw.
@@ -61,7 +63,7 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 		Slots: slots, Claims: v.Claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
 	}
 	s.Pool.Jobs, s.Pool.Held = waiting(v, domain, groups, beside.Held)
-	s.ticketed = ticketed(v, s.Pool.Claims)
+	s.ticketed, s.flocked = ticketed(v, s.Pool.Claims), spool.Flocked.All(v)
 	if beside.Running {
 		s.Pool.Running = claimed(v, s.Pool.Claims)
 	}
@@ -159,6 +161,7 @@ func Respell(tx *spool.Tx, now time.Time, p accountant.Params) {
 		}
 		tx.PutSubmitter(r)
 	}
+	renameFlocked(tx, p.Groups.Spelled)
 	for _, c := range tx.Claims() {
 		if name := p.Groups.Spelled(c.Submitter); name != c.Submitter {
 			c.Submitter = name
@@ -167,9 +170,25 @@ func Respell(tx *spool.Tx, now time.Time, p accountant.Params) {
 	}
 }
 
+// renameFlocked renames the submitters of the records of what they had of other pools: two that come to have one name are joined.
+func renameFlocked(tx *spool.Tx, renamed func(string) string) {
+	for _, r := range spool.Flocked.All(&tx.View) {
+		name := renamed(r.Name)
+		if name == r.Name {
+			continue
+		}
+		spool.Flocked.Drop(tx, r.Name)
+		r.Name = name
+		if other, there := spool.Flocked.Get(&tx.View, name); there {
+			r = other.Joined(r, latest(other.At, r.At), accountant.Params{HalfLife: r.HalfLife})
+		}
+		spool.Flocked.Put(tx, r)
+	}
+}
+
 // Misspelt reports whether Respell would change anything.
 func (s Snapshot) Misspelt(groups *accountant.Groups) bool {
-	for _, r := range s.Pool.Submitters {
+	for _, r := range slices.Concat(s.Pool.Submitters, s.flocked) {
 		if groups.Spelled(r.Name) != r.Name {
 			return true
 		}

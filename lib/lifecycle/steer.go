@@ -151,7 +151,7 @@ func (x steered) leaveSlot(why pool.Reason, now time.Time, p accountant.Params) 
 		return true
 	}
 	c := x.claim
-	release(x.tx, c, now, p)
+	EndCharge(x.tx, c, now, p)
 	switch c.State {
 	case pool.RunningClaim:
 		c.State, c.VacateSince = pool.Vacating, now

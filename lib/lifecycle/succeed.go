@@ -308,7 +308,7 @@ func (s *succeeding) claim(job candidate) pool.Claim {
 	ad := job.ad
 	n, _ := ad.EvalInt(s.eval, pool.AttrNumJobMatches)
 	next := pool.Claim{
-		Job: job.JobID, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: job.piece, Machine: s.ended.Machine,
+		Job: job.JobID, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: job.piece, Machine: s.ended.Machine, Flocked: s.ended.Flocked,
 		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad, s.cfg.Params), Limits: s.ended.Limits,
 	}
 	if next.Piece != s.ended.Piece {
@@ -333,7 +333,7 @@ func (s *succeeding) claim(job candidate) pool.Claim {
 // its slot, and charges it from now. The job has the tickets of the job before (TicketsOf)
 // until a cycle computes its own.
 func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p accountant.Params) {
-	next.MatchedAt = chargeOf(next).Begin(tx, now, p)
+	next.MatchedAt = BeginCharge(tx, next, now, p)
 	tx.PutClaim(next)
 	countMatches(tx, []attempt{{next.Job, int64(next.Attempt)}}, now)
 	if tickets >= 0 {

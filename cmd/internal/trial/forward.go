@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
@@ -139,13 +138,7 @@ func (p *play) snapshot() negotiator.Pool {
 
 // end ends a claim, and what is charged for it.
 func (p *play) end(c pool.Claim) {
-	charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
-	switch c.State {
-	case pool.Matched, pool.Promised:
-		charge.GiveBack(p, c.ChargedFrom(), p.now, p.cycle.Params)
-	case pool.RunningClaim:
-		charge.End(p, c.ChargedFrom(), p.now, p.cycle.Params)
-	}
+	lifecycle.EndCharge(p.Tx, c, p.now, p.cycle.Params)
 	p.DropClaim(c.Job)
 	delete(p.on, c.Job)
 	if next, ok := p.Claim(c.PromisedTo); ok && c.Promises(next) {
@@ -261,9 +254,9 @@ func (p *play) apply(plan *negotiator.Plan) {
 	for _, c := range plan.GiveUp {
 		p.end(c)
 	}
-	machines := map[string]string{}
+	slots := map[string]pool.Slot{}
 	for _, s := range p.pool.Slots {
-		machines[s.Name], _ = s.Ad.EvalString(p.context, pool.AttrMachine)
+		slots[s.Name] = s
 	}
 	runs := map[int][]jobprio.Run{} // by cluster
 	for _, j := range p.pool.Jobs {
@@ -281,9 +274,9 @@ func (p *play) apply(plan *negotiator.Plan) {
 		}
 		n, _ := job.Ad.EvalInt(p.context, pool.AttrNumJobMatches)
 		c := lifecycle.ClaimOf(m, job.Ad, int(n)+1, p.cycle.Params)
-		c.Machine = machines[c.SlotAd()]
-		charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
-		c.State, c.MatchedAt, c.StartedAt = pool.RunningClaim, charge.Begin(p, p.now, p.cycle.Params), p.now
+		slot := slots[c.SlotAd()]
+		c.Machine, c.Flocked = slot.Machine(p.context), lifecycle.FlockedTo(slot.Ad)
+		c.State, c.MatchedAt, c.StartedAt = pool.RunningClaim, lifecycle.BeginCharge(p.Tx, c, p.now, p.cycle.Params), p.now
 		if n, ok := job.Ad.EvalInt(p.context, jobpolicy.AttrDeferralTime); ok && n > p.now.Unix() {
 			c.StartedAt = time.Unix(n, 0)
 		}
