@@ -302,7 +302,7 @@ func (c *dealer) match(s *Submitter, q *Queue, p pick) {
 		m.Slot, m.Piece, m.Reason, m.Preempts = r.claim.Slot, r.claim.Piece, p.reason, c.preempted(r)
 		m.Rank = c.slotRank(r.ad, q.Cluster.Ad)
 		if c.Config.Pie != negotiator.Spins { // which reckons with that from the next cycle on, as HTCondor
-			c.uses(r.holder, -r.claim.Weight)
+			c.uses(r.holder, -r.claim.Usage())
 		}
 	case c.Slots[p.slot].Whole != nil:
 		m.Piece.Of, m.Piece.Takes, m.Slot = m.Slot, p.takes, c.dynamicName(p.slot)

@@ -33,7 +33,7 @@ func (c *Outcome) Without(s *Slot) *Fork {
 	f, o := c.Fork(), c.OneQueue
 	limited := o != nil && o.Limits != nil
 	for _, cl := range c.Claims[s.Name] {
-		weight := cl.Weight
+		weight := cl.Usage()
 		if !cl.State.Charged() {
 			weight = 0
 		}

@@ -37,7 +37,7 @@ func (c *roster) quotaWeight() float64 {
 		if cpus, ok := s.Ad.EvalInt(c.Eval, pool.AttrCpus); ok && s.Whole != nil {
 			n = max(0, cpus) + int64(len(c.Claims[s.Name]))
 		}
-		if s.counted || c.Config.PoolSizeConstraint == nil {
+		if s.counted {
 			sum += float64(n)
 		}
 	}

@@ -155,14 +155,14 @@ func (c *arrangement) settleRunning(list []running) {
 		alike := len(key)
 		key = binary.LittleEndian.AppendUint64(key, uint64(k.Number))
 		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
-		key = binary.LittleEndian.AppendUint64(key, uint64(r.claim.Weight))
+		key = binary.LittleEndian.AppendUint64(key, uint64(r.claim.Usage()))
 		key = strconv.AppendBool(key, r.claim.Piece.Of != "")
 		key = c.appendPreemptionRank(key, r)
 		t := known[string(key)]
 		if t == nil {
 			t = c.newTenants(r, k, current)
 			known[string(key)] = t
-			lot{r.holder, r.weight, r.claim.Weight, numbered(kinds, key[:alike])}.add(t, estates)
+			lot{r.holder, r.weight, r.claim.Usage(), numbered(kinds, key[:alike])}.add(t, estates)
 		}
 		r.tenants = t
 		t.slots = append(t.slots, r)

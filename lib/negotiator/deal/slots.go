@@ -47,7 +47,7 @@ type Slot struct {
 type inventory struct {
 	common
 	Slots    []Slot                   // by name in natural order
-	total    accountant.Weight        // of all slots
+	total    accountant.Weight        // of all slots but those of other pools that have claims
 	Claims   map[string][]*pool.Claim // by the slot's ad
 	Until    map[string]time.Time     // slots that rest
 	faulty   faults
@@ -87,8 +87,13 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 			c.Excluded = append(c.Excluded, s)
 			continue
 		}
-		c.Slots = append(c.Slots, c.lookAt(s))
-		c.total += c.Slots[len(c.Slots)-1].Weight
+		sl := c.lookAt(s)
+		if slices.ContainsFunc(c.Claims[s.Name], func(cl *pool.Claim) bool { return cl.Flocked != "" }) {
+			sl.counted = false // a slot of another pool, whose claim is no usage here
+		} else {
+			c.total += sl.Weight
+		}
+		c.Slots = append(c.Slots, sl)
 	}
 	c.warnOfWeights()
 	c.Plan.Slots = len(c.Slots)
@@ -276,8 +281,8 @@ func (c *common) warn(format string, args ...any) {
 	c.Plan.Warnings = append(c.Plan.Warnings, fmt.Sprintf(format, args...))
 }
 
-// poolSize returns the weight that pie slices are cut from: of all slots, or of
-// those that NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT counts.
+// poolSize returns the weight that pie slices are cut from at most: of the slots that
+// NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT counts.
 func (c *inventory) poolSize() float64 {
 	if c.Config.PoolSizeConstraint == nil {
 		return math.Inf(1)

@@ -24,6 +24,7 @@ type Submitter struct {
 	Nice          bool // of the nice-user group: gets what the others leave
 	priority, EUP float64
 	before, Usage accountant.Weight // before the cycle, and now
+	flocked       bool              // it has claims of other pools' slots, which are no usage here
 	idle, matched int               // jobs
 	demand        float64           // the weight that idle jobs ask for
 	Ceiling       accountant.Limit
@@ -48,6 +49,9 @@ type Submitter struct {
 	target       float64 // what the submitter may use by the shares, as they are now
 	Slice, limit float64 // target or entitled at first, the greater, and what it adds to the usage before
 }
+
+// Holds reports whether the submitter has slots, of this pool or of others.
+func (s *Submitter) Holds() bool { return s.Usage > 0 || s.flocked }
 
 // common is what all phases have: the settings, and how expressions are evaluated at the
 // expense of owners.
@@ -122,7 +126,9 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	}
 	for _, cl := range claims {
 		if cl.State.Charged() {
-			of(cl.Submitter).before += cl.Weight
+			s := of(cl.Submitter)
+			s.before += cl.Usage()
+			s.flocked = s.flocked || cl.Flocked != ""
 		}
 	}
 	for name, h := range c.Plan.Outside {

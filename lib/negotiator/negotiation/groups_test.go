@@ -242,3 +242,27 @@ func TestGroupOrderInReport(t *testing.T) {
 		t.Errorf("submitters %s, want %s", strings.Join(got, " "), want)
 	}
 }
+
+// TestSlotsOfOtherPools holds that slots of other pools that have claims change neither shares nor quotas.
+func TestSlotsOfOtherPools(t *testing.T) {
+	for _, pie := range []negotiator.Pie{negotiator.MaxMin, negotiator.Spins} {
+		for _, weights := range []bool{true, false} {
+			cfg := groupsOf(t, defaults(t), accountant.Group{Name: "phys", Quota: 0.5, Dynamic: true})
+			cfg.Pie, cfg.UseSlotWeights = pie, weights
+			run := func(flocked int) *negotiator.Plan {
+				p := negotiator.Pool{Slots: equal(t, 12+flocked, ""), Submitters: []accountant.Record{bounded("alice@x", 1, 5, 0)}, Jobs: []jobprio.Run{
+					aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", ""), aJob(t, 3, 20, "phys.carol@x", "")}}
+				for i := range flocked {
+					p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 9, Proc: i}, Attempt: 1, Slot: p.Slots[12+i].Name, Flocked: "b",
+						Submitter: []string{"alice@x", "phys.carol@x"}[i%2], Weight: accountant.One, State: pool.RunningClaim, MatchedAt: now, StartedAt: now})
+				}
+				return Cycle(p, cfg, now)
+			}
+			got, want := run(30), run(0)
+			if !slices.Equal(got.Submitters, want.Submitters) || !slices.Equal(got.Groups, want.Groups) || pairs(got) != pairs(want) {
+				t.Errorf("%v, weights %v: with slots of another pool\n%+v\n%+v\n%s, without\n%+v\n%+v\n%s", pie, weights,
+					got.Submitters, got.Groups, pairs(got), want.Submitters, want.Groups, pairs(want))
+			}
+		}
+	}
+}

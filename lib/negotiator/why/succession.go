@@ -22,7 +22,7 @@ const (
 // succession says what claims may go on with, when all is dealt out and told: the next jobs of those
 // who have some, under a policy with one queue those of all who wait for slots, too.
 func succession(c *deal.Outcome) (u negotiator.Succession) {
-	if !slices.ContainsFunc(c.Submitters, func(s *deal.Submitter) bool { return s.Usage > 0 }) {
+	if !slices.ContainsFunc(c.Submitters, (*deal.Submitter).Holds) {
 		return u
 	}
 	list := successorsIn(c)
@@ -112,7 +112,7 @@ func successorsIn(c *deal.Outcome) (list []successors) {
 		begin := len(list)
 		for _, q := range s.Queues {
 			h := successors{Waiter: deal.WaiterOf(q), one: c.OneQueue, who: s}
-			if q.Offered() && h.Jobs > 0 && (c.OneQueue != nil || s.Usage > 0) {
+			if q.Offered() && h.Jobs > 0 && (c.OneQueue != nil || s.Holds()) {
 				list = append(list, h)
 			}
 		}
@@ -158,7 +158,7 @@ func takersIn(c *deal.Outcome, all []successors, why map[pool.JobID]*negotiator.
 			h.takes = true
 		case r != nil && waitsFor(r, negotiator.CauseClaimed, negotiator.CauseTaken, negotiator.CauseTooSmall, negotiator.CauseOthers, negotiator.CauseOwnJobs, negotiator.CauseThrottle):
 			h.limit, _ = asIs.Throttled(h.Queue)
-		case h.who.Usage == 0:
+		case !h.who.Holds():
 			continue
 		}
 		// What runs of its kind is one job less then.
