@@ -26,6 +26,7 @@ func Command(plot Plot) cmdline.Command {
 			"-history | -plot FILE [-since TIME] [USER...]",
 			"-log [USER...] | -undo N | -export FILE | -import FILE",
 			"-windows | -decayed | -tree [NAME...]",
+			"-flocked [USER...]",
 			"-getreslist USER",
 		},
 		About: `Shows the effective user priority (EUP) of each submitter: the real user priority (RUP), which follows what is in use, times the priority factor. Lower is better for all three: shares of the pool are inverse to the EUP. Without USER, those are shown who used anything in the last 24 hours, best priority first. A USER with an @ is a submitter's full name, one without is the part before the @.
@@ -66,6 +67,7 @@ func actions(plot Plot) map[string]action {
 		"windows":    {showWindows, []string{"json"}, true},
 		"decayed":    {showDecayed, []string{"json"}, true},
 		"tree":       {showTree, []string{"json"}, true},
+		"flocked":    {showFlocked, []string{"json"}, true},
 	}
 }
 
@@ -140,6 +142,7 @@ var ownFlags = []cmdline.Flag{
 	{Name: "windows", Help: "show the fair share windows of Maui's policy"},
 	{Name: "decayed", Help: "show the decayed usage of Grid Engine's policy"},
 	{Name: "tree", Help: "show the share tree of Grid Engine's policy: shares, usage, and what each node is entitled to"},
+	{Name: "flocked", Help: "show what submitters have and had of the slots of other pools, which counts in no priority here"},
 }
 
 // change makes one edit, as one transaction.

@@ -70,7 +70,7 @@ func resources(c *cmdline.Call, o options) error {
 func charged(claims []pool.Claim, user string) []resource {
 	var list []resource
 	for _, x := range claims {
-		if accountant.Named(x.Submitter, user) && x.State.Charged() {
+		if accountant.Named(x.Submitter, user) && x.State.Charged() && x.Flocked == "" {
 			list = append(list, resource{x.Slot, x.ChargedFrom()})
 		}
 	}
