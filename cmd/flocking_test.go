@@ -145,6 +145,11 @@ func TestFlocking(t *testing.T) {
 	if out := f.there.owners(); strings.Contains(out, "dora") || len(strings.Fields(out)) != 2 {
 		t.Errorf("the other pool runs jobs of %q, want two of alice@a.org and carol@a.org", out)
 	}
+	if strings.Contains(f.a.run("qstat", "-s", "p", "-af", "Owner"), "dora") { // else a.org's own slot has dora's job
+		if out := f.a.run("qstat", "-j", "4"); !strings.Contains(out, "it has no slot of pool b: Flock is false") {
+			t.Errorf("of dora's job qstat -j says %s", out)
+		}
+	}
 	if out := f.there.run("qstat", "-u", "*@a.org", "-af", "User", "Owner"); strings.Count(out, "@a.org") < 4 {
 		t.Errorf("jobs of users of a.org are %q", out)
 	}
@@ -169,6 +174,9 @@ func TestFlocking(t *testing.T) {
 	testenv.Until(t, "the other pool is empty", func() bool { return f.there.queued() == 0 })
 	f.a.stop()
 	f.there.stop()
+	if out := f.a.run("userprio", "-flocked"); !strings.Contains(out, "alice@a.org") && !strings.Contains(out, "carol@a.org") {
+		t.Errorf("userprio -flocked prints %q", out)
+	}
 	f.a.run("spool", "check")
 	f.there.run("spool", "check")
 	f.there.clean()

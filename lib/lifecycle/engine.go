@@ -3,9 +3,12 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -119,6 +122,26 @@ func AskedPilotsOf(v *spool.View) (list []AskedPilots) {
 
 // Admits reports whether the pilots are for the jobs of an owner.
 func (a AskedPilots) Admits(owner string) bool { return a.Owner == "" || a.Owner == owner }
+
+// Stays returns what in a job's ad keeps it from the slots of another pool, an engine; empty: nothing that is plain.
+func Stays(ad *classad.Ad, e config.Engine) string {
+	c := &classad.Context{}
+	flock, said := ad.EvalBool(c, pool.AttrFlock)
+	travels, _ := ad.EvalString(c, "ShouldTransferFiles")
+	cpus, _ := ad.EvalInt(c, pool.AttrRequestCpus)
+	memory, _ := ad.EvalInt(c, pool.AttrRequestMemory)
+	switch {
+	case said && !flock:
+		return pool.AttrFlock + " is false"
+	case strings.EqualFold(travels, "NO") && e.FileSystemDomain == "":
+		return "its files do not travel (should_transfer_files = no)"
+	case cpus > e.Cpus:
+		return fmt.Sprintf("PILOT has %s, of %d requested", plural.Count(int(e.Cpus), "core"), cpus)
+	case memory > e.MemoryMB:
+		return fmt.Sprintf("PILOT has %d MB of memory, of %d requested", e.MemoryMB, memory)
+	}
+	return ""
+}
 
 // String returns a sentence: "2 pilots of engine hpc are asked for, the first since 2026-11-28 13:16:52: PENDING (Resources)".
 func (a AskedPilots) String() string {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -82,4 +84,28 @@ func TestEnginePilots(t *testing.T) {
 		return nil
 	})
 	is("hpc-4 Void, hpc-5 Asked")
+}
+
+// TestStays holds what keeps a job from the slots of another pool.
+func TestStays(t *testing.T) {
+	e := config.Engine{Kind: config.KindPool, Cpus: 2, MemoryMB: 1000}
+	for _, c := range []struct{ ad, domain, says string }{
+		{"[RequestCpus = 2; RequestMemory = 1000]", "", ""},
+		{"[Flock = true]", "", ""},
+		{"[Flock = false]", "", "Flock is false"},
+		{`[ShouldTransferFiles = "NO"]`, "", "its files do not travel (should_transfer_files = no)"},
+		{`[ShouldTransferFiles = "NO"]`, "here", ""},
+		{`[ShouldTransferFiles = "IF_NEEDED"]`, "", ""},
+		{"[RequestCpus = 3]", "", "PILOT has 2 cores, of 3 requested"},
+		{"[RequestMemory = 1001]", "", "PILOT has 1000 MB of memory, of 1001 requested"},
+	} {
+		ad, err := classad.ParseAd(c.ad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.FileSystemDomain = c.domain
+		if got := Stays(ad, e); got != c.says {
+			t.Errorf("%s stays, as %q, want %q", c.ad, got, c.says)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -373,8 +374,15 @@ func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 			return n, err
 		}
 	}
-	return n, nil
+	if slices.ContainsFunc(cfg.Engines, func(e config.Engine) bool { return e.Kind == config.KindPool }) {
+		rank := cmp.Or(cfg.Text("NEGOTIATOR_PRE_JOB_RANK"), "0")
+		n.PreJobRank, err = classad.ParseExpr("(" + rank + ") + " + ownFirst)
+	}
+	return n, err
 }
+
+// ownFirst is a rank that has jobs take free slots of other pools only where none of the pool's own is free.
+const ownFirst = "1.0e13 * (RemoteOwner =?= UNDEFINED && MY." + pool.AttrFlockedTo + " =?= UNDEFINED)"
 
 // CheckConfig compiles all expressions of the configuration, of which each command compiles only those
 // that it needs.

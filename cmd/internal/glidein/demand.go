@@ -249,6 +249,7 @@ func (f *forecast) template(e config.Engine, name, owner string, tier int64) (po
 		start = pool.OwnedBy(owner) + " && " + hardware.FitsPilot
 	}
 	if e.Kind == config.KindPool {
+		ad.SetString(pool.AttrFlockedTo, e.Name)
 		start += " && " + pool.Flocks
 	}
 	only, err := classad.ParseExpr(start)

@@ -234,6 +234,7 @@ func (s *Server) fit(ad *classad.Ad) error {
 	start, ok := ad.Lookup("Start")
 	admits := pool.OwnedBy(s.pilot.Owner)
 	if e.Kind == config.KindPool {
+		ad.SetString(pool.AttrFlockedTo, e.Name)
 		admits += " && " + pool.Flocks
 	}
 	only, err := classad.ParseExpr(admits)

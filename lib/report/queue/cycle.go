@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
@@ -26,6 +28,8 @@ type cycle struct {
 	putOff  []negotiator.ReportedPutOff // owners of whose jobs' policies some were put off
 	awaited []lifecycle.AskedPilots     // pilots that batch engines were asked for
 	missed  []lifecycle.MissedPilot
+	others  []config.Engine // other pools
+	domain  string
 }
 
 // verdict is why procs were not matched.
@@ -60,7 +64,8 @@ func (q *Queue) lastCycle() cycle {
 	case !found:
 		return cycle{unknown: "no negotiation cycle has been run yet"}
 	}
-	c := cycle{at: unix(r.Time), report: r, awaited: lifecycle.AskedPilotsOf(q.View), missed: lifecycle.MissedPilotsOf(q.View)}
+	c := cycle{at: unix(r.Time), report: r, awaited: lifecycle.AskedPilotsOf(q.View), missed: lifecycle.MissedPilotsOf(q.View), domain: q.Domain}
+	c.others = slices.DeleteFunc(q.Config.Asked(), func(e config.Engine) bool { return e.Kind != config.KindPool })
 	if r.Policy != nil {
 		c.putOff = r.Policy.PutOff
 	}
@@ -105,8 +110,13 @@ func (c cycle) scheduling(r *row) []string {
 		lines = append(lines, "  "+v.Line())
 	}
 	for _, a := range c.awaited {
-		if a.Admits(r.user) {
+		if a.Admits(r.user) || a.Admits(accountant.SubmitterName(r.user, "", c.domain)) {
 			lines = append(lines, a.String())
+		}
+	}
+	for _, e := range c.others {
+		if why := lifecycle.Stays(r.ad, e); r.ad != nil && why != "" {
+			lines = append(lines, "it has no slot of pool "+e.Name+": "+why)
 		}
 	}
 	for _, m := range c.missed {
