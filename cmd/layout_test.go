@@ -94,6 +94,7 @@ var inner = map[string][]string{
 	"door":             nil,
 	"drain":            {"cmdline"},
 	"edit":             {"cmdline"},
+	"flock":            {"cmdline", "onchange", "pilot", "platform"},
 	"glidein":          {"account", "cmdline", "machine", "onchange", "platform", "systemd"},
 	"health":           {"cmdline", "joblog", "onchange"},
 	"joblog":           {"cmdline"},
@@ -177,13 +178,13 @@ const (
 // oversized are the exceptions, with their present figures: these may only shrink.
 var oversized = map[string]int{
 	"cmd/internal/cmdline.Call methods":      60,
-	"cmd/internal/submit lines":              3081,
+	"cmd/internal/submit lines":              3041,
 	"cmd/internal/submit.submission methods": 45,
 	"lib/classad lines":                      11610,
 	"lib/classad.Ad methods":                 44,
 	"lib/jobad.job methods":                  147,
 	"spool files":                            32,
-	"spool lines":                            13856,
+	"spool lines":                            13854,
 	"spool.Spool methods":                    122,
 	"spool.View methods":                     42,
 }

@@ -20,39 +20,26 @@ import (
 //	D 12 3-5 JobPrio               procs 3 to 5 lose it
 //	L 12 3-5                       procs 3 to 5 leave the queue
 //	K [ Job = "12.3"; ... ]        a claim, whole
-//	k "12.3"                       it is gone
 //	U [ Name = "..."; ... ]        a submitter's record, whole
-//	u "alice@example.org"          it is gone
 //	S "slot1@host"                 a slot with an empty ad
 //	G "slot1@host" Cpus = 8        an attribute of a slot's ad
 //	g "slot1@host" Cpus            the slot's ad loses it
 //	s "slot1@host"                 the slot is withdrawn
 //	B [ Slot = "..."; ... ]        a slot left alone
-//	b "slot1@host"                 no longer
 //	W [ Kind = "user"; ... ]       a tally, whole
-//	w "user" "alice"               it is gone
 //	M [ Name = "clock"; ... ]      a mark
-//	m "clock"                      it is gone
 //	F [ Cluster = 12; ... ]        a factory, whole
-//	f "12"                         it is gone
 //	O [ Name = "alice"; ... ]      what an owner has in the queue, whole
-//	o "alice"                      nothing any more
 //	X [ Cluster = 12; ... ]        how the jobs of a watched cluster end, whole
-//	x "12"                         it is watched no more
 //	R [ Job = "12.0"; ... ]        a slot reserved for a wide job, whole
-//	r "12.0"                       no longer
 //	Q [ Jobs = "12.3-9"; ... ]     what a claim may go on with, whole
-//	q "12.3"                       it is gone
 //	P [ Submitter = "..."; ... ]   what a submitter may have while others wait, whole
-//	p "alice@example.org"          it is gone
 //	J [ Queues = "one"; ... ]      what holds of all Q, whole
-//	j "one"                        it is gone
 //	I [ ID = 7; ... ]              a pilot, whole
-//	i "7"                          it is gone
 //	Z [ Cluster = 12; ... ]        what the jobs of a cluster read, whole
-//	z "12"                         it is gone
 //	V [ Name = "..."; ... ]        what a submitter used of other pools' slots, whole
-//	v "alice@example.org"          it is gone
+//	k "12.3"                       the claim of this key is gone; so for each kind of row, by
+//	                               the small letter: u, b, w, m, f, o, x, r, q, p, j, i, z, v
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more
