@@ -19,7 +19,8 @@
 //     whatever it closes, clears or leaves, and loses it only by setting that very limit.
 //     Every user may read it of every process.
 //   - A mark in the environment, which a process inherits, and few clear. It holds where a
-//     hard limit forbids the mark in the limits.
+//     hard limit forbids the mark in the limits, and for a family inside of another one, whose mark in the
+//     limits takes the place of the outer one's.
 //
 // When the supervisor has died, the cgroup and the marks are what the family is known by;
 // Survivors uses these three.

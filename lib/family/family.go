@@ -315,8 +315,14 @@ func withDescendants(all map[int]process, first map[int]bool) (list []process) {
 // markName is the environment variable by which the processes of a family are known.
 const markName = "_FAIRSPOOL_FAMILY"
 
-// mark returns the family's entry of the environment.
-func (o Options) mark() string { return markName + "=" + o.Name }
+// mark returns the family's entry of the environment. A process that is one of a family itself, such as a pilot that another
+// pool runs, names that family before its own: its jobs are of both.
+func (o Options) mark() string {
+	if outer := os.Getenv(markName); outer != "" {
+		return markName + "=" + outer + "," + o.Name
+	}
+	return markName + "=" + o.Name
+}
 
 // number returns the family's soft limit of file locks (RLIMIT_LOCKS, getrlimit(2)), a number
 // from 2^62 to 2^63 that follows from its name. Linux heeds no such limit since 2.4.25, so that
@@ -356,10 +362,10 @@ func (o Options) setNumber() (restore func()) {
 // read, which are all for root, else those of our own user.
 func marked(o Options) []process {
 	all := allProcesses()
-	entry, number := []byte(o.mark()), strconv.FormatUint(o.number(), 10)
+	name, number := []byte(o.Name), strconv.FormatUint(o.number(), 10)
 	first := map[int]bool{}
 	for pid, p := range all {
-		if pid != os.Getpid() && p.alive() && (softLocks(pid) == number || hasEntry(environ(pid), entry)) {
+		if pid != os.Getpid() && p.alive() && (softLocks(pid) == number || hasMark(environ(pid), name)) {
 			first[pid] = true
 		}
 	}
@@ -386,10 +392,11 @@ func environ(pid int) []byte {
 	return b
 }
 
-// hasEntry reports whether an environment, as /proc has it, holds an entry.
-func hasEntry(env, entry []byte) bool {
+// hasMark reports whether an environment, as /proc has it, names a family.
+func hasMark(env, family []byte) bool {
 	for e := range bytes.SplitSeq(env, []byte{0}) {
-		if bytes.Equal(e, entry) {
+		names, is := bytes.CutPrefix(e, []byte(markName+"="))
+		if is && slices.ContainsFunc(bytes.Split(names, []byte{','}), func(name []byte) bool { return bytes.Equal(name, family) }) {
 			return true
 		}
 	}

@@ -44,12 +44,13 @@ func TestSurvivors(t *testing.T) {
 		{"a daemon without environment and parents", "", `(setsid env -i sh -c "exec 3>&-; cd /; (setsid env -i $S &)" &)`, 1},
 		{"stopped", "", `setsid sh -c "$S" & kill -STOP $!; $S`, 1},
 		{"a daemon without environment", "fairspool-test", `(setsid env -i sh -c "$S" &)`, 1},
+		{"inside another family", "", `export ` + markName + `=$` + markName + `,inner; (setsid prlimit --locks=4711 $S &)`, 1},
 		{"forking in a cgroup", "fairspool-test", `i=0; while [ $i -lt 300 ]; do setsid env -i sh -c "$S" & i=$((i+1)); done; wait`, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, o := orphaned(t, c.base, c.script, c.processes)
 			other := exec.Command("sleep", f.token)
-			other.Env = []string{o.mark() + "0", "X" + o.mark(), "X=" + o.mark()}
+			other.Env = []string{o.mark() + "0", "X" + o.mark(), "X=" + o.mark(), markName + "=0" + o.Name + ",x"}
 			if err := other.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -108,4 +109,20 @@ func TestEndHolders(t *testing.T) {
 	}
 	writer.Process.Kill()
 	writer.Wait()
+}
+
+// TestMarkInside: what a family inside of another starts is of both.
+func TestMarkInside(t *testing.T) {
+	t.Setenv(markName, "a,b")
+	mark := []byte(Options{Name: "c"}.mark())
+	for _, name := range []string{"a", "b", "c"} {
+		if !hasMark(mark, []byte(name)) {
+			t.Errorf("%s is not of %s", mark, name)
+		}
+	}
+	for _, name := range []string{"", "a,b", "d"} {
+		if hasMark(mark, []byte(name)) {
+			t.Errorf("%s is of %q", mark, name)
+		}
+	}
 }
