@@ -298,10 +298,7 @@ func TestFlockingGuide(t *testing.T) {
 				}
 			}
 			if command == "cat out made" {
-				testenv.Until(t, "the job has ended", func() bool {
-					hosts["a"].run("root", "glidein -q") // as starter -watch does each minute
-					return hosts["a"].run("alice", "qstat -af ClusterId").out == ""
-				})
+				testenv.Until(t, "the job has ended", func() bool { return hosts["a"].run("alice", "qstat -af ClusterId").out == "" })
 			}
 			b.WriteString(line + run(at, user, "umask 022; "+command))
 		}

@@ -143,7 +143,6 @@ func TestEngineOwners(t *testing.T) {
 			for _, user := range []string{"alice", "bob"} {
 				f.sure(user, "submit output=out -- sh -c 'id -un; hostname; until [ -e /run/seen ]; do sleep 0.1; done'")
 			}
-			f.sure("root", "glidein -q") // as cron does each minute
 			testenv.Until(t, "both run", func() bool { return h.run("root", "qstat -s r -af Owner | sort").out == "alice\nbob\n" })
 			jobs := strings.Fields(f.sure("root", list+"; touch /run/seen"))
 			owners := map[string]string{} // by machine

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +25,7 @@ import (
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/asuser"
 	"fairspool/lib/clean"
+	"fairspool/lib/config"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -32,6 +35,8 @@ import (
 const (
 	// passEvery is how often it makes a whole pass, for what no journal tells.
 	passEvery = time.Minute
+	// linksEvery is how long passes for the sake of links are apart, at least.
+	linksEvery = 5 * time.Second
 	// mostBatches is how many groups of supervisors may be on their way at a time. One is
 	// kept waiting for long only by jobs whose files are copied.
 	mostBatches = 8
@@ -61,6 +66,8 @@ type follower struct {
 	batches  int             // of supervisors that are on their way
 	owed     string          // the last file with events that are owed to logs, as of the last look
 	passing  bool            // a pass is under way
+	passed   time.Time       // when the last one began
+	cycled   time.Time       // when the cycle's report was written that the last one came of
 	once     bool            // and another is to follow
 	stuck    map[string]bool // jobs that the last pass could not look after
 	done     chan done
@@ -146,6 +153,7 @@ func (f *follower) look() error {
 		f.tellJobs()
 	}
 	f.seeToCycles()
+	f.linksAfterCycle()
 	f.deliver()
 	if f.starts {
 		f.startMatched()
@@ -175,6 +183,17 @@ func (f *follower) seeToCycles() {
 	}
 	if driver != nil {
 		go driver.Wait()
+	}
+}
+
+// linksAfterCycle makes a pass after a cycle, whose jobs may want pilots, where engines queue some.
+func (f *follower) linksAfterCycle() {
+	if !f.starts || time.Since(f.passed) < linksEvery || !slices.ContainsFunc(f.call.Config.Engines, config.Engine.Queues) {
+		return
+	}
+	if info, err := os.Stat(filepath.Join(f.spool.Dir(), "cycle.json")); err == nil && !info.ModTime().Equal(f.cycled) {
+		f.cycled = info.ModTime()
+		f.pass()
 	}
 }
 
@@ -240,7 +259,7 @@ func (f *follower) pass() {
 		f.once = true
 		return
 	}
-	f.passing, f.once = true, false
+	f.passing, f.once, f.passed = true, false, time.Now()
 	call, links := f.call.Again().Anew(), f.starts
 	go func() {
 		d := done{report: newReport(), pass: true}
