@@ -243,7 +243,7 @@ func TestPilotsLeave(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBatch(t, c.kind)
-			b.submit(2, "2")
+			b.submit(2, "20")
 			ref := b.pilot("p1", 600, c.length, c.more...)
 			b.cron()
 			b.until("two jobs run", func() bool { return b.told("begin") == 2 })
@@ -253,6 +253,7 @@ func TestPilotsLeave(t *testing.T) {
 			if n := b.told("end"); n != 0 {
 				t.Errorf("%d jobs have ended", n)
 			}
+			write(t, b.path("told.d/short"), "")
 			b.pilot("p2", 600, 600)
 			b.ended(2)
 		})

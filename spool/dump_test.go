@@ -158,7 +158,7 @@ func TestDumpIsLongForm(t *testing.T) {
 			clusters = append(clusters, more)
 		}
 	}
-	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "Tally", "Mark", "Endings", "Reservation", "Successors", "Entitled", "Course", "Pilot", "Flocked", "History", "Transaction", "HandWritten", "Report", "End"} {
+	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "Tally", "Mark", "Endings", "Reservation", "Successors", "Entitled", "Course", "Pilot", "Input", "Flocked", "History", "Transaction", "HandWritten", "Report", "End"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no ad of type %s in the dump: %v", kind, kinds)
 		}
@@ -213,6 +213,7 @@ func TestDumpRestoreLaw(t *testing.T) {
 				Entitlement.Put(tx, drawEntitled(t))
 				Course.Set(tx, []pool.Course{drawCourse(t)})
 				Pilots.Put(tx, drawPilot(t))
+				Inputs.Put(tx, drawInput(t))
 				Flocked.Put(tx, drawRecord(t))
 				model[pool.JobID{Cluster: tx.NextCluster() - 1}] = map[string]string{}
 				return nil

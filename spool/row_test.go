@@ -92,6 +92,8 @@ func keyTexts(line []byte) ([]string, error) {
 		return textsIn(Course, line)
 	case 'I':
 		return textsIn(Pilots, line)
+	case 'Z':
+		return textsIn(Inputs, line)
 	case 'V':
 		return textsIn(Flocked, line)
 	}

@@ -115,6 +115,10 @@ func drawReservation(t *rapid.T) pool.Reservation {
 	return pool.Reservation{Slot: drawText(t, "slot"), Job: drawJob(t), Submitter: drawText(t, "submitter"), Since: drawInt(t, "since")}
 }
 
+func drawInput(t *rapid.T) pool.Input {
+	return pool.Input{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Text: drawText(t, "text")}
+}
+
 func drawJob(t *rapid.T) pool.JobID {
 	return pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")}
 }
@@ -239,7 +243,7 @@ func TestRowsLaw(t *testing.T) {
 			t.Fatalf("a claim is read as %+v, want %+v", got, c)
 		}
 		for kind, row := range map[byte]any{
-			'R': drawReservation(t), 'X': drawEndings(t), 'Q': drawSuccessors(t), 'P': drawEntitled(t), 'J': drawCourse(t), 'I': drawPilot(t),
+			'R': drawReservation(t), 'X': drawEndings(t), 'Q': drawSuccessors(t), 'P': drawEntitled(t), 'J': drawCourse(t), 'I': drawPilot(t), 'Z': drawInput(t),
 		} {
 			if got := read(record{Kind: kind, Row: row}).Row; !sameBits(got, row) {
 				t.Fatalf("a row %c is read as %+v, want %+v", kind, got, row)
@@ -384,6 +388,7 @@ func TestRowIsItsAd(t *testing.T) {
 		isAd(t, Entitlement, drawEntitled(t))
 		isAd(t, Course, drawCourse(t))
 		isAd(t, Pilots, drawPilot(t))
+		isAd(t, Inputs, drawInput(t))
 		isAd(t, Flocked, drawRecord(t))
 	})
 }

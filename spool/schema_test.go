@@ -25,7 +25,7 @@ type lease struct {
 }
 
 var leaseKind = named(Kind[string, lease]{
-	letter: 'Z', gone: 'z', table: "leases", title: "Lease", lead: []string{" [ Name = "},
+	letter: '@', gone: '&', table: "leases", title: "Lease", lead: []string{" [ Name = "},
 	key: func(l lease) string { return l.Name },
 	write: func(to rowtext.Attributes, l lease) {
 		to.SetString("Name", l.Name)
@@ -53,13 +53,15 @@ func putRows(tx *Tx) {
 	Course.Set(tx, []pool.Course{{Limits: []string{"rank", "requirements"}, OneQueue: true, More: 3}})
 	Pilots.Put(tx, pool.Pilot{ID: 7, Engine: "farm", Machine: "n1", State: pool.Live, Token: "5e88", Instance: "a0b1", AskedAt: noon, LiveAt: noon.Add(time.Second)})
 	Pilots.Drop(tx, 6)
+	Inputs.Put(tx, pool.Input{Cluster: 1, Text: "umask 077\nexec \"starter\"\n"})
+	Inputs.Drop(tx, 9)
 	Flocked.Put(tx, accountant.Record{Name: "alice@x", Priority: 0.75, At: noon, HalfLife: time.Hour, InUse: accountant.One, ResourcesUsed: 1, Weighted: accountant.Usage{Millis: 7}})
 	Flocked.Drop(tx, "bob@x")
 }
 
 // rowsOf returns the rows of these kinds, a line each.
 func rowsOf(v *View) []string {
-	return slices.Concat(linesOf(v, leaseKind), linesOf(v, Endings), linesOf(v, Reservations), linesOf(v, Succession), linesOf(v, Entitlement), linesOf(v, Course), linesOf(v, Pilots), linesOf(v, Flocked))
+	return slices.Concat(linesOf(v, leaseKind), linesOf(v, Endings), linesOf(v, Reservations), linesOf(v, Succession), linesOf(v, Entitlement), linesOf(v, Course), linesOf(v, Pilots), linesOf(v, Inputs), linesOf(v, Flocked))
 }
 
 func linesOf[K comparable, V any](v *View, k *Kind[K, V]) (list []string) {

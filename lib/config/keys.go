@@ -342,7 +342,7 @@ var Keys = []Key{
 				c.FlockFrom, c.RemoteDomains = append(c.FlockFrom, f), append(c.RemoteDomains, f.Domain)
 			}
 		}},
-	{Name: "FLOCK_REFUSE", Kind: Names, Default: []string{"root@*"}, Check: oneWord,
+	{Name: "FLOCK_REFUSE", Kind: Words, Default: []string{"root@*"}, Check: oneWord,
 		Help: "The users of other pools who may have no jobs here, as USER@DOMAIN; * and ? stand for any text and any character.",
 		Set:  func(c *Config, v any) { c.FlockRefuse = v.([]string) }},
 	{Name: "MIN_UID", Kind: Integer, Default: int64(1000), Least: 1, Most: 1 << 31,

@@ -14,6 +14,7 @@ import (
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/pilot"
 	"fairspool/cmd/internal/platform"
+	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/engine"
 	"fairspool/lib/jobad"
@@ -83,6 +84,13 @@ func (r *caller) ask(sp *spool.Spool) error {
 		return err
 	}
 	jobs, err := r.job(w, sp.Domain())
+	if err != nil {
+		return err
+	}
+	first, err := jobs.First(1) // as far as requirements see it, which number it has makes no difference
+	if err == nil {
+		err = lifecycle.Require(r.Config, first, &classad.Context{Now: r.Now}, r.Warn)
+	}
 	if err != nil {
 		return err
 	}
