@@ -108,7 +108,7 @@ var jobsOf = map[string]*regexp.Regexp{
 
 // TestSoakEngineDaemonsKilled kills processes of a real engine just after a pilot has begun, and starts them again: each job ends once.
 func TestSoakEngineDaemonsKilled(t *testing.T) {
-	testenv.Soak(t)
+	testenv.SoakWhole(t)
 	for _, c := range []struct{ system, daemon string }{{"slurm", "ctld"}, {"slurm", "n1"}, {"sge", "qmaster"}, {"sge", "execd"}} {
 		t.Run(c.daemon, func(t *testing.T) { daemonsKilled(t, c.system, c.daemon, 20) })
 	}
@@ -154,7 +154,7 @@ func daemonsKilled(t *testing.T, system, daemon string, times int) {
 // TestSoakEngineTakesMachinesBack has a real engine end pilots, with jobs that do not mind signals, for reasons of its own: the jobs are
 // idle again with a reason that names the engine, none has ended, and all end later.
 func TestSoakEngineTakesMachinesBack(t *testing.T) {
-	testenv.Soak(t)
+	testenv.SoakWhole(t)
 	for _, c := range []struct {
 		name string
 		ask  string

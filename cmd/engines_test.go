@@ -140,7 +140,7 @@ func TestAsksKilled(t *testing.T) {
 }
 
 func TestSoakAsksKilled(t *testing.T) {
-	_, seed := testenv.Soak(t)
+	seed := testenv.SoakWhole(t)
 	for _, system := range []string{"slurm", "sge"} {
 		t.Run(system, func(t *testing.T) { asksKilled(t, system, 300, seed) })
 	}
@@ -198,7 +198,7 @@ func asksKilled(t *testing.T, system string, kills int, seed uint64) {
 // TestSoakOutrunsArrays has 8 slots of pilots in Slurm run 1,000 jobs of /bin/true, and Slurm itself an array of them on as many cores: the
 // pool's are at least 5 times as quick. With 1,000 jobs of a second its slots are busy for 90 % of the time.
 func TestSoakOutrunsArrays(t *testing.T) {
-	testenv.Soak(t)
+	testenv.SoakWhole(t)
 	b := newQueue(t, "slurm", "slurm")
 	write(t, b.path("fairspool.toml"), "NEGOTIATOR_INTERVAL = 1\n"+strings.NewReplacer("Cpus = 1, Memory = 200", "Cpus = 4, Memory = 400", "MAX_PILOTS = 3", "MAX_PILOTS = 2", "IDLE = 10", "IDLE = 600").Replace(b.config))
 	const slots, jobs, tasks = 8, 1000, 200

@@ -219,7 +219,7 @@ func TestSoakFaultsOfFlocking(t *testing.T) {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	for begun := time.Now(); time.Since(begun) < length && !t.Failed(); {
 		t.Run("batch", func(t *testing.T) {
-			faultsOfFlocking(t, 200, draw, func(int) bool { return time.Since(begun) < length })
+			faultsOfFlocking(t, 60, draw, func(int) bool { return time.Since(begun) < length })
 		})
 	}
 }

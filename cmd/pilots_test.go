@@ -522,7 +522,7 @@ func TestTwinPilots(t *testing.T) {
 
 // TestSoakTwinPilots is TestTwinPilots with more jobs.
 func TestSoakTwinPilots(t *testing.T) {
-	testenv.Soak(t)
+	testenv.SoakWhole(t)
 	twins(t, 1000)
 }
 
@@ -593,7 +593,7 @@ func TestBrokenLink(t *testing.T) {
 
 // TestSoakBrokenLink has links that are down for three leases: the jobs there are ended, and begun again only when they are gone.
 func TestSoakBrokenLink(t *testing.T) {
-	testenv.Soak(t)
+	testenv.SoakWhole(t)
 	for _, weather := range []string{"down", "stall", "drop"} {
 		t.Run(weather, func(t *testing.T) {
 			t.Parallel()

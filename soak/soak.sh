@@ -3,7 +3,8 @@
 # power cuts, fuzzing, and the virtual machine. SOAK is how long all of it goes on (10m; a
 # number with s, m or h), SEED what it draws from (else the clock; it is printed first). The
 # kernel's scheduling follows no seed, so a run that is repeated draws the same and may yet
-# come out otherwise. Fuzzing draws from no seed: with SEED given it is left out.
+# come out otherwise. Fuzzing draws from no seed: with SEED given it is left out. Tests that take
+# minutes whatever they are given run from SOAK=1h on, and say before that they are skipped.
 set -eu
 cd "$(dirname "$0")/.."
 

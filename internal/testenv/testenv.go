@@ -225,6 +225,17 @@ func Soak(t testing.TB) (length time.Duration, seed uint64) {
 	return length, seed
 }
 
+// SoakWhole is Soak for a test that takes minutes whatever it is given: it skips the test unless that is a minute at least, as with
+// SOAK=1h.
+func SoakWhole(t testing.TB) (seed uint64) {
+	t.Helper()
+	length, seed := Soak(t)
+	if length < time.Minute {
+		t.Skipf("SKIPPED, NOTHING IS TESTED: takes minutes, and has %v: make soak SOAK=1h runs it", length)
+	}
+	return seed
+}
+
 // WriteProgram writes a program that everybody may execute. No process is started meanwhile: it would have
 // the file open for writing, and nobody could execute it until that is over.
 func WriteProgram(t testing.TB, path string, text []byte) {
