@@ -34,7 +34,7 @@ func newFlocking(t *testing.T, more string) flocking {
 		t.Fatal(err)
 	}
 	account := u.Username
-	if os.Geteuid() == 0 { // root's own pool would run the pilots as somebody who may not call home
+	if os.Geteuid() == 0 { // the pilots of a pool of root's run as another account, which may not call home
 		a.as, account = &syscall.Credential{Uid: nobody, Gid: nobody}, "nobody"
 		a.bin = a.path("bin")
 		if err := os.CopyFS(a.bin, os.DirFS(testenv.Commands(t))); err != nil {
