@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -52,10 +53,24 @@ func newFlocking(t *testing.T, more string) flocking {
 	via(a, "home", "-pilot")
 	via(b, "via", "-flock a.org")
 	write(t, a.path("fairspool.toml"), fmt.Sprintf("NETWORK_HOSTNAME = \"head\"\nUID_DOMAIN = \"a.org\"\nJOB_LEASE = 10\nDETECT_SLOTS = false\n[engine.b]\nKIND = \"fairspool\"\nVIA = [\"%s\"]\nHOME = \"%s\"\n"+
-		"PILOT = { Cpus = 1, Memory = 200 }\nPILOT_TIME = 1200\nIDLE = 10\n", a.path("via"), a.path("home")))
+		"PILOT = { Cpus = 1, Memory = 200 }\nPILOT_TIME = 1200\nIDLE = 10\nASK_TIMEOUT = 20\n", a.path("via"), a.path("home")))
 	write(t, b.path("fairspool.toml"), fmt.Sprintf("NETWORK_HOSTNAME = \"bhost\"\nUID_DOMAIN = \"b.org\"\nDETECT_SLOTS = false\nMACHINE_MAX_VACATE_TIME = 20\nFLOCK_FROM = [\"a.org\"]\nNOBODY_SLOT_USER = \"%s\"\n%s\n", account, more))
 	a.ours()
-	t.Cleanup(func() { b.stopped(); a.end() })
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, f := range []*farmHere{a, b} {
+				for _, line := range []string{"qstat -s a", "qstat -j", "slots list", "slots list -pilots"} {
+					out, err := f.command(context.Background(), strings.Fields(line)...).CombinedOutput()
+					t.Logf("%s: %s (%v):\n%s", filepath.Base(f.dir), line, err, out)
+				}
+			}
+			for _, v := range a.processes() {
+				t.Logf("%d %s: %s", v.pid, v.kind, v.args)
+			}
+		}
+		b.stopped()
+		a.end()
+	})
 	return flocking{a, b}
 }
 

@@ -27,16 +27,6 @@ func AskEngine(tx *spool.Tx, engine, owner, token string, now time.Time) pool.Pi
 	return p
 }
 
-// Unask takes pilots back that no engine was asked for, with their numbers.
-func Unask(tx *spool.Tx, ids []int) {
-	for _, id := range ids {
-		if p, ok := spool.Pilots.Get(&tx.View, id); ok && p.State == pool.Asked && p.Ref == "" {
-			tx.Op("unask pilot", fmt.Sprint(id))
-			spool.Pilots.Drop(tx, id)
-		}
-	}
-}
-
 // Sight notes what a batch engine calls the job that is a pilot, and in which state the job is in the engine's words;
 // empty: that is not known yet.
 func Sight(tx *spool.Tx, id int, ref, says string) {

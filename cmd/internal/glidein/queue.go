@@ -300,69 +300,59 @@ func (p *enginePass) foresee(f *forecast, rows []pool.Pilot) error {
 	return nil
 }
 
-// ask asks the engine for pilots. Their rows and tokens are there before.
+// ask asks the engine for pilots, one after the other. The row and the token of each are there before it: of one at most it is not
+// known whether the engine has it, when this process dies.
 func (p *enginePass) ask() error {
 	if p.dry || p.Asked == 0 {
 		return nil
 	}
-	var rows []pool.Pilot
-	tokens := map[int]string{}
-	at := p.call.Later()
-	err := p.spool.Update(func(tx *spool.Tx) error {
-		rows, tokens = nil, map[int]string{}
-		for _, owner := range slices.Sorted(maps.Keys(p.demand.pilots)) {
-			for range p.demand.pilots[owner] {
-				var random [16]byte
-				rand.Read(random[:]) // never fails
-				token := hex.EncodeToString(random[:])
-				row := lifecycle.AskEngine(tx, p.driver.Engine.Name, owner, pool.HashToken(token), at.Now)
-				rows, tokens[row.ID] = append(rows, row), token
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+	p.Asked = 0
+	var owners []string
+	for _, owner := range slices.Sorted(maps.Keys(p.demand.pilots)) {
+		owners = append(owners, slices.Repeat([]string{owner}, p.demand.pilots[owner])...)
 	}
-	refs := map[int]string{}
+	var row pool.Pilot
 	var trouble error
-	var refusals []loss
-	var unasked []int
-	for _, row := range rows {
-		if trouble != nil {
-			unasked = append(unasked, row.ID)
-			continue
+	answered := func(*spool.Tx, time.Time) {} // notes what the engine said to the last one
+	for {
+		var random [16]byte
+		rand.Read(random[:]) // never fails
+		token := hex.EncodeToString(random[:])
+		more := trouble == nil && p.Asked < len(owners)
+		at := p.call.Later()
+		err := lifecycle.Account(p.spool, at, func(tx *spool.Tx) error {
+			answered(tx, at.Now)
+			if more {
+				row = lifecycle.AskEngine(tx, p.driver.Engine.Name, owners[p.Asked], pool.HashToken(token), at.Now)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		ref, err := p.driver.Ask(context.Background(), engine.Request{Pilot: row.ID, Token: tokens[row.ID], Owner: p.account(row.Owner), User: row.Owner, Warn: p.warn()})
-		switch {
+		if !more {
+			break
+		}
+		id := row.ID
+		ref, err := p.driver.Ask(context.Background(), engine.Request{Pilot: id, Token: token, Owner: p.account(row.Owner), User: row.Owner, Warn: p.warn()})
+		switch trouble = err; {
 		case err == nil:
-			refs[row.ID] = ref
+			p.Asked++
+			answered = func(tx *spool.Tx, _ time.Time) { lifecycle.Sight(tx, id, ref, "") }
 		case refused(err):
-			refusals = append(refusals, loss{row.ID, err.Error(), false})
-			trouble = err
+			answered = func(tx *spool.Tx, now time.Time) { lifecycle.Lose(tx, id, err.Error(), now, p.call.Config.Params) }
 		default: // the engine may have it: the next look tells
-			trouble = err
+			answered = func(*spool.Tx, time.Time) {}
 		}
 	}
-	p.Asked = len(refs)
-	at = p.call.Later()
-	err = lifecycle.Account(p.spool, at, func(tx *spool.Tx) error {
-		for _, id := range slices.Sorted(maps.Keys(refs)) {
-			lifecycle.Sight(tx, id, refs[id], "")
-		}
-		lifecycle.Unask(tx, unasked)
-		for _, l := range refusals {
-			lifecycle.Lose(tx, l.id, l.why, at.Now, p.call.Config.Params)
-		}
+	if trouble != nil {
+		return p.trouble(trouble)
+	}
+	if p.link.tries == 0 {
 		return nil
-	})
-	if err == nil && trouble != nil {
-		err = p.trouble(trouble)
-	} else if err == nil && p.link.tries > 0 {
-		p.link.tries = 0
-		err = p.link.note(p.now, 0, 0, "")
 	}
-	return err
+	p.link.tries = 0
+	return p.link.note(p.now, 0, 0, "")
 }
 
 // account returns who asks for a pilot of an owner, and cancels it; empty: this process's.
