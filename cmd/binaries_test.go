@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(isPipe) != "" {
 		os.Exit(pipe())
 	}
+	if os.Getenv(dials) != "" {
+		os.Exit(dial())
+	}
 	const parallel = "test.parallel"
 	flag.Parse()
 	given := false
