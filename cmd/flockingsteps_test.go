@@ -155,10 +155,12 @@ func (l *links) serve(conn *net.UnixConn) {
 	if err != nil {
 		return
 	}
-	defer c.Wait()
-	defer there.Close()
-	defer conn.Close()
-	var silent sync.Mutex // what serve says does not get through while it is locked
+	defer func() { // serve ends when its pipe is closed
+		conn.Close()
+		there.Close()
+		c.Wait()
+	}()
+	var silent sync.Mutex // guards swallow: what serve says does not get through
 	answered := make(chan struct{}, 1)
 	swallow := false
 	l.all.Go(func() {
@@ -248,7 +250,7 @@ func (l *links) strike(f fault, caller int, serve *os.Process) {
 	}
 }
 
-// parent returns the parent of a process; 0: there is none of ours.
+// parent returns the number of the process that started another one, or 0 if that one has ended.
 func parent(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, behind, _ := strings.Cut(string(text), ") ")
@@ -259,8 +261,9 @@ func parent(pid int) int {
 	return 0
 }
 
-// frames calls do with each frame that is read, and with what it carries, until that returns false or there is none. The first two are the
-// greeting, others are those of a yamux session: 12 bytes, of which the second is the kind and the last four the length of what kind 0 has.
+// frames calls do with each frame that it reads, and with the text in the frame. It returns when do returns false, or at the end. The first
+// two frames are the lines of the greeting. The others are frames of yamux: 12 bytes, and in frames of kind 0 a text. The second byte
+// is the kind, the last four are the length of the text.
 func frames(from io.Reader, do func(text, frame []byte) bool) {
 	r := bufio.NewReaderSize(from, 64<<10)
 	for line := []byte("\n"); len(line) == 1; {
@@ -305,7 +308,8 @@ func TestSoakFlockingSteps(t *testing.T) {
 }
 
 // flockingSteps cuts links, and kills what is at their ends and beside them, while jobs of a pool run in another one. glidein is killed
-// before and after each kind of answer of the other pool's. All jobs end once, and no slot is charged twice.
+// before and after each kind of answer of the other pool's. All jobs end once. A pool charges at least what its jobs used, and at most
+// all of its slots for all of the time.
 func flockingSteps(t *testing.T, todo []fault) {
 	const jobs, slots = 40, 3
 	l := &links{T: t, flocking: newFlocking(t, ""), todo: todo}
@@ -338,7 +342,7 @@ printf '%%s\n' "$out"
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, l.a.path("fairspool.toml"), strings.Replace(string(config), "IDLE = 10\n", "IDLE = 2\n", 1))
+	write(t, l.a.path("fairspool.toml"), strings.Replace(string(config), "IDLE = 10\n", "IDLE = 4\n", 1))
 	l.a.ours()
 	l.listen(socket)
 

@@ -49,7 +49,7 @@ func newMachine(t *testing.T) machine {
 	write(t, filepath.Join(m.etc, "passwd"), passwd)
 	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nADMINISTRATORS = [\"admin\"]\nDETECT_SLOTS = false\n")
 	write(t, filepath.Join(m.etc, "job.sub"), "executable = /bin/true\nqueue 2\n")
-	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool", "slots", "negotiate", "starter", "serve"} {
+	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool", "slots", "negotiate", "starter", "serve", "glidein"} {
 		text, err := os.ReadFile(filepath.Join(built, name))
 		m.must(err)
 		m.must(os.WriteFile(filepath.Join(m.bin, name), text, 0o755))
@@ -128,6 +128,21 @@ func TestOthersPool(t *testing.T) {
 	m.must(os.Chmod(filepath.Join(m.spools, "fairspool"), 0o700))
 	m.expect("bob: submit to root's", m.run(bob, state, "submit", "/etc/job.sub"), 1, "",
 		"submit: /var/spool/fairspool, this machine's pool, belongs to root and has no door for other users: its administrator makes one with fairspool-setup, "+own)
+
+	// A pilot uses no pool of its machine's.
+	testenv.WriteProgram(t, filepath.Join(kept, "ssh"), []byte("#!/bin/sh\nunset FAIRSPOOL_DIR FAIRSPOOL_CONFIG\nshift; exec sh -c \"$*\"\n"))
+	write(t, filepath.Join(kept, "fairspool.toml"), fmt.Sprintf("DETECT_SLOTS = false\nCYCLE_ON_CHANGE = false\n[engine.farm]\nKIND = \"ssh\"\nHOSTS = [\"n1\"]\nSSH = [\"%[1]s/ssh\"]\nSTARTER = \"/mnt/starter\"\nSTATE = \"%[1]s/state\"\n", home))
+	m.must(os.Chmod(filepath.Join(kept, "fairspool.toml"), 0o644))
+	pilots := append(state, "FAIRSPOOL_DIR="+filepath.Join(home, "pilots"), "FAIRSPOOL_CONFIG="+filepath.Join(home, "fairspool.toml"))
+	if a := m.run(bob, pilots, "submit", "-memory", "1", "output=/dev/null", "error=/dev/null", "--", "true"); a.status != 0 {
+		t.Fatalf("bob: submit for a pilot = %+v", a)
+	}
+	m.expect("bob: glidein", m.run(bob, pilots, "glidein", "-q"), 0, "", "")
+	t.Cleanup(func() { m.run(bob, pilots, "slots", "withdraw", "-gone", "n1") })
+	testenv.Until(t, "the job of the pilot has ended", func() bool {
+		m.run(bob, pilots, "negotiate", "-q")
+		return m.run(bob, pilots, "qstat", "-af", "ProcId").out == ""
+	})
 }
 
 // TestDoorDrives holds that a command through the door starts a cycle of the account's, that the

@@ -266,10 +266,7 @@ func parseSeconds(text string) (time.Duration, error) {
 }
 
 // Common returns the common flags under which another process of ours acts as
-// this one does, wherever it is started: on the same spool and configuration,
-// at the same policy time, with the same patience. They are as given on the
-// command line or by the environment; a policy time that is the clock's own is
-// not among them.
+// this one does, wherever it is started: on the same spool, and with Settings.
 func (c *Call) Common() ([]string, error) {
 	dir, err := c.SpoolDir()
 	if err == nil {
@@ -278,13 +275,23 @@ func (c *Call) Common() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-spool", dir}
+	rest, err := c.Settings()
+	return append([]string{"-spool", dir}, rest...), err
+}
+
+// Settings returns the common flags for another process of ours that uses no spool: the same
+// configuration, the same policy time and the same patience. They are as given on the
+// command line or by the environment; a policy time that is the clock's own is
+// not among them.
+func (c *Call) Settings() ([]string, error) {
+	var args []string
 	for _, name := range []string{"config", "now", "lock-wait"} {
 		text := c.handOn[name]
 		if text == "" {
 			continue
 		}
 		if name == "config" {
+			var err error
 			if text, err = filepath.Abs(text); err != nil {
 				return nil, err
 			}
@@ -294,7 +301,7 @@ func (c *Call) Common() ([]string, error) {
 	return args, nil
 }
 
-// toHandOn keeps the texts of the common flags that Common returns.
+// toHandOn keeps the texts of the common flags that Settings returns.
 func toHandOn(x *cli.Context) map[string]string {
 	texts := map[string]string{}
 	for _, name := range []string{"config", "now", "lock-wait"} {

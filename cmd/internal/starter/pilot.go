@@ -160,7 +160,11 @@ func newPilot(c *cmdline.Call, o options, state pilot.State, stop <-chan os.Sign
 		}
 	}
 	p.Start = func(attempts []pool.Attempt, ended func(pool.Attempt)) {
-		answers, err := spawnAll(c, state.Prefix(), []string{"-pilot", "-state", state.Dir}, attempts)
+		flags, err := c.Settings() // a spool of this machine is not the pilot's
+		var answers []answer
+		if err == nil {
+			answers, err = spawnAll(c, state.Prefix(), append(flags, "-pilot", "-state", state.Dir), attempts)
+		}
 		if err != nil {
 			p.Tell(err)
 		}

@@ -34,7 +34,11 @@ const (
 // start starts a supervisor for every attempt that is matched and returns those whose
 // jobs run. The prefix tells the spool's claims from those of others on this machine.
 func (r *report) start(c *cmdline.Call, prefix string, matched []pool.Attempt) ([]*exec.Cmd, error) {
-	answers, err := spawnAll(c, prefix, nil, matched)
+	flags, err := c.Common()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := spawnAll(c, prefix, flags, matched)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +59,9 @@ func (r *report) start(c *cmdline.Call, prefix string, matched []pool.Attempt) (
 	return supervisors, nil
 }
 
-// spawnAll starts the supervisors of attempts, with further flags, and returns their answers.
+// spawnAll starts the supervisors of attempts, with the flags, and returns their answers.
 func spawnAll(c *cmdline.Call, prefix string, flags []string, attempts []pool.Attempt) ([]answer, error) {
 	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	common, err := c.Common()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func spawnAll(c *cmdline.Call, prefix string, flags []string, attempts []pool.At
 	for i, a := range attempts {
 		places <- struct{}{}
 		all.Go(func() {
-			args := slices.Concat(common, flags, []string{"-supervise", a.String()})
+			args := slices.Concat(flags, []string{"-supervise", a.String()})
 			answers[i] = spawnIn(unit, prefix+a.String(), program, args, c.LockWait()+answerTime)
 			<-places
 		})
