@@ -25,8 +25,9 @@ import (
 
 // Call is one run of a command: what it was given, and where it writes.
 type Call struct {
-	Name string   // the command's
-	Args []string // without flags
+	Name  string   // the command's
+	Args  []string // without flags
+	Typed []string // the arguments as they were typed, flags and all
 	// CommandLine are the words behind `--`, for a command with
 	// Command.CommandLine; nil without `--`.
 	CommandLine []string
@@ -49,14 +50,13 @@ type Call struct {
 	number    string                  // the flag that takes a sign followed by digits
 	dir       string                  // -spool, or nothing
 	lockWait  time.Duration
-	handOn    map[string]string // see Common
+	handOn    map[string]string // see Settings
 	simulated bool              // Now is the user's own
 	up        time.Duration     // the time since the boot at Now
 	ahead     time.Duration     // how far -now is ahead of the machine's clock
 	spool     *spool.Spool
 	unread    bool // see Command.Unread
 	around    Surroundings
-	typedArgs []string // see Typed
 	ended     []string // arguments for which Command.Ends is true
 	atEnd     []func() // see AtEnd
 	words     []string // that may name files beside the arguments

@@ -149,7 +149,7 @@ func (s Surroundings) act(c Command, x *cli.Context, behind, typed, ended []stri
 	if err != nil {
 		return err
 	}
-	call.CommandLine, call.typedArgs, call.ended = behind, typed, ended
+	call.CommandLine, call.Typed, call.ended = behind, typed, ended
 	if !c.WithoutSpool && (c.Here == nil || !c.Here(call)) {
 		asRoot := c.AsRoot != nil && c.AsRoot(call)
 		if dial, is := call.closed(); is && !(asRoot && s.UID == 0) {

@@ -110,7 +110,7 @@ func (c *Call) handOver(command Command, dial func() (io.ReadWriteCloser, error)
 		}
 		caller.Ready, caller.First, caller.Words = ready, c.First, c.words
 	}
-	r := door.Request{Version: door.Version, Command: command.Name, Args: c.typedArgs, Ends: c.ended}
+	r := door.Request{Version: door.Version, Command: command.Name, Args: c.Typed, Ends: c.ended}
 	for _, name := range door.Variables {
 		if v, ok := os.LookupEnv(name); ok && v != "" {
 			r.Environment = append(r.Environment, name+"="+v)
@@ -276,9 +276,6 @@ func (c *Call) Serve(command Command, session *door.Session) error {
 	s.Serve([]Command{command}, session)
 	return nil
 }
-
-// Typed returns the arguments as they were typed, flags and all.
-func (c *Call) Typed() []string { return c.typedArgs }
 
 // setEnvironment gives the process the variables of a caller, and no others of those.
 func setEnvironment(variables []string) {

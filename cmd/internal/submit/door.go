@@ -163,7 +163,7 @@ func (o options) asOwner(c *cmdline.Call, serve bool) (done bool, err error) {
 	if err != nil || !known || u.UID == 0 {
 		return false, err
 	}
-	p := exec.Command("/proc/self/exe", c.Typed()...)
+	p := exec.Command("/proc/self/exe", c.Typed...)
 	p.Args[0] = os.Args[0]
 	p.Stdin, p.Stdout, p.Stderr = os.Stdin, os.Stdout, os.Stderr
 	// A session of its own has no terminal, into which the user could type for root. The process
