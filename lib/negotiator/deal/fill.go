@@ -75,7 +75,7 @@ func (c *shareDealer) preemptTheRest() {
 	}
 	c.last = true
 	c.preemptAll()
-	if slices.ContainsFunc(c.Submitters, func(s *Submitter) bool { return s.Usage == 0 && s.matched < s.idle }) {
+	if slices.ContainsFunc(c.Submitters, func(s *Submitter) bool { return s.Usage.Float() < s.entitled && s.matched < s.idle }) {
 		c.parts = true
 		c.preemptAll()
 	}

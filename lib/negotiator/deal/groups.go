@@ -332,7 +332,7 @@ func (c *entitlement) underQuota(s *Submitter, l lot, reason string) bool {
 	if reason == negotiator.RankPreemption || s.Group == l.holder.Group {
 		return true
 	}
-	return Fits(u.own[s.Group]+l.weight, u.entitled[s.Group]) && c.spares(s, u.own[l.holder.Group], l.charged, u.entitled[l.holder.Group])
+	return c.fairer(s, l, u.own[s.Group], u.entitled[s.Group], u.own[l.holder.Group], u.entitled[l.holder.Group])
 }
 
 // isIn reports whether a group is another one or below it.

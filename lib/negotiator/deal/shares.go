@@ -19,7 +19,7 @@ type entitlement struct {
 	reserved map[pool.JobID]*reservation
 	dealing  *sharers // that has its turn
 	last     bool     // who can take no free slot by now will take none
-	parts    bool     // who has nothing may leave a holder short of a part of a slot
+	parts    bool     // shares may be passed by parts of a slot
 	round    int      // of contention
 	moves    int      // matches made, and slots set free
 }
@@ -232,16 +232,26 @@ func (c *entitlement) setTargets(p *sharers, size float64) {
 
 // withinShares reports whether shares let a submitter preempt one of a lot for priority.
 func (c *entitlement) withinShares(s *Submitter, l lot) bool {
-	return c.parts && s.Usage == 0 && isDue(s, l) || Fits(s.Usage+l.weight, s.entitled) && c.spares(s, l.holder.Usage, l.charged, l.holder.entitled)
+	return c.fairer(s, l, s.Usage, s.entitled, l.holder.Usage, l.holder.entitled)
 }
 
-// isDue reports whether one of a lot is rather due to a submitter that has nothing at all than to
-// its holder, though slots are whole and shares are not: in a pool of one slot nobody could
-// be preempted otherwise. Two equal users never come to two thirds and one third of a slot by
-// what they use, so that they do not take it from each other for ever.
-func isDue(s *Submitter, l lot) bool {
+// fairer reports whether shares let a submitter preempt one of a lot, where it, or its group,
+// uses some of what it is entitled to, and so does the holder, or its group: the one has no more
+// than its share with it, the other no less without it.
+//
+// Slots are whole and shares are not. When nobody can take anything else, somebody who has
+// nothing, or who takes from somebody entitled to less than a third of a slot, may pass its share
+// and leave the other short, each by at most a third of a slot: else a slot could stay for ever with
+// whom it is not due to. Among others that would be for nothing: two equal users of eleven
+// slots take turns with the odd one by what they use, and it would be preempted each time.
+func (c *entitlement) fairer(s *Submitter, l lot, usage accountant.Weight, entitled float64, others accountant.Weight, theirs float64) bool {
+	if Fits(usage+l.weight, entitled) && c.spares(s, others, l.charged, theirs) {
+		return true
+	}
 	const most = 2.0 / 3
-	return s.entitled > most*l.weight.Float()+Slack && l.holder.Usage.Float()-l.holder.entitled > most*l.charged.Float()+Slack
+	weight, charged := l.weight.Float(), l.charged.Float()
+	return c.parts && (usage == 0 || theirs < (1-most)*charged) &&
+		entitled-usage.Float() > most*weight+Slack && others.Float()-theirs > most*charged+Slack
 }
 
 // spares reports whether who uses so much can do without less of it, and still has what it is

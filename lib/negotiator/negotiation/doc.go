@@ -81,8 +81,8 @@
 // that its Rank prefers, and for submitters with a better EUP where PREEMPTION_REQUIREMENTS
 // is true (deal/preempt.go). What somebody may have for priority is bound by what everybody is
 // entitled to of the whole pool, as if it was dealt out anew (deal/shares.go). So nobody
-// is taken below that, but by a part of a slot for one who has nothing, and who was
-// preempted does not preempt in turn.
+// is taken below that, but by a part of a slot for one who has nothing or where hardly anything
+// is due to the holder, and who was preempted does not preempt in turn.
 //
 // Running slots of one holder that no expression can tell apart are its tenants; those of
 // its tenants that weigh and are charged the same are an estate, all of which shares and

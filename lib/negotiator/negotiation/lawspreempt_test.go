@@ -290,8 +290,8 @@ func (r *replay) idle() []freeSlot {
 }
 
 // Preemption for a priority keeps to the shares of the whole pool: it takes nobody above
-// the fair share of it, nor the holder below, save that who has nothing may leave the
-// holder short of a part of a slot. The pie slices say so. The shares are found here by bisection, for
+// the fair share of it, nor the holder below, save by a third of a slot where the one has nothing or
+// the other is entitled to less than a third, and that who has nothing may leave the holder short of a part. The pie slices say so. The shares are found here by bisection, for
 // users who want no more than slots that are alike.
 func TestPreemptionKeepsShares(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -334,11 +334,11 @@ func TestPreemptionKeepsShares(t *testing.T) {
 			}
 		}
 		for _, m := range plan.Matches {
-			nothing := r.usage[m.Submitter] == 0
+			nothing, lacks := r.usage[m.Submitter] == 0, entitled[m.Submitter]-r.usage[m.Submitter].Float()
 			if r.step(m); m.Preempts == nil {
 				continue
 			}
-			due := nothing && entitled[m.Submitter] > 2.0/3 && r.usage[m.Preempts.Submitter].Float()+1-entitled[m.Preempts.Submitter] > 2.0/3
+			due := (nothing || entitled[m.Preempts.Submitter] < 1.0/3) && lacks > 2.0/3 && r.usage[m.Preempts.Submitter].Float()+1-entitled[m.Preempts.Submitter] > 2.0/3
 			if got := r.usage[m.Submitter].Float(); got > entitled[m.Submitter]+1e-6 && !due {
 				rt.Fatalf("%s takes %s to %v, want at most %v; matches %s\n%s", m.Job, m.Submitter, got, entitled[m.Submitter], ousted(plan), portrait(p, cfg))
 			}

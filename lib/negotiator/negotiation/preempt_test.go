@@ -55,7 +55,7 @@ func ousted(p *negotiator.Plan) string {
 }
 
 func TestPreemption(t *testing.T) {
-	records := []accountant.Record{record("alice@x", 10), record("bob@x", 20), record("carol@x", 10), record("dave@x", 40), record("erin@x", 40)}
+	records := []accountant.Record{record("alice@x", 10), record("bob@x", 20), record("carol@x", 10), record("dave@x", 40), record("erin@x", 40), record("far@x", 1e4), record("off@x", 1e4), record("gina@x", 10)}
 	records[2].Floor, records[3].Floor = 5, 2
 	hour := 2 * time.Hour
 	for _, c := range []struct {
@@ -72,6 +72,8 @@ func TestPreemption(t *testing.T) {
 			"1.0>slot5(7.5 Priority) 1.1>slot4(7.4 Priority) 1.2>slot3(7.3 Priority)"}, // 3.33 and 1.67
 		{"the only slot, for four times the share", equal(t, 1, ""), runs(7, "erin@x", 1, 1, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, "1.0>slot1(7.1 Priority)"},
 		{"the only slot, for twice the share", equal(t, 1, ""), runs(7, "bob@x", 1, 1, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"the last slots of who is due a thousandth of one", equal(t, 6, ""), append(runs(7, "far@x", 1, 3, hour), runs(8, "off@x", 4, 6, hour)...), []jobprio.Run{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "gina@x", "")}, nil,
+			"1.0>slot3(7.3 Priority) 1.1>slot6(8.6 Priority) 2.0>slot2(7.2 Priority) 2.1>slot5(8.5 Priority) 1.2>slot1(7.1 Priority) 2.2>slot4(8.4 Priority)"},
 		{"free slots first", equal(t, 6, ""), runs(7, "bob@x", 1, 4, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot5 1.1>slot6 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
 		{"not in the first hour", equal(t, 3, ""), runs(7, "bob@x", 1, 3, time.Hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
