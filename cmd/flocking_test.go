@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"fairspool/internal/testenv"
+	"fairspool/lib/engine"
 )
 
 // flocking are two pools of one account: jobs of a overflow to there, whose domain is b.org.
@@ -195,6 +197,68 @@ func TestFlocking(t *testing.T) {
 	f.a.run("spool", "check")
 	f.there.run("spool", "check")
 	f.there.clean()
+}
+
+// TestFlockingShares has users of a pool tell apart by their priorities in the other one, where local users have their shares of all slots
+// to within a slot, and where somebody's pilots are refused by a requirement.
+func TestFlockingShares(t *testing.T) {
+	t.Parallel()
+	f := newFlocking(t, `PREEMPTION_REQUIREMENTS = "RemoteUserPrio > SubmitterUserPrio * 1.2"
+SUBMIT_REQUIREMENT_NAMES = ["Known"]
+SUBMIT_REQUIREMENT_Known = "Owner != \"dora@a.org\""
+SUBMIT_REQUIREMENT_Known_REASON = "\"dora is not known here\""`)
+	config, err := os.ReadFile(f.a.path("fairspool.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f.a.path("fairspool.toml"), string(config)+"MAX_WAITING = 30\n")
+	f.a.ours()
+	f.there.cores(6)
+	f.there.run("userprio", "-create", "-setprio", "alice@a.org", "8")
+	f.there.run("userprio", "-create", "-setprio", "carol@a.org", "2")
+	job := fmt.Sprintf("until [ -e %s ]; do sleep 0.1; done", f.a.path("go"))
+	for _, owner := range []string{"alice", "carol", "dora"} {
+		f.a.run("submit", "-owner", owner, "-a", "queue 6", "--", "sh", "-c", job)
+	}
+	f.a.cron()
+	testenv.Until(t, "the other pool has all pilots", func() bool { return f.there.queued() >= 12 })
+	f.there.cron()
+	has := func(counts map[string]int) bool {
+		for _, owner := range strings.Fields(f.there.owners()) {
+			counts[owner]++
+		}
+		return counts["alice@a.org"]+counts["carol@a.org"] == 6
+	}
+	testenv.Until(t, "all slots run pilots", func() bool { return has(map[string]int{}) })
+	counts := map[string]int{}
+	if has(counts); counts["alice@a.org"] < 1 || counts["alice@a.org"] > 2 { // her share is 1.2 slots
+		t.Errorf("slots of the other pool are %v, want one or two of alice's, and carol's else", counts)
+	}
+
+	f.there.stop()
+	for _, owner := range []string{"bob", "eve"} {
+		f.there.run("submit", "-owner", owner, "-a", "queue 6", "--", "sleep", "1000")
+	}
+	f.there.cron()
+	locals := func() bool {
+		counts = map[string]int{}
+		has(counts)
+		return counts["bob"]+counts["eve"] >= 5 && counts["bob"] >= 2 && counts["eve"] >= 2
+	}
+	testenv.Until(t, "bob and eve have what is theirs", locals)
+
+	wish, err := json.Marshal(engine.Wish{Name: "fs-x-1", Pilot: 1, Token: "00", Home: "false", User: "dora@a.org", Cpus: 1, Memory: 100, Idle: 10, Time: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := f.there.command(context.Background(), "serve", "-flock", "a.org", "ask")
+	ask.Stdin = bytes.NewReader(wish)
+	if out, err := ask.CombinedOutput(); err == nil || !strings.Contains(string(out), "dora is not known here") {
+		t.Errorf("a pilot for dora was asked for: %v: %s", err, out)
+	}
+	if out := f.there.run("qstat", "-u", "dora@a.org", "-af", "Owner"); strings.Contains(out, "dora") {
+		t.Errorf("the other pool has pilots of dora's: %q", out)
+	}
 }
 
 // faultsOfFlocking does faults to processes of both pools while jobs of one run in the other, as long as goesOn says so.
