@@ -100,3 +100,26 @@ func playIn(t *testing.T, dir, session string, variables ...string) string {
 	}
 	return b.String()
 }
+
+// TestReplayGuide runs the session in docs/replay.md with the files that the page shows.
+func TestReplayGuide(t *testing.T) {
+	t.Parallel()
+	const page = "../docs/replay.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, kind := range map[string]string{"week.awk": "awk", "quotas.toml": "toml"} {
+		_, shown, ok := strings.Cut(string(text), "`"+name+"`:\n\n```"+kind+"\n")
+		if shown, _, _ = strings.Cut(shown, "```"); !ok {
+			t.Fatalf("%s does not show %s", page, name)
+		}
+		write(t, filepath.Join(dir, name), shown)
+	}
+	comparePage(t, page, func(session string) string { return playIn(t, dir, session) })
+	picture, err := os.ReadFile(filepath.Join(dir, "week.svg"))
+	if err != nil || !strings.Contains(string(picture), ">eve@replay</text>") {
+		t.Errorf("the picture has no line of Eve's: %v", err)
+	}
+}

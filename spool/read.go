@@ -54,16 +54,14 @@ func (p *position) pass(f frame, text []byte) {
 	p.seq, p.next, p.crc = f.Seq, f.Next, f.CRC
 }
 
-// contradicts reports whether what was read up to the position cannot be what
-// was acknowledged: the same transaction reads otherwise, or a later one ended
-// before it.
+// contradicts reports whether what was read up to the position cannot be what was acknowledged: the same
+// transaction reads otherwise, or a later one ended before it.
 func (p position) contradicts(known ack) bool {
 	return known.Seq == p.seq && known != p.ack() || known.Seq > p.seq && known.End <= p.off
 }
 
-// stands looks whether what was read up to the position is still what stands
-// there: a writer may have taken its transaction back, and others may have
-// filled its place to the byte.
+// stands looks whether what was read up to the position is still what stands there: a writer may have taken its
+// transaction back, and others may have filled its place to the byte.
 func (p position) stands(journal files.File, size int64) (bool, error) {
 	if p.off == 0 {
 		return true, nil
@@ -71,11 +69,10 @@ func (p position) stands(journal files.File, size int64) (bool, error) {
 	return endsWith(journal, p.ack(), ack{}, size)
 }
 
-// View runs fn on the spool as of the last complete transaction. It takes no
-// lock and never waits. A later View on the same Spool reads only what was
-// added since. If something that fn asks for turns out to be damaged, fn is
-// left at once and View returns the *DamageError. Inside fn the Spool itself is
-// not to be used: what it reads or changes would show in the View.
+// View runs fn on the spool as of the last complete transaction. It takes no lock and never waits. A later View
+// on the same Spool reads only what was added since. If something that fn asks for turns out to be damaged, fn is left
+// at once and View returns the *DamageError. Inside fn the Spool itself is not to be used: what it reads or changes
+// would show in the View.
 func (s *Spool) View(fn func(*View) error) (err error) {
 	if s.inUse {
 		return errNested
@@ -105,6 +102,13 @@ func (v *View) Fork() *Spool {
 	return &s
 }
 
+// InMemory returns an empty spool of a UID_DOMAIN that is kept in memory alone, as a fork is. Its jobs leave no history.
+func InMemory(domain string) *Spool {
+	s := &Spool{files: unwritable{}, domain: domain, forked: map[int][]byte{}}
+	s.state, s.at = newState(s, pinned{generation: noGeneration(0)}), noGeneration(0).start()
+	return s
+}
+
 // try runs a transaction of a fork.
 func try(s *Spool, fn func(*Tx) error) error {
 	if err := s.refresh(); err != nil {
@@ -115,10 +119,9 @@ func try(s *Spool, fn func(*Tx) error) error {
 	tx := &Tx{View: View{spool: s, loaded: s.state, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, Forked: true, expressions: classad.NewInterner()}
 	tx.first = tx.next
 	err := tx.run(fn)
-	switch {
-	case err != nil:
+	if err != nil {
 		s.forget()
-	case len(tx.body) > 0:
+	} else if len(tx.body) > 0 {
 		s.at.seq, s.at.next = tx.seq, tx.next
 	}
 	return err
@@ -185,11 +188,9 @@ func recovered(err *error) {
 
 // refresh brings the state up to the last complete transaction.
 func (s *Spool) refresh() error {
-	switch {
-	case s.forked == nil:
-	case s.state == nil:
+	if s.forked != nil && s.state == nil {
 		return errFork
-	default:
+	} else if s.forked != nil {
 		return nil
 	}
 	return twice(func() error {
@@ -204,9 +205,8 @@ func (s *Spool) refresh() error {
 	})
 }
 
-// twice reads again what turned out to be damaged, before anybody is told of it:
-// what was read may have been cut off since by its writer, which never
-// acknowledged it, or have been changed by writers while it was read.
+// twice reads again what turned out to be damaged, before anybody is told of it: what was read may have been cut off
+// since by its writer, which never acknowledged it, or have been changed by writers while it was read.
 func twice(read func() error) error {
 	err := read()
 	if errors.As(err, new(*DamageError)) {

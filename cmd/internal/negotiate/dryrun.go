@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/machine"
 	"fairspool/lib/lifecycle"
+	"fairspool/lib/matchmaking"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/report/cycle"
 	"fairspool/spool"
@@ -50,7 +51,7 @@ func look(c *cmdline.Call, o options) error {
 		if len(q.changes) == 0 && o.job == nil {
 			return q.foresee(v)
 		}
-		seen := see(c, v, q.domain)
+		seen := matchmaking.See(v, q.domain, c.Config)
 		warnOf(c, seen)
 		if !seen.Misspelt(c.Config.Groups) {
 			return q.answer(v, seen)
@@ -59,7 +60,7 @@ func look(c *cmdline.Call, o options) error {
 		if err := respell(c, fork, c.Config.Params); err != nil {
 			return err
 		}
-		return fork.View(func(v *spool.View) error { return q.answer(v, see(c, v, q.domain)) })
+		return fork.View(func(v *spool.View) error { return q.answer(v, matchmaking.See(v, q.domain, c.Config)) })
 	})
 }
 
@@ -69,7 +70,7 @@ func (q inquiry) foresee(v *spool.View) error {
 	var seen lifecycle.Snapshot
 	reading := lifecycle.ReadingOf(v)
 	if err := reading.Look(v, func(part *spool.View) (err error) {
-		if seen = see(q.Call, part, q.domain); seen.Misspelt(q.Config.Groups) {
+		if seen = matchmaking.See(part, q.domain, q.Config); seen.Misspelt(q.Config.Groups) {
 			return nil
 		}
 		seen.Pool.Lacks = reading.Lacks
@@ -89,7 +90,7 @@ func (q inquiry) foresee(v *spool.View) error {
 	if err := respell(q.Call, fork, q.Config.Params); err != nil {
 		return err
 	}
-	return fork.View(func(v *spool.View) error { return q.answer(v, see(q.Call, v, q.domain)) })
+	return fork.View(func(v *spool.View) error { return q.answer(v, matchmaking.See(v, q.domain, q.Config)) })
 }
 
 // answer makes the changes, computes the cycles, and tells of them.
@@ -112,7 +113,7 @@ func (q inquiry) answer(v *spool.View, seen lifecycle.Snapshot) error {
 		return err
 	}
 	return w.fork.View(func(v *spool.View) error {
-		after, err := q.cycle(w.Call, v, see(w.Call, v, q.domain))
+		after, err := q.cycle(w.Call, v, matchmaking.See(v, q.domain, w.Call.Config))
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (q inquiry) cycle(c *cmdline.Call, v *spool.View, seen lifecycle.Snapshot) 
 	if cfg.Standings = len(q.changes) > 0; q.job != nil {
 		cfg.Explain = q.job.Procs()
 	}
-	return dry{c, cycle.Outcome{View: v, Pool: seen.Pool, Plan: compute(c, v, seen, cfg), Now: q.Now,
+	return dry{c, cycle.Outcome{View: v, Pool: seen.Pool, Plan: matchmaking.Compute(v, seen, c.Config, cfg, c.Now), Now: q.Now,
 		Reserve: c.Config.Cycle.Reserve.Time, Steps: c.Config.Cycle.Steps}}, nil
 }
 

@@ -14,11 +14,8 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/lifecycle"
+	"fairspool/lib/matchmaking"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/negotiator/negotiation"
-	"fairspool/lib/policy"
-	"fairspool/lib/policy/registry"
-	"fairspool/lib/pool"
 	"fairspool/lib/report"
 	"fairspool/spool"
 )
@@ -232,9 +229,9 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen lifecycle.Snapshot, err error) {
 	err = s.View(func(v *spool.View) error {
 		err := of.reading.Look(v, func(v *spool.View) error {
-			seen = see(c, v, s.Domain())
+			seen = matchmaking.See(v, s.Domain(), c.Config)
 			seen.Pool.Taken, seen.Pool.Lacks = of.budgets.Taken(), of.reading.Lacks
-			plan = compute(c, v, seen, cfg)
+			plan = matchmaking.Compute(v, seen, c.Config, cfg, c.Now)
 			return nil
 		})
 		if err == nil {
@@ -249,29 +246,11 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending)
 	return plan, seen, err
 }
 
-// compute computes the plan of a cycle on a snapshot of a view.
-func compute(c *cmdline.Call, v *spool.View, seen lifecycle.Snapshot, cfg negotiator.Config) *negotiator.Plan {
-	cfg.Queue = registry.Of(c.Config).Queue(c.Config, policy.Sources{
-		Slots:   func(do func([]pool.Slot)) { do(seen.Pool.Slots) },
-		Claims:  func() []pool.Claim { return seen.Pool.Claims },
-		Tallies: v.Tallies,
-		Now:     c.Now, Delivered: lifecycle.Delivered(v),
-	})
-	return negotiation.Cycle(seen.Pool, cfg, c.Now)
-}
-
 // warnOfConfig tells what is amiss in the configuration and no error.
 func warnOfConfig(c *cmdline.Call) {
 	for _, w := range c.Config.Warnings {
 		c.Warn("%s", w)
 	}
-}
-
-// see takes a snapshot as of now.
-func see(c *cmdline.Call, v *spool.View, domain string) lifecycle.Snapshot {
-	seen := lifecycle.TakeSnapshot(v, domain, c.Config.Groups, registry.Of(c.Config).Beside(c.Config))
-	seen.Pool.PutOff = lifecycle.PutOffsOf(v).Match
-	return seen
 }
 
 // warnOf warns of what is amiss in a snapshot.

@@ -1,0 +1,10 @@
+// Replay: run recorded jobs under other configurations.
+package main
+
+import (
+	"fairspool/cmd/internal/chart"
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/replay"
+)
+
+func main() { cmdline.Main(replay.Command(chart.Plot)) }

@@ -1,0 +1,35 @@
+// Package matchmaking computes a negotiation cycle on a view of the spool: what negotiate does in a pool, and replay with
+// recorded jobs.
+package matchmaking
+
+import (
+	"time"
+
+	"fairspool/lib/config"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/negotiation"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// See takes a snapshot of a view of a spool of a UID_DOMAIN.
+func See(v *spool.View, domain string, c *config.Config) lifecycle.Snapshot {
+	seen := lifecycle.TakeSnapshot(v, domain, c.Groups, registry.Of(c).Beside(c))
+	seen.Pool.PutOff = lifecycle.PutOffsOf(v).Match
+	return seen
+}
+
+// Compute computes the plan of a cycle on a snapshot of a view, as of now. The settings are those of
+// lifecycle.CycleConfig(c), or what the caller has changed of them.
+func Compute(v *spool.View, seen lifecycle.Snapshot, c *config.Config, settings negotiator.Config, now time.Time) *negotiator.Plan {
+	settings.Queue = registry.Of(c).Queue(c, policy.Sources{
+		Slots:   func(do func([]pool.Slot)) { do(seen.Pool.Slots) },
+		Claims:  func() []pool.Claim { return seen.Pool.Claims },
+		Tallies: v.Tallies,
+		Now:     now, Delivered: lifecycle.Delivered(v),
+	})
+	return negotiation.Cycle(seen.Pool, settings, now)
+}

@@ -1,0 +1,530 @@
+package replay
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/history"
+	"fairspool/lib/jobad"
+	"fairspool/lib/launch"
+	"fairspool/lib/lifecycle"
+	"fairspool/lib/matchmaking"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/shares"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
+	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
+	"fairspool/lib/workload"
+	"fairspool/spool"
+)
+
+// Settings are what a workload is run with.
+type Settings struct {
+	Config *config.Config
+	// Spool has the slots, and no jobs; see spool.InMemory. All events go to it.
+	Spool *spool.Spool
+	// Interval is the time between two cycles, of which the first is at the start of the workload. At least a second.
+	Interval time.Duration
+	// Samples is how many points Result.Series have at most; 0: there are none.
+	Samples int
+	// Told is called now and then with the number of jobs that have ended, and that there are; nil: nobody is told. An error
+	// ends the replay.
+	Told func(ended, all int) error
+}
+
+// Fate is what became of a job. Times are in seconds after the workload's start.
+type Fate struct {
+	Start, End int64 // of its last attempt; -1: it did not start, or did not end
+	First      int64 // when its first attempt started; -1: it did not
+	Starts     int   // attempts
+	Lost       int64 // seconds that attempts ran which had to leave
+	Submitter  string
+}
+
+// Result is what became of a workload.
+type Result struct {
+	Fates  []Fate // as the workload's jobs
+	Cores  int64  // of all slots
+	Cycles int    // that were made; none is, while no job waits
+	// Unfair is the share error: half the sum of the differences between what submitters hold and what they are entitled to,
+	// over the pool, as the mean over the time from the first submission to the last, from 0 to 1. No error is counted while nobody waits.
+	Unfair float64
+	// Busy is the utilisation: the part of the pool's cores that jobs had over the same time, which leaves the drain out.
+	Busy float64
+	// Idle is the loss of capacity: the part of the cores, over the same time, that were idle while jobs waited that asked for as many.
+	Idle float64
+	// Surplus is by submitter, in core seconds: what it held beyond what it was entitled to while jobs waited, less what it lacked.
+	Surplus map[string]float64
+	Series  []history.Series // by submitter; see Settings.Samples
+}
+
+type kind int
+
+const (
+	ends   kind = iota // the job's program ends
+	leaves             // the job leaves its slot, as it was told to
+)
+
+// event is what happens to an attempt at a time.
+type event struct {
+	at int64
+	pool.Attempt
+	kind
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+
+func (e events) Less(i, j int) bool {
+	a, b := &e[i], &e[j]
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Job.Cluster, b.Job.Cluster), cmp.Compare(a.Job.Proc, b.Job.Proc), cmp.Compare(a.kind, b.kind)) < 0
+}
+
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// replay is a workload under way.
+type replay struct {
+	Settings
+	*workload.Workload
+	Result
+	cycle        negotiator.Config
+	retirement   *classad.Expr
+	answers      lifecycle.Answers
+	index        map[pool.JobID]int // of jobs in the queue
+	coming       events
+	claimed      map[string]int64 // when the chain of jobs on a slot began
+	descriptions map[string]*submitfile.Description
+	held         map[string]int64 // cores, by submitter
+	used, wanted int64            // cores that jobs have, and that those ask for that wait
+	waiting      int              // jobs without a slot
+	ended        int
+	first, last  int64 // submissions
+	error        area  // cores
+	busy, idle   area  // cores
+}
+
+// area is the integral over time of what was last set.
+type area struct {
+	value, sum float64
+	since      int64
+}
+
+// set makes the value one from a time on.
+func (a *area) set(at int64, value float64) {
+	a.sum += a.value * float64(at-a.since)
+	a.value, a.since = value, at
+}
+
+// Run runs a workload. Jobs that no slot takes have not started in the result.
+func Run(w *workload.Workload, s Settings) (*Result, error) {
+	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
+		descriptions: map[string]*submitfile.Description{}, held: map[string]int64{}}
+	r.Surplus = map[string]float64{}
+	var err error
+	if r.cycle, err = lifecycle.CycleConfig(s.Config); err != nil {
+		return nil, err
+	}
+	if r.retirement, err = s.Config.Expr("MAXJOBRETIREMENTTIME"); err != nil {
+		return nil, err
+	}
+	if err := s.Spool.View(func(v *spool.View) error {
+		slots, _ := v.Slots()
+		for _, slot := range slots {
+			n, _ := slot.Ad.EvalInt(&classad.Context{}, pool.AttrCpus)
+			r.Cores += n
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	r.Fates = make([]Fate, len(w.Jobs))
+	for i := range r.Fates {
+		r.Fates[i] = Fate{Start: -1, End: -1, First: -1}
+	}
+	r.first, r.last = w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
+	r.error.since, r.busy.since, r.idle.since = r.first, r.first, r.first
+	if err := r.all(); err != nil {
+		return nil, err
+	}
+	for _, a := range []*area{&r.error, &r.busy, &r.idle} {
+		a.set(r.last, 0)
+	}
+	if r.last > r.first && r.Cores > 0 {
+		r.Unfair = r.error.sum / float64(r.last-r.first) / float64(r.Cores)
+		r.Busy = r.busy.sum / float64(r.last-r.first) / float64(r.Cores)
+		r.Idle = r.idle.sum / float64(r.last-r.first) / float64(r.Cores)
+	}
+	return &r.Result, nil
+}
+
+// time returns a time of the workload.
+func (r *replay) time(at int64) time.Time { return r.Start.Add(time.Duration(at) * time.Second) }
+
+// account runs a transaction at a time.
+func (r *replay) account(at int64, do func(*spool.Tx) error) error {
+	r.Spool.At(r.time(at))
+	return r.answers.Account(r.Spool, accountant.Reading{Now: r.time(at)}, do)
+}
+
+// all plays the workload from the first submission to the last end.
+func (r *replay) all() error {
+	interval := max(int64(r.Interval/time.Second), 1)
+	next, cycle, idled := 0, int64(0), false
+	sampled := r.sampler()
+	const never = int64(1) << 62
+	for {
+		at := never
+		if len(r.coming) > 0 {
+			at = r.coming[0].at
+		}
+		if next < len(r.Jobs) {
+			at = min(at, r.Jobs[next].Submit)
+		}
+		switch {
+		case r.waiting > 0 && cycle < at:
+			if at == never && idled { // nothing more comes, and nothing was matched
+				return nil
+			}
+			matched, err := r.negotiate(cycle)
+			if err != nil {
+				return err
+			}
+			idled = matched == 0
+			if err := sampled(cycle); err != nil {
+				return err
+			}
+			cycle += interval
+			continue
+		case at == never:
+			return nil
+		case r.waiting == 0:
+			if cycle < at {
+				cycle += (at - cycle + interval - 1) / interval * interval
+			}
+		}
+		idled = false
+		for len(r.coming) > 0 && r.coming[0].at == at {
+			if err := r.happen(heap.Pop(&r.coming).(event)); err != nil {
+				return err
+			}
+		}
+		for next < len(r.Jobs) && r.Jobs[next].Submit == at {
+			from := next
+			for next++; next < len(r.Jobs) && alike(r.Jobs[from], r.Jobs[next]); next++ {
+			}
+			if err := r.submit(at, from, next); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// alike reports whether two jobs can be procs of one cluster.
+func alike(a, b workload.Job) bool {
+	return a.Submit == b.Submit && a.User == b.User && a.Group == b.Group && a.Cores == b.Cores && a.Memory == b.Memory && a.Limit == b.Limit
+}
+
+// describe describes a job for submit. Its group counts where the configuration has an accounting group of that name.
+func (r *replay) describe(j workload.Job, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "executable = /bin/true\ntransfer_executable = false\nrequest_cpus = %d\n", j.Cores)
+	if j.Memory > 0 {
+		fmt.Fprintf(&b, "request_memory = %d\n", j.Memory)
+	}
+	if j.Limit > 0 {
+		fmt.Fprintf(&b, "wall_time = %d\n", j.Limit)
+	}
+	if _, ok := r.Config.Groups.Find(j.Group); ok && j.Group != accountant.RootGroup {
+		fmt.Fprintf(&b, "accounting_group = %s\n", j.Group)
+	}
+	fmt.Fprintf(&b, "queue %d\n", n)
+	return b.String()
+}
+
+// submit puts jobs that are alike into the queue.
+func (r *replay) submit(at int64, from, to int) (err error) {
+	j := r.Jobs[from]
+	text := r.describe(j, to-from)
+	d, known := r.descriptions[text]
+	if !known {
+		if d, _, err = submitfile.Parse(text, "job "+j.Name, submitfile.Options{}); err != nil {
+			return err
+		}
+		r.descriptions[text] = d
+	}
+	r.Spool.At(r.time(at))
+	jobs, _, err := jobad.New(d, jobad.Options{
+		Owner: j.User, Domain: r.Spool.Domain(), Dir: "/", Now: r.time(at), NiceGroup: r.Config.NiceGroup, Groups: r.Config.Groups,
+		AppendRequirements: r.Config.Text("APPEND_REQUIREMENTS"), AppendRank: r.Config.Text("APPEND_RANK"),
+	})
+	if err != nil {
+		return fmt.Errorf("job %s: %w", j.Name, err)
+	}
+	rights := policy.RightsOf(registry.Of(r.Config), r.Config, j.User, true, j.User, func(string) ([]string, error) { return nil, nil })
+	id := 0
+	if err := lifecycle.Update(r.Spool, func(tx *spool.Tx) (err error) {
+		tx.Op("submit")
+		id, _, err = lifecycle.Submit(tx, jobs, rights)
+		return err
+	}); err != nil {
+		return fmt.Errorf("job %s of %s: %w", j.Name, j.User, err)
+	}
+	for i := from; i < to; i++ {
+		r.index[pool.JobID{Cluster: id, Proc: i - from}] = i
+	}
+	r.wait(at, to-from, r.Jobs[from])
+	return nil
+}
+
+// start records that an attempt runs.
+func (r *replay) start(tx *spool.Tx, c pool.Claim, at int64) error {
+	return lifecycle.Begin(tx, c.Job, c.Attempt, r.time(at), 1, "", r.cycle.Params)
+}
+
+// started notes that an attempt runs.
+func (r *replay) started(c pool.Claim, at int64) {
+	i := r.index[c.Job]
+	f := &r.Fates[i]
+	if f.Starts++; f.First < 0 {
+		f.First = at
+	}
+	f.Start, f.Submitter = at, c.Submitter
+	heap.Push(&r.coming, event{at + r.Jobs[i].Run, pool.Attempt{Job: c.Job, Number: c.Attempt}, ends})
+	r.hold(at, c.Submitter, int64(r.Jobs[i].Cores))
+	r.wait(at, -1, r.Jobs[i])
+}
+
+// within returns a time between the first submission and the last.
+func (r *replay) within(at int64) int64 { return min(max(at, r.first), r.last) }
+
+// wait notes that n more jobs wait, all like one.
+func (r *replay) wait(at int64, n int, j workload.Job) {
+	r.waiting += n
+	r.wanted += int64(n) * int64(j.Cores)
+	r.note(at)
+}
+
+// hold notes that a submitter has so many cores more.
+func (r *replay) hold(at int64, submitter string, cores int64) {
+	r.held[submitter] += cores
+	r.used += cores
+	r.note(at)
+}
+
+// note measures what is in use and idle from a time on.
+func (r *replay) note(at int64) {
+	at = r.within(at)
+	r.busy.set(at, float64(r.used))
+	r.idle.set(at, float64(min(r.wanted, r.Cores-r.used)))
+}
+
+// happen has an attempt end, if it has not ended yet.
+func (r *replay) happen(e event) error {
+	i, there := r.index[e.Job]
+	if !there {
+		return nil
+	}
+	f := &r.Fates[i]
+	ran := time.Duration(e.at-f.Start) * time.Second
+	how := pool.Ending{Wall: ran, UserCPU: ran}
+	var ended, next pool.Claim
+	goesOn := false
+	err := r.account(e.at, func(tx *spool.Tx) error {
+		var ok bool
+		if ended, ok = tx.Claim(e.Job); !ok || ended.Attempt != e.Number || e.kind == leaves && ended.State != pool.Vacating {
+			ended = pool.Claim{}
+			return nil
+		}
+		if e.kind == leaves {
+			how.Lost, how.VacateCode, how.VacateSubcode = cmp.Or(ended.VacateReason, "it had to leave"), ended.VacateCode, ended.VacateSubcode
+		}
+		ad, _ := tx.Job(e.Job)
+		tickets := lifecycle.TicketsOf(ad)
+		if err := lifecycle.Finish(tx, e.Job, e.Number, r.time(e.at), how, r.cycle.Params); err != nil {
+			return err
+		}
+		if next, goesOn = tx.Claim(ended.PromisedTo); goesOn && next.State == pool.Matched {
+			return r.start(tx, next, e.at)
+		}
+		if goesOn = how.Lost == "" && r.worklife(ended, e.at); !goesOn {
+			return nil
+		}
+		if next, goesOn = lifecycle.Successor(tx, ended, ad, r.Spool.Domain(), r.time(e.at), &r.cycle); !goesOn {
+			return nil
+		}
+		lifecycle.Succeed(tx, next, tickets, r.time(e.at), r.cycle.Params)
+		return r.start(tx, next, e.at)
+	})
+	if err != nil || ended.Attempt == 0 {
+		return err
+	}
+	r.hold(e.at, ended.Submitter, -int64(r.Jobs[i].Cores))
+	if how.Lost != "" {
+		f.Lost += e.at - f.Start
+		r.wait(e.at, 1, r.Jobs[i])
+	} else {
+		f.End = e.at
+		delete(r.index, e.Job)
+		r.ended++
+	}
+	if !goesOn || next.Slot != ended.Slot {
+		delete(r.claimed, ended.Slot)
+	}
+	if goesOn {
+		r.started(next, e.at)
+	}
+	if r.Told != nil && r.ended%1000 == 0 {
+		return r.Told(r.ended, len(r.Jobs))
+	}
+	return nil
+}
+
+// worklife reports whether a claim may go on with another job: CLAIM_WORKLIFE of its chain of jobs is not over.
+func (r *replay) worklife(c pool.Claim, at int64) bool {
+	since, ok := r.claimed[c.Slot]
+	if !ok {
+		since = r.Fates[r.index[c.Job]].Start
+		r.claimed[c.Slot] = since
+	}
+	return time.Duration(at-since)*time.Second < r.Config.ClaimWorklife
+}
+
+// negotiate makes a cycle, and returns how many jobs it matched.
+func (r *replay) negotiate(at int64) (matched int, err error) {
+	now := r.time(at)
+	r.Cycles++
+	var plan *negotiator.Plan
+	var seen lifecycle.Snapshot
+	if err := r.Spool.View(func(v *spool.View) error {
+		seen = matchmaking.See(v, r.Spool.Domain(), r.Config)
+		plan = matchmaking.Compute(v, seen, r.Config, r.cycle, now)
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	var made []negotiator.Match
+	var begun []pool.Claim
+	var told []event
+	err = r.account(at, func(tx *spool.Tx) error {
+		begun, told = nil, nil
+		made = lifecycle.Match(tx, plan, seen, now, r.cycle.Params)
+		lifecycle.KeepPutOff(tx, nil, plan.PutOff)
+		for _, m := range made {
+			c, _ := tx.Claim(m.Job)
+			if c.State == pool.Matched {
+				begun = append(begun, c)
+				if err := r.start(tx, c, at); err != nil {
+					return err
+				}
+			} else if m.Preempts != nil {
+				if victim, ok := tx.Claim(m.Preempts.Job); ok && victim.State == pool.Vacating {
+					told = append(told, event{at + r.retires(tx, victim, now), pool.Attempt{Job: victim.Job, Number: victim.Attempt}, leaves})
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range told {
+		heap.Push(&r.coming, e)
+	}
+	for _, c := range begun {
+		r.started(c, at)
+	}
+	r.measure(at, plan)
+	return len(made), nil
+}
+
+// retires returns for how many seconds the job of a claim may still run that another one is to have.
+func (r *replay) retires(tx *spool.Tx, c pool.Claim, now time.Time) int64 {
+	slot, ad := lifecycle.SlotOf(&tx.View, c), (*classad.Ad)(nil)
+	if ad, _ = tx.Job(c.Job); slot == nil || ad == nil {
+		return 0
+	}
+	allowed := launch.Retirement(&classad.Context{Now: now}, r.retirement, slot, ad)
+	return int64((max(allowed-now.Sub(c.StartedAt), 0) + time.Second - 1) / time.Second)
+}
+
+// measure notes how fair the pool is behind a cycle.
+func (r *replay) measure(at int64, plan *negotiator.Plan) {
+	claimants := make([]shares.Claimant, len(plan.Submitters))
+	for i, s := range plan.Submitters {
+		c := &claimants[i]
+		c.EUP, c.Demand = s.EffectivePriority, float64(r.held[s.Name])
+		if s.Idle > 0 {
+			c.Demand += s.Demand * float64(s.Idle-s.Matched) / float64(s.Idle)
+		}
+	}
+	off := 0.0
+	divide := r.cycle.Division
+	if divide == nil {
+		divide = shares.Targets
+	}
+	for i, entitled := range divide(float64(r.Cores), claimants) {
+		name := plan.Submitters[i].Name
+		beyond := float64(r.held[name]) - entitled
+		off += max(beyond, -beyond) / 2
+		r.Surplus[name] += beyond * r.Interval.Seconds()
+	}
+	if r.waiting == 0 { // nobody lacks anything until the next cycle
+		off = 0
+	}
+	r.error.set(r.within(at), off)
+}
+
+// sampler returns what is to be called after each cycle, to sample submitters.
+func (r *replay) sampler() func(at int64) error {
+	every := int64(0)
+	if r.Samples > 0 {
+		every = max((r.last-r.first)/int64(r.Samples), 1)
+	}
+	next := int64(0)
+	index := map[string]int{}
+	return func(at int64) error {
+		if every == 0 || at < next {
+			return nil
+		}
+		next = at + every
+		return r.Spool.View(func(v *spool.View) error {
+			for _, rec := range v.Submitters() {
+				rec = rec.AsOf(r.time(at), r.cycle.Params)
+				i, ok := index[rec.Name]
+				if !ok {
+					i = len(r.Series)
+					index[rec.Name] = i
+					r.Series = append(r.Series, history.Series{Name: rec.Name})
+				}
+				s := &r.Series[i]
+				point := history.Point{Time: r.time(at), Priority: rec.Priority, Effective: rec.Effective(r.time(at), r.cycle.Params),
+					InUse: float64(r.held[rec.Name]), Usage: float64(rec.Weighted.Millis) / 1000}
+				if n := len(s.Points); n > 0 {
+					point.InUse = (point.Usage - s.Points[n-1].Usage) / point.Time.Sub(s.Points[n-1].Time).Seconds()
+				}
+				s.Points = append(s.Points, point)
+			}
+			slices.SortFunc(r.Series, func(a, b history.Series) int { return strings.Compare(a.Name, b.Name) })
+			for i, s := range r.Series {
+				index[s.Name] = i
+			}
+			return nil
+		})
+	}
+}

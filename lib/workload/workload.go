@@ -1,0 +1,241 @@
+// Package workload reads jobs that were recorded: when they were submitted, by whom, and how long they ran on how many cores.
+//
+// Read knows these forms by what they begin with:
+//
+//	SWF        the Standard Workload Format, version 2.2: eighteen numbers a line, comments behind a semicolon
+//	CSV        the form that Write writes
+//	sacct -P   Slurm's accounting, with a line of names of columns and bars between the fields
+//	JSON       condor_history -json: job ads
+//	accounting Grid Engine's file of that name, accounting(5): colons between the fields
+//
+// Each may be compressed by gzip. Jobs whose run time is unknown, and those that never ran, are left out and counted.
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Job is one job of a workload.
+type Job struct {
+	Name   string // its number or name where it was recorded
+	Submit int64  // seconds after Workload.Start
+	Run    int64  // seconds
+	Cores  int    // at least 1
+	Memory int64  // MB for all of them together; 0: unknown
+	Limit  int64  // seconds that its user asked for; 0: unknown
+	Wait   int64  // seconds from its submission to its start; -1: unknown
+	User   string // not empty
+	Group  string // of the user; empty: unknown
+}
+
+// Workload are recorded jobs, in the order of their submission.
+type Workload struct {
+	Start time.Time // of the recording
+	Jobs  []Job
+	// Left counts the jobs that are left out, by reason, and Unknown the jobs that are taken, by what is unknown of
+	// them and what that is taken for.
+	Left, Unknown Counts
+}
+
+// Counts are counts by reason, in the order in which the reasons came up.
+type Counts []Count
+
+// Count is how many jobs something holds for.
+type Count struct {
+	What string
+	Jobs int
+}
+
+func (c *Counts) add(what string) {
+	i := slices.IndexFunc(*c, func(o Count) bool { return o.What == what })
+	if i < 0 {
+		*c = append(*c, Count{what, 0})
+		i = len(*c) - 1
+	}
+	(*c)[i].Jobs++
+}
+
+// Bounds of what is read.
+const (
+	mostJobs    = 20_000_000
+	mostCores   = 1 << 24
+	mostMemory  = 1 << 40       // MB
+	mostSeconds = math.MaxInt32 // 68 years
+	longestLine = 1 << 20
+)
+
+// Error is what is wrong with a line.
+type Error struct {
+	Line int
+	What string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
+
+// Progress is told how many jobs have been read.
+type Progress func(jobs int)
+
+// Read reads a workload. The error is an *Error where a line is to blame.
+func Read(r io.Reader, told Progress) (*Workload, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, err
+		}
+		b = bufio.NewReaderSize(z, 1<<16)
+	}
+	head, err := b.Peek(4096)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, cut(err)
+	}
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	w := &reading{in: b, told: told, first: math.MaxInt64}
+	read := w.swf
+	switch {
+	case bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(trimRune(head)):
+		return nil, &Error{1, "no text"}
+	case len(bytes.TrimSpace(head)) == 0:
+		return nil, &Error{1, "there are no jobs"}
+	case head[0] == '[' || head[0] == '{':
+		read = w.json
+	case bytes.HasPrefix(head, []byte(columns[0]+",")):
+		read = w.csv
+	case bytes.IndexByte(line, '|') >= 0:
+		read = w.sacct
+	case bytes.Count(line, []byte(":")) > 20 || bytes.HasPrefix(head, []byte("#")):
+		read = w.accounting
+	}
+	if err := read(); err != nil {
+		return nil, cut(err)
+	}
+	return w.done()
+}
+
+// trimRune cuts off what may be the beginning of a rune.
+func trimRune(b []byte) []byte {
+	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
+		if utf8.RuneStart(b[len(b)-i]) {
+			return b[:len(b)-i]
+		}
+	}
+	return b
+}
+
+// cut says what the end of compressed text that is not one means.
+func cut(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it is cut off: %w", err)
+	}
+	return err
+}
+
+// reading is a workload that is being read. Submit is in Unix seconds until done.
+type reading struct {
+	Workload
+	in    *bufio.Reader
+	line  int
+	told  Progress
+	first int64 // submission
+}
+
+// next returns the next line, without its end; io.EOF: there is none.
+func (w *reading) next() (string, error) {
+	var text []byte
+	for {
+		part, more, err := w.in.ReadLine()
+		if err != nil {
+			return "", err
+		}
+		if text = append(text, part...); len(text) > longestLine {
+			return "", &Error{w.line + 1, "it is too long"}
+		}
+		if !more {
+			w.line++
+			return string(text), nil
+		}
+	}
+}
+
+// each calls do for each line.
+func (w *reading) each(do func(line string) error) error {
+	for {
+		line, err := w.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = do(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w *reading) wrong(format string, args ...any) error {
+	return &Error{w.line, fmt.Sprintf(format, args...)}
+}
+
+// add takes a job, or leaves it out. Unknown numbers are below 0.
+func (w *reading) add(j Job) error {
+	switch {
+	case j.Submit < 0:
+		return w.wrong("job %s has no time of submission", j.Name)
+	case j.Submit > math.MaxInt32*100 || j.Run > mostSeconds || j.Cores > mostCores:
+		return w.wrong("job %s: a number is too large", j.Name)
+	case j.Run < 0:
+		w.Left.add("unknown run time, or it never ran")
+		return nil
+	case len(w.Jobs) == mostJobs:
+		return w.wrong("there are more than %d jobs", mostJobs)
+	}
+	if j.Cores <= 0 {
+		w.Unknown.add("cores: 1 is taken")
+		j.Cores = 1
+	}
+	if j.User == "" {
+		w.Unknown.add(`user: "unknown" is taken`)
+		j.User = "unknown"
+	}
+	j.Wait = max(j.Wait, -1)
+	j.Memory, j.Limit = min(max(j.Memory, 0), mostMemory), min(max(j.Limit, 0), mostSeconds)
+	w.first = min(w.first, j.Submit)
+	w.Jobs = append(w.Jobs, j)
+	if w.told != nil && len(w.Jobs)%10_000 == 0 {
+		w.told(len(w.Jobs))
+	}
+	return nil
+}
+
+// done returns the workload.
+func (w *reading) done() (*Workload, error) {
+	if len(w.Jobs) == 0 {
+		for _, c := range w.Left {
+			return nil, fmt.Errorf("there are no jobs that ran: of %d, %s", c.Jobs, c.What)
+		}
+		return nil, errors.New("there are no jobs")
+	}
+	if w.Start.IsZero() {
+		w.Start = time.Unix(w.first, 0).UTC()
+	}
+	from := w.Start.Unix()
+	for i := range w.Jobs {
+		w.Jobs[i].Submit -= from
+	}
+	slices.SortStableFunc(w.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	if last := w.Jobs[len(w.Jobs)-1].Submit; last > mostSeconds {
+		return nil, fmt.Errorf("the jobs are submitted over %d seconds: a time is wrong", last)
+	}
+	return &w.Workload, nil
+}
