@@ -27,23 +27,7 @@ type flocking struct{ a, there *farmHere }
 // newFlocking makes the pools. more is what the other one says besides.
 func newFlocking(t *testing.T, more string) flocking {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &farmHere{T: t, bin: testenv.Commands(t), dir: dir}
-	u, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	account := u.Username
-	if os.Geteuid() == 0 { // the pilots of a pool of root's run as another account, which may not call home
-		a.as, account = &syscall.Credential{Uid: nobody, Gid: nobody}, "nobody"
-		a.bin = a.path("bin")
-		if err := os.CopyFS(a.bin, os.DirFS(testenv.Commands(t))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	a, account := newOwnPool(t)
 	b := &farmHere{T: t, bin: a.bin, dir: a.path("b"), as: a.as}
 	if err := os.Mkdir(b.dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -74,6 +58,29 @@ func newFlocking(t *testing.T, more string) flocking {
 		a.end()
 	})
 	return flocking{a, b}
+}
+
+// newOwnPool returns a pool without a configuration, of an account that is not root.
+func newOwnPool(t *testing.T) (a *farmHere, account string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = &farmHere{T: t, bin: testenv.Commands(t), dir: dir}
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	account = u.Username
+	if os.Geteuid() == 0 { // the pilots of a pool of root's run as another account, which may not call home
+		a.as, account = &syscall.Credential{Uid: nobody, Gid: nobody}, "nobody"
+		a.bin = a.path("bin")
+		if err := os.CopyFS(a.bin, os.DirFS(testenv.Commands(t))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, account
 }
 
 // nobody is the uid of the account of that name.

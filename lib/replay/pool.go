@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/lib/workload"
@@ -36,16 +38,21 @@ func Slots(n, cores int) ([]*classad.Ad, error) {
 	return ads, nil
 }
 
-// Put puts slots into a spool.
-func Put(s *spool.Spool, ads []*classad.Ad) error {
+// Put puts slots into a spool, and the factors, ceilings and floors of accounts.
+func Put(s *spool.Spool, ads []*classad.Ad, accounts []accountant.Record) error {
 	return s.Update(func(tx *spool.Tx) error {
 		tx.Op("slots")
 		for _, ad := range ads {
 			name, ok := ad.EvalString(&classad.Context{}, pool.AttrName)
 			if !ok {
-				return fmt.Errorf("a slot's ad has no Name")
+				return errors.New("a slot's ad has no Name")
 			}
 			tx.PutSlot(name, ad)
+		}
+		for _, r := range accounts {
+			if r.Factor != 0 || r.Ceiling.Set || r.Floor != 0 {
+				tx.PutSubmitter(accountant.Record{Name: r.Name, Factor: r.Factor, Ceiling: r.Ceiling, Floor: r.Floor})
+			}
 		}
 		return nil
 	})

@@ -68,7 +68,7 @@ func run(t testing.TB, w *workload.Workload, cfg *config.Config, slots, cores in
 func runIn(w *workload.Workload, cfg *config.Config, s *spool.Spool, slots, cores int) (*Result, error) {
 	ads, err := Slots(slots, cores)
 	if err == nil {
-		err = Put(s, ads)
+		err = Put(s, ads, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func TestToldEnds(t *testing.T) {
 	s := spool.InMemory("pool")
 	ads, err := Slots(200, 1)
 	if err == nil {
-		err = Put(s, ads)
+		err = Put(s, ads, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

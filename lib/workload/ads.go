@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,18 @@ func job(of attributes) Job {
 	return j
 }
 
+// compareIDs compares names CLUSTER.PROC by their numbers.
+func compareIDs(a, b string) int {
+	numbers := func(name string) (id [2]int) {
+		cluster, proc, _ := strings.Cut(name, ".")
+		id[0], _ = strconv.Atoi(cluster)
+		id[1], _ = strconv.Atoi(proc)
+		return id
+	}
+	x, y := numbers(a), numbers(b)
+	return slices.Compare(x[:], y[:])
+}
+
 // ad is a classad.Ad.
 type ad struct{ *classad.Ad }
 
@@ -57,7 +70,7 @@ func (a ad) text(name string) string {
 // OfHistory reads the jobs that have left a pool's queue: history calls its argument for the ad of each of them, as long as that
 // returns true.
 func OfHistory(history func(each func(*classad.Ad) bool) error) (*Workload, error) {
-	w := &reading{first: math.MaxInt64}
+	w := &reading{first: math.MaxInt64, ids: true}
 	var wrong error
 	err := history(func(of *classad.Ad) bool {
 		w.line++
@@ -88,6 +101,7 @@ func (o object) text(name string) string {
 
 // json reads the ads that condor_history -json prints: a list of them, or one after the other.
 func (w *reading) json() error {
+	w.ids = true
 	d := json.NewDecoder(w.in)
 	wrong := func(err error) error {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

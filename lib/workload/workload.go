@@ -147,6 +147,7 @@ type reading struct {
 	line  int
 	told  Progress
 	first int64 // submission
+	ids   bool  // names are CLUSTER.PROC, and those of one second stand in any order
 }
 
 // next returns the next line, without its end; io.EOF: there is none.
@@ -233,7 +234,13 @@ func (w *reading) done() (*Workload, error) {
 	for i := range w.Jobs {
 		w.Jobs[i].Submit -= from
 	}
-	slices.SortStableFunc(w.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	slices.SortStableFunc(w.Jobs, func(a, b Job) int {
+		order := cmp.Compare(a.Submit, b.Submit)
+		if order == 0 && w.ids {
+			order = compareIDs(a.Name, b.Name)
+		}
+		return order
+	})
 	if last := w.Jobs[len(w.Jobs)-1].Submit; last > mostSeconds {
 		return nil, fmt.Errorf("the jobs are submitted over %d seconds: a time is wrong", last)
 	}

@@ -132,6 +132,17 @@ func TestOfHistory(t *testing.T) {
 	if err != nil || !w.Start.Equal(time.Unix(1e9, 0)) || !reflect.DeepEqual(w.Jobs, want) {
 		t.Errorf("%+v, %v, want %+v", w, err, want)
 	}
+	w, err = OfHistory(func(each func(*classad.Ad) bool) error { // the last to leave comes first
+		for _, proc := range []int64{10, 9} {
+			other := ad.Clone()
+			other.SetInt("ProcId", proc)
+			each(other)
+		}
+		return nil
+	})
+	if err != nil || w.Jobs[0].Name != "3.9" || w.Jobs[1].Name != "3.10" {
+		t.Errorf("of two procs: %+v, %v", w, err)
+	}
 	if _, err := OfHistory(func(func(*classad.Ad) bool) error { return nil }); err == nil || err.Error() != "there are no jobs" {
 		t.Errorf("of nothing: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/history"
@@ -147,12 +148,12 @@ func run(c *cmdline.Call, plot Plot) error {
 	if o.form == "convert" {
 		return convert(c, w)
 	}
-	ads, err := slotsOf(c, o)
+	p, err := poolOf(c, o)
 	if err != nil {
 		return err
 	}
 	widest := 0
-	for _, ad := range ads {
+	for _, ad := range p.slots {
 		n, _ := ad.EvalInt(&classad.Context{}, pool.AttrCpus)
 		widest = max(widest, int(n))
 	}
@@ -167,7 +168,7 @@ func run(c *cmdline.Call, plot Plot) error {
 	if len(w.Jobs) == 0 {
 		return errors.New("no job is left to run")
 	}
-	if err := all(c, o, w, ads, variants); err != nil {
+	if err := all(c, o, w, p, variants); err != nil {
 		return err
 	}
 	if r, ok := replay.Recorded(w); ok {
@@ -182,7 +183,7 @@ func run(c *cmdline.Call, plot Plot) error {
 	}
 	switch o.form {
 	case "json":
-		return c.JSON(reportOf(w, ads, variants))
+		return c.JSON(reportOf(w, p, variants))
 	case "csv":
 		return writeCSV(c, o, w, variants)
 	case "plot":
@@ -262,34 +263,48 @@ func tell(c *cmdline.Call, w *workload.Workload) {
 	}
 }
 
-// slotsOf returns the ads of the pool's slots: as -slots says, or the spool's.
-func slotsOf(c *cmdline.Call, o options) ([]*classad.Ad, error) {
+// pooled is the pool that the jobs run in.
+type pooled struct {
+	domain   string
+	slots    []*classad.Ad
+	accounts []accountant.Record
+}
+
+// poolOf returns the pool: as -slots says, or the spool's. Where the spool is read, its accounts count.
+func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
+	p.domain = cmp.Or(c.Config.UIDDomain, "replay")
 	if o.slots > 0 {
-		return replay.Slots(o.slots, o.cores)
+		if p.slots, err = replay.Slots(o.slots, o.cores); err != nil || len(c.Args) > 0 {
+			return p, err
+		}
 	}
 	s, err := c.ExistingSpool()
 	if err != nil {
-		return nil, fmt.Errorf("%w; -slots N[xCORES] says how large the pool is", err)
+		return p, fmt.Errorf("%w; -slots N[xCORES] says how large the pool is", err)
 	}
-	var ads []*classad.Ad
+	p.domain = s.Domain()
 	err = s.View(func(v *spool.View) error {
+		p.accounts = v.Submitters()
+		if o.slots > 0 {
+			return nil
+		}
 		slots, bad := v.Slots()
 		for _, b := range bad {
 			c.Warn("%v", b)
 		}
 		for _, slot := range slots {
-			ads = append(ads, slot.Ad.Clone())
+			p.slots = append(p.slots, slot.Ad.Clone())
 		}
 		return nil
 	})
-	if err == nil && len(ads) == 0 {
+	if err == nil && len(p.slots) == 0 {
 		err = errors.New("the pool has no slots; -slots N[xCORES] says how large one is to be")
 	}
-	return ads, err
+	return p, err
 }
 
 // all runs the jobs under all configurations, as many at once as there are processors.
-func all(c *cmdline.Call, o options, w *workload.Workload, ads []*classad.Ad, variants []*variant) error {
+func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) error {
 	progress := c.Progress("replaying")
 	defer progress.End()
 	samples := 0
@@ -306,7 +321,7 @@ func all(c *cmdline.Call, o options, w *workload.Workload, ads []*classad.Ad, va
 		wait.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			errs[i] = v.run(w, ads, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
+			errs[i] = v.run(w, p, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
 				lock.Lock()
 				defer lock.Unlock()
 				done[i] = ended
@@ -338,12 +353,12 @@ func all(c *cmdline.Call, o options, w *workload.Workload, ads []*classad.Ad, va
 var errGivenUp = errors.New("given up")
 
 // run runs the jobs under one configuration.
-func (v *variant) run(w *workload.Workload, ads []*classad.Ad, s replay.Settings) (err error) {
-	s.Config, s.Spool = v.config, spool.InMemory(cmp.Or(v.config.UIDDomain, "replay"))
+func (v *variant) run(w *workload.Workload, p pooled, s replay.Settings) (err error) {
+	s.Config, s.Spool = v.config, spool.InMemory(p.domain)
 	if s.Interval == 0 {
 		s.Interval = v.config.CycleInterval
 	}
-	if err := replay.Put(s.Spool, ads); err != nil {
+	if err := replay.Put(s.Spool, p.slots, p.accounts); err != nil {
 		return err
 	}
 	if v.result, err = replay.Run(w, s); err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/elapsed"
 	"fairspool/lib/replay"
@@ -140,8 +139,8 @@ type configuration struct {
 	Users []replay.User
 }
 
-func reportOf(w *workload.Workload, ads []*classad.Ad, variants []*variant) report {
-	r := report{SchemaVersion: 1, Start: w.Start, Slots: len(ads), Cores: variants[len(variants)-1].result.Cores,
+func reportOf(w *workload.Workload, p pooled, variants []*variant) report {
+	r := report{SchemaVersion: 1, Start: w.Start, Slots: len(p.slots), Cores: variants[len(variants)-1].result.Cores,
 		Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
 	for _, v := range variants {
 		r.Configurations = append(r.Configurations, configuration{v.name, v.Measures, v.users})
