@@ -182,7 +182,9 @@ func (b *blocks[K, V]) index(i int) (g *segment[K], err error) {
 
 // put makes v the thing with that key; nil takes it away.
 func (b *blocks[K, V]) put(k K, v *V) {
-	b.made[k] = v
+	if b.made[k] = v; v == nil && b.under == nil && b.segmentOf(k) < 0 {
+		delete(b.made, k) // nothing else says that it was there
+	}
 	delete(b.pending, k)
 	b.listed = false
 }
@@ -311,9 +313,8 @@ func newBlocks[K cmp.Ordered, V any](s *Spool, dir string, k keys[K], base []seg
 	}
 }
 
-// blockWalk goes through blocks in the order of their keys, segment by segment:
-// those of which the journal says nothing as they stand, with their checksums
-// checked, the others made anew, as far as what they make is still there.
+// blockWalk goes through blocks in the order of their keys, segment by segment: those of which the journal says
+// nothing as they stand, with their checksums checked, the others made anew, as far as what they make is still there.
 type blockWalk[K cmp.Ordered, V any] struct {
 	from  *blocks[K, V]
 	line  func(*V) entry[K]            // of the index
@@ -442,8 +443,7 @@ func foldBlocks[K cmp.Ordered, V any](b *blocks[K, V], to *segmentWriter[K], lin
 	return to.flush()
 }
 
-// worker is what one goroutine needs to make things from lines: ads share
-// what they have in common with others of the same worker.
+// worker is what one goroutine needs to make things from lines: ads share what they have in common with others of it.
 type worker struct {
 	expressions *classad.Interner
 	ads, runs   *classad.Builder
