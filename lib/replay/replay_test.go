@@ -265,3 +265,14 @@ func TestToldEnds(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 }
+
+// BenchmarkRun is the time of 2,000 jobs of an hour on 100 slots, of which half wait on average.
+func BenchmarkRun(b *testing.B) {
+	w, cfg := random(b, rand.New(rand.NewPCG(7, 8)), 2000, 20, 1), configured(b)
+	for b.Loop() {
+		if _, err := runIn(w, cfg, spool.InMemory("pool"), 100, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(w.Jobs)), "µs/job")
+}
