@@ -206,8 +206,8 @@ func TestFlocking(t *testing.T) {
 	f.there.clean()
 }
 
-// TestFlockingShares has users of a pool tell apart by their priorities in the other one, where local users have their shares of all slots
-// to within a slot, and where somebody's pilots are refused by a requirement.
+// TestFlockingShares holds three rules of the other pool: its priorities tell users of this pool apart, its own users have their shares
+// to within a slot, and its requirements refuse pilots.
 func TestFlockingShares(t *testing.T) {
 	t.Parallel()
 	f := newFlocking(t, `PREEMPTION_REQUIREMENTS = "RemoteUserPrio > SubmitterUserPrio * 1.2"

@@ -15,7 +15,7 @@ import (
 
 // attributes are those of a job's ad.
 type attributes interface {
-	number(name string) int64 // rounded down; -1: there is none
+	number(name string) int64 // rounded down; -1: the ad has no such number
 	text(name string) string
 }
 

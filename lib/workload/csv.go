@@ -102,7 +102,7 @@ func (w *reading) parsed(err error) error {
 	return err
 }
 
-// instant reads a time, in Unix seconds or RFC 3339, without a zone in UTC; -1: it is none.
+// instant reads a time, in Unix seconds or RFC 3339. A time without a zone is in UTC. -1 says that the text is no time.
 func instant(text string) int64 {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n

@@ -150,7 +150,7 @@ type reading struct {
 	ids   bool  // names are CLUSTER.PROC, and those of one second stand in any order
 }
 
-// next returns the next line, without its end; io.EOF: there is none.
+// next returns the next line without its end, or io.EOF behind the last one.
 func (w *reading) next() (string, error) {
 	var text []byte
 	for {

@@ -239,10 +239,10 @@ func (c *entitlement) withinShares(s *Submitter, l lot) bool {
 // uses some of what it is entitled to, and so does the holder, or its group: the one has no more
 // than its share with it, the other no less without it.
 //
-// Slots are whole and shares are not. When nobody can take anything else, somebody who has
-// nothing, or who takes from somebody entitled to less than a third of a slot, may pass its share
-// and leave the other short, each by at most a third of a slot: else a slot could stay for ever with
-// whom it is not due to. Among others that would be for nothing: two equal users of eleven
+// Slots are whole and shares are not. When nobody can take anything else, a submitter without a slot may
+// pass its share and leave the holder short, each by at most a third of a slot. So may one that takes from a
+// holder entitled to less than a third of a slot. Otherwise a slot could stay for ever with a holder to
+// which it is not due. Among others that would be for nothing: two equal users of eleven
 // slots take turns with the odd one by what they use, and it would be preempted each time.
 func (c *entitlement) fairer(s *Submitter, l lot, usage accountant.Weight, entitled float64, others accountant.Weight, theirs float64) bool {
 	if Fits(usage+l.weight, entitled) && c.spares(s, others, l.charged, theirs) {
