@@ -47,20 +47,25 @@ type Config struct {
 	KillingTimeout       time.Duration // KILLING_TIMEOUT
 	PeriodicInterval     time.Duration // PERIODIC_EXPR_INTERVAL; 0: the supervisor never looks
 
-	InitialUpdateInterval time.Duration // STARTER_INITIAL_UPDATE_INTERVAL
-	UpdateInterval        time.Duration // STARTER_UPDATE_INTERVAL; 0: never while a job runs
-	ClaimWorklife         time.Duration // CLAIM_WORKLIFE; 0: a claim is for one job
-	MemoryLimitPolicy     string        // CGROUP_MEMORY_LIMIT_POLICY
-	EnforceDiskLimits     bool          // STARTD_ENFORCE_DISK_LIMITS
-	MaxScratchSize        int64         // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
-	AssignCPUAffinity     bool          // ASSIGN_CPU_AFFINITY
-	NobodySlotUser        string        // NOBODY_SLOT_USER; empty: nobody runs jobs of unknown owners
-	FlockTo               []string      // FLOCK_TO
-	FlockFrom             []FlockFrom   // FLOCK_FROM
-	FlockRefuse           []string      // FLOCK_REFUSE
-	MinUID                int           // MIN_UID
-	BaseCgroup            string        // BASE_CGROUP; empty: jobs have none of their own
-	CheckpointCommand     []string      // CHECKPOINT_COMMAND; none: no transparent checkpoints
+	InitialUpdateInterval time.Duration    // STARTER_INITIAL_UPDATE_INTERVAL
+	UpdateInterval        time.Duration    // STARTER_UPDATE_INTERVAL; 0: never while a job runs
+	ClaimWorklife         time.Duration    // CLAIM_WORKLIFE; 0: a claim is for one job
+	MemoryLimitPolicy     string           // CGROUP_MEMORY_LIMIT_POLICY
+	EnforceDiskLimits     bool             // STARTD_ENFORCE_DISK_LIMITS
+	MaxScratchSize        int64            // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
+	AssignCPUAffinity     bool             // ASSIGN_CPU_AFFINITY
+	NobodySlotUser        string           // NOBODY_SLOT_USER; empty: nobody runs jobs of unknown owners
+	FlockTo               []string         // FLOCK_TO
+	FlockFrom             []FlockFrom      // FLOCK_FROM
+	FlockRefuse           []string         // FLOCK_REFUSE
+	MinUID                int              // MIN_UID
+	BaseCgroup            string           // BASE_CGROUP; empty: jobs have none of their own
+	CheckpointCommand     []string         // CHECKPOINT_COMMAND; none: no transparent checkpoints
+	ContainerRuntimes     []string         // CONTAINER_RUNTIMES; none: no containers
+	ContainerMounts       []ContainerMount // CONTAINER_MOUNTS
+	ContainerRoot         bool             // CONTAINER_ROOT
+	ContainerCache        string           // CONTAINER_CACHE; empty: below /var/cache or the home directory
+	ContainerCacheSize    int64            // CONTAINER_CACHE_SIZE, in MB
 
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT
 

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -354,6 +355,27 @@ var Keys = []Key{
 	{Name: "CHECKPOINT_COMMAND", Kind: Words, Default: []string{"criu"}, Check: commandWord,
 		Help: "The program, CRIU, that takes and restores checkpoints of jobs of the standard universe, and its first arguments. Empty: they have none.",
 		Set:  func(c *Config, v any) { c.CheckpointCommand = slices.Clone(v.([]string)) }},
+	{Name: "CONTAINER_RUNTIMES", Kind: Names, Default: []string{"bwrap", "apptainer", "singularity", "podman"}, Check: containerRuntime,
+		Help: "The programs that may run jobs in containers, by name or path, of which the first that takes an image does: bwrap, apptainer, singularity, podman and docker. Empty: no job runs in a container.",
+		Set:  func(c *Config, v any) { c.ContainerRuntimes = slices.Clone(v.([]string)) }},
+	{Name: "CONTAINER_MOUNTS", Kind: Names, Default: []string(nil), Check: func(s string) error { _, err := containerMount(s); return err },
+		Help: "The files and directories of the machine that each container has, as FROM, FROM:TO or FROM:TO:rw; without rw they can only be read.",
+		Set: func(c *Config, v any) {
+			c.ContainerMounts = nil
+			for _, s := range v.([]string) {
+				m, _ := containerMount(s)
+				c.ContainerMounts = append(c.ContainerMounts, m)
+			}
+		}},
+	{Name: "CONTAINER_ROOT", Kind: Boolean, Default: false,
+		Help: "Whether jobs of root may run in containers, where they have uid 0.",
+		Set:  func(c *Config, v any) { c.ContainerRoot = v.(bool) }},
+	{Name: "CONTAINER_CACHE", Kind: String, Default: "", Check: absolutePath,
+		Help: "The folder, on a disk of the machine, that records which images podman has fetched for jobs. Empty: /var/cache/fairspool/images where root runs podman, and otherwise .cache/fairspool/images in the home directory.",
+		Set:  func(c *Config, v any) { c.ContainerCache = v.(string) }},
+	{Name: "CONTAINER_CACHE_SIZE", Kind: Integer, Default: int64(20480), Unit: "MB", Least: 0, Most: MaxInteger,
+		Help: "How much these images may take. If they take more, those that no job uses are removed, the one that was used the longest time ago first.",
+		Set:  func(c *Config, v any) { c.ContainerCacheSize = v.(int64) }},
 	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Amount, Default: "1", Unit: "cores", Least: 1, Most: MaxInteger,
 		Help: "The RequestCpus of a job that asks for none; an expression is the job's own."},
 	{Name: "JOB_DEFAULT_REQUESTMEMORY", Kind: Amount, Default: "128", Unit: "MB", Least: 0, Most: MaxInteger,
@@ -415,6 +437,39 @@ func commandWord(s string) error {
 		return fmt.Errorf("%q: a word of a command has no NUL", s)
 	}
 	return nil
+}
+
+// containerRuntime refuses what runs no containers.
+func containerRuntime(s string) error {
+	known := []string{"bwrap", "apptainer", "singularity", "podman", "docker"}
+	if !slices.Contains(known, path.Base(s)) || strings.Contains(s, "/") && !path.IsAbs(s) {
+		return fmt.Errorf("%q: want bwrap, apptainer, singularity, podman or docker, or the whole path of one", s)
+	}
+	return nil
+}
+
+// ContainerMount is a file or directory of the machine that each container has.
+type ContainerMount struct {
+	From, To string
+	Writable bool
+}
+
+// containerMount reads FROM or FROM:TO, either with :rw or :ro behind it.
+func containerMount(s string) (m ContainerMount, err error) {
+	parts := strings.Split(s, ":")
+	if n := len(parts) - 1; parts[n] == "rw" || parts[n] == "ro" {
+		m.Writable, parts = parts[n] == "rw", parts[:n]
+	}
+	for _, p := range parts {
+		if !path.IsAbs(p) || path.Clean(p) != p || p == "/" || strings.ContainsFunc(p, unicode.IsControl) || strings.Contains(p, ",") {
+			return m, fmt.Errorf("%q: want FROM, FROM:TO or FROM:TO:rw, with whole paths and without commas", s)
+		}
+	}
+	if len(parts) != 1 && len(parts) != 2 {
+		return m, fmt.Errorf("%q: want FROM, FROM:TO or FROM:TO:rw, with whole paths and without commas", s)
+	}
+	m.From, m.To = parts[0], parts[len(parts)-1]
+	return m, nil
 }
 
 // PlainName refuses what would break a submitter's name: blanks, control

@@ -45,6 +45,8 @@ func TestWithDefaults(t *testing.T) {
 		value := fmt.Sprint(k.Default) // [] for no names
 		if list, ok := k.Default.([]string); ok && k.Kind == config.Words {
 			value = strings.Join(list, " ")
+		} else if ok && len(list) > 0 {
+			value = `["` + strings.Join(list, `", "`) + `"]`
 		}
 		c, err := Default().With([]string{key + "=" + value})
 		if err != nil {
