@@ -44,7 +44,8 @@ var layout = map[string][]string{
 	"lib/jobpolicy":                 {"lib/classad", "lib/elapsed", "lib/pool"},
 	"lib/jobprio":                   {"lib/classad", "lib/pool"},
 	"lib/launch":                    {"lib/asuser", "lib/classad", "lib/jobargs", "lib/jobpolicy", "lib/pool"},
-	"lib/launch/local":              {"lib/asuser", "lib/classad", "lib/family", "lib/jobpolicy", "lib/jobprio", "lib/launch", "lib/pool"},
+	"lib/launch/container":          {"lib/asuser", "lib/config", "lib/jobpolicy", "lib/launch"},
+	"lib/launch/local":              {"lib/asuser", "lib/classad", "lib/family", "lib/jobpolicy", "lib/jobprio", "lib/launch", "lib/launch/container", "lib/pool"},
 	"lib/lifecycle":                 {"lib/accountant", "lib/classad", "lib/config", "lib/elapsed", "lib/jobad", "lib/jobpolicy", "lib/jobprio", "lib/negotiator", "lib/negotiator/concurrency", "lib/plural", "lib/policy", "lib/pool", "lib/submitfile", "spool"},
 	"lib/link":                      nil,
 	"lib/localdisk":                 nil,
@@ -131,7 +132,7 @@ var inner = map[string][]string{
 
 // worldly are the packages in lib whose job is files, processes or the clock; that of
 // lib/internal/golden is the files of tests.
-var worldly = []string{"lib/asuser", "lib/config", "lib/family", "lib/internal/golden", "lib/launch", "lib/launch/local", "lib/link", "lib/localdisk", "lib/supervise", "lib/userlog"}
+var worldly = []string{"lib/asuser", "lib/config", "lib/family", "lib/internal/golden", "lib/launch", "lib/launch/container", "lib/launch/local", "lib/link", "lib/localdisk", "lib/supervise", "lib/userlog"}
 
 // TestLayout holds the imports to the layout, and lib to its purity.
 func TestLayout(t *testing.T) {

@@ -358,8 +358,8 @@ var peopleCommands = []Command{
 	{Name: "dag_node_name", Attr: "DAGNodeName", kind: text, Fate: Kept},
 }
 
-// Commands of what this pool does not do by itself: containers, other universes,
-// credentials and debugging.
+// Commands of containers, and of what this pool does not do by itself: other universes, credentials
+// and debugging.
 
 const (
 	noGrid = "the grid universe is not served"
@@ -369,15 +369,15 @@ const (
 var universeCommands = []Command{
 	{Name: "docker_image", Attr: "DockerImage"},
 	{Name: "container_image", Attr: "ContainerImage"},
-	{Name: "docker_network_type", Attr: "DockerNetworkType", kind: text, Fate: Kept},
-	{Name: "docker_pull_policy", Attr: "DockerPullPolicy", kind: text, Fate: Kept},
-	{Name: "docker_override_entrypoint", Attr: "DockerOverrideEntrypoint", kind: truthful, Fate: Kept},
+	{Name: "docker_network_type", Attr: "DockerNetworkType", kind: text},
+	{Name: "docker_pull_policy", Attr: "DockerPullPolicy", kind: text},
+	{Name: "docker_override_entrypoint", Attr: "DockerOverrideEntrypoint", kind: truthful},
 	{Name: "docker_send_credentials", Attr: "DockerSendCredentials", kind: truthful, Fate: Kept},
-	{Name: "container_service_names", Attr: "ContainerServiceNames", kind: text, Fate: Kept},
-	{Name: "container_target_dir", Attr: "ContainerTargetDir", kind: text, Fate: Kept},
+	{Name: "container_service_names", Attr: "ContainerServiceNames", Fate: Refused, Why: "no port of a container is opened to others"},
+	{Name: "container_target_dir", Attr: "ContainerTargetDir", kind: text},
 	{Name: "container_image_source", Attr: "ContainerImageSource", kind: text, Fate: Kept},
 	{Name: "container_is_common", kind: truthful, Fate: Kept, Why: "the image is copied for each job"},
-	{Name: "transfer_container", Attr: "TransferContainer", kind: truthful, Fate: Kept},
+	{Name: "transfer_container", Attr: "TransferContainer", kind: truthful},
 	{Name: "mount_under_scratch", Attr: "MountUnderScratch", kind: expr, Fate: Kept},
 	{Name: "remote_grid_resource", Attr: "Remote_GridResource", kind: text, Fate: Kept},
 	{Name: "remote_remote_grid_resource", Attr: "Remote_Remote_GridResource", kind: text, Fate: Kept},

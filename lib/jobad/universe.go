@@ -2,6 +2,7 @@ package jobad
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -178,14 +179,14 @@ func (j *job) images(u universe) error {
 		j.setExpr(pool.AttrWantDocker, "true")
 	}
 	if hasDocker {
-		j.setString("DockerImage", unquoted(docker.Text))
+		j.setString(pool.AttrDockerImage, unquoted(docker.Text))
 	} else {
 		named = image
 		t, err := j.transfers()
 		if err != nil {
 			return err
 		}
-		j.setString("ContainerImage", t.image.name)
+		j.setString(pool.AttrContainerImage, t.image.name)
 		j.setString("ContainerImageSource", t.image.source)
 	}
 	if u.container {
@@ -246,12 +247,17 @@ func (j *job) imageInput(t *transfers) error {
 	return nil
 }
 
-// imageAttributes returns how the ads of jobs and of slots call the kind of an image.
+// imageAttributes returns how the ads of jobs and of slots call the kind of an image. Slots that take those of Docker's
+// registries take archives of them.
 func imageAttributes(image string, docker bool) (wanted, capability string) {
-	switch image = strings.ToLower(unquoted(image)); {
-	case docker, strings.HasPrefix(image, "docker:"):
+	image = strings.ToLower(unquoted(image))
+	ends := func(endings ...string) bool {
+		return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(image, e) })
+	}
+	switch {
+	case docker, strings.HasPrefix(image, "docker:"), ends(".tar", ".tar.gz", ".tgz"):
 		return "WantDockerImage", "HasDockerURL"
-	case strings.HasSuffix(image, ".sif"):
+	case strings.HasPrefix(image, "oras:"), ends(".sif"):
 		return "WantSIF", "HasSIF"
 	}
 	return "WantSandboxImage", "HasSandboxImage"

@@ -159,8 +159,8 @@ func TestUniverses(t *testing.T) {
 		{[]string{"JobUniverse", "10"}, "JobUniverse: this machine runs no jobs of the java universe"},
 		{[]string{"JobUniverse", "13"}, "JobUniverse: this machine runs no jobs of the vm universe"},
 		{[]string{"JobUniverse", "77"}, "JobUniverse: 77 is no universe that this machine runs jobs of"},
-		{[]string{"JobUniverse", "5", "WantDocker", "true"}, "WantDocker: this machine runs no jobs of the docker universe"},
-		{[]string{"JobUniverse", "5", "WantContainer", "true"}, "WantContainer: this machine runs no jobs of the container universe"},
+		{[]string{"JobUniverse", "5", "WantDocker", "true"}, "DockerImage: the job names no image"},
+		{[]string{"JobUniverse", "5", "WantContainer", "true"}, "ContainerImage: the job names no image"},
 	} {
 		_, err := FromAd(jobAd(t, append(c.pairs, "Cmd", `"/bin/true"`, "Iwd", `"/"`)...), Place{Slot: "slot1@node"}, alice)
 		if got := fmt.Sprint(err); got != cmp.Or(c.want, "<nil>") {

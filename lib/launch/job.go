@@ -46,6 +46,15 @@ type Job struct {
 	AppendOut, AppendErr bool
 	// Mark, NAME=value, is put into the environment; empty: nothing is.
 	Mark string
+	// Container is what the job runs in; nil: it runs as a plain process.
+	Container *Container
+	// Monitor is what a program that runs the job's container reports to: a file that it inherits as
+	// file descriptor 4. nil: Cmd is the job's own program.
+	Monitor *os.File
+	// Inherited is what such a program reads from the same descriptor; nil: nothing.
+	Inherited *os.File
+	// AsRoot: it is executed with root's rights, and gives the job those of the account.
+	AsRoot bool
 
 	notes notes
 }
@@ -88,8 +97,14 @@ func FromAd(ad *classad.Ad, p Place, account Account) (Job, error) {
 			job.Nice = int(min(max(nice, -20), 19))
 		}
 	}
+	if job.Container, err = containerOf(ad); err != nil {
+		return Job{}, err
+	}
 	if err := job.files(ad, p); err != nil {
 		return Job{}, err
+	}
+	if job.Container != nil {
+		job.contain(ad, p)
 	}
 	if job.Core, err = coreSize(ad); err != nil {
 		return Job{}, err
@@ -99,10 +114,10 @@ func FromAd(ad *classad.Ad, p Place, account Account) (Job, error) {
 	}
 	if refersToSlot(ad, pool.AttrArguments, pool.AttrArgs) {
 		for i := range job.Args {
-			job.Args[i] = job.inScratch(job.Args[i])
+			job.Args[i] = job.inside().inScratch(job.Args[i])
 		}
 	}
-	job.Env, err = job.environment(ad, p)
+	job.Env, err = job.inside().environment(ad, p)
 	return job, err
 }
 
@@ -141,10 +156,12 @@ func (j *Job) files(ad *classad.Ad, p Place) error {
 	if err != nil {
 		return err
 	}
-	if cmd == "" {
+	switch {
+	case cmd != "":
+		j.Cmd = j.path(cmd)
+	case j.Container == nil:
 		return fmt.Errorf("%s: the job names no executable", pool.AttrCmd)
 	}
-	j.Cmd = j.path(cmd)
 	if j.AppendOut, j.AppendErr, err = j.appends(ad); err != nil {
 		return err
 	}
@@ -153,10 +170,10 @@ func (j *Job) files(ad *classad.Ad, p Place) error {
 	}
 	j.Dir = p.Scratch
 	brings, given := ad.EvalBool(&classad.Context{}, pool.AttrTransferExecutable)
-	if given && !brings {
+	if given && !brings && cmd != "" {
 		j.Cmd = j.path(cmd) // it may come with the inputs
 	}
-	j.Transfer.brings = p.Apart && (brings || !given)
+	j.Transfer.brings = p.Apart && (brings || !given) && cmd != ""
 	return nil
 }
 
@@ -199,13 +216,6 @@ var unserved = map[pool.Universe]string{
 // scheduler and local universes run as those of the vanilla universe do.
 func suits(ad *classad.Ad) error {
 	c := &classad.Context{}
-	for _, k := range []struct{ attribute, what string }{
-		{pool.AttrWantDocker, "docker"}, {pool.AttrWantContainer, "container"},
-	} {
-		if wants, _ := ad.EvalBool(c, k.attribute); wants {
-			return fmt.Errorf("%s: this machine runs no jobs of the %s universe", k.attribute, k.what)
-		}
-	}
 	number, given := ad.EvalInt(c, pool.AttrJobUniverse)
 	universe := pool.Universe(number)
 	hosts, _ := ad.EvalInt(c, pool.AttrMinHosts)
@@ -267,6 +277,9 @@ func (j Job) usual(p Place) []string {
 		"HOME=" + j.Account.Home,
 		"USER=" + j.Account.Name,
 		"LOGNAME=" + j.Account.Name,
+	}
+	if j.Container != nil {
+		env = env[1:] // an image has its own
 	}
 	if j.Scratch != "" {
 		env = append(env, "TMPDIR="+j.Scratch, "TMP="+j.Scratch, "TEMP="+j.Scratch)

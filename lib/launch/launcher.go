@@ -11,6 +11,9 @@ import (
 
 // Launcher makes the processes of an attempt at a job.
 type Launcher interface {
+	// Fetch gets the image of a job that runs in a container, and returns how long that took. The scratch directory is there. It is called
+	// before Start. A failure that is the job's is a *StartError.
+	Fetch(ctx context.Context, job Job) (took time.Duration, err error)
 	// Start executes the job's program, from its beginning. A failure that is the job's is a *StartError.
 	Start(job Job) (Running, error)
 	// Attach returns the function that restores the job from the checkpoint of all its processes, which an

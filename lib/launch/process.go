@@ -26,6 +26,8 @@ type Process struct {
 	gone  bool       // the process has been reaped
 	done  chan struct{}
 	ended Ended // set before done is closed
+	// monitor is what a container's program reports to; nil: the process is the job's own.
+	monitor *os.File
 }
 
 // Cell is what keeps the processes of a job together.
@@ -72,7 +74,7 @@ func Start(job Job, held *os.File, in Cell) (*Process, error) {
 		return nil, err
 	}
 	defer files.close()
-	p := &Process{done: make(chan struct{})}
+	p := &Process{done: make(chan struct{}), monitor: job.Monitor}
 	started := make(chan error)
 	go func() {
 		if err := asuser.Root(func() { p.live(job, job.command(files, held, in), started) }); err != nil {
@@ -103,13 +105,18 @@ func (j Job) command(files standard, held *os.File, in Cell) *exec.Cmd {
 	if j.Mark != "" {
 		cmd.Env = jobargs.MergeEnv(cmd.Env, []string{j.Mark})
 	}
-	if held != nil {
+	switch {
+	case j.Monitor != nil:
+		cmd.ExtraFiles = []*os.File{held, j.Monitor}
+	case j.Inherited != nil:
+		cmd.ExtraFiles = []*os.File{held, j.Inherited}
+	case held != nil:
 		cmd.ExtraFiles = []*os.File{held}
 	}
 	if in != nil {
 		cmd.SysProcAttr.CgroupFD, cmd.SysProcAttr.UseCgroupFD = in.FD()
 	}
-	if j.Account.Other() {
+	if j.Account.Other() && !j.AsRoot {
 		cmd.SysProcAttr.Credential = j.Account.user().Credential()
 	}
 	return cmd
@@ -255,12 +262,43 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return p.send(unix.SIGCONT)
 }
 
-// send sends a signal to all processes of the job's group.
+// send sends a signal to all processes of the job's group. SIGKILL goes to that of the process
+// itself: what runs a container ends with all that is in it.
 func (p *Process) send(sig syscall.Signal) (err error) {
-	if e := asuser.Root(func() { err = unix.Kill(-p.pid, sig) }); e != nil {
+	if e := asuser.Root(func() {
+		group := p.pid
+		if inner := p.contained(); inner > 0 && sig != unix.SIGKILL {
+			group = inner
+		}
+		err = unix.Kill(-group, sig)
+	}); e != nil {
 		return e
 	}
 	return err
+}
+
+// contained returns the process that leads the session of the container which the process runs; 0: it
+// runs none, or none is there yet.
+func (p *Process) contained() int {
+	child := reported(p.monitor, "child-pid")
+	if child > 0 && ParentOf(child) == p.pid && sessionOf(child) == child {
+		return child
+	}
+	return 0
+}
+
+// sessionOf returns the session of a process; 0 if it is not there.
+func sessionOf(pid int) int {
+	session, _ := unix.Getsid(pid)
+	return session
+}
+
+// Main returns the process id of the job's own program: in a container another one than PID.
+func (p *Process) Main() int {
+	if inner := p.contained(); inner > 0 {
+		return descent(inner)[min(1, len(descent(inner))-1)]
+	}
+	return p.pid
 }
 
 // Kill ends all processes of the job's group at once. Errors are as for

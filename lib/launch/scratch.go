@@ -96,7 +96,7 @@ func (t *Transfer) top() map[string]mark {
 	files := map[string]mark{}
 	entries, _ := os.ReadDir(t.Scratch)
 	for _, e := range entries {
-		if isNote(e.Name()) || t.apart && isRunFile(e.Name()) {
+		if isNote(e.Name()) || (t.apart || t.contained) && isRunFile(e.Name()) {
 			continue
 		}
 		if info, err := os.Stat(filepath.Join(t.Scratch, e.Name())); err == nil && info.Mode().IsRegular() {
@@ -314,7 +314,11 @@ func (j Job) room() room { return room{j.Scratch, j.Account, j.notes} }
 func (j Job) Place(ctx context.Context) (Placed, error) {
 	switch {
 	case j.Transfer != nil:
-		return j.Transfer.Place(ctx)
+		placed, err := j.Transfer.Place(ctx)
+		if err == nil {
+			err = j.placeProgram(ctx)
+		}
+		return placed, err
 	case j.Scratch == "":
 		return Placed{}, nil
 	}

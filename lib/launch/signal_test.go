@@ -76,7 +76,7 @@ func TestAdopted(t *testing.T) {
 	}
 	testenv.Until(t, "the trap is set", func() bool {
 		status, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/status")
-		return catches(string(status), syscall.SIGUSR1)
+		return isIn("SigCgt:", string(status), syscall.SIGUSR1)
 	})
 	if err := p.Signal(syscall.SIGUSR1); err != nil {
 		t.Fatal(err)

@@ -43,18 +43,19 @@ type Transfer struct {
 	Kept string
 	When When
 
-	inputs  []parcel
-	outputs []parcel
-	listed  bool     // outputs are what is wanted; else all that is new is
-	state   []parcel // what a checkpoint is; to is below where it is stored
-	resumes bool     // what is kept is given back
-	remaps  map[string]string
-	success int      // the exit code of success
-	streams []string // Out and Err
-	account Account  // whose rights all of this is done with
-	notes   notes
-	apart   bool // the scratch directory is on another machine than Iwd
-	brings  bool // the executable goes there, too; not of another job
+	inputs    []parcel
+	outputs   []parcel
+	listed    bool     // outputs are what is wanted; else all that is new is
+	state     []parcel // what a checkpoint is; to is below where it is stored
+	resumes   bool     // what is kept is given back
+	remaps    map[string]string
+	success   int      // the exit code of success
+	streams   []string // Out and Err
+	account   Account  // whose rights all of this is done with
+	notes     notes
+	apart     bool // the scratch directory is on another machine than Iwd
+	brings    bool // the executable goes there, too; not of another job
+	contained bool // the job runs in a container
 	// received and sent are the bytes that were copied there and back.
 	received, sent int64
 }
@@ -94,11 +95,12 @@ func (j Job) transfer(ad *classad.Ad, p Place) (*Transfer, error) {
 		return nil, err
 	}
 	inputs, outputs := list(in), list(out)
-	asked := strings.EqualFold(should, "YES") || p.Apart || len(inputs)+len(outputs) > 0
+	asked := strings.EqualFold(should, "YES") || p.Apart || j.Container != nil || len(inputs)+len(outputs) > 0
 	if strings.EqualFold(should, "NO") || !asked {
 		return nil, nil
 	}
 	t := &Transfer{Iwd: j.Dir, Scratch: p.Scratch, Kept: p.Kept, streams: []string{j.Out, j.Err}, account: j.Account, notes: j.notes, apart: p.Apart}
+	t.contained = j.Container != nil
 	v := ad.Eval(setting, pool.AttrTransferOutput, nil)
 	t.listed = v.Kind() != classad.KindUndefined
 	preserve, _ := ad.EvalBool(&classad.Context{}, pool.AttrPreserveRelativePaths)

@@ -99,14 +99,25 @@ func signalOf(ad *classad.Ad, name string) (syscall.Signal, bool) {
 // cannot be looked at, or is gone, does not.
 func Handles(pid int, sig syscall.Signal) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	return err == nil && catches(string(status), sig)
+	return err == nil && isIn("SigCgt:", string(status), sig)
 }
 
-// catches reads the signals that are caught from what proc(5) says of a process: bit
-// n-1 of SigCgt, a hexadecimal number, is signal n.
-func catches(status string, sig syscall.Signal) bool {
+// Drops reports whether the kernel drops a signal that would end a process, as it does if this is the first one of a container and
+// does nothing about the signal.
+func Drops(pid int, sig syscall.Signal) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	switch sig {
+	case unix.SIGKILL, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT, unix.SIGCHLD, unix.SIGURG, unix.SIGWINCH:
+		return false
+	}
+	return err == nil && !isIn("SigCgt:", string(status), sig) && !isIn("SigIgn:", string(status), sig)
+}
+
+// isIn reports whether a set of signals has one, by what proc(5) says of a process: bit
+// n-1 of SigCgt or SigIgn, a hexadecimal number, is signal n.
+func isIn(set, status string, sig syscall.Signal) bool {
 	for line := range strings.Lines(status) {
-		if mask, ok := strings.CutPrefix(line, "SigCgt:"); ok {
+		if mask, ok := strings.CutPrefix(line, set); ok {
 			bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
 			return err == nil && sig >= 1 && sig <= 64 && bits>>(sig-1)&1 == 1
 		}

@@ -110,7 +110,7 @@ func TestCatches(t *testing.T) {
 		{"SigCgt:\tffffffffffffffff\n", 0, false}, {"SigCgt:\tffffffffffffffff\n", 65, false}, {"SigCgt:\tffffffffffffffff\n", -1, false},
 		{"SigCgt:\tno number\n", 1, false}, {"SigCgt:", 1, false}, {"", 1, false},
 	} {
-		if got := catches(c.status, c.sig); got != c.want {
+		if got := isIn("SigCgt:", c.status, c.sig); got != c.want {
 			t.Errorf("catches(%q, %d) = %v, want %v", c.status, c.sig, got, c.want)
 		}
 	}
@@ -152,7 +152,7 @@ func FuzzCatches(f *testing.F) {
 	f.Add("SigCgt:\t0000000000080000\n", 20)
 	f.Add("SigCgt:\t-1\nSigCgt:\tff", 1)
 	f.Fuzz(func(t *testing.T, status string, sig int) {
-		if catches(status, syscall.Signal(sig)) && (sig < 1 || sig > 64 || !strings.Contains(status, "SigCgt:")) {
+		if isIn("SigCgt:", status, syscall.Signal(sig)) && (sig < 1 || sig > 64 || !strings.Contains(status, "SigCgt:")) {
 			t.Errorf("catches(%q, %d) = true, want false", status, sig)
 		}
 	})

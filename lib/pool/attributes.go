@@ -133,10 +133,14 @@ const (
 	AttrJobBatchName    = "JobBatchName"
 
 	// What kind of job it is.
-	AttrJobUniverse   = "JobUniverse"
-	AttrMinHosts      = "MinHosts"
-	AttrWantDocker    = "WantDocker"
-	AttrWantContainer = "WantContainer"
+	AttrJobUniverse       = "JobUniverse"
+	AttrMinHosts          = "MinHosts"
+	AttrWantDocker        = "WantDocker"
+	AttrWantContainer     = "WantContainer"
+	AttrDockerImage       = "DockerImage"
+	AttrContainerImage    = "ContainerImage"
+	AttrSingularityImage  = "SingularityImage"
+	AttrContainerRuntimes = "ContainerRuntimes" // of a slot: what runs containers, with versions
 
 	// Which files a job wants copied.
 	AttrShouldTransfer        = "ShouldTransferFiles"

@@ -22,8 +22,9 @@ type Desk interface {
 	// Inputs makes the scratch directory of the job, with its input files and what an earlier attempt has left for this
 	// one. A failure that is the job's is a *launch.StartError.
 	Inputs(ctx context.Context, job launch.Job) (launch.Placed, error)
-	// Executing tells the job's log that the program is executed.
-	Executing()
+	// Executing tells the job's log that the program is executed, and for how long the machine has fetched the image of its
+	// container; 0: it has not.
+	Executing(fetched time.Duration)
 	// Heed returns what the queue has to say to the attempt, and leaves a sign of life. If nothing has changed
 	// it costs next to nothing.
 	Heed() Word

@@ -141,7 +141,7 @@ func (d *pipeDesk) say(call string, p pool.Progress) error {
 }
 
 func (d *pipeDesk) Await()                                         { d.say("Await", pool.Progress{}) }
-func (d *pipeDesk) Executing()                                     { d.say("Executing", pool.Progress{}) }
+func (d *pipeDesk) Executing(time.Duration)                        { d.say("Executing", pool.Progress{}) }
 func (d *pipeDesk) Report(p pool.Progress) error                   { return d.say("Report", p) }
 func (d *pipeDesk) Checkpointed(p pool.Progress, _ int64) error    { return d.say("Checkpointed", p) }
 func (d *pipeDesk) Lost() Loss                                     { return None }
@@ -184,6 +184,7 @@ func (m *processes) Start(job launch.Job) (_ launch.Running, err error) {
 	return m, err
 }
 
+func (m *processes) Fetch(context.Context, launch.Job) (time.Duration, error)        { return 0, nil }
 func (m *processes) Attach(launch.Job) func(context.Context) (launch.Running, error) { return nil }
 func (m *processes) MakeRoom() error                                                 { return launch.MakeFolder(m.folder) }
 func (m *processes) Tidy() error                                                     { return launch.RemoveTree(m.folder) }

@@ -117,6 +117,7 @@ type supervisor struct {
 	policy  jobPolicy // the job's own
 	updates *updates
 	running launch.Running // nil before the start
+	fetched time.Duration  // how long the image of the job's container was fetched
 
 	executed time.Time     // when the program was started last, in process time; zero: never
 	earlier  time.Duration // what programs took that have ended
@@ -235,7 +236,7 @@ func (s *supervisor) run(placed launch.Placed) (how pool.Ending, started bool) {
 			return failedToStart(err), false
 		}
 	}
-	s.desk.Executing()
+	s.desk.Executing(s.fetched)
 	s.Reached(Logged)
 	s.answer()
 	s.updates = newUpdates(s.FirstUpdate, s.UpdateEvery)

@@ -24,7 +24,9 @@ func (s *supervisor) place() (placed launch.Placed, how pool.Ending, done bool) 
 	}
 	s.Reached(Placing)
 	order, err := s.during(func(ctx context.Context) (err error) {
-		placed, err = s.desk.Inputs(ctx, s.Run)
+		if placed, err = s.desk.Inputs(ctx, s.Run); err == nil {
+			s.fetched, err = s.On.Fetch(ctx, s.Run)
+		}
 		return err
 	})
 	switch {

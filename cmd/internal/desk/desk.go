@@ -337,8 +337,8 @@ func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed
 	return job.Transfer.Store(ctx, placed)
 }
 
-func (d *Desk) Executing() {
-	d.logEvents(userlog.Event{Job: d.Job, At: d.Now().Now.Local(), Body: d.executing})
+func (d *Desk) Executing(fetched time.Duration) {
+	d.logEvents(userlog.Event{Job: d.Job, At: d.Now().Now.Local(), Body: withFetched(d.executing, fetched)})
 }
 
 func (d *Desk) logEvents(events ...userlog.Event) {

@@ -223,6 +223,15 @@ func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
 }
 
+// withFetched returns the event of a job whose container's image was fetched for so long; 0: it was not.
+func withFetched(x userlog.Executing, fetched time.Duration) userlog.Executing {
+	if fetched > 0 {
+		x.Ad = append(slices.Clip(x.Ad), "ContainerFetchTime = "+number(fetched.Seconds()))
+		slices.Sort(x.Ad)
+	}
+	return x
+}
+
 // executing returns the event of a job that is executed in a claim's slot.
 func executing(tx *spool.Tx, ad, slot *classad.Ad, claim pool.Claim, scratch string) userlog.Executing {
 	x := userlog.Executing{Host: claim.Machine, Slot: claim.Slot}

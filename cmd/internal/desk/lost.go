@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/claimlock"
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/family"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
@@ -31,7 +32,7 @@ func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err 
 	if err != nil {
 		return false, err
 	}
-	of, ended, err := n.familyOfLost(claim)
+	of, ad, ended, err := n.familyOfLost(claim)
 	if ended {
 		lock.Leave() // another pass has ended it: its job's next attempt may have the same name
 		return false, nil
@@ -45,7 +46,8 @@ func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err 
 	}
 	n.Reached(supervise.Alone)
 	// First: it may have filled the disk, and recording the end needs room.
-	if err := n.machine.Folder.Remove(claim.LockName()); err != nil {
+	forgotten := n.machine.EndContainer(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, ad)
+	if err := errors.Join(forgotten, n.machine.Folder.Remove(claim.LockName())); err != nil {
 		complain(err)
 	}
 	n.Reached(supervise.Tidied)
@@ -73,18 +75,18 @@ func (n *Desks) endOf(claim pool.Claim, lock *claimlock.Lock, unsigned bool) tim
 	return ended(now, signed)
 }
 
-// familyOfLost returns the family of an attempt without a supervisor, and whether the attempt has
+// familyOfLost returns the family of an attempt without a supervisor, the ad of its job, nil if that has left, and whether the attempt has
 // ended since the claim was read. The caller has the record lock of the claim, so that no other process
 // ends the attempt from now on.
-func (n *Desks) familyOfLost(claim pool.Claim) (of family.Options, over bool, err error) {
+func (n *Desks) familyOfLost(claim pool.Claim) (of family.Options, ad *classad.Ad, over bool, err error) {
 	err = n.Spool.View(func(v *spool.View) error {
 		now, there := v.Claim(claim.Job)
 		over = !there || now.Attempt != claim.Attempt
-		ad, _ := v.Job(claim.Job)
+		ad, _ = v.Job(claim.Job)
 		of = n.machine.FamilyOf(pool.Attempt{Job: claim.Job, Number: claim.Attempt}, ad)
 		return nil
 	})
-	return of, over, err
+	return of, ad, over, err
 }
 
 // ended returns when an attempt ended whose supervisor has died after its last sign of life at signed:

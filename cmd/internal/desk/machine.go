@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/launch"
+	"fairspool/lib/launch/container"
 	"fairspool/lib/launch/local"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
@@ -23,6 +24,7 @@ func Machine(cfg *config.Config, folder local.Folder, prefix string) local.Setti
 	s := local.Settings{
 		Folder: folder, Prefix: prefix, Base: cfg.BaseCgroup, Patience: cfg.KillingTimeout, Checkpoint: cfg.CheckpointCommand,
 		StrictDisk: cfg.EnforceDiskLimits, MaxScratch: cfg.MaxScratchSize, RunTime: local.RunTime(cfg.RunTime),
+		Containers: container.Of(cfg),
 	}
 	switch cfg.MemoryLimitPolicy {
 	case "soft":

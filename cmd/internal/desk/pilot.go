@@ -162,8 +162,9 @@ func (p *Pilot) Await(a pool.Attempt) {
 	joblog.Await(p.Spool, p.Config.NobodySlotUser, func(format string, args ...any) { log.Add(fmt.Errorf(format, args...)) }, a.Job, a.Number)
 }
 
-// Executing tells the job's log that the program of an attempt was executed then, by the pool's time. Again: the log may know.
-func (p *Pilot) Executing(a pool.Attempt, at time.Time, again bool) error {
+// Executing tells the job's log that the program of an attempt was executed then, by the pool's time, and for how long the image of its
+// container was fetched. Again: the log may know.
+func (p *Pilot) Executing(a pool.Attempt, at time.Time, fetched time.Duration, again bool) error {
 	var log joblog.Log
 	var claim pool.Claim
 	err := p.Spool.View(func(v *spool.View) error {
@@ -177,7 +178,7 @@ func (p *Pilot) Executing(a pool.Attempt, at time.Time, again bool) error {
 	if err != nil {
 		return err
 	}
-	event := userlog.Event{Job: a.Job, At: within(at, claim.StartedAt, p.Now().Now).Local(), Body: p.executingOf(claim)}
+	event := userlog.Event{Job: a.Job, At: within(at, claim.StartedAt, p.Now().Now).Local(), Body: withFetched(p.executingOf(claim), fetched)}
 	if again {
 		return log.AppendMissing(p.Config.NobodySlotUser, event)
 	}

@@ -195,7 +195,7 @@ func (p *Pilot) end(a pool.Attempt, lock *claimlock.Lock) error {
 			return err
 		}
 	}
-	if err := on.Folder.Remove(a.String()); err != nil {
+	if err := errors.Join(on.EndContainer(a, nil), on.Folder.Remove(a.String())); err != nil {
 		p.Tell(err)
 	}
 	r, ok := p.State.end(a)

@@ -340,13 +340,13 @@ func (r reader) Read(b []byte) (int, error) { return r(b) }
 
 // Executing has the job's log told beside the job, but before anything else is. The log of a job that is over by then is told with
 // its end.
-func (d *Desk) Executing() {
+func (d *Desk) Executing(fetched time.Duration) {
 	d.executed = d.Clock()
 	logging := make(chan struct{})
 	d.logging = logging
 	d.soon = time.AfterFunc(logAfter, func() {
 		defer close(logging)
-		d.asker.insist(Request{Do: Executing, Attempt: d.Attempt, Executed: d.executed}, d.unlessLost)
+		d.asker.insist(Request{Do: Executing, Attempt: d.Attempt, Executed: d.executed, Fetched: fetched}, d.unlessLost)
 	})
 }
 

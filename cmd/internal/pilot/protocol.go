@@ -97,6 +97,7 @@ type Request struct {
 	How      *pool.Ending      // Finish
 	Ago      time.Duration     // Finish: so long ago the attempt ended
 	Executed time.Time         // Executing: when the program was executed, by the pool's time. Finish: zero if the log knows
+	Fetched  time.Duration     // Executing: for how long the container's image was fetched
 	Again    bool              // it was asked before, and may have been done
 	Last     bool              // Finish: the slot does not go on
 	Text     string            // Tell

@@ -87,7 +87,7 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 		b, err := s.desk.Begin(r.Attempt, desk.There{PID: r.PID, Folder: r.Scratch})
 		return pilot.Answer{Begun: &b}, err
 	case pilot.Executing:
-		return a, s.desk.Executing(r.Attempt, r.Executed, r.Again)
+		return a, s.desk.Executing(r.Attempt, r.Executed, r.Fetched, r.Again)
 	case pilot.Terms:
 		t, err := s.desk.Terms(r.Attempt, r.Why)
 		leave := &pilot.Leave{Leaving: t.Leaving, Retirement: t.Retirement, Fast: t.Fast}

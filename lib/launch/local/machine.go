@@ -17,6 +17,7 @@ import (
 	"fairspool/lib/family"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
+	"fairspool/lib/launch/container"
 	"fairspool/lib/pool"
 )
 
@@ -36,6 +37,8 @@ type Settings struct {
 	RunTime    RunTime
 	// MaxScratch bounds each scratch directory, in MB; 0: to a share of what is free; negative: not at all.
 	MaxScratch int64
+	// Containers are what runs jobs in containers.
+	Containers container.Settings
 }
 
 // Machine is this machine for one attempt: it makes and ends the processes of its job, keeps their
@@ -50,6 +53,7 @@ type Machine struct {
 	family  *family.Family  // of the job's processes; nil before Prepare
 	criu    *launch.Criu    // what makes transparent checkpoints of them; nil: nothing does
 	process *launch.Process // nil before the start
+	inside  *container.Run  // what the job runs in; nil: it runs in no container
 
 	standard bool // the job is of the standard universe
 	ended    bool // its program has ended
@@ -77,6 +81,9 @@ func (m *Machine) Prepare(ad, slot *classad.Ad) []launch.Found {
 
 // Close gives up the processes, which have ended.
 func (m *Machine) Close() error {
+	if m.inside != nil {
+		m.inside.Close()
+	}
 	if m.family == nil {
 		return nil
 	}
@@ -89,10 +96,26 @@ func (m *Machine) MakeRoom() error { return m.Folder.Make() }
 // Tidy removes the scratch directory.
 func (m *Machine) Tidy() error { return m.Folder.Remove(m.Attempt.String()) }
 
+// Fetch gets the image of the job's container.
+func (m *Machine) Fetch(ctx context.Context, job launch.Job) (took time.Duration, err error) {
+	if job.Container != nil {
+		m.inside, took, err = m.Containers.Fetch(ctx, job, m.FamilyOf(m.Attempt, nil).Name)
+	}
+	return took, err
+}
+
 // Start executes the job's program.
 func (m *Machine) Start(job launch.Job) (launch.Running, error) {
 	job.Mark = m.family.Mark()
 	job.Limits = slices.Concat(job.Limits, m.limits.rlimits())
+	if m.inside != nil {
+		var err error
+		job, err = m.inside.Wrap(job)
+		defer job.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
 	held := m.pipe
 	if m.criu != nil {
 		held = nil // criu cannot restore the pipe: the job's family alone tells who is left
@@ -130,7 +153,7 @@ func (m *Machine) Attach(job launch.Job) func(ctx context.Context) (launch.Runni
 // that have another user's rights: criu, which is root, opens their files again by names that
 // this user may have led elsewhere meanwhile.
 func (m *Machine) transparent(job launch.Job) *launch.Criu {
-	if !m.standard || job.Transfer != nil || job.Account.Other() || len(m.Checkpoint) == 0 {
+	if !m.standard || job.Container != nil || job.Transfer != nil || job.Account.Other() || len(m.Checkpoint) == 0 {
 		return nil
 	}
 	criu := launch.NewCriu(m.Checkpoint)
@@ -194,21 +217,58 @@ func within(tree, processes []int) bool {
 	return !slices.ContainsFunc(processes, func(pid int) bool { return !slices.Contains(tree, pid) })
 }
 
-func (m *Machine) Wait() launch.Ended { return m.process.Wait() }
+func (m *Machine) Wait() launch.Ended {
+	e := m.process.Wait()
+	if m.inside != nil {
+		m.inside.Ended(m.process, e)
+	}
+	return e
+}
 
-func (m *Machine) Signal(sig syscall.Signal) error { return m.process.Signal(sig) }
+// Signal reaches the processes of a container that podman has directly: podman would hand it on to the first one alone, which the kernel
+// shields from what it does not catch.
+func (m *Machine) Signal(sig syscall.Signal) error {
+	main := m.main()
+	if main == m.process.Main() || sig == syscall.SIGKILL {
+		return m.process.Signal(sig)
+	}
+	var err error
+	asuser.Root(func() {
+		drops := launch.Drops(main, sig)
+		if err = syscall.Kill(-main, sig); drops {
+			err = syscall.Kill(main, syscall.SIGKILL)
+		}
+	})
+	return err
+}
 
 func (m *Machine) Catches(sig syscall.Signal) (yes bool) {
-	asuser.Root(func() { yes = launch.Handles(m.process.PID(), sig) })
+	asuser.Root(func() { yes = launch.Handles(m.main(), sig) })
 	return yes
+}
+
+// main returns the process id of the job's own program.
+func (m *Machine) main() int {
+	if m.inside != nil {
+		if pid := m.inside.Main(m.family.Processes()); pid > 0 {
+			return pid
+		}
+	}
+	return m.process.Main()
 }
 
 func (m *Machine) End(again bool) error {
 	m.ended = true
+	var err error
 	if again {
-		return m.family.Clear(m.Patience)
+		err = m.family.Clear(m.Patience)
+	} else {
+		err = m.family.End(m.Patience)
 	}
-	return m.family.End(m.Patience)
+	if m.inside != nil {
+		err = errors.Join(err, m.inside.Remove())
+	}
+	return err
 }
 
 func (m *Machine) Usage() pool.Progress {
@@ -224,12 +284,19 @@ func (m *Machine) Usage() pool.Progress {
 
 // Exceeded asks the limits, of a job that has ended whether the kernel has ended it for them.
 func (m *Machine) Exceeded(ended *launch.Ended) (v jobpolicy.Verdict) {
+	over := false
 	if ended == nil {
-		v, _ = m.limits.over(m.family.Usage())
+		v, over = m.limits.over(m.family.Usage())
 	} else {
-		v, _ = m.limits.stopped(*ended, m.family.Usage(), m.family.OutOfMemory())
+		v, over = m.limits.stopped(*ended, m.family.Usage(), m.family.OutOfMemory())
 	}
-	return v
+	switch {
+	case over || m.inside == nil:
+		return v
+	case ended == nil:
+		return m.inside.Abandoned(m.family.Processes())
+	}
+	return m.inside.Verdict(*ended)
 }
 
 func (m *Machine) Core(job launch.Job) (path string, err error) {
@@ -247,6 +314,15 @@ func coreOf(dir string, pid int) string {
 		}
 	}
 	return ""
+}
+
+// EndContainer forgets the container of an attempt without a supervisor, whose processes have ended; ad is its job's,
+// nil: it is unknown.
+func (s Settings) EndContainer(a pool.Attempt, ad *classad.Ad) error {
+	if ad != nil && !launch.IsContained(ad) {
+		return nil
+	}
+	return s.Containers.Remove(s.FamilyOf(a, nil).Name)
 }
 
 // FamilyOf returns the options of the family of an attempt at a job of this ad; nil: it is unknown. All attempts of a

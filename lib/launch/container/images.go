@@ -1,0 +1,237 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
+	"fairspool/lib/launch"
+)
+
+// cache is a folder that records which images jobs have fetched into the store of podman. It has two kinds of files:
+//
+//   - name-HASH has the ID of the image that a name or an archive stands for. Whoever looks for an image locks it, and so
+//     fetches it once.
+//   - id-ID has the size of an image in bytes, and the time of its last use as its own. Supervisors share its lock as long
+//     as their jobs use the image; whoever removes the image has the lock alone.
+//
+// Jobs name images by their IDs, which are checksums of what they hold: an archive cannot pass for an image of a registry.
+type cache struct {
+	dir  string
+	most int64 // CONTAINER_CACHE_SIZE, in bytes
+	by   installed
+}
+
+// cache returns the cache of the account that runs podman.
+func (s Settings) cache(by installed) cache {
+	c := cache{s.Cache, s.CacheSize, by}
+	switch {
+	case c.dir != "":
+	case asuser.Privileged():
+		c.dir = "/var/cache/fairspool/images"
+	default:
+		c.dir = filepath.Join(launch.CurrentAccount().Home, ".cache/fairspool/images")
+	}
+	return c
+}
+
+// fetch returns the ID of an image, which it fetches if podman does not have it or it is to do so always, the open file that keeps
+// the image there, and how long fetching took. Key and archive are as source returns them.
+func (c cache) fetch(ctx context.Context, key string, archive *os.File, always bool) (id string, use *os.File, took time.Duration, err error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return "", nil, 0, err
+	}
+	name, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("name-%x", sha256.Sum256([]byte(key)))), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", nil, 0, err
+	}
+	defer name.Close()
+	if err := lock(ctx, name); err != nil {
+		return "", nil, 0, err
+	}
+	if id = contents(name); id != "" && !always {
+		if use, err = c.use(ctx, id); err == nil {
+			return id, use, 0, nil
+		}
+	}
+	begun := time.Now()
+	if id, err = c.pull(ctx, name.Name()+".tmp", key, archive); err != nil {
+		return "", nil, 0, err
+	}
+	if use, err = c.use(ctx, id); err != nil {
+		return "", nil, 0, err
+	}
+	took = time.Since(begun)
+	if _, err = name.WriteAt([]byte(id), 0); err != nil {
+		use.Close()
+		return "", nil, 0, err
+	}
+	c.shrink(ctx)
+	return id, use, took, nil
+}
+
+// source returns what tells the image of a job from all others, which is what podman pulls, and for an archive its open file.
+func source(j launch.Job) (key string, archive *os.File, err error) {
+	image := j.Container.Image
+	if j.Container.Kind != launch.Archive {
+		return "docker://" + qualified(image), nil, nil
+	}
+	err = j.Account.As(func() error { archive, err = os.OpenFile(image, os.O_RDONLY|unix.O_NONBLOCK, 0); return err })
+	if err != nil {
+		return "", nil, refuse(image + ": " + reason(err))
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(archive.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		archive.Close()
+		return "", nil, refuse(image + ": it is no file")
+	}
+	return fmt.Sprint(image, st.Dev, st.Ino, st.Size, st.Mtim, st.Ctim), archive, nil
+}
+
+// qualified returns the name of an image as docker reads it: one without a registry is of docker.io.
+func qualified(image string) string {
+	first, _, path := strings.Cut(image, "/")
+	switch {
+	case !path:
+		return "docker.io/library/" + image
+	case first != "localhost" && !strings.ContainsAny(first, ".:"):
+		return "docker.io/" + image
+	}
+	return image
+}
+
+// pull has podman fetch an image, with a folder for temporary files.
+func (c cache) pull(ctx context.Context, tmp, key string, archive *os.File) (id string, err error) {
+	os.RemoveAll(tmp) // of one that was killed
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	by := c.by
+	by.tmp, by.extra = tmp, archive
+	if archive != nil {
+		key = "docker-archive:/proc/self/fd/3"
+	}
+	out, err := by.ask(ctx, "pull", "--quiet", key)
+	if err != nil {
+		return "", refuse(err.Error())
+	}
+	lines := strings.Fields(out)
+	if len(lines) == 0 || strings.Trim(lines[len(lines)-1], "0123456789abcdef") != "" {
+		return "", refuse("podman pull printed no ID")
+	}
+	id = lines[len(lines)-1]
+	if archive != nil { // it names itself as it likes
+		_, err = by.ask(ctx, "untag", id)
+	}
+	return id, err
+}
+
+// use returns the open file that keeps an image; an error: podman does not have the image.
+func (c cache) use(ctx context.Context, id string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(c.dir, "id-"+id), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH)
+	var size string
+	if err == nil {
+		size, err = c.by.ask(ctx, "image", "inspect", "--format", "{{.Size}}", id)
+	}
+	if err == nil {
+		_, err = f.WriteAt([]byte(strings.TrimSpace(size)), 0)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// shrink removes the images whose last use is the longest time ago, as far as they take too much space and no job uses them.
+func (c cache) shrink(ctx context.Context) {
+	files, _ := os.ReadDir(c.dir)
+	type image struct {
+		fs.FileInfo
+		size int64
+	}
+	var images []image
+	var total int64
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || !strings.HasPrefix(f.Name(), "id-") {
+			continue
+		}
+		text, _ := os.ReadFile(filepath.Join(c.dir, f.Name()))
+		size, _ := strconv.ParseInt(string(text), 10, 64)
+		images, total = append(images, image{info, size}), total+size
+	}
+	slices.SortFunc(images, func(a, b image) int { return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name())) })
+	for _, i := range images {
+		if total <= c.most {
+			break
+		}
+		if c.remove(ctx, i.Name()) {
+			total -= i.size
+		}
+	}
+}
+
+// remove removes the image of a file, if no job uses it.
+func (c cache) remove(ctx context.Context, file string) bool {
+	path := filepath.Join(c.dir, file)
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return false
+	}
+	id := strings.TrimPrefix(file, "id-")
+	c.by.ask(ctx, "untag", id)
+	if _, err := c.by.ask(ctx, "image", "rm", id); err != nil { // a container has it that is no job's
+		return false
+	}
+	return os.Remove(path) == nil
+}
+
+// lock waits for a lock of a file until the context ends.
+func lock(ctx context.Context, f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// contents returns what a short file holds.
+func contents(f *os.File) string {
+	var space [256]byte
+	n, _ := f.ReadAt(space[:], 0)
+	return string(space[:n])
+}
+
+// refuse returns the error of a job whose image cannot be had.
+func refuse(why string) error {
+	return &launch.StartError{Reason: "container image: " + why, Code: HoldImage}
+}
