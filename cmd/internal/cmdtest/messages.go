@@ -232,6 +232,7 @@ var differs = sync.OnceValue(func() (list []*regexp.Regexp) {
 		`(recorded are|instead of) [0-9]+`,
 		`(/log/)[0-9]{4}-[0-9]{2}\b`,
 		`(/history/[-0-9]+\.ads):[0-9]+`,
+		`(?m)^(Has(Container|SandboxImage|SIF|DockerURL|Docker|Singularity)|ContainerRuntimes(Failed)?|DockerVersion|SingularityVersion) = .*\n`,
 		`(?m)^\w+: now is 0:0[0-9:]+ before the last event; .*\n`,
 	} {
 		list = append(list, regexp.MustCompile(text))
@@ -240,9 +241,9 @@ var differs = sync.OnceValue(func() (list []*regexp.Regexp) {
 })
 
 // same are what stands for what differs finds: processors; hosts and users; processes, times, checksums
-// and sizes; months of the clock and lines of files that name users; nothing where jobs really ran
+// and sizes; months of the clock and lines of files that name users; nothing where slots say what runs containers, and where jobs really ran
 // for some minutes while the policy's clock stood.
-var same = []string{"ARCH", "${1}HOST", "$1 USER", "USER@", `"USER"`, "pid N", "$1 TIME", "$1 TIME", "$1 SUM", "SIZE", "$1 N", "${1}MONTH", "$1:N", ""}
+var same = []string{"ARCH", "${1}HOST", "$1 USER", "USER@", `"USER"`, "pid N", "$1 TIME", "$1 TIME", "$1 SUM", "SIZE", "$1 N", "${1}MONTH", "$1:N", "", ""}
 
 var gap = regexp.MustCompile(`(\S)  +`)
 

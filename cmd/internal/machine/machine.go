@@ -2,6 +2,7 @@
 package machine
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -9,12 +10,14 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/platform"
 	"fairspool/lib/classad"
+	"fairspool/lib/launch/container"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -31,6 +34,8 @@ type Machine struct {
 	System   platform.System
 	// UIDDomain is UID_DOMAIN; empty if it is not configured.
 	UIDDomain string
+	// Containers are the programs that run jobs in containers, which were tried; nil: none was.
+	Containers []container.Found
 }
 
 // This returns what the machine of the process is, by the configuration and the place of the
@@ -65,6 +70,24 @@ func Called(c *cmdline.Call, name, dir string) (Machine, error) {
 	m.System = platform.Here()
 	return m, nil
 }
+
+// Try finds out what runs jobs in containers. A process tries each program once.
+func (m *Machine) Try(c *cmdline.Call) {
+	s := container.Of(c.Config)
+	tried.Lock()
+	defer tried.Unlock()
+	key := strings.Join(s.Runtimes, "\n")
+	if _, done := tried.found[key]; !done {
+		tried.found[key] = s.Detect(context.Background())
+	}
+	m.Containers = tried.found[key]
+}
+
+// tried is what was found, by the programs that were allowed.
+var tried = struct {
+	sync.Mutex
+	found map[string][]container.Found
+}{found: map[string][]container.Found{}}
 
 // freeKB returns what is free on the file system of a folder, which need not
 // be there yet.
@@ -111,6 +134,13 @@ func (m Machine) Slot(n, count int) *classad.Ad {
 	ad.SetString("OpSys", platform.OpSys)
 	describe(ad, m.System)
 	ad.SetBool(pool.AttrHasFileTransfer, true)
+	truths, texts := container.Offer(m.Containers)
+	for _, name := range truths {
+		ad.SetBool(name, true)
+	}
+	for _, t := range texts {
+		ad.SetString(t[0], t[1])
+	}
 	ad.SetString(pool.AttrFileSystemDomain, m.Name)
 	if m.UIDDomain != "" {
 		ad.SetString("UidDomain", m.UIDDomain)
@@ -219,6 +249,7 @@ func Serve(c *cmdline.Call, s *spool.Spool) error {
 	if err != nil {
 		return err
 	}
+	m.Try(c)
 	err = s.Update(func(tx *spool.Tx) error {
 		if given = lifecycle.EverGiven(&tx.View); given {
 			tx.Op("note slots")

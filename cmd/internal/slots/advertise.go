@@ -251,6 +251,7 @@ func detect(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
+	m.Try(c)
 	count := m.Cpus
 	if c.Has("count") {
 		if count, err = strconv.Atoi(c.Value("count")); err != nil || count < 1 || count > maxCount {

@@ -189,6 +189,7 @@ func slotsOf(c *cmdline.Call, state pilot.State, w pilot.Welcome, left time.Dura
 	if err != nil {
 		return nil, err
 	}
+	m.Try(c)
 	ad, err := m.Whole(c)
 	if err != nil {
 		return nil, err

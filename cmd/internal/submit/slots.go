@@ -16,15 +16,15 @@ import (
 	"fairspool/spool"
 )
 
-// containers are the attributes of a job that runs in a container or an image, each with the
-// command that gives it and what a slot says that can do so.
-var containers = [...]struct{ attr, command, offer string }{
-	{pool.AttrWantDocker, "docker_image", "HasDocker"},
-	{pool.AttrWantContainer, "container_image", "HasContainer"},
-	{attrSingularity, attrSingularity, "HasSingularity"},
+// containers are the attributes of a job in a container, its command, and what slots say that run that.
+var containers = [...]struct{ attr, command, offer, what string }{
+	{pool.AttrWantDocker, "docker_image", "HasDocker", "containers"},
+	{pool.AttrWantContainer, "container_image", "HasContainer", "containers"},
+	{"WantDockerImage", "container_image", "HasDockerURL", "images of Docker's"},
+	{"WantSIF", "container_image", "HasSIF", "SIF images"},
+	{"WantSandboxImage", "container_image", "HasSandboxImage", "directories as images"},
+	{pool.AttrSingularityImage, pool.AttrSingularityImage, "HasContainer", "containers"},
 }
-
-const attrSingularity = "SingularityImage"
 
 // lookAtSlots warns of names in Requirements and Rank that neither a job nor a slot has, and
 // finds jobs in containers that no slot takes: with -force it returns them, otherwise they are an
@@ -36,7 +36,7 @@ func (s *submission) lookAtSlots(d *jobad.Jobs, k cluster, sp *spool.Spool) (doo
 	l := demands{submission: s, jobs: d, spool: sp, told: map[string]bool{}}
 	first, plain := 0, false // plain: jobs that have nothing of this but what all share were looked at
 	for _, r := range k.Runs {
-		own := r.Has(pool.AttrRequirements, pool.AttrRank, pool.AttrWantDocker, pool.AttrWantContainer, attrSingularity)
+		own := r.Has(pool.AttrRequirements, pool.AttrRank, pool.AttrWantDocker, pool.AttrWantContainer, pool.AttrSingularityImage)
 		if own || !plain {
 			ad := k.adOf(r)
 			if err := l.names(ad, first); err != nil {
@@ -99,10 +99,10 @@ func (l *demands) container(ad *classad.Ad, proc int) (why, err error) {
 			continue
 		}
 		command := c.command
-		if c.attr == pool.AttrWantContainer && ad.Has("DockerImage") {
+		if command == "container_image" && ad.Has(pool.AttrDockerImage) {
 			command = "docker_image"
 		}
-		why := l.jobs.RefuseCommand(command, c.attr, proc, fmt.Errorf("no slot of the pool runs containers: none says %s = true", c.offer))
+		why := l.jobs.RefuseCommand(command, c.attr, proc, fmt.Errorf("no slot of the pool runs %s: none says %s = true", c.what, c.offer))
 		if len(l.slots) > 0 {
 			return why, nil
 		}
