@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"fairspool/lib/launch/container"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
@@ -349,6 +351,36 @@ func TestContainerRegistry(t *testing.T) {
 		}
 		if got := strings.Count(p.read("log"), "ContainerFetchTime"); got != 2 {
 			t.Errorf("the log says %d times how long an image was fetched, want 2: %s", got, p.read("log"))
+		}
+		p.over()
+	})
+}
+
+// Root's podman runs no image by which a job would come to the machine's devices.
+func TestContainerDevices(t *testing.T) {
+	containers(t, func(t *testing.T, p contained) {
+		if !p.isPodman() || os.Geteuid() != 0 {
+			t.Skip("the kernel lets nobody else make device files")
+		}
+		device := filepath.Join(p.image, "etc/device")
+		for _, d := range []struct {
+			minor         uint32 // of major number 1: of zero and of kmsg, from which the kernel's messages are read
+			status, wants string
+		}{{5, "JobStatus=4", ""}, {11, "HoldReasonCode=35", "/etc/device: it is a device file"}} {
+			os.Remove(device)
+			if err := unix.Mknod(device, unix.S_IFCHR|0o666, int(unix.Mkdev(1, d.minor))); err != nil {
+				t.Fatal(err)
+			}
+			id := p.contain(`exec dd if=/etc/device bs=4 count=1`, "ContainerImage", strconv.Quote("docker://"+registry(t, p.image)+"/busy:1"))
+			p.passes("-wait")
+			p.noClaims()
+			show := p.queued
+			if d.wants == "" {
+				show = p.history
+			}
+			if got := show(id, "JobStatus", "HoldReasonCode", "HoldReason"); !strings.Contains(got, d.status) || !strings.Contains(got, d.wants) {
+				t.Errorf("the job's ad: %s, want %s %s", got, d.status, d.wants)
+			}
 		}
 		p.over()
 	})

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,6 +79,13 @@ func (i installed) try(ctx context.Context) error {
 
 // ask runs the program and returns what it prints. A container whose program has run is good, however that ended.
 func (i installed) ask(ctx context.Context, args ...string) (string, error) {
+	var out strings.Builder
+	err := i.run(ctx, &out, args...)
+	return out.String(), err
+}
+
+// run runs the program, which prints to out.
+func (i installed) run(ctx context.Context, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(ctx, i.path, args...)
 	cmd.Env, cmd.WaitDelay = steering(launch.CurrentAccount()), time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -91,21 +99,21 @@ func (i installed) ask(ctx context.Context, args ...string) (string, error) {
 		cmd.Dir = "/"
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: trialUser, Gid: trialUser}
 	}
-	var out, wrong strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &wrong
+	var wrong strings.Builder
+	cmd.Stdout, cmd.Stderr = out, &wrong
 	var err error
 	if e := asuser.Root(func() {
 		goruntime.LockOSThread() // its end would be the program's
 		defer goruntime.UnlockOSThread()
 		err = cmd.Run()
 	}); e != nil {
-		return "", e
+		return e
 	}
 	code := cmd.ProcessState.ExitCode()
 	if err == nil || i.forgets != nil && args[0] == "run" && code >= 0 && (code < 125 || code > 127) {
-		return out.String(), nil
+		return nil
 	}
-	return "", words(wrong.String(), err)
+	return words(wrong.String(), err)
 }
 
 // words returns the last line of what a runtime says of its failure.

@@ -1,13 +1,17 @@
 package container
 
 import (
+	"archive/tar"
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -70,6 +74,10 @@ func (c cache) fetch(ctx context.Context, key string, archive *os.File, always b
 	if id, err = c.pull(ctx, name.Name()+".tmp", key, archive); err != nil {
 		return "", nil, 0, err
 	}
+	if err := c.check(ctx, name.Name()+".tmp", id); err != nil {
+		c.by.ask(ctx, "image", "rm", id) // which another image may be made of
+		return "", nil, 0, err
+	}
 	if use, err = c.use(ctx, id); err != nil {
 		return "", nil, 0, err
 	}
@@ -80,6 +88,91 @@ func (c cache) fetch(ctx context.Context, key string, archive *os.File, always b
 	}
 	c.shrink(ctx)
 	return id, use, took, nil
+}
+
+// check refuses an image of root's podman with device files: as containers have no control group of their own, nothing else would
+// keep a job from the machine's disks.
+func (c cache) check(ctx context.Context, tmp, id string) error {
+	if !asuser.Privileged() {
+		return nil // the kernel lets no user make them
+	}
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	by := c.by
+	by.tmp = tmp // it copies the layers
+	r, w := io.Pipe()
+	saved := make(chan error, 1)
+	go func() {
+		err := by.run(ctx, w, "image", "save", "--quiet", "--format", "docker-archive", id)
+		w.CloseWithError(cmp.Or(err, io.EOF))
+		saved <- err
+	}()
+	err := inspect(r)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r) // what fills the last block
+	}
+	r.CloseWithError(cmp.Or(err, io.ErrClosedPipe))
+	if e := cmp.Or(err, <-saved); e != nil {
+		return refuse(e.Error())
+	}
+	return nil
+}
+
+// harmless are the device files that each machine has for all: null, zero, full, random, urandom, tty and ptmx.
+var harmless = [][2]int64{{1, 3}, {1, 5}, {1, 7}, {1, 8}, {1, 9}, {5, 0}, {5, 2}}
+
+// inspect refuses an image, as "podman save" writes it, with device files that are not harmless. Where they are, and what they are
+// called, does not matter: other layers can have links to them.
+func inspect(archive io.Reader) error {
+	layers := map[string]bool{}
+	var manifest []struct{ Layers []string }
+	for r := tar.NewReader(archive); ; {
+		h, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return complete(manifest, layers)
+		case err != nil:
+			return err
+		case h.Name == "manifest.json":
+			err = json.NewDecoder(r).Decode(&manifest)
+		case strings.HasSuffix(h.Name, ".tar") && h.Typeflag == tar.TypeReg:
+			layers[h.Name] = true
+			err = inspectLayer(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func inspectLayer(layer io.Reader) error {
+	for r := tar.NewReader(layer); ; {
+		h, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case h.Typeflag != tar.TypeChar && h.Typeflag != tar.TypeBlock:
+		case h.Typeflag == tar.TypeBlock || !slices.Contains(harmless, [2]int64{h.Devmajor, h.Devminor}):
+			return fmt.Errorf("%s: it is a device file, which no image may have that root's podman runs: make the image without it", path.Join("/", h.Name))
+		}
+	}
+}
+
+// complete refuses an image some of whose layers were not seen.
+func complete(manifest []struct{ Layers []string }, seen map[string]bool) error {
+	if len(manifest) != 1 || len(manifest[0].Layers) == 0 {
+		return errors.New("podman save listed no layers")
+	}
+	for _, name := range manifest[0].Layers {
+		if !seen[name] {
+			return fmt.Errorf("podman save left out the layer %s", name)
+		}
+	}
+	return nil
 }
 
 // source returns what tells the image of a job from all others, which is what podman pulls, and for an archive its open file.
