@@ -247,3 +247,14 @@ func WriteProgram(t testing.TB, path string, text []byte) {
 		t.Fatal(err)
 	}
 }
+
+// Bubblewrap returns the path of busybox, for an image; an error: there is none, or bubblewrap runs no container here.
+func Bubblewrap() (busybox string, err error) {
+	if busybox, err = exec.LookPath("busybox"); err != nil {
+		return "", err
+	}
+	if err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "/bin/true").Run(); err != nil {
+		return "", fmt.Errorf("bubblewrap runs no container here: %w", err)
+	}
+	return busybox, nil
+}

@@ -37,7 +37,7 @@ import (
 //	                             output, and to standard error what the page has
 //	mistake [STATUS] COMMAND...  see mistake
 //
-// [root] is a condition.
+// [root] and [bubblewrap] are conditions.
 type Stories struct {
 	// Here are commands that run in the test's own process: scripts have their names as words.
 	Here []cmdline.Command
@@ -277,12 +277,16 @@ func (in *input) Read(p []byte) (int, error) {
 	return in.text.Read(p)
 }
 
-// condition reports whether a condition of our own, [root], is met.
+// condition reports whether a condition of our own is met: [root], or [bubblewrap], which runs containers whose image has busybox.
 func condition(name string) (bool, error) {
-	if name != "root" {
-		return false, fmt.Errorf("unknown condition %q", name)
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "bubblewrap":
+		_, err := testenv.Bubblewrap()
+		return err == nil, nil
 	}
-	return os.Geteuid() == 0, nil
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 // keepSpool remembers what is in the spool.
