@@ -82,7 +82,7 @@ func (p contained) over() {
 	if !p.isPodman() {
 		return
 	}
-	if out, err := exec.Command(p.program, "ps", "--all", "--quiet").CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := exec.Command(p.program, "ps", "--all", "--quiet").Output(); err != nil || len(out) > 0 {
 		p.Errorf("podman ps: %v: %s, want no container; %s", err, out, p.read("spool/starter.log"))
 	}
 	if tmp, _ := filepath.Glob(filepath.Join(p.dir, "cache/*.tmp")); len(tmp) > 0 {

@@ -178,7 +178,7 @@ func podmanHere(t *testing.T) string {
 	if _, err := os.Stat("/sys/fs/cgroup/unified/cgroup.controllers"); err == nil && os.Geteuid() == 0 {
 		script += "exec unshare --mount /bin/sh -c 'umount -l /sys/fs/cgroup/unified; exec podman \"$@\"' podman \"$@\"\n"
 	} else {
-		script += "PATH=/usr/bin:/bin:$PATH\nexec podman \"$@\"\n"
+		script += "PATH=/usr/bin:/bin:$PATH HOME=" + dir + " XDG_RUNTIME_DIR=" + run + "\nexport HOME XDG_RUNTIME_DIR\nexec podman \"$@\"\n"
 	}
 	for name, text := range map[string]string{
 		"podman":          script,
@@ -189,5 +189,9 @@ func podmanHere(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	return filepath.Join(dir, "podman")
+	program := filepath.Join(dir, "podman")
+	if os.Geteuid() != 0 { // there are files of ids that only podman has for its user
+		t.Cleanup(func() { exec.Command(program, "system", "reset", "--force").Run() })
+	}
+	return program
 }

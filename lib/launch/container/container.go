@@ -281,12 +281,14 @@ func (r *Run) Verdict(e launch.Ended) jobpolicy.Verdict {
 func (r *Run) Abandoned(processes []int) jobpolicy.Verdict {
 	const patience, slowest = time.Second, time.Minute
 	others, now := false, time.Now()
+	itself := filepath.Base(r.by.path)
 	for _, pid := range processes {
-		switch name := nameOf(pid); name {
-		case conmon:
+		switch name := nameOf(pid); {
+		case nameOf(launch.ParentOf(pid)) == itself: // it unpacks images, and asks conmon for its version
+		case name == conmon:
 			r.monitored, r.alone = true, time.Time{}
 			return jobpolicy.Verdict{}
-		case "", filepath.Base(r.by.path), "crun", "runc":
+		case slices.Contains([]string{"", itself, "crun", "runc"}, name):
 		default:
 			others = true
 		}
