@@ -273,7 +273,11 @@ func (x *expansion) common() []setting {
 		shared := setOf(b.shared)
 		common = slices.DeleteFunc(common, func(s setting) bool { return !shared[s] })
 	}
-	slices.SortStableFunc(common, func(a, b setting) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
+	lower := make(map[string]string, len(common))
+	for _, s := range common {
+		lower[s.name] = strings.ToLower(s.name)
+	}
+	slices.SortStableFunc(common, func(a, b setting) int { return strings.Compare(lower[a.name], lower[b.name]) })
 	return common
 }
 
