@@ -68,7 +68,9 @@ type blocks[K cmp.Ordered, V any] struct {
 }
 
 // fork returns blocks that begin as these, and whose changes do not show here.
-func (b *blocks[K, V]) fork() *blocks[K, V] { return &blocks[K, V]{under: b, made: map[K]*V{}} }
+func (b *blocks[K, V]) fork() *blocks[K, V] {
+	return &blocks[K, V]{keys: b.keys, under: b, made: map[K]*V{}}
+}
 
 // get returns the thing with a key, nil when there is none.
 func (b *blocks[K, V]) get(w *worker, k K) (*V, error) {
@@ -288,7 +290,7 @@ func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) 
 func (b *blocks[K, V]) present() []*V {
 	all := b.known()
 	list := make([]*V, 0, len(all))
-	for _, k := range slices.Sorted(maps.Keys(all)) {
+	for _, k := range slices.SortedFunc(maps.Keys(all), b.keys.compare) {
 		if v := all[k]; v != nil {
 			list = append(list, v)
 		}

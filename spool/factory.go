@@ -119,9 +119,6 @@ func (tx *Tx) AddFactory(f Factory, digest []byte) {
 		return
 	}
 	row := factory{Factory: f, bytes: int64(len(digest)), sums: blockSums(digest)}
-	if tx.digests == nil {
-		tx.digests = map[int][]byte{}
-	}
 	tx.digests[f.Cluster] = digest
 	tx.put(record{Kind: 'F', Row: row})
 	tx.charge(f.Owner, Owner{Bytes: row.bytes})

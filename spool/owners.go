@@ -69,9 +69,6 @@ func (tx *Tx) charge(owner string, by Owner) {
 	if owner == "" || tx.err != nil {
 		return
 	}
-	if tx.counts == nil {
-		tx.counts = map[string]Owner{}
-	}
 	tx.counts[owner] = tx.Owner(owner).plus(by)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/spool/internal/files"
 )
@@ -93,7 +94,7 @@ func (s *Spool) View(fn func(*View) error) (err error) {
 func (v *View) Fork() *Spool {
 	hand, _ := v.spool.handWritten()
 	s := *v.spool
-	s.files, s.forked, s.inUse = unwritable{s.files}, map[int][]byte{}, false
+	s.files, s.forked, s.expressions, s.inUse = unwritable{s.files}, map[int][]byte{}, classad.NewInterner(), false
 	s.state, s.at.seq, s.at.next = v.state().fork(), v.seq, v.next
 	maps.Copy(s.forked, v.digests)
 	for _, slot := range slices.Backward(hand) { // of two of one name the first counts
@@ -104,7 +105,7 @@ func (v *View) Fork() *Spool {
 
 // InMemory returns an empty spool of a UID_DOMAIN that is kept in memory alone, as a fork is. Its jobs leave no history.
 func InMemory(domain string) *Spool {
-	s := &Spool{files: unwritable{}, domain: domain, forked: map[int][]byte{}}
+	s := &Spool{files: unwritable{}, domain: domain, forked: map[int][]byte{}, expressions: classad.NewInterner()}
 	s.state, s.at = newState(s, pinned{generation: noGeneration(0)}), noGeneration(0).start()
 	return s
 }
@@ -116,8 +117,8 @@ func try(s *Spool, fn func(*Tx) error) error {
 	}
 	s.inUse = true
 	defer func() { s.inUse = false }()
-	tx := &Tx{View: View{spool: s, loaded: s.state, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, Forked: true, expressions: classad.NewInterner()}
-	tx.first = tx.next
+	tx := &Tx{View: View{spool: s, loaded: s.state, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, Forked: true, expressions: s.expressions}
+	tx.first, tx.charged, tx.tallied, tx.counts = tx.next, map[string]bool{}, map[accountant.Key]bool{}, map[string]Owner{}
 	err := tx.run(fn)
 	if err != nil {
 		s.forget()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
 )
 
@@ -389,14 +390,16 @@ func (w *segmentWriter[K]) flush() error {
 
 // keys is how one kind of block is named: how its key stands in a line.
 type keys[K cmp.Ordered] struct {
-	append func(b []byte, k K) []byte
-	parse  func(b []byte) (k K, rest []byte, err error) // rest: what follows the blank behind it
-	file   func(first, last K, n int) string            // names the n-th segment of a fold, without its generation
+	compare func(a, b K) int // the order in which they are listed
+	append  func(b []byte, k K) []byte
+	parse   func(b []byte) (k K, rest []byte, err error) // rest: what follows the blank behind it
+	file    func(first, last K, n int) string            // names the n-th segment of a fold, without its generation
 }
 
 // clusterKeys are the numbers of clusters.
 var clusterKeys = keys[int]{
-	append: func(b []byte, k int) []byte { return strconv.AppendInt(b, int64(k), 10) },
+	compare: cmp.Compare[int],
+	append:  func(b []byte, k int) []byte { return strconv.AppendInt(b, int64(k), 10) },
 	parse: func(b []byte) (int, []byte, error) {
 		k, rest, err := number(b, ' ')
 		return k, rest, err
@@ -407,7 +410,8 @@ var clusterKeys = keys[int]{
 // slotKeys are the names of slots, quoted. Files are counted, since a name may
 // have any characters.
 var slotKeys = keys[string]{
-	append: strconv.AppendQuote,
+	compare: pool.CompareNames,
+	append:  strconv.AppendQuote,
 	parse: func(b []byte) (string, []byte, error) {
 		var r record
 		rest, err := r.slot(b)

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"fairspool/lib/classad"
 	"fairspool/lib/localdisk"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/reserve"
@@ -64,7 +65,8 @@ type Spool struct {
 	at    position // up to where
 	inUse bool     // inside View or Update
 
-	forked map[int][]byte // of a fork: the digests of its factories, by cluster; else nil
+	forked      map[int][]byte    // of a fork: the digests of its factories, by cluster; else nil
+	expressions *classad.Interner // of a fork, what its transactions have written; else nil
 
 	reserve reserve.Reserve
 }

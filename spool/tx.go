@@ -69,23 +69,24 @@ func (tx *Tx) note(r record) {
 	if tx.err != nil {
 		return
 	}
-	if tx.loaded != nil {
-		if err := tx.loaded.apply(r, tx.seq); err != nil {
-			tx.fail(err)
-			return
-		}
-	}
 	start := len(tx.body)
 	tx.body = r.append(tx.body)
-	tx.check(start)
+	r.Expr = tx.check(start)
+	if tx.loaded != nil && tx.err == nil {
+		if err := tx.loaded.apply(r, tx.seq); err != nil {
+			tx.fail(err)
+		}
+	}
 }
 
-// check reads the last line of the body, which begins at start, once more: what
-// could not be read again would damage the spool for good.
-func (tx *Tx) check(start int) {
-	if _, err := parseRecord(tx.body[start:len(tx.body)-1], tx.expressions); err != nil {
+// check reads the last line of the body, which begins at start, once more, and returns its expression, one for all equal
+// ones: what could not be read again would damage the spool for good.
+func (tx *Tx) check(start int) *classad.Expr {
+	r, err := parseRecord(tx.body[start:len(tx.body)-1], tx.expressions)
+	if err != nil {
 		tx.fail(fmt.Errorf("a record that does not read back: %w", err))
 	}
+	return r.Expr
 }
 
 // needsState tells which changes refer to what is there already.
@@ -145,9 +146,6 @@ func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Key: id}) }
 // often a transaction does so, the journal gets the last one only.
 func (tx *Tx) PutSubmitter(r accountant.Record) {
 	tx.state().submitters.put(r.Name, r)
-	if tx.charged == nil {
-		tx.charged = map[string]bool{}
-	}
 	tx.charged[r.Name] = true
 }
 
@@ -163,12 +161,12 @@ func (tx *Tx) settle() {
 		r, _ := tx.Submitter(name)
 		tx.put(record{Kind: 'U', Row: r})
 	}
-	tx.charged = nil
+	clear(tx.charged)
 	for _, k := range slices.SortedFunc(maps.Keys(tx.tallied), accountant.Key.Compare) {
 		y, _ := tx.Tally(k)
 		tx.put(record{Kind: 'W', Row: y})
 	}
-	tx.tallied = nil
+	clear(tx.tallied)
 	for _, name := range slices.Sorted(maps.Keys(tx.counts)) {
 		if o := tx.counts[name]; o.none() {
 			tx.put(record{Kind: 'o', Key: name})
@@ -182,9 +180,6 @@ func (tx *Tx) settle() {
 // does so, the journal gets the last one only.
 func (tx *Tx) PutTally(y accountant.Tally) {
 	tx.state().tallies.put(y.Key, y)
-	if tx.tallied == nil {
-		tx.tallied = map[accountant.Key]bool{}
-	}
 	tx.tallied[y.Key] = true
 }
 
@@ -385,7 +380,8 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 // begin returns a transaction that follows the journal's end. It reads the
 // state when something asks for it.
 func (s *Spool) begin(w *writing) *Tx {
-	tx := &Tx{View: View{spool: s, writes: true, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
+	tx := &Tx{View: View{spool: s, writes: true, seq: w.end.Seq + 1, next: w.end.Next, digests: map[int][]byte{}}, expressions: classad.NewInterner()}
+	tx.charged, tx.tallied, tx.counts = map[string]bool{}, map[accountant.Key]bool{}, map[string]Owner{}
 	tx.first, tx.settled = tx.next, w.journal.Sync
 	tx.ownerOf = func(name string) (Owner, error) { return s.ownerThen(w, name) }
 	tx.load = func() *state {

@@ -25,12 +25,7 @@ func member(st *state, a []Value) Value {
 	case list.kind != KindList || x.kind == KindList || x.kind == KindClassAd:
 		return Error()
 	}
-	for i := range list.size() {
-		if applyBinary(opEq, st.item(list, i), x).True() {
-			return Bool(true)
-		}
-	}
-	return Bool(false)
+	return has(st, list, func(item Value) Value { return applyBinary(opEq, item, x) })
 }
 
 func identicalMember(st *state, a []Value) Value {
@@ -41,8 +36,13 @@ func identicalMember(st *state, a []Value) Value {
 	case list.kind != KindList || x.kind == KindList || x.kind == KindClassAd:
 		return Error()
 	}
+	return has(st, list, func(item Value) Value { return identical(true, item, x) })
+}
+
+// has returns whether something is true of an item of a list.
+func has(st *state, list Value, of func(Value) Value) Value {
 	for i := range list.size() {
-		if identical(true, st.item(list, i), x).True() {
+		if of(st.item(list, i)).True() {
 			return Bool(true)
 		}
 	}

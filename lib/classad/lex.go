@@ -379,6 +379,11 @@ func (l *lexer) punctuation(t *token) {
 	}
 	n := 1
 	take := func(length int, kind tokenKind, o op) { n, t.kind, t.op = length, kind, o }
+	followed := func(next byte, o op) {
+		if l.follows(1, next) {
+			take(2, tokBinary, o)
+		}
+	}
 	switch c {
 	case '.':
 		take(1, tokDot, 0)
@@ -389,28 +394,19 @@ func (l *lexer) punctuation(t *token) {
 		l.equals(t, take)
 	case '!':
 		take(1, tokUnary, opNot)
-		if l.follows(1, '=') {
-			take(2, tokBinary, opNe)
-		}
+		followed('=', opNe)
 	case '<':
 		take(1, tokBinary, opLt)
-		if l.follows(1, '=') {
-			take(2, tokBinary, opLe)
-		} else if l.follows(1, '<') {
-			take(2, tokBinary, opShiftLeft)
-		}
+		followed('=', opLe)
+		followed('<', opShiftLeft)
 	case '>':
 		l.greater(take)
 	case '&':
 		take(1, tokBinary, opBitAnd)
-		if l.follows(1, '&') {
-			take(2, tokBinary, opAnd)
-		}
+		followed('&', opAnd)
 	case '|':
 		take(1, tokBinary, opBitOr)
-		if l.follows(1, '|') {
-			take(2, tokBinary, opOr)
-		}
+		followed('|', opOr)
 	case '?':
 		l.question(t)
 		return

@@ -382,11 +382,7 @@ func (i *Interner) made(e *Expr) *Expr {
 	default:
 		return e
 	}
-	text := e.Format(StyleSpool)
-	if known := i.known([]byte(text), false); known != nil {
-		return known
-	}
-	return i.remember(text, false, e)
+	return i.remember(e.Format(StyleSpool), false, e)
 }
 
 // name returns a name ready to look up.
@@ -428,6 +424,13 @@ func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 		i.shapes[hash] = s
 	}
 	return s, false
+}
+
+// Share has an ad read like those of the same names that were met before: whoever looks at one after the other is faster.
+func (i *Interner) Share(ad *Ad) {
+	if ad.shape != nil && !ad.shape.frozen.Load() {
+		ad.shape, _ = i.shape(ad.shape)
+	}
 }
 
 // layout returns the layout for ads whose lines have the names of a shape, one

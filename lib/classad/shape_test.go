@@ -515,3 +515,27 @@ func TestMask(t *testing.T) {
 		t.Errorf("an ad with nothing to hide is copied")
 	}
 }
+
+// Ads that share their names stay what they are, also when one of them gets more.
+func TestShare(t *testing.T) {
+	in := NewInterner()
+	var ads [3]*Ad
+	for i, names := range [][]string{{"Cpus", "Memory"}, {"Cpus", "Memory"}, {"Memory", "cpus"}} {
+		ads[i] = New()
+		for k, name := range names {
+			ads[i].SetInt(name, int64(10*i+k))
+		}
+		in.Share(ads[i])
+		in.Share(ads[i])
+	}
+	if ads[0].shape != ads[1].shape || ads[0].shape == ads[2].shape {
+		t.Error("want the names of the first two shared, and not those of the third, which have another order")
+	}
+	ads[1].SetInt("Disk", 7)
+	ads[0].Delete("Memory")
+	for i, want := range []string{"[ Cpus = 0 ]", "[ Cpus = 10; Disk = 7; Memory = 11 ]", "[ cpus = 21; Memory = 20 ]"} {
+		if got := ads[i].String(); got != want {
+			t.Errorf("ad %d is %q, want %q", i, got, want)
+		}
+	}
+}

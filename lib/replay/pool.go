@@ -40,6 +40,7 @@ func Slots(n, cores int) ([]*classad.Ad, error) {
 
 // Put puts slots into a spool, and the factors, ceilings and floors of accounts.
 func Put(s *spool.Spool, ads []*classad.Ad, accounts []accountant.Record) error {
+	alike := classad.NewInterner()
 	return s.Update(func(tx *spool.Tx) error {
 		tx.Op("slots")
 		for _, ad := range ads {
@@ -48,6 +49,9 @@ func Put(s *spool.Spool, ads []*classad.Ad, accounts []accountant.Record) error 
 				return errors.New("a slot's ad has no Name")
 			}
 			tx.PutSlot(name, ad)
+			if slot, ok := tx.Advertised(name); ok {
+				alike.Share(slot.Ad)
+			}
 		}
 		for _, r := range accounts {
 			if r.Factor != 0 || r.Ceiling.Set || r.Floor != 0 {
