@@ -2,10 +2,13 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -169,4 +172,38 @@ func FuzzRead(f *testing.F) {
 			before = j.Submit
 		}
 	})
+}
+
+// Shaking moves the submissions of a second and user together, by a minute at most, and the same number moves them alike.
+func TestShaken(t *testing.T) {
+	w := &Workload{}
+	for i := range 300 {
+		w.Jobs = append(w.Jobs, Job{Name: fmt.Sprint(i), Submit: int64(i / 4 * 7), Run: 5, User: fmt.Sprint("u", i%2)})
+	}
+	before := slices.Clone(w.Jobs)
+	for number := 1; number <= 20; number++ {
+		s := w.Shaken(number)
+		if !reflect.DeepEqual(s, w.Shaken(number)) || reflect.DeepEqual(s.Jobs, w.Shaken(number+1).Jobs) {
+			t.Fatalf("%d: want the same each time, and another one for another number", number)
+		}
+		if !slices.IsSortedFunc(s.Jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) }) {
+			t.Errorf("%d: the jobs are not in the order of their submission", number)
+		}
+		moved := map[string]int64{}
+		for _, j := range s.Jobs {
+			i, _ := strconv.Atoi(j.Name)
+			by := j.Submit - before[i].Submit
+			if by < -Shift || by > Shift || j.Submit < 0 || j.Run != 5 || j.User != before[i].User {
+				t.Errorf("%d: job %+v was %+v", number, j, before[i])
+			}
+			key := fmt.Sprint(before[i].Submit, before[i].User)
+			if other, ok := moved[key]; ok && other != by {
+				t.Errorf("%d: jobs of %s are moved by %d s and %d s", number, key, by, other)
+			}
+			moved[key] = by
+		}
+	}
+	if !reflect.DeepEqual(w.Jobs, before) {
+		t.Error("the workload itself has changed")
+	}
 }

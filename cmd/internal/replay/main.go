@@ -52,6 +52,7 @@ The pool has the slots that -slots says, or else those of the spool. A job has t
 			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "run the jobs after a change, too: 'config KEY=VALUE ...'"},
 			{Name: "interval", Args: []string{"SECONDS"}, Help: "the time between two cycles; without it, NEGOTIATOR_INTERVAL"},
 			{Name: "wide", Args: []string{"cores|split|drop"}, Help: "what becomes of jobs that ask for several cores: they take as many of one slot (cores, the default), are taken for so many jobs of one core (split), or are left out (drop)"},
+			{Name: "shake", Args: []string{"N"}, Help: "run each configuration N times more, each time with submissions moved by up to a minute, and say which differences such moves make alone"},
 			{Name: "users", Help: "print a line for each user, too: those first whose wait the configurations change most"},
 			{Name: "json", Help: "print all as JSON"},
 			{Name: "csv", Args: []string{"jobs|users"}, Help: "print a row for each job, or for each user, and configuration, as CSV"},
@@ -80,6 +81,7 @@ type options struct {
 	form         string // json, csv, plot, convert or empty
 	csv          string // jobs or users
 	users        bool
+	shake        int
 }
 
 func optionsOf(c *cmdline.Call) (o options, err error) {
@@ -107,6 +109,15 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 			return o, cmdline.Usagef("-slots: %q: want up to %d slots, and up to %d cores each, like 100 or 100x16", text, mostSlots, mostCores)
 		}
 	}
+	if text := c.Value("shake"); text != "" {
+		const most = 1000
+		if o.shake, err = strconv.Atoi(text); err != nil || o.shake < 1 || o.shake > most {
+			return o, cmdline.Usagef("-shake: %q: want a number of runs, from 1 to %d", text, most)
+		}
+		if o.form != "" && o.form != "json" {
+			return o, cmdline.Usagef("-shake: it goes with the table and -json alone, not with -%s", o.form)
+		}
+	}
 	if text := c.Value("interval"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 1_000_000 {
@@ -128,7 +139,32 @@ type variant struct {
 	config *config.Config
 	result *replay.Result
 	replay.Measures
-	users []replay.User
+	users  []replay.User
+	shaken []shaken // what its runs with shaken submissions come to
+}
+
+// shaken is what a run with shaken submissions comes to.
+type shaken struct {
+	replay.Measures
+	Users []replay.User
+}
+
+// values returns a measure of the run, and then of those with shaken submissions.
+func (v *variant) values(of func(replay.Measures) float64) []float64 {
+	list := []float64{of(v.Measures)}
+	for _, s := range v.shaken {
+		list = append(list, of(s.Measures))
+	}
+	return list
+}
+
+// waits returns the mean wait of a user in the run, and then in those with shaken submissions.
+func (v *variant) waits(user int) []float64 {
+	list := []float64{v.users[user].Wait}
+	for _, s := range v.shaken {
+		list = append(list, s.Users[user].Wait)
+	}
+	return list
 }
 
 func run(c *cmdline.Call, plot Plot) error {
@@ -311,17 +347,28 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 	if o.form == "plot" {
 		samples = 1000
 	}
+	type trial struct {
+		*variant
+		number int // of the shaken workload; 0: it is as it was recorded
+	}
+	var trials []trial
+	for _, v := range variants {
+		v.shaken = make([]shaken, o.shake)
+		for n := range o.shake + 1 {
+			trials = append(trials, trial{v, n})
+		}
+	}
 	var lock sync.Mutex
 	var failed atomic.Bool
-	done := make([]int, len(variants))
-	errs := make([]error, len(variants))
+	done := make([]int, len(trials))
+	errs := make([]error, len(trials))
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
-	for i, v := range variants {
+	for i, t := range trials {
 		wait.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			errs[i] = v.run(w, p, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
+			errs[i] = t.run(w, p, t.number, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
 				lock.Lock()
 				defer lock.Unlock()
 				done[i] = ended
@@ -329,7 +376,7 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 				for _, n := range done {
 					sum += n
 				}
-				progress.Step(sum, all*len(variants))
+				progress.Step(sum, all*len(trials))
 				if failed.Load() {
 					return errGivenUp
 				}
@@ -343,7 +390,7 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 	wait.Wait()
 	for i, err := range errs {
 		if err != nil && !errors.Is(err, errGivenUp) {
-			return fmt.Errorf("%s: %w", variants[i].name, err)
+			return fmt.Errorf("%s: %w", trials[i].name, err)
 		}
 	}
 	return nil
@@ -352,18 +399,28 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 // errGivenUp ends a replay beside one that failed.
 var errGivenUp = errors.New("given up")
 
-// run runs the jobs under one configuration.
-func (v *variant) run(w *workload.Workload, p pooled, s replay.Settings) (err error) {
+// run runs the jobs under one configuration: as they were recorded, or with shaken submissions.
+func (v *variant) run(w *workload.Workload, p pooled, number int, s replay.Settings) error {
 	s.Config, s.Spool = v.config, spool.InMemory(p.domain)
 	if s.Interval == 0 {
 		s.Interval = v.config.CycleInterval
 	}
+	if number > 0 {
+		w = w.Shaken(number)
+	}
 	if err := replay.Put(s.Spool, p.slots, p.accounts); err != nil {
 		return err
 	}
-	if v.result, err = replay.Run(w, s); err != nil {
+	result, err := replay.Run(w, s)
+	switch {
+	case err != nil:
 		return err
+	case number == 0:
+		v.result = result
+		v.Measures, v.users = replay.Measure(w, result)
+	default:
+		m, users := replay.Measure(w, result)
+		v.shaken[number-1] = shaken{m, users}
 	}
-	v.Measures, v.users = replay.Measure(w, v.result)
 	return nil
 }

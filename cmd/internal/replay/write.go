@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/clean"
 	"fairspool/lib/elapsed"
+	"fairspool/lib/plural"
 	"fairspool/lib/replay"
 	"fairspool/lib/workload"
 )
@@ -19,7 +20,8 @@ import (
 // measure is a line of the table.
 type measure struct {
 	head string
-	of   func(m replay.Measures) string
+	text func(float64) string
+	of   func(m replay.Measures) float64
 	pool bool // it is one of the pool, of which a recording says nothing
 }
 
@@ -29,30 +31,49 @@ func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 func number(x float64) string { return fmt.Sprintf("%.3f", x) }
 
+func whole(x float64) string { return count(int(x)) }
+
 func count(n int) string { return strconv.Itoa(n) }
 
 // measures are the lines of the table. What is better, lower or higher, is said in them.
 var measures = []measure{
-	{"jobs", func(m replay.Measures) string { return count(m.Jobs) }, false},
-	{"jobs that never started", func(m replay.Measures) string { return count(m.NotStarted) }, false},
-	{"wait, mean (lower is better)", func(m replay.Measures) string { return seconds(m.Wait.Mean) }, false},
-	{"wait, half of the jobs", func(m replay.Measures) string { return seconds(m.Wait.P50) }, false},
-	{"wait, 95 % of the jobs", func(m replay.Measures) string { return seconds(m.Wait.P95) }, false},
-	{"wait, 99 % of the jobs", func(m replay.Measures) string { return seconds(m.Wait.P99) }, false},
-	{"wait, longest", func(m replay.Measures) string { return seconds(m.Wait.Max) }, false},
-	{"mean wait of users, half of them", func(m replay.Measures) string { return seconds(m.UserWait.P50) }, false},
-	{"mean wait of users, 95 % of them", func(m replay.Measures) string { return seconds(m.UserWait.P95) }, false},
-	{"slowdown, mean (lower is better, from 1)", func(m replay.Measures) string { return number(m.Slowdown.Mean) }, false},
-	{"slowdown, 95 % of the jobs", func(m replay.Measures) string { return number(m.Slowdown.P95) }, false},
-	{"wait per run time (lower is better)", func(m replay.Measures) string { return number(m.WaitPerRun) }, false},
-	{"jobs that waited more than a day", func(m replay.Measures) string { return count(m.Starved) }, false},
-	{"utilisation (higher is better)", func(m replay.Measures) string { return percent(m.Utilisation) }, true},
-	{"cores idle while jobs waited", func(m replay.Measures) string { return percent(m.Loss) }, true},
-	{"share error (lower is better)", func(m replay.Measures) string { return percent(m.ShareError) }, true},
-	{"Jain's index of slowdowns (1 is equal)", func(m replay.Measures) string { return number(m.Jain) }, false},
-	{"wasted by preemption", func(m replay.Measures) string { return percent(m.Wasted) }, true},
-	{"jobs overtaken by later ones of their user", func(m replay.Measures) string { return percent(m.Overtaken) }, false},
-	{"cycles", func(m replay.Measures) string { return count(m.Cycles) }, true},
+	{"jobs", whole, func(m replay.Measures) float64 { return float64(m.Jobs) }, false},
+	{"jobs that never started", whole, func(m replay.Measures) float64 { return float64(m.NotStarted) }, false},
+	{"wait, mean (lower is better)", seconds, func(m replay.Measures) float64 { return m.Wait.Mean }, false},
+	{"wait, half of the jobs", seconds, func(m replay.Measures) float64 { return m.Wait.P50 }, false},
+	{"wait, 95 % of the jobs", seconds, func(m replay.Measures) float64 { return m.Wait.P95 }, false},
+	{"wait, 99 % of the jobs", seconds, func(m replay.Measures) float64 { return m.Wait.P99 }, false},
+	{"wait, longest", seconds, func(m replay.Measures) float64 { return m.Wait.Max }, false},
+	{"mean wait of users, half of them", seconds, func(m replay.Measures) float64 { return m.UserWait.P50 }, false},
+	{"mean wait of users, 95 % of them", seconds, func(m replay.Measures) float64 { return m.UserWait.P95 }, false},
+	{"slowdown, mean (lower is better, from 1)", number, func(m replay.Measures) float64 { return m.Slowdown.Mean }, false},
+	{"slowdown, 95 % of the jobs", number, func(m replay.Measures) float64 { return m.Slowdown.P95 }, false},
+	{"wait per run time (lower is better)", number, func(m replay.Measures) float64 { return m.WaitPerRun }, false},
+	{"jobs that waited more than a day", whole, func(m replay.Measures) float64 { return float64(m.Starved) }, false},
+	{"utilisation (higher is better)", percent, func(m replay.Measures) float64 { return m.Utilisation }, true},
+	{"cores idle while jobs waited", percent, func(m replay.Measures) float64 { return m.Loss }, true},
+	{"share error (lower is better)", percent, func(m replay.Measures) float64 { return m.ShareError }, true},
+	{"Jain's index of slowdowns (1 is equal)", number, func(m replay.Measures) float64 { return m.Jain }, false},
+	{"wasted by preemption", percent, func(m replay.Measures) float64 { return m.Wasted }, true},
+	{"jobs overtaken by later ones of their user", percent, func(m replay.Measures) float64 { return m.Overtaken }, false},
+	{"cycles", whole, func(m replay.Measures) float64 { return float64(m.Cycles) }, true},
+}
+
+// spanOf returns the lowest and the highest of some values.
+func spanOf(values []float64) (low, high float64) { return slices.Min(values), slices.Max(values) }
+
+// same reports whether one of the runs that are alike in both differs in the other direction than another one, or not at all: then
+// shaking alone makes such a difference. One run says nothing.
+func same(a, b []float64) bool {
+	if len(a) < 2 || len(a) != len(b) {
+		return false
+	}
+	between := make([]float64, len(a))
+	for i := range a {
+		between[i] = b[i] - a[i]
+	}
+	low, high := spanOf(between)
+	return low <= 0 && high >= 0
 }
 
 // write prints the table of measures, and with -users that of users.
@@ -67,18 +88,45 @@ func write(c *cmdline.Call, o options, variants []*variant) error {
 		for _, v := range variants {
 			text := "-"
 			if !m.pool || v.name != recorded {
-				text = m.of(v.Measures)
+				text = m.cell(v, base(variants))
 			}
 			rows[i] = append(rows[i], text)
 		}
 	}
-	if err := c.Table(columns, rows); err != nil || !o.users {
+	if err := c.Table(columns, rows); err != nil {
 		return err
+	}
+	if o.shake > 0 {
+		if _, err := fmt.Fprintf(c.Stdout, "\n(..): the lowest and the highest with submissions moved by up to %d s, %s. =: such moves alone make this difference from \"%s\".\n",
+			workload.Shift, plural.Pick(o.shake, "once", "%d times"), base(variants).name); err != nil {
+			return err
+		}
+	}
+	if !o.users {
+		return nil
 	}
 	if _, err := fmt.Fprintln(c.Stdout); err != nil {
 		return err
 	}
 	return writeUsers(c, variants)
+}
+
+// cell returns what the table says of a configuration, beside that which others are compared with.
+func (m measure) cell(v, base *variant) string {
+	values := v.values(m.of)
+	text, spread := m.text(values[0]), ""
+	if low, high := spanOf(values); m.text(low) != m.text(high) {
+		spread = " (" + m.text(low) + " .. " + m.text(high) + ")"
+	}
+	if v != base && text != m.text(m.of(base.Measures)) && same(base.values(m.of), values) {
+		spread += " ="
+	}
+	return text + spread
+}
+
+// base returns the configuration that others are compared with.
+func base(variants []*variant) *variant {
+	return variants[max(slices.IndexFunc(variants, func(v *variant) bool { return v.name == now }), 0)]
 }
 
 // writeUsers prints users: those first whose mean wait the last configuration changes most.
@@ -88,7 +136,7 @@ func writeUsers(c *cmdline.Call, variants []*variant) error {
 		columns = append(columns, cmdline.Column{Head: "Wait, " + clean.Line(v.name), Right: true})
 	}
 	// What the last configuration changes, it changes of the pool's own, and that of what was recorded.
-	first, last := variants[max(slices.IndexFunc(variants, func(v *variant) bool { return v.name == now }), 0)], variants[len(variants)-1]
+	first, last := base(variants), variants[len(variants)-1]
 	if first == last {
 		first = variants[0]
 	}
@@ -115,7 +163,11 @@ func writeUsers(c *cmdline.Call, variants []*variant) error {
 			if gains(i) < 0 {
 				sign = "-"
 			}
-			row = append(row, sign+seconds(math.Abs(gains(i))))
+			difference := sign + seconds(math.Abs(gains(i)))
+			if gains(i) != 0 && same(first.waits(i), last.waits(i)) {
+				difference += " ="
+			}
+			row = append(row, difference)
 		}
 		rows = append(rows, row)
 	}
@@ -136,14 +188,15 @@ type report struct {
 type configuration struct {
 	Name string
 	replay.Measures
-	Users []replay.User
+	Users  []replay.User
+	Shaken []shaken // the same of each run with shaken submissions
 }
 
 func reportOf(w *workload.Workload, p pooled, variants []*variant) report {
 	r := report{SchemaVersion: 1, Start: w.Start, Slots: len(p.slots), Cores: variants[len(variants)-1].result.Cores,
 		Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
 	for _, v := range variants {
-		r.Configurations = append(r.Configurations, configuration{v.name, v.Measures, v.users})
+		r.Configurations = append(r.Configurations, configuration{v.name, v.Measures, v.users, append([]shaken{}, v.shaken...)})
 	}
 	return r
 }
