@@ -8,7 +8,7 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 # Before the names of programs and pages: PROGRAM_PREFIX=fs- leaves Grid Engine's qstat alone.
 PROGRAM_PREFIX ?=
-COMMANDS  = classad condor2fairspool fairspool-setup glidein negotiate prio qdel qhold qrls qstat qtail replay serve slots spool starter submit userprio
+COMMANDS  = classad condor2fairspool fairspool-setup glidein negotiate prio qdel qhold qrls qstat qtail replay report serve slots spool starter submit userprio
 MAN       = $(wildcard man/*.[1-9])
 
 .PHONY: all build test lint bench demo soak install clean

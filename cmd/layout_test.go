@@ -115,6 +115,7 @@ var inner = map[string][]string{
 	"qstat":            {"adprint", "cmdline", "door", "health", "selection", "trial", "waiting"},
 	"qtail":            {"cmdline", "door"},
 	"replay":           {"cmdline"},
+	"report":           {"chart", "cmdline", "health"},
 	"selection":        {"cmdline"},
 	"setup":            {"cmdline", "onchange"},
 	"slots":            {"adprint", "cmdline", "desk", "joblog", "machine"},

@@ -28,6 +28,7 @@ import (
 	"fairspool/cmd/internal/qrls"
 	"fairspool/cmd/internal/qstat"
 	"fairspool/cmd/internal/qtail"
+	"fairspool/cmd/internal/report"
 	"fairspool/cmd/internal/slots"
 	"fairspool/cmd/internal/submit"
 	"fairspool/cmd/internal/userprio"
@@ -77,7 +78,7 @@ With -flock it is what another pool calls for slots of this one: ask puts a job 
 func commands() []cmdline.Command {
 	return []cmdline.Command{
 		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qtail.Command(),
-		prio.Command(), userprio.Command(chart.Plot), slots.Command(), negotiate.Command(), command(),
+		prio.Command(), userprio.Command(chart.Plot), slots.Command(), negotiate.Command(), report.Command(), command(),
 	}
 }
 

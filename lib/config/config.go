@@ -42,6 +42,7 @@ type Config struct {
 	CycleInterval        time.Duration // NEGOTIATOR_INTERVAL
 	CycleMinInterval     time.Duration // NEGOTIATOR_MIN_INTERVAL
 	HealthTimeout        time.Duration // HEALTH_TIMEOUT
+	MetricsSubmitters    int           // METRICS_SUBMITTERS
 	JobLease             time.Duration // JOB_LEASE
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME
 	KillingTimeout       time.Duration // KILLING_TIMEOUT

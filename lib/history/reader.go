@@ -21,6 +21,16 @@ type Series struct {
 	Points []Point
 }
 
+// Used sums what was in use between the points, in weight seconds, which accumulated usage does not tell where
+// somebody has reset it.
+func Used(points []Point) float64 {
+	sum := 0.0
+	for i := 1; i < len(points); i++ {
+		sum += points[i].InUse * points[i].Time.Sub(points[i-1].Time).Seconds()
+	}
+	return sum
+}
+
 // Point is what was so at a Time.
 type Point struct {
 	Time time.Time

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -15,11 +16,44 @@ import (
 
 // Document is what stands in cycle.json, but for its checksum.
 type Document struct {
+	// Cycles are the last ones, this one first, MostCycles at most. They stand at the beginning: HeadOf reads no further.
+	Cycles []Cycle
 	negotiator.Report
 	Policy *Policy `json:",omitempty"` // what became of jobs by their own policy; nil: nothing
 	// Asked are pilots that batch engines were asked for and that have not come, and Missed those that will not.
 	Asked  []lifecycle.AskedPilots `json:",omitempty"`
 	Missed []lifecycle.MissedPilot `json:",omitempty"`
+}
+
+// MostCycles is how many cycles a report tells of.
+const MostCycles = 20
+
+// Cycle is what a report keeps of a cycle.
+type Cycle struct {
+	Cycle int   // its number
+	Time  int64 // policy time in Unix seconds
+	// Took is how long the cycle took, in seconds by the machine's clock, but for writing the report.
+	Took                        float64
+	Matched, Preempted, Waiting int // jobs: matched, preempted, left without a slot
+}
+
+// CycleOf returns what is kept of the cycle of a report, which took so long.
+func CycleOf(r negotiator.Report, took time.Duration) Cycle {
+	c := Cycle{Cycle: r.Cycle, Time: r.Time, Took: math.Round(took.Seconds()*1000) / 1000, Matched: len(r.Matches)}
+	for _, m := range r.Matches {
+		if m.Preempts != "" {
+			c.Preempted++
+		}
+	}
+	for _, x := range r.Rejections {
+		c.Waiting += x.Count
+	}
+	return c
+}
+
+// Add makes the report's cycle the first of Cycles; before are those of the report that it replaces.
+func (d *Document) Add(took time.Duration, before []Cycle) {
+	d.Cycles = append([]Cycle{CycleOf(d.Report, took)}, before[:min(len(before), MostCycles-1)]...)
 }
 
 // Read decodes a report, a Document or some of its members, and reports whether there is one. Text
@@ -37,6 +71,7 @@ type Head struct {
 	Cycle    int
 	Time     int64
 	Warnings []string
+	Cycles   []Cycle
 }
 
 // HeadOf decodes the beginning of a report, which may have megabytes. It fails for what is not
@@ -52,6 +87,8 @@ func HeadOf(report []byte) (h Head, err error) {
 	for d.More() && err == nil {
 		var to any = new(json.RawMessage)
 		switch key, _ := d.Token(); key {
+		case "Cycles":
+			to = &h.Cycles
 		case "Cycle":
 			to = &h.Cycle
 		case "Time":

@@ -51,7 +51,7 @@ func TestTimeTicks(t *testing.T) {
 		{"five years", "2026-11-14 12:00:00", "2031-11-14 12:00:00", time.UTC, "2027 | 2028 | 2029 | 2030 | 2031"},
 	} {
 		s := span{read(t, x.from, x.zone), read(t, x.to, x.zone)}
-		if got := labels(timeTicks(s, timeLabels, x.zone)); got != x.want {
+		if got := labels(timeTicks(s, whole.labels, x.zone)); got != x.want {
 			t.Errorf("%s: timeTicks = %s, want %s", x.name, got, x.want)
 		}
 	}
@@ -77,9 +77,9 @@ func TestTimeTicksLaws(t *testing.T) {
 		from := rapid.Float64Range(0, 4e9).Draw(t, "from")
 		s := span{from, from + math.Pow(10, rapid.Float64Range(0.8, 10).Draw(t, "digits"))}
 		zone := rapid.SampledFrom([]*time.Location{time.UTC, berlin}).Draw(t, "zone")
-		ticks := timeTicks(s, timeLabels, zone)
-		if len(ticks) < 2 || len(ticks) > timeLabels+2 {
-			t.Fatalf("timeTicks(%v) = %s, want 2 to %d of them", s, labels(ticks), timeLabels+2)
+		ticks := timeTicks(s, whole.labels, zone)
+		if len(ticks) < 2 || len(ticks) > whole.labels+2 {
+			t.Fatalf("timeTicks(%v) = %s, want 2 to %d of them", s, labels(ticks), whole.labels+2)
 		}
 		for i, x := range ticks {
 			if x.at < s.from || x.at > s.to || i > 0 && x.at <= ticks[i-1].at {
@@ -150,7 +150,7 @@ func TestThin(t *testing.T) {
 		}
 		sum += p.Y * (p.X - since)
 	}
-	if want := used(l.points); math.Abs(sum/want-1) > 1e-9 {
+	if want := history.Used(l.points); math.Abs(sum/want-1) > 1e-9 {
 		t.Errorf("thin: %g weight seconds under the line, want %g", sum, want)
 	}
 	if lo, hi := slices.Min(got.low), slices.Max(got.high); lo != -7 || hi != 77 {

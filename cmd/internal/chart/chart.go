@@ -136,15 +136,27 @@ func (s span) shown() span {
 	return s
 }
 
+// sheet is what a picture is drawn on.
+type sheet struct {
+	// width and height are in points.
+	width, height vg.Length
+	// lines is how many lines a picture shows at most, labels how many labels its time axis has at most.
+	lines, labels int
+	// inline: the picture stands in a page that has a title for it.
+	inline bool
+}
+
+var (
+	// whole is a picture of its own: 1000 by 800 pixels, of which there are 96 to an inch.
+	whole = sheet{width: 750, height: 600, lines: 12, labels: 9}
+	// inline is a picture within a page, whose texts can be read on a telephone.
+	inline = sheet{width: 250, height: 270, lines: 6, labels: 4, inline: true}
+)
+
 const (
-	// width and height are a picture's, in points: 1000 by 800 pixels, of
-	// which there are 96 to an inch.
-	width, height = 750, 600
-	dpi           = 96
+	dpi = 96
 	// margin is left free around and between what is drawn.
 	margin = 9
-	// drawn is how many lines a picture shows at most.
-	drawn = 12
 )
 
 // Formats are the formats of pictures, which are the extensions of the files
@@ -154,74 +166,126 @@ func Formats() []string { return []string{"svg", "png"} }
 // Draw writes a picture in one of the Formats. It returns ErrNothing, and has
 // written nothing, if there is no point to draw.
 func (c Chart) Draw(w io.Writer, format string) error {
-	lines, rest := pick(c.Series, drawn)
+	s := whole
+	lines, rest := pick(c.Series, s.lines)
 	if len(lines) == 0 {
 		return ErrNothing
 	}
 	switch format {
 	case "svg":
-		canvas := vgsvg.New(width, height)
-		c.paint(draw.New(canvas), lines, rest)
+		canvas := vgsvg.New(s.width, s.height)
+		c.paint(draw.New(canvas), s, lines, rest)
 		return writeSVG(w, canvas)
 	case "png":
 		for i := range lines {
 			lines[i].name = known(lines[i].name, nameStyle())
 		}
-		canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
-		c.paint(draw.New(canvas), lines, rest)
+		canvas := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(dpi))
+		c.paint(draw.New(canvas), s, lines, rest)
 		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 		return err
 	}
 	return fmt.Errorf("%q: pictures are svg or png", format)
 }
 
-// writeSVG names typefaces of the same measure behind the one that the texts
-// were measured with: it is not everywhere.
+// Inline returns the picture as an element for a page of HTML: of the lines that Draw would draw, the first six. Its texts have
+// the colour of those around it, axes and grid those of the variables --axis and --grid. attributes are those of the
+// element, escaped. The error is ErrNothing if there is no point to draw.
+func (c Chart) Inline(attributes string) (string, error) {
+	s := inline
+	lines, rest := pick(c.Series, s.lines)
+	if len(lines) == 0 {
+		return "", ErrNothing
+	}
+	undomain(lines)
+	canvas := vgsvg.New(s.width, s.height)
+	c.paint(draw.New(canvas), s, lines, rest)
+	var b bytes.Buffer
+	if err := writeSVG(&b, canvas); err != nil {
+		return "", err
+	}
+	_, drawing, _ := strings.Cut(b.String(), "<g ")
+	return fmt.Sprintf("<svg viewBox=\"0 0 %g %g\" fill=\"currentColor\" %s>\n<g ", float64(s.width), float64(s.height), attributes) +
+		strings.NewReplacer(hex(grey), "var(--axis)", hex(faint), "var(--grid)", "font-family:"+fonts+";", "",
+			"font-variant:normal;", "", "font-weight:normal;", "", "font-style:normal;", "").Replace(drawing), nil
+}
+
+// undomain leaves out the domain of all names if it is the same.
+func undomain(lines []line) {
+	domain := ""
+	for i, l := range lines {
+		_, of, _ := strings.Cut(l.name, "@")
+		if i > 0 && !l.group && domain != "" && of != domain {
+			return
+		}
+		if !l.group {
+			domain = of
+		}
+	}
+	for i := range lines {
+		lines[i].name = strings.TrimSuffix(lines[i].name, "@"+domain)
+	}
+}
+
+// hex writes a colour as SVG has it.
+func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
+
+// fonts are typefaces of the same measure as the one that texts are measured with: it is not everywhere.
+const fonts = family + ",Arial,Helvetica,sans-serif"
+
+// writeSVG writes what was drawn.
 func writeSVG(w io.Writer, canvas *vgsvg.Canvas) error {
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return err
 	}
-	fonts := "font-family:" + family + ";"
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte(fonts), []byte("font-family:"+family+",Arial,Helvetica,sans-serif;")))
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("font-family:"+family+";"), []byte("font-family:"+fonts+";")))
 	return err
 }
 
 // paint draws the title at the top, the legend at the bottom and the panels
 // between them.
-func (c Chart) paint(canvas draw.Canvas, lines []line, rest left) {
-	canvas.SetColor(color.White)
-	canvas.Fill(canvas.Rectangle.Path())
-	canvas = draw.Crop(canvas, margin, -margin, margin, -margin)
-
+func (c Chart) paint(canvas draw.Canvas, s sheet, lines []line, rest left) {
 	covered := together(lines)
-	title := writing(12, true, color.Black, draw.XLeft, draw.YTop)
-	canvas.FillText(title, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y}, printable(c.Title))
-	canvas.Max.Y -= title.Height("X") + 3
+	if !s.inline {
+		canvas.SetColor(color.White)
+		canvas.Fill(canvas.Rectangle.Path())
+		canvas = draw.Crop(canvas, margin, -margin, margin, -margin)
+		title := writing(12, true, color.Black, draw.XLeft, draw.YTop)
+		canvas.FillText(title, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y}, printable(c.Title))
+		canvas.Max.Y -= title.Height("X") + 3
+	}
 	under := writing(9, false, grey, draw.XLeft, draw.YTop)
 	canvas.FillText(under, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y}, covered.words(c.Zone))
 	canvas.Max.Y -= under.Height("X") + margin
 
-	canvas.Min.Y += legend(canvas, lines, rest) + margin
-	c.panels(canvas, lines, covered.shown())
+	canvas.Min.Y += legend(canvas, s, lines, rest) + margin
+	c.panels(canvas, s, lines, covered.shown())
 }
 
 // panels draws the quantities, one above the other.
-func (c Chart) panels(canvas draw.Canvas, lines []line, shown span) {
+func (c Chart) panels(canvas draw.Canvas, s sheet, lines []line, shown span) {
 	shows := []quantity{priority(), inUse()}
-	if slices.ContainsFunc(lines, line.wanted) {
+	if !s.inline && slices.ContainsFunc(lines, line.wanted) {
 		shows = append(shows, demand())
 	}
 	panels := make([]*panel, len(shows))
 	shares := 0.0
 	for i, q := range shows {
-		panels[i] = newPanel(q, lines, shown, c.Zone, i == len(shows)-1)
+		panels[i] = newPanel(q, s, lines, shown, c.Zone, i == len(shows)-1)
 		shares += q.share
 	}
 	// The lowest has the labels of the time axis besides.
 	free := canvas.Max.Y - canvas.Min.Y - margin*vg.Length(len(panels)-1) - panels[len(panels)-1].footer
+	for _, p := range panels {
+		free -= p.header
+	}
 	top := canvas.Max.Y
 	for _, p := range panels {
+		if p.header > 0 {
+			canvas.FillText(labelStyle(draw.XLeft, draw.YTop), vg.Point{X: canvas.Min.X, Y: top}, p.label)
+			top -= p.header
+		}
 		p.canvas = canvas
 		p.canvas.Max.Y = top
 		p.canvas.Min.Y = top - free*vg.Length(p.share/shares) - p.footer
@@ -320,7 +384,7 @@ func nameStyle() text.Style { return writing(9, false, color.Black, draw.XLeft, 
 
 // legend draws names and samples of the lines at the bottom, in columns, down
 // each column by rank, and returns the height that it has taken.
-func legend(c draw.Canvas, lines []line, rest left) vg.Length {
+func legend(c draw.Canvas, s sheet, lines []line, rest left) vg.Length {
 	name := nameStyle()
 	widest := vg.Length(0)
 	for _, l := range lines {
@@ -333,7 +397,7 @@ func legend(c draw.Canvas, lines []line, rest left) vg.Length {
 	if rest.lines > 0 {
 		rows++
 		note := writing(9, false, grey, draw.XLeft, draw.YCenter)
-		c.FillText(note, vg.Point{X: c.Min.X, Y: c.Min.Y + lineSkip/2}, others(rest, drawn))
+		c.FillText(note, vg.Point{X: c.Min.X, Y: c.Min.Y + lineSkip/2}, others(rest, s))
 	}
 	top := c.Min.Y + lineSkip*vg.Length(rows)
 	for i, l := range lines {
@@ -351,18 +415,21 @@ type panel struct {
 	plot   *plot.Plot
 	canvas draw.Canvas // where it goes, axes included
 	footer vg.Length   // what the labels of the time axis take
+	header vg.Length   // what the label above it takes; 0: it stands beside the axis
+}
+
+func labelStyle(x text.XAlignment, y text.YAlignment) text.Style {
+	return writing(9, false, color.Black, x, y)
 }
 
 const (
-	// timeLabels is how many labels the time axis has at most.
-	timeLabels = 9
 	tickLength = 4
 	// banded is how many lines there may be that have bands.
 	banded = 3
 )
 
 // newPanel makes a panel; its time axis has labels only if it is the lowest.
-func newPanel(q quantity, lines []line, shown span, zone *time.Location, lowest bool) *panel {
+func newPanel(q quantity, s sheet, lines []line, shown span, zone *time.Location, lowest bool) *panel {
 	courses := make([]course, len(lines))
 	for i, l := range lines {
 		courses[i] = thin(l, q, shown)
@@ -372,7 +439,7 @@ func newPanel(q quantity, lines []line, shown span, zone *time.Location, lowest 
 	}
 	lo, hi := extent(courses)
 	vertical := q.scale(lo, hi, int(2*q.share))
-	horizontal := timeTicks(shown, timeLabels, zone)
+	horizontal := timeTicks(shown, s.labels, zone)
 
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -380,9 +447,14 @@ func newPanel(q quantity, lines []line, shown span, zone *time.Location, lowest 
 	axis(&p.Y, vertical.lo, vertical.hi, vertical.ticks)
 	p.X.Tick.Label = writing(9, false, color.Black, draw.XCenter, draw.YTop)
 	p.Y.Tick.Label = writing(9, false, color.Black, draw.XRight, draw.YCenter)
-	p.Y.Label.Text = q.label
-	p.Y.Label.TextStyle = writing(9, false, color.Black, draw.XCenter, draw.YBottom)
-	p.Y.Label.Padding = 4
+	header := vg.Length(0)
+	if s.inline {
+		header = labelStyle(draw.XLeft, draw.YTop).Height("X") + 5
+	} else {
+		p.Y.Label.Text = q.label
+		p.Y.Label.TextStyle = labelStyle(draw.XCenter, draw.YBottom)
+		p.Y.Label.Padding = 4
+	}
 	footer := p.X.Tick.Label.Height("00:00\n1 Jan") + tickLength
 	if !lowest {
 		p.X.Tick.Marker = plot.ConstantTicks(nil)
@@ -393,7 +465,7 @@ func newPanel(q quantity, lines []line, shown span, zone *time.Location, lowest 
 	for i := len(lines) - 1; i >= 0; i-- {
 		p.Add(curve{courses[i], q.mean, strokeOf(i, lines[i].group), markOf(i), shown, float64(i) / float64(len(lines))})
 	}
-	return &panel{quantity: q, plot: p, footer: footer}
+	return &panel{quantity: q, plot: p, footer: footer, header: header}
 }
 
 // axis sets up an axis; gonum's own way with ticks knows nothing of calendars.

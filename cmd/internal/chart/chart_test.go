@@ -102,7 +102,7 @@ func TestDrawChooses(t *testing.T) {
 			t.Errorf("%s drawn: %v, want %v", name, i < 88, i >= 88)
 		}
 	}
-	if note := others(left{88, true}, drawn); !has(texts, note) {
+	if note := others(left{88, true}, whole); !has(texts, note) {
 		t.Errorf("Draw: no text %q", note)
 	}
 }

@@ -242,7 +242,7 @@ func pick(series []history.Series, n int) (lines []line, rest left) {
 		if len(points) == 0 {
 			continue
 		}
-		lines = append(lines, line{name: readable(s.Name), group: !strings.Contains(s.Name, "@"), points: points, usage: used(points)})
+		lines = append(lines, line{name: readable(s.Name), group: !strings.Contains(s.Name, "@"), points: points, usage: history.Used(points)})
 	}
 	slices.SortStableFunc(lines, func(a, b line) int {
 		return cmp.Or(cmp.Compare(b.usage, a.usage), cmp.Compare(b.last().InUse, a.last().InUse),
@@ -260,16 +260,6 @@ func (l line) wanted() bool {
 }
 
 func (l line) last() history.Point { return l.points[len(l.points)-1] }
-
-// used sums what was in use between the points, which accumulated usage does
-// not tell where somebody has reset it.
-func used(points []history.Point) float64 {
-	sum := 0.0
-	for i, p := range points[1:] {
-		sum += p.InUse * (seconds(p.Time) - seconds(points[i].Time))
-	}
-	return sum
-}
 
 // finite returns the points whose values can be drawn.
 func finite(points []history.Point) []history.Point {
@@ -317,8 +307,11 @@ func (l left) String() string {
 }
 
 // others tells of the series that are not drawn.
-func others(rest left, drawn int) string {
-	return fmt.Sprintf("%v; name up to %d USERs to see others than these", rest, drawn)
+func others(rest left, s sheet) string {
+	if s.inline {
+		return rest.String()
+	}
+	return fmt.Sprintf("%v; name up to %d USERs to see others than these", rest, s.lines)
 }
 
 // slices of time that a line is cut into which has more than twice as many

@@ -166,7 +166,7 @@ func (v *conversion) inOrder() []string {
 
 // ours are the keys that HTCondor has no macro for, or another one: what a file says
 // under the name is about something else.
-var ours = []string{"SPOOL", "DETECT_SLOTS", "ALLOW_NETWORK_SPOOL", "ADMINISTRATORS", "JOB_PRIORITY_POLICY", "NEGOTIATOR_PIE", "RESERVE_POOL_FRACTION", "RESERVE_MAX_TIME", "HEALTH_TIMEOUT",
+var ours = []string{"SPOOL", "DETECT_SLOTS", "ALLOW_NETWORK_SPOOL", "ADMINISTRATORS", "JOB_PRIORITY_POLICY", "NEGOTIATOR_PIE", "RESERVE_POOL_FRACTION", "RESERVE_MAX_TIME", "HEALTH_TIMEOUT", "METRICS_SUBMITTERS",
 	"EXECUTE", "SUBMIT_COMMAND_TIMEOUT", "MAX_CLUSTERS_PER_OWNER", "MAX_SPOOL_BYTES_PER_OWNER", "NOTIFY_COMMAND", "NOTIFY_COMMAND_TIMEOUT", "CHECKPOINT_COMMAND"}
 
 // macrosOf returns the macros that mean what the key does, the one that counts first.

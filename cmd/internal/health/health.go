@@ -313,23 +313,38 @@ func Of(c *cmdline.Call) ([]Finding, error) {
 	if err == nil {
 		found, err = In(c, s)
 	}
-	if damage := new(spool.DamageError); errors.As(err, &damage) {
-		return []Finding{{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
-			Remedy: "spool check says what else is damaged, and spool(5) what to do"}}, nil
+	if damage, is := OfDamage(err); is {
+		return []Finding{damage}, nil
 	}
 	return found, err
 }
 
+// OfDamage returns the finding that an error tells of, if that is of damage.
+func OfDamage(err error) (f Finding, is bool) {
+	damage := new(spool.DamageError)
+	if !errors.As(err, &damage) {
+		return f, false
+	}
+	return Finding{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
+		Remedy: "spool check says what else is damaged, and spool(5) what to do"}, true
+}
+
 // In looks at a spool that is open. The error may be a *spool.DamageError.
 func In(c *cmdline.Call, s *spool.Spool) (found []Finding, err error) {
-	f, err := Gather(c, s)
+	_, found, err = Examine(c, s)
+	return found, err
+}
+
+// Examine does as In, and returns the facts as well.
+func Examine(c *cmdline.Call, s *spool.Spool) (f Facts, found []Finding, err error) {
+	f, err = Gather(c, s)
 	if err == nil {
 		f.Died, err = died(s, f.Host)
 	}
 	if err == nil {
 		err = s.View(func(v *spool.View) (err error) { found, err = Look(v, f); return err })
 	}
-	return found, err
+	return f, found, err
 }
 
 // Gather returns the facts of a spool, but for Died.

@@ -115,6 +115,7 @@ func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 	}
 	matched := false
 	err = s.Negotiating(wait, func() error {
+		began := time.Now()
 		if err := s.View(func(v *spool.View) error { return lifecycle.Refuse(v, c.Reading()) }); err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 		}
 		matched = len(plan.Matches) > 0
 		sample(c, s, plan, cfg.Params)
-		err = tell(c, o, s, plan, did)
+		err = tell(c, o, s, plan, did, began)
 		mail(c, s, o.quiet)
 		return err
 	})

@@ -3,6 +3,7 @@ package negotiate
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/lifecycle"
@@ -13,13 +14,14 @@ import (
 )
 
 // tell leaves the cycle's report in the spool, and prints it; did is what was done
-// before the cycle.
-func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did report.Policy) error {
+// before the cycle, which began then by the machine's clock.
+func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did report.Policy, began time.Time) error {
 	last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 	if err != nil {
 		return err
 	}
 	all := report.Document{Report: plan.Report(last.Cycle+1, c.Now)}
+	all.Add(time.Since(began), last.Cycles)
 	err = s.View(func(v *spool.View) error {
 		all.Asked, all.Missed = lifecycle.AskedPilotsOf(v), lifecycle.MissedPilotsOf(v)
 		return nil

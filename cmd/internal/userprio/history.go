@@ -102,7 +102,7 @@ func series(c *cmdline.Call, o options) ([]history.Series, error) {
 		return nil, err
 	}
 	if len(users) == 0 {
-		list = slices.DeleteFunc(list, func(s history.Series) bool { return idle(s) && !(plots && moved(s)) })
+		list = slices.DeleteFunc(list, func(s history.Series) bool { return accounts.Idle(s) && !(plots && accounts.Moved(s)) })
 	}
 	return list, nil
 }
@@ -113,61 +113,36 @@ func read(c *cmdline.Call, want spool.Samples, plots bool) ([]history.Series, er
 	if err != nil {
 		return nil, err
 	}
-	r, damage, err := s.ReadSamples(want)
+	list, damage, err := accounts.Series(s, want, c.Config.Params)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range damage {
 		c.Warn("%v", d)
 	}
-	if r.Empty() {
+	if list == nil {
 		err := fmt.Errorf("there are no samples up to %s: each cycle of negotiate takes one, once a minute at most", c.Now.Format(time.RFC3339))
 		if plots {
 			return nil, err
 		}
 		c.Warn("%v", err)
-		return nil, nil
 	}
-	var records []accountant.Record
-	if err := s.View(func(v *spool.View) error { records = v.Submitters(); return nil }); err != nil {
-		return nil, err
-	}
-	r.Present(history.Moment{Now: c.Now, Records: records, Params: c.Config.Params})
-	return r.Series(), nil
+	return list, nil
 }
 
-// loadLastDay fills in each submitter's share of what all used in the last 24 hours. Without a sample of
-// then the usage of a submitter that had used something is not known, and is left out.
+// loadLastDay fills in each submitter's share of what all used in the last 24 hours.
 func loadLastDay(c *cmdline.Call, s *spool.Spool, v *accounts.View) error {
-	then := c.Now.Add(-dayBack)
-	samples, damage, err := s.ReadSamples(spool.Samples{Since: then.Add(-dayBack), Until: then, Points: rowsShown})
+	missing, damage, err := v.ReadLastDay(s)
 	if err != nil {
 		return err
 	}
 	for _, d := range damage {
 		c.Warn("%v", d)
 	}
-	if missing := v.LastDay(samples.Usage(), then); missing > 0 {
+	if missing > 0 {
 		c.Warn("warning: the usage of %s in the last 24 hours is not known, and left out: there is no sample from before", plural.Count(missing, "submitter"))
 	}
 	return nil
-}
-
-// idle reports whether somebody neither used nor asked for anything.
-func idle(s history.Series) bool {
-	return !slices.ContainsFunc(s.Points, func(p history.Point) bool { return p.InUse > 0 || p.Demand > 0 })
-}
-
-// moved reports whether an EUP changed so that it is seen: by a hundredth.
-func moved(s history.Series) bool {
-	if len(s.Points) == 0 {
-		return false
-	}
-	least, most := s.Points[0].Effective, s.Points[0].Effective
-	for _, p := range s.Points {
-		least, most = min(least, p.Effective), max(most, p.Effective)
-	}
-	return most > least*1.01
 }
 
 // strangers fails when somebody asked for by name is not known. Who was sampled

@@ -47,6 +47,9 @@ type Part struct {
 	divided       bool
 }
 
+// LastDay returns the percentage that the submitter has of what all used in the last 24 hours, if View.LastDay found it.
+func (r *Row) LastDay() (percent float64, known bool) { return r.lastDay, r.sampled }
+
 // View is all rows there are: groups first, parents before their children.
 type View struct {
 	At     time.Time // as of when

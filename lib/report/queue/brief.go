@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -29,44 +30,67 @@ type briefly struct {
 	where string // the slot, or the reason in short
 }
 
-// briefStates are the states of the brief layout, in the order of the last line, and what that
-// calls several jobs.
-var briefStates = [...]struct{ one, several string }{
-	{"runs", "run"}, {"suspended", "suspended"}, {"starts", "start"}, {"leaves", "leave"}, {"waits", "wait"}, {"held", "held"},
-	{"ended", "ended"}, {"removed", "removed"},
+// briefState is a state of the brief layout: what that calls one job, several jobs, and what other texts call
+// such jobs.
+type briefState struct{ one, several, being string }
+
+// briefStates are all of them, in the order of the last line.
+var briefStates = [...]briefState{
+	{"runs", "run", "running"}, {"suspended", "suspended", "suspended"}, {"starts", "start", "starting"}, {"leaves", "leave", "leaving"},
+	{"waits", "wait", "waiting"}, {"held", "held", "held"}, {"ended", "ended", "ended"}, {"removed", "removed", "removed"},
+}
+
+// being returns what other texts call jobs in a state of the brief layout.
+func being(one string) string {
+	return briefStates[slices.IndexFunc(briefStates[:], func(s briefState) bool { return s.one == one })].being
+}
+
+// inWord returns the state of the procs, with this claim or nil, in a word of the brief layout.
+func (r *reader) inWord(claim *pool.Claim) string {
+	status := pool.Status(r.int(statusName))
+	switch {
+	case claim == nil:
+	case claim.State == pool.Vacating, status == pool.Removed, status == pool.Held:
+		return "leaves"
+	case claim.State == pool.Promised:
+		return "waits"
+	case claim.State == pool.Matched:
+		return "starts"
+	case status == pool.Suspended:
+		return "suspended"
+	default:
+		return "runs"
+	}
+	switch status {
+	case pool.Removed:
+		return "removed"
+	case pool.Completed:
+		return "ended"
+	case pool.Held:
+		return "held"
+	}
+	return "waits"
 }
 
 // inBrief fills in what the brief layout shows, but for what the last cycle's report says.
 func (m *maker) inBrief(r *row) {
-	status := pool.Status(m.int(statusName))
 	now, since := m.context.Now, unix(cmp.Or(m.int(enteredName), r.key.QDate))
 	b := &r.brief
+	b.state = m.inWord(r.claim)
 	switch {
 	case r.claim != nil:
 		b.where = clean.Line(r.slot)
-		switch since = r.at; {
-		case r.claim.State == pool.Vacating, status == pool.Removed, status == pool.Held:
-			b.state = "leaves"
-		case r.claim.State == pool.Promised:
-			b.state, since = "waits", unix(r.key.QDate)
-		case r.claim.State == pool.Matched:
-			b.state = "starts"
-		case status == pool.Suspended:
-			b.state = "suspended"
-		default:
-			b.state = "runs"
+		if since = r.at; r.claim.State == pool.Promised && b.state == "waits" {
+			since = unix(r.key.QDate)
 		}
-	case status == pool.Removed:
-		b.state = "removed"
-	case status == pool.Completed:
-		b.state, b.where = "ended", ending(m.context, m.proc())
-	case status == pool.Held:
-		b.state, b.where = "held", m.heldFor()
+	case b.state == "ended":
+		b.where = ending(m.context, m.proc())
+	case b.state == "held":
+		b.where = m.heldFor()
 	case r.state == "hqw":
 		ok, either := jobpolicy.After(m.proc())
-		b.state, b.where = "waits", "after "+numbers(append(ok, either...))
-	default:
-		b.state = "waits"
+		b.where = "after " + numbers(append(ok, either...))
+	case b.state == "waits":
 		if later := unix(m.int(deferralName)); later.After(now) {
 			b.where = "until " + soon(later, now)
 		}
@@ -203,7 +227,7 @@ func (c cycle) divided(r *row) (list []*row) {
 	for _, v := range c.ofRow(r) {
 		where := unseen
 		if v.at > 0 {
-			where = inShort(&c.report.Rejections[v.at-1])
+			where = InShort(&c.report.Rejections[v.at-1])
 		}
 		part := parts[where]
 		if part == nil {
@@ -220,9 +244,9 @@ func (c cycle) divided(r *row) (list []*row) {
 // unseen is the reason of a job that no cycle has looked at.
 const unseen = "next cycle"
 
-// inShort returns the reason of a rejection in a few words, and the whole one for a cause that
+// InShort returns the reason of a rejection in a few words, and the whole one for a cause that
 // is not known.
-func inShort(x *negotiator.ReportedRejection) string {
+func InShort(x *negotiator.ReportedRejection) string {
 	if x.Cause == negotiator.CauseConcurrencyLimit && len(x.Limits) > 0 {
 		return "limit " + clean.Line(x.Limits[0])
 	}
@@ -230,6 +254,15 @@ func inShort(x *negotiator.ReportedRejection) string {
 		return text
 	}
 	return clean.Line(x.Reason)
+}
+
+// Causes returns all causes that a reason is known for, by name.
+func Causes() []negotiator.Cause {
+	return slices.Sorted(func(yield func(negotiator.Cause) bool) {
+		if yield(negotiator.CauseConcurrencyLimit) {
+			maps.Keys(causesInShort)(yield)
+		}
+	})
 }
 
 var causesInShort = map[negotiator.Cause]string{
@@ -357,4 +390,27 @@ func (q *Queue) total(rows []*row, kept []spool.Factory) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s", plural.Count(all, "job"), strings.Join(words, ", "))
+}
+
+// Line is a line of the brief layout.
+type Line struct {
+	Jobs  string // such as 12.0 or 12.0-99
+	State string // one of StateWords
+	Since string // for how long
+	Where string // the slot, or the reason in short to wait or to be held
+	// Command is what was typed.
+	Command string
+}
+
+// Lines returns the first lines of the brief layout, most at most, and how many more there are.
+func (l Listing) Lines(most int) (lines []Line, more int) {
+	l.Brief = true
+	rows := l.reasoned(l.rows(l.columns(l.Options)))
+	for _, r := range rows[:min(len(rows), most)] {
+		if r.commands {
+			r.command += cut
+		}
+		lines = append(lines, Line{briefID(r), being(r.brief.state), r.brief.since, r.brief.where, r.command})
+	}
+	return lines, len(rows) - len(lines)
 }

@@ -333,8 +333,8 @@ func (g *golden) summary(listing string) string {
 		x[i], _ = strconv.ParseFloat(fields[i+1], 64)
 	}
 	var b strings.Builder
-	m := machine{name: fields[0], load: x[0] * x[4], measured: x[4], used: x[1], reserved: x[2], avail: x[3], total: x[4], resting: x[5], broken: x[6]}
-	if err := (Options{}).writeMachines(&b, []machine{m}); err != nil {
+	m := Machine{Name: fields[0], Load: x[0] * x[4], Measured: x[4], Used: x[1], Reserved: x[2], Avail: x[3], Total: x[4], Resting: x[5], Broken: x[6]}
+	if err := (Options{}).writeMachines(&b, []Machine{m}); err != nil {
 		g.t.Fatal(err)
 	}
 	return b.String()

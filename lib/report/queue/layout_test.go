@@ -19,7 +19,7 @@ func TestSlotsFit(t *testing.T) {
 		{name: "slot1_12@node-0123456789.cluster.example.org", kind: "D", reserved: 64.25, used: 1064.75, total: 1129, arch: "aarch64/FREEBSD", states: "dD"},
 		{name: "slot2@a", kind: "S", total: 1, arch: unknown},
 	}
-	list := []machine{{name: "node-0123456789.cluster.example.org", total: 1129}, {name: "a", total: 1}}
+	list := []Machine{{Name: "node-0123456789.cluster.example.org", Total: 1129}, {Name: "a", Total: 1}}
 	const name, cutName = "slot1_12@node-0123456789.cluster.example.org", "slot1_12@node-0123456789.clust"
 	for _, c := range []struct {
 		line         int // of the terminal, 0: none

@@ -1,12 +1,14 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/clean"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
@@ -14,18 +16,25 @@ import (
 	"fairspool/spool"
 )
 
-// machine is the slots of one machine, as Grid Engine sums up a cluster queue. Amounts
+// Machine is the slots of one machine, as Grid Engine sums up a cluster queue. Amounts
 // are cores.
-type machine struct {
-	name                         string
-	used, reserved, avail, total float64
-	load, measured               float64 // in all, of so many cores of which it is known
-	resting, broken              float64 // out of use for a while, and until somebody does something
+type Machine struct {
+	Name                         string
+	Used, Reserved, Avail, Total float64
+	Load, Measured               float64 // in all, of so many cores of which it is known
+	Resting, Broken              float64 // out of use for a while, and until somebody does something
 }
+
+// Machines sums up the slots that the filter takes by machine, in the order of their names; behind more than one
+// the total, which has no Name.
+func (l Listing) Machines() []Machine { return machines(l.instances(nil)) }
+
+// totalName is what tables call the total of all machines.
+const totalName = "total"
 
 // machines sums up slots by machine, in the order of their names; behind more than one
 // the total.
-func machines(slots []*instance) (list []machine) {
+func machines(slots []*instance) (list []Machine) {
 	at := map[string]int{}
 	for _, s := range slots {
 		if s.kind == "D" {
@@ -34,36 +43,39 @@ func machines(slots []*instance) (list []machine) {
 		i, ok := at[s.machine]
 		if !ok {
 			i = len(list)
-			at[s.machine], list = i, append(list, machine{name: s.machine})
+			at[s.machine], list = i, append(list, Machine{Name: s.machine})
 		}
 		list[i].add(s)
 	}
-	slices.SortFunc(list, func(a, b machine) int { return pool.CompareNames(a.name, b.name) })
+	slices.SortFunc(list, func(a, b Machine) int { return pool.CompareNames(a.Name, b.Name) })
 	if len(list) < 2 {
 		return list
 	}
-	sum := machine{name: "total"}
+	var sum Machine
 	for _, m := range list {
-		sum.used, sum.reserved, sum.avail, sum.total = sum.used+m.used, sum.reserved+m.reserved, sum.avail+m.avail, sum.total+m.total
-		sum.resting, sum.broken = sum.resting+m.resting, sum.broken+m.broken
-		sum.load, sum.measured = sum.load+m.load, sum.measured+m.measured
+		sum.Used, sum.Reserved, sum.Avail, sum.Total = sum.Used+m.Used, sum.Reserved+m.Reserved, sum.Avail+m.Avail, sum.Total+m.Total
+		sum.Resting, sum.Broken = sum.Resting+m.Resting, sum.Broken+m.Broken
+		sum.Load, sum.Measured = sum.Load+m.Load, sum.Measured+m.Measured
 	}
 	return append(list, sum)
 }
 
-func (m *machine) add(s *instance) {
+// shown returns what tables call the machine.
+func (m Machine) shown() string { return cmp.Or(clean.Line(m.Name), totalName) }
+
+func (m *Machine) add(s *instance) {
 	free := max(s.total-s.used-s.reserved, 0)
 	switch s.states {
 	case "":
-		m.avail += free
+		m.Avail += free
 	case "D":
-		m.resting += s.total
+		m.Resting += s.total
 	default:
-		m.broken += s.total
+		m.Broken += s.total
 	}
-	m.used, m.reserved, m.total = m.used+s.used, m.reserved+s.reserved, m.total+s.total
+	m.Used, m.Reserved, m.Total = m.Used+s.used, m.Reserved+s.reserved, m.Total+s.total
 	if s.loaded {
-		m.load, m.measured = m.load+s.load, m.measured+s.total
+		m.Load, m.Measured = m.Load+s.load, m.Measured+s.total
 	}
 }
 
@@ -75,32 +87,37 @@ var shownStates = [...]string{"r", "Rr", "s", "Rs", "t", "Rt", "dr", "dt", "hr",
 
 // count counts jobs by state. It makes no rows, and all processors take part.
 func (q *Queue) count(procs []spool.Run) map[string]tally {
+	return countBy(q, procs, func(_ *reader, _ *pool.Claim, state string) string { return state })
+}
+
+// countBy counts jobs by a key that is made of what a reader reads of them, their claim and their state.
+func countBy[K comparable](q *Queue, procs []spool.Run, key func(r *reader, claim *pool.Claim, state string) K) map[K]tally {
 	claims := claimsOf(q.View.Claims())
 	bounds := parallel.Bounds(len(procs), 1)
-	counted := make([]map[string]tally, len(bounds)-1)
+	counted := make([]map[K]tally, len(bounds)-1)
 	parallel.Parts(bounds, func(part, from, to int) {
-		r, sums := q.reader(), map[string]tally{}
+		r, sums := q.reader(), map[K]tally{}
 		for _, s := range procs[from:to] {
 			for p, claim := range claims.parts(s) {
-				r.count(sums, p, claim)
+				countInto(sums, r, p, claim, key)
 			}
 		}
 		counted[part] = sums
 	})
-	all := map[string]tally{}
+	all := map[K]tally{}
 	for _, sums := range counted {
-		for state, n := range sums {
-			all[state] = tally{all[state].jobs + n.jobs, all[state].cores + n.cores}
+		for k, n := range sums {
+			all[k] = tally{all[k].jobs + n.jobs, all[k].cores + n.cores}
 		}
 	}
 	return all
 }
 
-func (r *reader) count(sums map[string]tally, s spool.Run, claim *pool.Claim) {
+func countInto[K comparable](sums map[K]tally, r *reader, s spool.Run, claim *pool.Claim, key func(*reader, *pool.Claim, string) K) {
 	last := s.Last
 	for s.First <= last {
 		r.of(s)
-		state, cores := r.standing(claim).state(), int64(1)
+		k, cores := key(r, claim, r.standing(claim).state()), int64(1)
 		if n, ok := r.value(cpusName).Int(); ok {
 			cores = n
 		}
@@ -108,8 +125,8 @@ func (r *reader) count(sums map[string]tally, s spool.Run, claim *pool.Claim) {
 			s.Last = s.First
 		}
 		n := int64(s.Last - s.First + 1)
-		sum := sums[state]
-		sums[state] = tally{sum.jobs + n, sum.cores + n*cores}
+		sum := sums[k]
+		sums[k] = tally{sum.jobs + n, sum.cores + n*cores}
 		s.First, s.Last = s.Last+1, last
 	}
 }
@@ -132,7 +149,7 @@ func (l Listing) Summary(w io.Writer) error {
 
 // writeMachines writes Grid Engine's summary of cluster queues, of machines instead. The
 // load is that of a core.
-func (o Options) writeMachines(w io.Writer, list []machine) error {
+func (o Options) writeMachines(w io.Writer, list []Machine) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -142,12 +159,12 @@ func (o Options) writeMachines(w io.Writer, list []machine) error {
 	b = append(append(b, strings.Repeat("-", name+machineOthers)...), '\n')
 	for _, m := range list {
 		load := unknown
-		if m.measured > 0 {
-			load = strconv.FormatFloat(m.load/m.measured, 'f', 2, 64)
+		if m.Measured > 0 {
+			load = strconv.FormatFloat(m.Load/m.Measured, 'f', 2, 64)
 		}
-		b = table.Append(b, clean.Line(m.name), name)
+		b = table.Append(b, m.shown(), name)
 		b = fmt.Appendf(b, " %7s %6s %6s %6s %6s %6s %6s", load,
-			amount(m.used), amount(m.reserved), amount(m.avail), amount(m.total), amount(m.resting), amount(m.broken))
+			amount(m.Used), amount(m.Reserved), amount(m.Avail), amount(m.Total), amount(m.Resting), amount(m.Broken))
 		b = append(b, end[min(1, len(end)-1):]...)
 	}
 	_, err := w.Write(b)
@@ -161,7 +178,7 @@ const (
 
 // machineWidth returns how wide the names of machines are, and what the heading ends
 // with: on a terminal not in table.Blanks, for which there may be no room.
-func (o Options) machineWidth(list []machine) (name int, end string) {
+func (o Options) machineWidth(list []Machine) (name int, end string) {
 	const usual = 30
 	line := o.Width
 	if line == 0 && !o.Wide {
@@ -169,7 +186,7 @@ func (o Options) machineWidth(list []machine) (name int, end string) {
 	}
 	name = len(machineHeading)
 	for _, m := range list {
-		name = max(name, table.Width(clean.Line(m.name)))
+		name = max(name, table.Width(m.shown()))
 	}
 	if o.Wide {
 		return max(name, usual), "  \n"
@@ -196,23 +213,23 @@ func writeTallies(w io.Writer, before string, sums map[string]tally) error {
 }
 
 // summaryXML writes the summary as Grid Engine's -g c -xml does.
-func summaryXML(w io.Writer, list []machine) error {
+func summaryXML(w io.Writer, list []Machine) error {
 	b := []byte(jobInfo)
 	for _, m := range list {
-		if m.name == "total" && len(list) > 1 {
+		if m.Name == "" && len(list) > 1 {
 			continue
 		}
 		b = append(b, "  <cluster_queue_summary>\n"...)
-		b = element(b, "name", m.name)
-		if m.measured > 0 {
-			b = element(b, "load", strconv.FormatFloat(m.load/m.measured, 'f', 5, 64))
+		b = element(b, "name", m.Name)
+		if m.Measured > 0 {
+			b = element(b, "load", strconv.FormatFloat(m.Load/m.Measured, 'f', 5, 64))
 		}
 		for _, x := range [...]struct {
 			name string
 			n    float64
 		}{
-			{"used", m.used}, {"resv", m.reserved}, {"available", m.avail}, {"total", m.total},
-			{"temp_disabled", m.resting}, {"manual_intervention", m.broken},
+			{"used", m.Used}, {"resv", m.Reserved}, {"available", m.Avail}, {"total", m.Total},
+			{"temp_disabled", m.Resting}, {"manual_intervention", m.Broken},
 		} {
 			b = element(b, x.name, amount(x.n))
 		}
@@ -220,4 +237,57 @@ func summaryXML(w io.Writer, list []machine) error {
 	}
 	_, err := w.Write(append(b, "</job_info>\n"...))
 	return err
+}
+
+// Count is how many jobs of a submitter are in a state, for a reason.
+type Count struct {
+	Submitter string // who is charged
+	Owner     string
+	State     string // one of StateWords
+	// Why is in short what holds the jobs, or what they wait for beside a slot; empty: nothing.
+	Why  string
+	Jobs int
+}
+
+// StateWords are the states of Counts, in the order of the brief layout's last line.
+func StateWords() (words []string) {
+	for _, s := range briefStates {
+		words = append(words, s.being)
+	}
+	return words
+}
+
+// Counts counts the jobs of the queue. They are in the order of submitters, states and reasons.
+func (q *Queue) Counts() (list []Count) {
+	type key struct{ owner, group, state, why string }
+	read := *q
+	read.View = q.View.Only(append(wordsOf(groupName), totalsNames...))
+	var procs []spool.Run
+	for _, c := range read.View.Clusters() {
+		procs = append(procs, c.Runs...)
+	}
+	sums := countBy(&read, procs, func(r *reader, claim *pool.Claim, state string) key {
+		k := key{r.text(ownerName), r.text(groupName), r.inWord(claim), ""}
+		switch {
+		case k.state == "held":
+			k.why = r.heldFor()
+		case state == "hqw":
+			k.why = "waits for other jobs"
+		case k.state == "waits" && claim != nil:
+			k.why = "promised a slot whose holder leaves first"
+		case k.state == "waits" && unix(r.int(deferralName)).After(r.context.Now):
+			k.why = "is not to start yet"
+		}
+		return k
+	})
+	for k, n := range sums {
+		submitter := accountant.SubmitterName(k.owner, q.Config.Groups.Canonical(k.group), q.Domain)
+		list = append(list, Count{Submitter: submitter, Owner: k.owner, State: being(k.state), Why: k.why, Jobs: int(n.jobs)})
+	}
+	order := StateWords()
+	slices.SortFunc(list, func(a, b Count) int {
+		return cmp.Or(strings.Compare(a.Submitter, b.Submitter), cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)),
+			strings.Compare(a.Why, b.Why), strings.Compare(a.Owner, b.Owner))
+	})
+	return list
 }

@@ -1,0 +1,98 @@
+// Package report is the command that writes what people and monitoring look at: a page, and metrics.
+//
+// gather.go collects once what both show, from the packages that qstat, userprio and negotiate -health show it with; page.go
+// makes sections of it, which page.html writes; metrics.go writes it for Prometheus.
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"fairspool/cmd/internal/cmdline"
+)
+
+// Command returns the command.
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name:     "report",
+		Served:   true,
+		Brief:    "write a page, or metrics, of the pool",
+		Synopsis: []string{"-html FILE [-u USER] [options]", "-prometheus FILE [options]"},
+		About: `Writes what people and monitoring look at, from cron. FILE is written beside its place and renamed, so that a reader never finds a part of it; - is standard output.
+
+-html writes one page of HTML that needs nothing else: the queue, who is entitled to what, why jobs wait and what would help, priorities and usage over a day, a week and a month, machines, the last cycles, health. Its size does not grow with the queue.
+
+-prometheus writes metrics as Prometheus reads them, for the textfile collector of node_exporter: FILE ends in .prom there. METRICS_SUBMITTERS submitters have metrics of their own, the others together.`,
+		Flags: []cmdline.Flag{
+			{Name: "html", Args: []string{"FILE"}, Help: "write the page"},
+			{Name: "prometheus", Args: []string{"FILE"}, Help: "write the metrics"},
+			{Name: "u", Args: []string{"USER"}, Help: "with -html: the page of one user or submitter, with the jobs"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "a crontab's line: a new page every five minutes", Line: "*/5 * * * * report -html /var/www/html/pool.html"},
+			{Does: "one's own page", Line: "report -html pool.html -u alice"},
+			{Does: "metrics for node_exporter", Line: "report -prometheus /var/lib/prometheus/node-exporter/fairspool.prom"},
+			{Does: "how many jobs wait", Line: "report -prometheus - | grep 'state=\"waiting\"'"},
+		},
+		Run: run,
+	}
+}
+
+func run(c *cmdline.Call) error {
+	form, err := c.One("html", "prometheus")
+	switch {
+	case err != nil:
+		return err
+	case len(c.Args) > 0:
+		return cmdline.Usagef("%s: want no arguments", c.Args[0])
+	case form == "":
+		return cmdline.Usagef("want -html FILE or -prometheus FILE")
+	case form == "prometheus" && c.Has("u"):
+		return cmdline.Usagef("-u: it has a meaning with -html only")
+	case c.Has("u") && c.Value("u") == "":
+		return cmdline.Usagef("-u: want the name of a user or submitter")
+	}
+	user := c.Value("u")
+	if c.OwnJobsOnly() {
+		if err := own(c, &user); err != nil {
+			return err
+		}
+	}
+	o, damaged := gather(c, user)
+	if damaged != nil && len(o.found) == 0 {
+		return damaged
+	}
+	var text []byte
+	if form == "html" {
+		text, err = o.page()
+	} else {
+		text = o.metrics()
+	}
+	if err != nil {
+		return err
+	}
+	file := c.Value(form)
+	if file == "-" {
+		_, err = c.Data().Write(text)
+	} else if _, err = c.Replace(file, 0o666, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+		err = fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+	}
+	return errors.Join(err, damaged)
+}
+
+// own makes the page that of a caller who may see no other.
+func own(c *cmdline.Call, user *string) error {
+	who, err := c.Caller()
+	switch {
+	case err != nil:
+		return err
+	case c.Has("prometheus"):
+		return fmt.Errorf("you are %s: QUEUE_VISIBLE lets only administrators see what all users have", who.Name)
+	case *user == "":
+		*user = who.Name
+	case *user != who.Name:
+		return fmt.Errorf("you are %s: QUEUE_VISIBLE lets you see your own page only: -u %s", who.Name, who.Name)
+	}
+	return nil
+}
