@@ -4,14 +4,14 @@
 // A picture has panels that share the time axis: effective priority, on a
 // logarithmic scale, since factors lie decades apart; the slots in use; and,
 // when anybody asked for any, the slots wanted by idle jobs. The text has the
-// first two. Each submitter has one line, the same in each panel; accounting
-// groups are dashed. Where there are more than a picture can show, those with
+// first two. Each submitter has one line, the same in each panel, and its name stands at the line's end; accounting
+// groups are dashed. A change of a factor is a step of the priority, marked and named. Where there are more than a picture can show, those with
 // the most usage in the time shown are drawn and the rest are counted. A line of
 // many points is drawn as their mean over time; up to three lines have a pale
 // band from the lowest to the highest besides.
 //
 // scale.go chooses the lines and their points, and places the ticks; chart.go draws with
-// gonum/plot; terminal.go draws with characters. Nothing here reads a clock or a file, and
+// gonum/plot, ends.go what stands beside and upon the lines; terminal.go draws with characters. Nothing here reads a clock or a file, and
 // the same input gives the same bytes.
 package chart
 
@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -63,9 +64,11 @@ type quantity struct {
 	// scale returns the range and the ticks for values from lo to hi, with
 	// about n ticks.
 	scale func(lo, hi float64, n int) scale
-	// mean is set if a value is the mean since the point before, rather than
-	// that of the moment.
-	mean bool
+	// steps says how the values between two points are: those of a mean since the point before are the later one's, those
+	// that hold until something changes are the earlier one's; none: they go from one to the other.
+	steps plotter.StepKind
+	// before returns the value just before a point, if that is another: then the line is a step there; nil: it never is.
+	before func(last, p history.Point) (float64, bool)
 	// share is the part of the height that is the panel's, relative to the
 	// others.
 	share float64
@@ -75,6 +78,12 @@ func priority() quantity {
 	return quantity{
 		label: "effective priority, lower is better",
 		of:    func(p history.Point) (float64, bool) { return logarithm(p.Effective) },
+		before: func(last, p history.Point) (float64, bool) {
+			if _, changed := refactored(last, p); !changed {
+				return 0, false
+			}
+			return logarithm(p.Priority * last.Effective / last.Priority)
+		},
 		scale: decades, share: 3,
 	}
 }
@@ -83,7 +92,7 @@ func inUse() quantity {
 	return quantity{
 		label: "slots in use",
 		of:    func(p history.Point) (float64, bool) { return p.InUse, true },
-		scale: fromZero, mean: true, share: 3,
+		scale: fromZero, steps: plotter.PreStep, share: 3,
 	}
 }
 
@@ -91,8 +100,18 @@ func demand() quantity {
 	return quantity{
 		label: "slots wanted",
 		of:    func(p history.Point) (float64, bool) { return p.Demand, true },
-		scale: fromZero, share: 1.6,
+		scale: fromZero, steps: plotter.PostStep, share: 1.6,
 	}
+}
+
+// refactored reports whether the priority factor changed between two points, and returns the new one.
+func refactored(last, p history.Point) (factor float64, changed bool) {
+	if last.Priority <= 0 || p.Priority <= 0 || last.Effective <= 0 || p.Effective <= 0 {
+		return 0, false
+	}
+	before, factor := last.Effective/last.Priority, p.Effective/p.Priority
+	// What samples have is rounded to twelve digits.
+	return factor, math.Abs(factor/before-1) > 1e-6
 }
 
 // span is a range of time in Unix seconds, from below to.
@@ -259,7 +278,12 @@ func (c Chart) paint(canvas draw.Canvas, s sheet, lines []line, rest left) {
 	canvas.FillText(under, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y}, covered.words(c.Zone))
 	canvas.Max.Y -= under.Height("X") + margin
 
-	canvas.Min.Y += legend(canvas, s, lines, rest) + margin
+	if s.inline {
+		canvas.Min.Y += legend(canvas, s, lines, rest) + margin
+	} else if rest.lines > 0 {
+		note(canvas, s, rest)
+		canvas.Min.Y += lineSkip + margin
+	}
 	c.panels(canvas, s, lines, covered.shown())
 }
 
@@ -276,6 +300,9 @@ func (c Chart) panels(canvas draw.Canvas, s sheet, lines []line, shown span) {
 		shares += q.share
 	}
 	// The lowest has the labels of the time axis besides.
+	if !s.inline {
+		canvas.Max.X -= endsWidth(lines)
+	}
 	free := canvas.Max.Y - canvas.Min.Y - margin*vg.Length(len(panels)-1) - panels[len(panels)-1].footer
 	for _, p := range panels {
 		free -= p.header
@@ -294,6 +321,9 @@ func (c Chart) panels(canvas draw.Canvas, s sheet, lines []line, shown span) {
 	align(panels)
 	for _, p := range panels {
 		p.plot.Draw(p.canvas)
+		if !s.inline {
+			p.ends(lines)
+		}
 	}
 }
 
@@ -396,8 +426,7 @@ func legend(c draw.Canvas, s sheet, lines []line, rest left) vg.Length {
 	rows := down
 	if rest.lines > 0 {
 		rows++
-		note := writing(9, false, grey, draw.XLeft, draw.YCenter)
-		c.FillText(note, vg.Point{X: c.Min.X, Y: c.Min.Y + lineSkip/2}, others(rest, s))
+		note(c, s, rest)
 	}
 	top := c.Min.Y + lineSkip*vg.Length(rows)
 	for i, l := range lines {
@@ -409,13 +438,19 @@ func legend(c draw.Canvas, s sheet, lines []line, rest left) vg.Length {
 	return lineSkip * vg.Length(rows)
 }
 
+// note says at the bottom how many lines are left out.
+func note(c draw.Canvas, s sheet, rest left) {
+	c.FillText(writing(9, false, grey, draw.XLeft, draw.YCenter), vg.Point{X: c.Min.X, Y: c.Min.Y + lineSkip/2}, others(rest, s))
+}
+
 // panel is one quantity of all lines over the time shown.
 type panel struct {
 	quantity
-	plot   *plot.Plot
-	canvas draw.Canvas // where it goes, axes included
-	footer vg.Length   // what the labels of the time axis take
-	header vg.Length   // what the label above it takes; 0: it stands beside the axis
+	plot    *plot.Plot
+	courses []course
+	canvas  draw.Canvas // where it goes, axes included
+	footer  vg.Length   // what the labels of the time axis take
+	header  vg.Length   // what the label above it takes; 0: it stands beside the axis
 }
 
 func labelStyle(x text.XAlignment, y text.YAlignment) text.Style {
@@ -463,9 +498,12 @@ func newPanel(q quantity, s sheet, lines []line, shown span, zone *time.Location
 	p.Add(grid{horizontal, vertical.ticks})
 	// The first lies on top.
 	for i := len(lines) - 1; i >= 0; i-- {
-		p.Add(curve{courses[i], q.mean, strokeOf(i, lines[i].group), markOf(i), shown, float64(i) / float64(len(lines))})
+		p.Add(curve{courses[i], q.steps, strokeOf(i, lines[i].group), markOf(i), shown, float64(i) / float64(len(lines))})
 	}
-	return &panel{quantity: q, plot: p, footer: footer, header: header}
+	if q.before != nil {
+		p.Add(changes{lines, s.lines})
+	}
+	return &panel{quantity: q, plot: p, courses: courses, footer: footer, header: header}
 }
 
 // axis sets up an axis; gonum's own way with ticks knows nothing of calendars.
@@ -526,7 +564,7 @@ func (g grid) Plot(c draw.Canvas, p *plot.Plot) {
 // curve is the line of one series in one panel.
 type curve struct {
 	course
-	mean   bool
+	steps  plotter.StepKind
 	stroke draw.LineStyle
 	mark   draw.GlyphStyle
 	shown  span
@@ -544,9 +582,7 @@ func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
 		c.FillPolygon(pale(l.stroke.Color), area)
 	}
 	stroke := plotter.Line{XYs: l.XYs, LineStyle: l.stroke}
-	if l.mean {
-		stroke.StepStyle = plotter.PreStep
-	}
+	stroke.StepStyle = l.steps
 	stroke.Plot(c, p)
 	for _, i := range l.marked() {
 		c.DrawGlyphNoClip(l.mark, vg.Point{X: x(l.XYs[i].X), Y: y(l.XYs[i].Y)})

@@ -332,12 +332,21 @@ type course struct {
 // long as it is since the point before.
 func thin(l line, q quantity, s span) course {
 	all := make(plotter.XYs, 0, len(l.points))
-	for _, p := range l.points {
+	whole := len(l.points) <= 2*slicesOfTime
+	for i, p := range l.points {
+		if whole && i > 0 && q.before != nil {
+			if y, ok := q.before(l.points[i-1], p); ok {
+				all = append(all, plotter.XY{X: seconds(p.Time), Y: y})
+			}
+		}
 		if y, ok := q.of(p); ok {
 			all = append(all, plotter.XY{X: seconds(p.Time), Y: y})
 		}
 	}
-	if len(all) <= 2*slicesOfTime {
+	if q.steps == plotter.PreStep && len(all) > 1 {
+		all[0].Y = all[1].Y // what was so at the moment is none of the time shown
+	}
+	if whole {
 		return course{XYs: all}
 	}
 	slot := func(i int) int { return min(int((all[i].X-s.from)/(s.to-s.from)*slicesOfTime), slicesOfTime-1) }

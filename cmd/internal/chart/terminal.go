@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+	"gonum.org/v1/plot/plotter"
 )
 
 // Screen is what a chart of characters has to fit.
@@ -96,7 +97,7 @@ func (g *graph) fill(columns int) {
 	for i, c := range g.courses {
 		for col := range columns {
 			from := g.shown.from + each*float64(col)
-			if y, ok := c.value(from, from+each, g.mean); ok {
+			if y, ok := c.value(from, from+each, g.steps == plotter.PreStep); ok {
 				r := g.row(y)
 				g.cells[r][col] = append(g.cells[r][col], i)
 			}
