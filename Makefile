@@ -51,6 +51,13 @@ install: build
 	  case " $(COMMANDS) " in *" $${n%.*} "*) n=$(PROGRAM_PREFIX)$$n;; esac; \
 	  install -d $$d && install -m 644 $$m $$d/$$n || exit 1; \
 	done
+	s=$(DESTDIR)$(PREFIX)/share; all="$(addprefix $(PROGRAM_PREFIX),$(COMMANDS))"; \
+	b=$$s/bash-completion/completions; z=$$s/zsh/site-functions; f=$$s/fish/vendor_completions.d; \
+	install -d $$b $$z $$f && sed "s/@COMMANDS@/$$all/" completion/fairspool.zsh >$$z/_$(PROGRAM_PREFIX)fairspool || exit 1; \
+	for c in $$all; do \
+	  sed "s/@COMMANDS@/$$c/" completion/fairspool.bash >$$b/$$c && \
+	  sed "s/@COMMAND@/$$c/" completion/fairspool.fish >$$f/$$c.fish || exit 1; \
+	done
 
 clean:
 	rm -rf bin

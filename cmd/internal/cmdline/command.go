@@ -60,6 +60,11 @@ type Command struct {
 	// Actions, if there are any, do it instead: that which the first argument
 	// names.
 	Actions []Action
+	// Takes is what the arguments are, for shells that complete them, in the words of Flag.Args: "JOB", "USER".
+	Takes []string
+	// Names returns the words that may stand for such an argument, or for that of a flag, and begin with current; nil: none
+	// are known.
+	Names func(c *Call, noun, current string) []Completion
 }
 
 // Flag is one flag of a command.

@@ -62,6 +62,9 @@ func Cause(err error) error {
 }
 
 func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if words, is := completing(args); is {
+		return s.complete(c, words, args, stdin, stdout, stderr)
+	}
 	typed := args
 	var ended []string
 	c.Ends = s.ends(c.Ends, &ended)
@@ -85,6 +88,11 @@ func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, std
 	}
 	line = append(append(line, "--"), args...)
 
+	return s.app(c, behind, typed, ended, stdin, stdout, stderr).Run(line)
+}
+
+// app returns the command as the library has it.
+func (s Surroundings) app(c Command, behind, typed, ended []string, stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := cli.NewApp()
 	app.Name, app.Usage = c.Name, c.Brief
 	app.HideHelp, app.HideVersion = true, true
@@ -101,7 +109,7 @@ func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, std
 		}
 	}
 	app.Action = func(x *cli.Context) error { return s.act(c, x, behind, typed, ended) }
-	return app.Run(line)
+	return app
 }
 
 func has(flags []occurrence, name string) bool {

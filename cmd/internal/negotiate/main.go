@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/health"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/machine"
@@ -61,7 +62,8 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Does: "is the pool well", Line: "negotiate -health"},
 			{Does: "which settings differ from the defaults", Line: "negotiate -check-config | grep -v ' default '"},
 		},
-		Run: run,
+		Names: complete.Names,
+		Run:   run,
 	}
 }
 

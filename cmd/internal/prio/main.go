@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/lifecycle"
@@ -49,6 +50,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "give a job a deadline, and more tickets, where JOB_PRIORITY_POLICY is sge", Line: "prio -dl '2026-11-22 15:30' -ot 100 12.3"},
 			{Does: "ask for more memory", Line: "prio -set RequestMemory=4096 12"},
 		},
+		Takes: []string{"JOB", "USER"}, Names: complete.Names,
 		Run: run,
 	}
 }

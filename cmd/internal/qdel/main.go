@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/steer"
 	"fairspool/lib/lifecycle"
@@ -35,6 +36,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "those of two users, as Grid Engine writes it", Line: "qdel -u alice,bob"},
 			{Does: "those of a user's jobs that are held", Line: "qdel -constraint 'JobStatus == 5' alice"},
 		},
+		Takes: []string{"JOB", "USER"}, Names: complete.Names,
 		Run: run,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/steer"
 	"fairspool/lib/jobpolicy"
@@ -37,6 +38,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "the last of its jobs", Line: "qhold 12.90-99"},
 			{Does: "all of your jobs that do not run yet", Line: "qhold -constraint 'JobStatus == 1'"},
 		},
+		Takes: []string{"JOB", "USER"}, Names: complete.Names,
 		Run: run,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/steer"
 	"fairspool/lib/lifecycle"
@@ -33,6 +34,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "one job, with the reason", Line: "qrls -reason 'the disk has room again' 12.3"},
 			{Does: "all jobs that their own policy holds", Line: "qrls -constraint 'HoldReasonCode == 3'"},
 		},
+		Takes: []string{"JOB", "USER"}, Names: complete.Names,
 		Run: run,
 	}
 }

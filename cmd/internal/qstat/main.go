@@ -6,6 +6,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/health"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -57,6 +58,7 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Does: "what priorities come from", Line: "qstat -pri"},
 			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
 		},
+		Takes: []string{"JOB", "USER"}, Names: complete.Names,
 		Run: run,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/door"
 	"fairspool/lib/pool"
 )
@@ -42,7 +43,8 @@ A cluster with one job stands for that job.`,
 			{Does: "all that a job of an array has written to standard error", Line: "qtail -e -n 1000000 12.3"},
 		},
 		Before: before,
-		Run:    run,
+		Takes:  []string{"JOB"}, Names: complete.Names,
+		Run: run,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 )
 
 // Command returns the command.
@@ -35,7 +36,8 @@ func Command() cmdline.Command {
 			{Does: "metrics for node_exporter", Line: "report -prometheus /var/lib/prometheus/node-exporter/fairspool.prom"},
 			{Does: "how many jobs wait", Line: "report -prometheus - | grep 'state=\"waiting\"'"},
 		},
-		Run: run,
+		Names: complete.Names,
+		Run:   run,
 	}
 }
 

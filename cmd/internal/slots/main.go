@@ -10,6 +10,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
@@ -61,6 +62,7 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Does: "take a machine's slots back", Line: "slots withdraw slot1@node7 slot2@node7"},
 			{Does: "run the jobs of a machine that has burnt elsewhere", Line: "slots withdraw -gone node7"},
 		},
+		Takes: []string{"SLOT"}, Names: complete.Names,
 		Actions: []cmdline.Action{
 			{Name: "advertise", Run: byAdministrator(advertise)},
 			{Name: "list", Flags: []string{"long", "json", "af", "pilots"}, Run: list},

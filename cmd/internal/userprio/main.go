@@ -6,6 +6,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/complete"
 	"fairspool/cmd/internal/edit"
 	"fairspool/lib/history"
 )
@@ -38,6 +39,7 @@ Usage is in slot hours, each slot counted with its weight. A RUP is halved every
 			{Does: "a quarter of the share of an equal user with factor 1", Line: "userprio -setfactor alice@example.org 4"},
 			{Does: "names and priorities for a script", Line: "userprio -allusers -af Name EffectivePriority"},
 		},
+		Takes: []string{"USER"}, Names: complete.Names,
 		Run: func(c *cmdline.Call) error { return run(c, plot) },
 	}
 }
