@@ -11,7 +11,7 @@ PROGRAM_PREFIX ?=
 COMMANDS  = classad condor2fairspool fairspool-setup glidein negotiate prio qdel qhold qrls qstat qtail replay report serve slots spool starter submit userprio
 MAN       = $(wildcard man/*.[1-9])
 
-.PHONY: all build test lint bench demo soak install clean
+.PHONY: all build test lint bench demo soak install deb tarball clean
 
 all: build
 
@@ -59,5 +59,38 @@ install: build
 	  sed "s/@COMMAND@/$$c/" completion/fairspool.fish >$$f/$$c.fish || exit 1; \
 	done
 
+# A Debian package, by nfpm (pinned in lint.mod), and a tarball of the programs. Both are the same byte for byte whenever
+# the same commit is built: their times are the commit's.
+VERSION   = $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' cmd/internal/cmdline/command.go)
+REVISION ?= 1
+DEB_ARCH ?= $(shell $(GO) env GOARCH)
+EPOCH     = $(shell git log -1 --format=%ct)
+# The names that Grid Engine's programs have as well: deb/postinst makes alternatives of them.
+CLASH     = qdel qhold qrls qstat
+
+deb:
+	rm -rf dist/root
+	$(MAKE) install DESTDIR=dist/root PREFIX=/usr
+	cd dist/root/usr && install -d lib/fairspool share/lintian/overrides share/doc/fairspool && mv bin lib/fairspool/bin && install -d bin && \
+	for c in $(COMMANDS); do \
+	  n=$$c; case " $(CLASH) " in *" $$c "*) n=fs-$$c; mv share/man/man1/$$c.1 share/man/man1/$$n.1; \
+	    sed -i "s/^\(complete.* \)$$c\$$/\1$$c $$n/" share/bash-completion/completions/$$c; \
+	    ln -s $$c share/bash-completion/completions/$$n;; esac; \
+	  ln -s ../lib/fairspool/bin/$$c bin/$$n || exit 1; \
+	done && mv share/zsh/site-functions share/zsh/vendor-completions && gzip -9n share/man/*/*
+	install -m 644 deb/copyright README.md docs/*.md docs/grafana.json dist/root/usr/share/doc/fairspool
+	install -m 644 deb/lintian-overrides dist/root/usr/share/lintian/overrides/fairspool
+	printf 'fairspool ($(VERSION)-$(REVISION)) unstable; urgency=low\n\n  * See changelog.gz.\n\n -- fairspool developers <fairspool@localhost>  %s\n' \
+	  "$$(date -u -R -d @$(EPOCH))" | gzip -9n >dist/root/usr/share/doc/fairspool/changelog.Debian.gz
+	gzip -9n <CHANGELOG.md >dist/root/usr/share/doc/fairspool/changelog.gz
+	find dist/root -exec touch -hd @$(EPOCH) {} +
+	SOURCE_DATE_EPOCH=$(EPOCH) VERSION=$(VERSION) REVISION=$(REVISION) DEB_ARCH=$(DEB_ARCH) $(GO) tool -modfile=lint.mod nfpm package -f deb/nfpm.yaml -p deb -t dist/
+
+tarball: build
+	rm -rf dist/fairspool-$(VERSION)
+	$(MAKE) install DESTDIR=dist/fairspool-$(VERSION) PREFIX=/
+	cp LICENSE README.md docs/fairspool.toml dist/fairspool-$(VERSION)
+	tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mode=go-w --mtime=@$(EPOCH) -c fairspool-$(VERSION) | gzip -9n >dist/fairspool-$(VERSION)-$(DEB_ARCH).tar.gz
+
 clean:
-	rm -rf bin
+	rm -rf bin dist
