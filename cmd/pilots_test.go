@@ -584,7 +584,7 @@ func TestBrokenLink(t *testing.T) {
 	for _, weather := range []string{"down", "stall", "drop"} {
 		t.Run(weather, func(t *testing.T) {
 			t.Parallel()
-			if n := broken(t, weather, 5*time.Second); n != 2 {
+			if n := broken(t, weather, 30, 5*time.Second); n != 2 {
 				t.Errorf("2 jobs were begun %d times", n)
 			}
 		})
@@ -597,7 +597,7 @@ func TestSoakBrokenLink(t *testing.T) {
 	for _, weather := range []string{"down", "stall", "drop"} {
 		t.Run(weather, func(t *testing.T) {
 			t.Parallel()
-			if n := broken(t, weather, 60*time.Second); n != 4 {
+			if n := broken(t, weather, 10, 60*time.Second); n != 4 {
 				t.Errorf("2 jobs were begun %d times, want 4: their machine was not heard of for longer than its lease", n)
 			}
 		})
@@ -660,9 +660,11 @@ func TestSoakLongSilence(t *testing.T) {
 	}
 }
 
-// broken has two jobs run while the link is down for so long, and returns how often they were begun.
-func broken(t *testing.T, weather string, length time.Duration) int {
-	return newFarmHere(t, "head", "", "n1").silent(weather, length)
+// broken has two jobs run, with a lease of so many seconds, while the link is down for so long, and returns how often they were begun.
+func broken(t *testing.T, weather string, lease int, length time.Duration) int {
+	f := newFarmHere(t, "head", "", "n1")
+	write(t, f.path("fairspool.toml"), strings.Replace(f.config, "JOB_LEASE = 10", fmt.Sprint("JOB_LEASE = ", lease), 1))
+	return f.silent(weather, length)
 }
 
 // silent has two jobs run while the link is down for so long, and returns how often they were begun.
