@@ -296,7 +296,8 @@ func sessionOf(pid int) int {
 // Main returns the process id of the job's own program: in a container another one than PID.
 func (p *Process) Main() int {
 	if inner := p.contained(); inner > 0 {
-		return descent(inner)[min(1, len(descent(inner))-1)]
+		all := descent(inner)
+		return all[min(1, len(all)-1)]
 	}
 	return p.pid
 }
