@@ -248,7 +248,7 @@ func WriteProgram(t testing.TB, path string, text []byte) {
 	}
 }
 
-// Bubblewrap returns the path of busybox, for an image; an error: there is none, or bubblewrap runs no container here.
+// Bubblewrap returns the path of busybox, of which tests make images. It fails if busybox is missing or bubblewrap runs no container here.
 func Bubblewrap() (busybox string, err error) {
 	if busybox, err = exec.LookPath("busybox"); err != nil {
 		return "", err

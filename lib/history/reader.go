@@ -21,8 +21,7 @@ type Series struct {
 	Points []Point
 }
 
-// Used sums what was in use between the points, in weight seconds, which accumulated usage does not tell where
-// somebody has reset it.
+// Used sums what was in use between the points, in weight seconds. Accumulated usage does not tell this: it falls when it is reset.
 func Used(points []Point) float64 {
 	sum := 0.0
 	for i := 1; i < len(points); i++ {

@@ -344,7 +344,7 @@ func thin(l line, q quantity, s span) course {
 		}
 	}
 	if q.steps == plotter.PreStep && len(all) > 1 {
-		all[0].Y = all[1].Y // what was so at the moment is none of the time shown
+		all[0].Y = all[1].Y // the first value is one of a moment; the others are means of a time
 	}
 	if whole {
 		return course{XYs: all}

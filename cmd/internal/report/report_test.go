@@ -408,7 +408,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// promtool runs it, and skips the test where there is none.
+// promtool runs Prometheus' promtool. Without one, the test is skipped.
 func promtool(t *testing.T, input string, args ...string) {
 	t.Helper()
 	tool, err := exec.LookPath("promtool")

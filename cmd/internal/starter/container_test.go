@@ -264,7 +264,7 @@ func TestContainerKilledAtEachStep(t *testing.T) {
 	})
 }
 
-// member returns the first process of the pool's jobs that runs a program of a name; 0: there is none.
+// member returns the first process of the pool's jobs with the name of a program, or 0.
 func (p contained) member(name string) int {
 	for _, pid := range p.descendants() {
 		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))

@@ -304,7 +304,7 @@ func (r *Run) Abandoned(processes []int) jobpolicy.Verdict {
 	return jobpolicy.Verdict{}
 }
 
-// Main returns the first process in podman's container, which leads a session; 0: there is none.
+// Main returns the first process in podman's container, the leader of its session, or 0 without one.
 func (r *Run) Main(processes []int) int {
 	i := slices.IndexFunc(processes, func(pid int) bool {
 		session, _ := unix.Getsid(pid)
@@ -325,7 +325,7 @@ func nameOf(pid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// lastLine returns the last line of a file that begins so; empty: near its end is none.
+// lastLine returns the last line with a beginning in the last 4 KiB of a file, or an empty text.
 func lastLine(path, begin string) (last string) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -22,7 +22,7 @@ type Machine struct {
 	Name                         string
 	Used, Reserved, Avail, Total float64
 	Load, Measured               float64 // in all, of so many cores of which it is known
-	Resting, Broken              float64 // out of use for a while, and until somebody does something
+	Resting, Broken              float64 // out of use for a while, and until they are repaired
 }
 
 // Machines sums up the slots that the filter takes by machine, in the order of their names; behind more than one
