@@ -333,14 +333,15 @@ func (f *farmHere) strike(kind, fault string, draw *rand.Rand) bool {
 }
 
 // toldJob is a program that tells of its beginning and its end, and whether another attempt of its job is there:
-// a lock is freed by the death of all that have it. It leaves a process behind, and a file.
+// a lock is freed by the death of all that have it. It leaves a process behind, and a file. When an engine ends it and its
+// sleep by a signal, and the sleep first, it has not come to its end.
 const toldJob = `#!/bin/sh
 exec 8>>"$1/lock.$2"
 flock -n 8 || echo "overlap $2" >>"$1/told"
 echo "begin $2" >>"$1/told"
 setsid sleep 1000 &
 echo "$2" >result.$2
-if [ -e "$1/short" ]; then sleep 0.1; else sleep $3$(($2 % 7)); fi
+if [ -e "$1/short" ]; then sleep 0.1; else sleep $3$(($2 % 7)) || exit; fi
 echo "end $2" >>"$1/told"
 `
 
