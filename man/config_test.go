@@ -15,10 +15,28 @@ import (
 	"fairspool/lib/policy/sge"
 )
 
-// TestKeys holds fairspool.toml(5) to the table of keys: the same keys, each
+// settings returns the items of fairspool.toml(5), and of the section SETTINGS of every other page, whose head is a macro.
+func settings(t *testing.T, macro string) map[string]string {
+	t.Helper()
+	all := read(t, "fairspool.toml.5").items(macro)
+	for _, p := range pages(t) {
+		if p.file == "fairspool.toml.5" {
+			continue
+		}
+		for name, text := range p.part("SETTINGS").items(macro) {
+			if _, twice := all[name]; twice {
+				t.Errorf("%s: describes %s, and so does another page", p.file, name)
+			}
+			all[name] = text
+		}
+	}
+	return all
+}
+
+// TestKeys holds the pages' settings to the table of keys: the same keys, each
 // with its kind, unit, range and default, save those that stand in a table.
 func TestKeys(t *testing.T) {
-	items := read(t, "fairspool.toml.5").items("Ic")
+	items := settings(t, "Ic")
 	inTable := takeRows(t, items)
 	for _, k := range slices.Concat(registry.Keys(), policy.Keys, sge.Keys) {
 		if inTable[k.Name] {
@@ -26,29 +44,29 @@ func TestKeys(t *testing.T) {
 		}
 		text, ok := items[k.Name]
 		if !ok {
-			t.Errorf("fairspool.toml.5: lacks %s", k.Name)
+			t.Errorf("settings: lacks %s", k.Name)
 			continue
 		}
 		delete(items, k.Name)
 		head := strings.TrimSpace(text)
 		before, value, _ := strings.Cut(strings.TrimPrefix(head, "\n"), "; default ")
 		if !strings.HasPrefix(before, kind(k)) {
-			t.Errorf("fairspool.toml.5: %s is a %q, want %q", k.Name, before, kind(k))
+			t.Errorf("settings: %s is a %q, want %q", k.Name, before, kind(k))
 		}
 		if !strings.HasPrefix(value+"\n", initial(k)+"\n") {
 			value, _, _ = strings.Cut(value, "\n")
-			t.Errorf("fairspool.toml.5: %s has the default %q, want %q", k.Name, value, initial(k))
+			t.Errorf("settings: %s has the default %q, want %q", k.Name, value, initial(k))
 		}
 	}
 	for _, k := range withNames() {
 		text, ok := items[k.Name]
 		delete(items, k.Name)
 		if head := strings.TrimSpace(text); !ok || !strings.HasPrefix(head, kind(k)) {
-			t.Errorf("fairspool.toml.5: %s is a %q, want %q", k.Name, head, kind(k))
+			t.Errorf("settings: %s is a %q, want %q", k.Name, head, kind(k))
 		}
 	}
 	for name := range items {
-		t.Errorf("fairspool.toml.5: %s is no key of the configuration", name)
+		t.Errorf("settings: %s is no key of the configuration", name)
 	}
 }
 
@@ -64,7 +82,7 @@ func takeRows(t *testing.T, items map[string]string) map[string]bool {
 		}
 		row := fmt.Sprintf("%s Ta %s Ta %d Ta %s", p.Weight, second, initial.Weight, p.Counts)
 		if _, ok := items[row]; !ok {
-			t.Errorf("fairspool.toml.5: the table lacks the row %q", row)
+			t.Errorf("settings: the table lacks the row %q", row)
 		}
 		delete(items, row)
 		inTable[p.Weight], inTable[p.Cap] = true, true // "" is no key
@@ -79,11 +97,11 @@ func takeRows(t *testing.T, items map[string]string) map[string]bool {
 	return inTable
 }
 
-// TestAttributes holds the page to what may be said of Maui's credentials and of Grid
+// TestAttributes holds the pages' settings to what may be said of Maui's credentials and of Grid
 // Engine's objects.
 func TestAttributes(t *testing.T) {
 	on := map[string]bool{}
-	for names := range read(t, "fairspool.toml.5").items("Cm") {
+	for names := range settings(t, "Cm") {
 		for _, name := range strings.Split(names, " , ") {
 			on[name] = true
 		}
@@ -97,12 +115,12 @@ func TestAttributes(t *testing.T) {
 	}
 	for name := range known {
 		if !on[name] {
-			t.Errorf("fairspool.toml.5: lacks the attribute %s", name)
+			t.Errorf("settings: lacks the attribute %s", name)
 		}
 	}
 	for name := range on {
 		if !known[name] {
-			t.Errorf("fairspool.toml.5: %s is no attribute of a credential or an object", name)
+			t.Errorf("settings: %s is no attribute of a credential or an object", name)
 		}
 	}
 }

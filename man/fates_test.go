@@ -2,7 +2,6 @@ package man
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -108,7 +107,7 @@ func fate(c jobad.Command) string {
 // TestServed holds that submit(5) tells of every command that does something.
 func TestServed(t *testing.T) {
 	p := read(t, "submit.5")
-	text := p.section("COMMANDS")
+	text := strings.Join(p.part("COMMANDS").lines, "\n") + "\n"
 	for _, c := range jobad.Commands() {
 		if c.Fate == jobad.Served && !regexp.MustCompile(`(?m)^\.It Ic `+c.Name+`( |$)`).MatchString(text) {
 			t.Errorf("%s: COMMANDS has no %s", p.file, c.Name)
@@ -130,17 +129,4 @@ func TestServed(t *testing.T) {
 			t.Errorf("%s: COMMANDS has %s, which is %v", p.file, c.Name, c.Fate)
 		}
 	}
-}
-
-// section returns the lines of a section.
-func (p page) section(name string) string {
-	from := slices.Index(p.lines, ".Sh "+name)
-	if from < 0 {
-		return ""
-	}
-	lines := p.lines[from+1:]
-	if to := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, ".Sh ") }); to >= 0 {
-		lines = lines[:to]
-	}
-	return fmt.Sprintln(strings.Join(lines, "\n"))
 }

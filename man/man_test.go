@@ -95,8 +95,8 @@ func testPages(t *testing.T, dir string, commands []string) {
 		if got := p.variables(); !maps.Equal(got, s.variables) {
 			t.Errorf("%s: variables = %v, -help has %v", p.file, keys(got), keys(s.variables))
 		}
-		if got := p.macro("Nd"); len(got) != 1 || got[0] != s.brief {
-			t.Errorf("%s: its one line = %q, want %q", p.file, got, s.brief)
+		if got := p.macro("Nd"); len(got) != 1 || got[0] != s.brief+" (fairspool)" {
+			t.Errorf("%s: its one line = %q, want %q", p.file, got, s.brief+" (fairspool)")
 		}
 		for _, section := range []string{"SYNOPSIS", "ENVIRONMENT", "EXIT STATUS"} {
 			if !p.has(section) {

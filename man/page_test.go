@@ -54,6 +54,19 @@ func (p page) macro(name string) (found []string) {
 // has reports whether the page has a section.
 func (p page) has(section string) bool { return slices.Contains(p.macro("Sh"), section) }
 
+// part returns what of the page that is a section, without its head; no lines: it has none.
+func (p page) part(name string) page {
+	from := slices.Index(p.lines, ".Sh "+name)
+	if from < 0 {
+		return page{p.file, nil}
+	}
+	rest := p.lines[from+1:]
+	if end := slices.IndexFunc(rest, func(l string) bool { return strings.HasPrefix(l, ".Sh ") }); end >= 0 {
+		rest = rest[:end]
+	}
+	return page{p.file, rest}
+}
+
 // options returns the options that the page lists, each with its sign: those
 // of the lines `.It Fl` and `.It Cm +`.
 func (p page) options() map[string]bool {

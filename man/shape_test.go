@@ -1,0 +1,88 @@
+package man
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A page has at most so many source lines, and its first section at most so many, macros included.
+const (
+	pageLines        = 300
+	descriptionLines = 24
+)
+
+// generated are the pages that are made from tables of the code, and as long as these.
+var generated = []string{"fairspool-keys.5", "submit-commands.5"}
+
+// unshaped are the pages that are not in the common form yet. The list only gets shorter.
+var unshaped = []string{
+	"classad.1",
+	"condor2fairspool.8",
+	"fairspool-setup.8",
+	"fairspool.7",
+	"fairspool.toml.5",
+	"glidein.8",
+	"jobs.7",
+	"maui.7",
+	"negotiate.8",
+	"preemption.7",
+	"prio.1",
+	"qdel.1",
+	"qhold.1",
+	"qrls.1",
+	"qstat.1",
+	"qtail.1",
+	"quotas.7",
+	"replay.1",
+	"report.1",
+	"serve.8",
+	"sge.7",
+	"slots.8",
+	"spool.5",
+	"spool.8",
+	"starter.8",
+	"submit.1",
+	"submit.5",
+	"userlog.5",
+	"userprio.1",
+}
+
+// TestShape holds that each page begins with its name, its synopsis, a short description and examples, is short, and is
+// found by the name of the whole.
+func TestShape(t *testing.T) {
+	for _, p := range pages(t) {
+		faults := p.faults()
+		if slices.Contains(unshaped, p.file) {
+			if len(faults) == 0 {
+				t.Errorf("%s: is in the common form, and has to be taken from the list of those that are not", p.file)
+			}
+			continue
+		}
+		for _, fault := range faults {
+			t.Errorf("%s: %s", p.file, fault)
+		}
+	}
+}
+
+// faults returns in what a page is not in the common form.
+func (p page) faults() (faults []string) {
+	if len(p.lines) > pageLines && !slices.Contains(generated, p.file) {
+		faults = append(faults, "too long")
+	}
+	sections := p.macro("Sh")
+	want := []string{"NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES"}
+	if !p.has("SYNOPSIS") {
+		want = slices.Delete(want, 1, 2)
+	}
+	if len(sections) < len(want) || !slices.Equal(sections[:len(want)], want) {
+		faults = append(faults, "the first sections are not "+strings.Join(want, ", "))
+	}
+	if n := len(p.part("DESCRIPTION").lines); n > descriptionLines {
+		faults = append(faults, "the description is too long")
+	}
+	if nd := p.macro("Nd"); len(nd) != 1 || !strings.Contains(nd[0], "fairspool") {
+		faults = append(faults, "man -k fairspool does not find it")
+	}
+	return faults
+}
