@@ -1,0 +1,99 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unplayed are the pages whose examples are not run yet. The list only gets shorter.
+var unplayed = []string{
+	"classad.1",
+	"condor2fairspool.8",
+	"fairspool-setup.8",
+	"fairspool.7",
+	"fairspool.toml.5",
+	"glidein.8",
+	"jobs.7",
+	"maui.7",
+	"negotiate.8",
+	"preemption.7",
+	"prio.1",
+	"qdel.1",
+	"qrls.1",
+	"qstat.1",
+	"qtail.1",
+	"quotas.7",
+	"replay.1",
+	"report.1",
+	"serve.8",
+	"sge.7",
+	"slots.8",
+	"spool.5",
+	"spool.8",
+	"starter.8",
+	"submit.1",
+	"submit.5",
+	"userlog.5",
+	"userprio.1",
+}
+
+// TestPageExamples runs what the section EXAMPLES of each page has a reader type, which begins with a dollar sign, line by line
+// in a folder and a pool of its own. A script of the page's name in testdata/examples makes what there is before. Each
+// command has to succeed.
+func TestPageExamples(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../man/*.[1-8]")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("manual pages = %v, %v, want some", files, err)
+	}
+	for _, file := range files {
+		page := filepath.Base(file)
+		if slices.Contains(unplayed, page) {
+			continue
+		}
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			session := exampleSession(string(text))
+			if session == "" && strings.ContainsAny(filepath.Ext(page), "18") {
+				t.Fatalf("%s has no example that a reader can type", page)
+			}
+			stage, err := filepath.Abs(filepath.Join("testdata/examples", page+".sh"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(stage); err == nil {
+				session = "$ sh -e " + stage + "\n" + session
+			}
+			play(t, session)
+		})
+	}
+}
+
+// exampleSession returns what a page has a reader type, a command a line with "$ " before it. A line that ends with a
+// backslash goes on in the next.
+func exampleSession(page string) string {
+	_, examples, _ := strings.Cut(page, "\n.Sh EXAMPLES\n")
+	examples, _, _ = strings.Cut(examples, "\n.Sh ")
+	roff := strings.NewReplacer(`\(dq`, `"`, `\(aq`, `'`, `\(ti`, `~`, `\(ha`, `^`, `\e`, `\`, `\-`, `-`, `\&`, ``)
+	var b strings.Builder
+	goesOn := false
+	for line := range strings.Lines(examples) {
+		line = roff.Replace(strings.TrimPrefix(line, ".Dl "))
+		if !goesOn && !strings.HasPrefix(line, "$ ") {
+			continue
+		}
+		line, goesOn = strings.CutSuffix(strings.TrimSuffix(line, "\n"), `\`)
+		b.WriteString(line)
+		if !goesOn {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
