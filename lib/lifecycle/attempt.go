@@ -222,11 +222,17 @@ const (
 // SlotOf returns the ad of the slot that a claim has, of a part of one that of the dynamic
 // slot; nil when it is not advertised any more.
 func SlotOf(v *spool.View, c pool.Claim) *classad.Ad {
+	return maintained{}.slotOf(v, c)
+}
+
+// slotOf does as SlotOf, with the clauses of maintenances in the slot's Requirements.
+func (all maintained) slotOf(v *spool.View, c pool.Claim) *classad.Ad {
 	slots := v.SlotsNamed([]string{c.SlotAd()})
-	switch {
-	case len(slots) == 0:
+	if len(slots) == 0 {
 		return nil
-	case c.Piece.Of == "":
+	}
+	all.overlay(&classad.Context{}, slots)
+	if c.Piece.Of == "" {
 		return slots[0].Ad
 	}
 	return pool.DynamicAd(slots[0].Ad, c.Slot, c.Piece.Takes)

@@ -230,13 +230,14 @@ type room struct {
 	pieces   map[string][]pool.Resources // by partitionable slot
 	left     map[string]*classad.Ad      // what the pieces leave, once computed
 	drained  drains                      // machines
+	later    maintained                  // maintenances that the cycle did not see
 }
 
 func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
 	r := &room{
 		seen: seen, eval: &classad.Context{Now: now},
 		taken: map[string]bool{}, promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
-		drained: drainsOf(&tx.View),
+		drained: drainsOf(&tx.View), later: maintainedIn(&tx.View).without(seen.maintained),
 	}
 	for _, c := range tx.Claims() {
 		r.take(c.Slot, c.Piece)
@@ -263,11 +264,15 @@ func (r *room) take(slot string, p pool.Piece) {
 // slotAdOf returns the Name of the slot ad that a match takes from.
 func slotAdOf(m negotiator.Match) string { return cmp.Or(m.Piece.Of, m.Slot) }
 
-// has reports whether a match can still be made: its machine is not drained, its slot has the ad
+// has reports whether a match can still be made: its machine is not drained, no maintenance came about, its slot has the ad
 // that the cycle saw, and what it takes is free, or held as the cycle saw and not promised.
 func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
-	if _, drained := r.drained.of(r.seen.slots[slotAdOf(m)].machine); drained {
+	slot := r.seen.slots[slotAdOf(m)]
+	if _, drained := r.drained.of(slot.machine); drained {
 		return false
+	}
+	if slot.ad != nil && len(r.later.of(r.eval, slot.ad)) > 0 {
+		return false // the next cycle sees whether the job ends in time
 	}
 	if m.Preempts != nil && m.Preempts.Job != (pool.JobID{}) {
 		holder, ok := tx.Claim(m.Preempts.Job)

@@ -25,6 +25,8 @@ type Snapshot struct {
 	seq   uint64           // the transaction that it was taken after
 	slots map[string]known // by name
 
+	maintained map[int]bool // maintenances, by number
+
 	ticketed []pool.JobID        // those of claims that have Tickets
 	flocked  []accountant.Record // of what submitters had of other pools
 }
@@ -50,10 +52,13 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 // submitters. The cycle has to be over before the view is.
 func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside policy.Beside) Snapshot {
 	slots, bad := Slots(v)
-	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots))}
+	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots)), maintained: map[int]bool{}}
 	c := &classad.Context{}
 	for _, slot := range slots {
 		s.slots[slot.Name] = known{slot.Ad, slot.Machine(c), slot.Source != ""}
+	}
+	for _, m := range Maintenances(v) {
+		s.maintained[m.ID] = true
 	}
 	reservations := spool.Reservations.All(v)
 	for i, r := range reservations {

@@ -53,7 +53,7 @@ func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, no
 		return next, false
 	}
 	s := succeeding{tx: tx, View: &tx.View, eval: &classad.Context{}, now: now, ended: ended, ad: ad, domain: domain, cfg: cfg}
-	if s.slot = SlotOf(s.View, ended); s.slot == nil || s.reserved() || s.yields(u) {
+	if s.slot = maintainedIn(s.View).slotOf(s.View, ended); s.slot == nil || s.reserved() || s.yields(u) {
 		return next, false
 	}
 	next, ok = s.inOrder(u)

@@ -130,6 +130,8 @@ func TestSuccessor(t *testing.T) {
 				return err
 			})
 		}, pool.JobID{Cluster: 1, Proc: 3}},
+		{"the slot is reserved for a maintenance", nil, func(b bench) { b.update(func(tx *spool.Tx) error { maintain(tx); return nil }) }, none},
+		{"the slot is reserved, and the job ends in time", func(b bench) { b.submit("alice", 1, "JobPrio = 1; WallTimeLimit = 60") }, func(b bench) { b.update(func(tx *spool.Tx) error { maintain(tx); return nil }) }, pool.JobID{Cluster: 2}},
 		{"the next is removed", nil, func(b bench) {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("remove")

@@ -139,6 +139,8 @@ func (s Step) text() string {
 			return plural.Pick(s.Slots, "has", "have") + " no Requirements"
 		}
 		return plural.Pick(s.Slots, "refuses the job by its ", "refuse the job by their ") + s.Text
+	case CauseMaintenance:
+		return plural.Pick(s.Slots, "is ", "are ") + reserved(s.Text)
 	case CauseTooWide, CauseTooSmall:
 		what := plural.Pick(s.Slots, "has", "have") + " too little left"
 		if s.Cause == CauseTooWide {
@@ -172,6 +174,10 @@ func (n *Nearest) lines() []string {
 	for _, f := range n.Fails {
 		if f.Clause == "" {
 			parts = append(parts, "the "+f.Of+" has no Requirements")
+			continue
+		}
+		if reserved(f.Clause) != "" {
+			parts = append(parts, f.text())
 			continue
 		}
 		parts = append(parts, "the "+f.Of+"'s "+f.text())
@@ -253,9 +259,22 @@ func (n *Nearest) shortfall() string {
 	return text
 }
 
+// reserved tells of the maintenance with a clause; empty if it is none of these.
+func reserved(clause string) string {
+	const minute = "2006-01-02 15:04"
+	start, end, is := pool.MaintenanceOf(clause)
+	if !is {
+		return ""
+	}
+	return fmt.Sprintf("reserved for maintenance from %s to %s UTC, and the job may run into that", start.Format(minute), end.Format(minute))
+}
+
 // text tells of a clause that is not true; empty if there is none.
 func (f Failing) text() string {
+	maintenance := reserved(f.Clause)
 	switch {
+	case maintenance != "":
+		return "it is " + maintenance
 	case f.Clause == "":
 		return ""
 	case f.Clause == "false":

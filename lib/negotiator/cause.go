@@ -20,6 +20,8 @@ const (
 	// Requirements, or none that does accepts the job; see Nearest.Fails.
 	CauseRequirements     Cause = "Requirements"
 	CauseSlotRequirements Cause = "SlotRequirements"
+	// CauseMaintenance: the job may run into a maintenance of the slot; see pool.Maintenance.
+	CauseMaintenance Cause = "Maintenance"
 	// CauseTooWide: the job requests more than a whole partitionable slot has.
 	CauseTooWide Cause = "TooWide"
 	// CauseTooSmall: what is left of a partitionable slot is not enough.

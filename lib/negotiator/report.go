@@ -310,6 +310,8 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 		return fmt.Sprintf("a slot like %s for which the job's Requirements are true, or Requirements that ask for less", slot)
 	case CauseSlotRequirements:
 		return fmt.Sprintf("Requirements of %s that accept the job", slot)
+	case CauseMaintenance:
+		return fmt.Sprintf("a time limit (submit -time) with which the job ends before the maintenance of %s, or the end of that (slots reserve)", slot)
 	case CauseTooWide:
 		return fmt.Sprintf("a larger slot than %s, which has %s requested, or a smaller request", slot, lacks)
 	case CauseTooSmall:

@@ -193,6 +193,29 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
+// ParseComing reads a point in time to come: a length of time after from, with a plus sign and one letter of s, m, h, d and w;
+// now, which is from; a date with an hour by from's time zone; or else as ParseSince does, but for what is so long ago.
+func ParseComing(text string, from time.Time) (time.Time, error) {
+	if text == "now" {
+		return from, nil
+	}
+	if length, plus := strings.CutPrefix(text, "+"); plus {
+		if t, ok := before(length, from); ok {
+			return from.Add(from.Sub(t)), nil
+		}
+	}
+	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02 15:04:05", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, from.Location()); err == nil && t.Unix() >= 0 {
+			return t, nil
+		}
+	}
+	t, err := ParseTime(text)
+	if err != nil {
+		return t, fmt.Errorf("%w, a time like \"2026-11-21 08:00\", a day like 2026-11-21, or a length from now on, like +2h or +1d", err)
+	}
+	return t, nil
+}
+
 // before reads a length of time.
 func before(text string, now time.Time) (time.Time, bool) {
 	n := len(text) - 1

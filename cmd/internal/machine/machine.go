@@ -297,7 +297,7 @@ func (m Machine) Whole(c *cmdline.Call) (*classad.Ad, error) {
 
 // FitsPilot is what the Start of a slot says where jobs have to leave at a time: one that says how long it may take at most has to
 // end before. Others may have to leave.
-const FitsPilot = "(TARGET.WallTimeLimit ?: TARGET.AllowedJobDuration ?: TARGET.AllowedExecuteDuration ?: 0) <= MY.PilotEnds - time()"
+var FitsPilot = pool.RunTime(0) + " <= MY.PilotEnds - time()"
 
 // size says what the machine has: "2 cpus, 24 GiB memory".
 func (m Machine) size() string {

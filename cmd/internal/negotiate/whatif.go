@@ -368,10 +368,10 @@ func readSlots(words []string) (func(*world) error, error) {
 	case len(words) > 2 && words[0] == "set":
 		settings, err := readAttributes(words[2:])
 		return func(w *world) error { return w.setSlot(words[1], settings) }, err
-	case len(words) > 0 && slices.Contains([]string{"advertise", "withdraw", "detect"}, words[0]):
+	case len(words) > 0 && slices.Contains([]string{"advertise", "withdraw", "reserve", "detect"}, words[0]):
 		return nil, nil
 	}
-	return nil, cmdline.Usagef("want one of: add N like NAME; withdraw NAME...; set NAME ATTRIBUTE=EXPRESSION...; advertise FILE...; detect")
+	return nil, cmdline.Usagef("want one of: add N like NAME; withdraw NAME...; set NAME ATTRIBUTE=EXPRESSION...; advertise FILE...; reserve -start TIME -end TIME CONSTRAINT; detect")
 }
 
 // attribute is an attribute of an ad, and what it is set to.

@@ -29,17 +29,18 @@ type overview struct {
 	facts   health.Facts
 	journal int64 // bytes
 
-	counts   []queue.Count
-	kept     int // jobs that are still to come
-	jobs     []queue.Line
-	moreJobs int
-	accounts accounts.View
-	machines []queue.Machine // behind more than one the total
-	pilots   []pool.Pilot
-	silent   map[string]bool // machines with a pilot that are silent
-	last     *cycle          // nil: there was none, or its report does not read
-	policy   string          // that puts all jobs into one queue; empty: the order is by EUP
-	periods  []period
+	counts       []queue.Count
+	kept         int // jobs that are still to come
+	jobs         []queue.Line
+	moreJobs     int
+	accounts     accounts.View
+	maintenances []pool.Maintenance // that are not over
+	machines     []queue.Machine    // behind more than one the total
+	pilots       []pool.Pilot
+	silent       map[string]bool // machines with a pilot that are silent
+	last         *cycle          // nil: there was none, or its report does not read
+	policy       string          // that puts all jobs into one queue; empty: the order is by EUP
+	periods      []period
 }
 
 // cycle is what is shown of the last cycle's report. The matches, of which there may be many, are not read.
@@ -133,6 +134,7 @@ func (o *overview) look(c *cmdline.Call, s *spool.Spool, v *spool.View) error {
 			o.silent[p.Machine] = true
 		}
 	}
+	o.maintenances = slices.DeleteFunc(lifecycle.Maintenances(v), func(m pool.Maintenance) bool { return m.Over(o.now) })
 	o.machines = queue.Listing{Queue: q}.Machines()
 	if o.user == "" {
 		return nil

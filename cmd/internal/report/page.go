@@ -505,6 +505,13 @@ func (o *overview) places() section {
 	} else {
 		s.Tables = append(s.Tables, machineTable(all, sum))
 	}
+	for _, m := range o.maintenances {
+		text := "Slots with " + m.Constraint + " are reserved for maintenance from " + report.Moment(m.Start) + " to " + report.Moment(m.End) + "."
+		if m.Reason != "" {
+			text = strings.TrimSuffix(text, ".") + ": " + m.Reason
+		}
+		s.Text = append(s.Text, clean.Line(text))
+	}
 	if t := o.pilotTable(); len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t)
 	}

@@ -30,6 +30,9 @@ func Command() cmdline.Command {
 			"withdraw NAME...",
 			"withdraw -all",
 			"withdraw -gone HOST",
+			"reserve -start TIME -end TIME [-reason TEXT] [-json] CONSTRAINT",
+			"reserve [-json]",
+			"reserve -cancel ID [-json]",
 			"detect [-count N | -partitionable [-resource NAME=N]...] [-dry-run]",
 		},
 		About: `The pool's slots are those that were advertised and those written by hand into *.ads files in the spool's folder slots.d.
@@ -44,11 +47,17 @@ withdraw takes advertised slots out of the pool, all that are named or none. A s
 
 withdraw -gone HOST is for another machine that is known to run nothing any more: the jobs that its pilot began are lost, to run again elsewhere, its pilot is refused, and its slots are taken out of the pool.
 
+reserve keeps slots for a maintenance. Until it starts, the slots for which the constraint is true take only jobs that say how long they run at most (submit -time) and end before the start; until it ends, they take none. Jobs that run already stay. Without arguments it lists the maintenances that are not over.
+
 detect advertises this machine's processors as slots, or all of it as one partitionable slot, of which each job gets as much as it asks for.`,
 		Flags: append([]cmdline.Flag{
 			{Name: "all", Help: "withdraw all advertised slots"},
 			{Name: "gone", Args: []string{"HOST"}, Help: "withdraw: give up another machine that runs nothing any more, with its jobs and slots"},
 			{Name: "pilots", Help: "list: show the pilots instead of the slots"},
+			{Name: "start", Args: []string{"TIME"}, Help: "reserve: the maintenance starts at TIME: \"2026-12-01 08:00\", a day, RFC 3339, Unix seconds, now, or from now on, such as +2h"},
+			{Name: "end", Args: []string{"TIME"}, Help: "reserve: it ends at TIME, likewise; +4h is four hours after the start"},
+			{Name: "reason", Args: []string{"TEXT"}, Help: "reserve: say why"},
+			{Name: "cancel", Args: []string{"ID"}, Help: "reserve: take the maintenance with this number back"},
 			{Name: "count", Args: []string{"N"}, Help: "detect: make N slots instead of one for each processor"},
 			{Name: "partitionable", Help: "detect: make one slot of all, for jobs to take parts of"},
 			{Name: "resource", Args: []string{"NAME=N"}, Repeat: true, Help: "detect: the partitionable slot has N of NAME as well"},
@@ -59,6 +68,7 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Does: "let this machine run jobs of any size", Line: "slots detect -partitionable -resource GPUs=2"},
 			{Does: "add the slots of a file", Line: "slots advertise pool.ads"},
 			{Does: "name and memory of every slot", Line: "slots list -af Name Memory"},
+			{Does: "stop a machine for new disks on Tuesday", Line: `slots reserve -start "2026-12-01 08:00" -end +4h -reason "new disks" 'Machine == "node7"'`},
 			{Does: "take a machine's slots back", Line: "slots withdraw slot1@node7 slot2@node7"},
 			{Does: "run the jobs of a machine that has burnt elsewhere", Line: "slots withdraw -gone node7"},
 		},
@@ -67,6 +77,7 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Name: "advertise", Run: byAdministrator(advertise)},
 			{Name: "list", Flags: []string{"long", "json", "af", "pilots"}, Run: list},
 			{Name: "withdraw", Flags: []string{"all", "gone"}, Run: byAdministrator(withdraw)},
+			{Name: "reserve", Flags: []string{"start", "end", "reason", "cancel", "json"}, Run: reserveBy},
 			{Name: "detect", Flags: []string{"count", "partitionable", "resource", "dry-run"}, Run: byAdministrator(detect)},
 		},
 	}
@@ -86,6 +97,14 @@ func byAdministrator(act func(*cmdline.Call, []string) error) func(*cmdline.Call
 	}
 }
 
+// reserveBy lets everybody list maintenances, and administrators alone change them.
+func reserveBy(c *cmdline.Call, args []string) error {
+	if len(args) == 0 && !c.Has("start") && !c.Has("end") && !c.Has("cancel") {
+		return reserve(c, args)
+	}
+	return byAdministrator(reserve)(c, args)
+}
+
 // list shows the slots with the claims on them, a dynamic slot for each claimed
 // piece of a partitionable one.
 func list(c *cmdline.Call, names []string) error {
@@ -103,12 +122,15 @@ func list(c *cmdline.Call, names []string) error {
 		return err
 	}
 	var ads []*classad.Ad
+	var slots []pool.Slot
+	var maintenances []pool.Maintenance
 	err = s.View(func(v *spool.View) error {
-		slots, bad := lifecycle.Slots(v)
+		all, bad := lifecycle.Slots(v)
 		for _, err := range bad {
 			c.Warn("%v", err)
 		}
-		slots, err = choose(overlaid(&classad.Context{Now: c.Now}, slots, v.Claims()), names)
+		slots, err = choose(overlaid(&classad.Context{Now: c.Now}, all, v.Claims()), names)
+		maintenances = coming(c, v)
 		ads = make([]*classad.Ad, len(slots)) // never nil: without slots, JSON has an empty list
 		for i, s := range slots {
 			ads[i] = s.Ad
@@ -126,7 +148,10 @@ func list(c *cmdline.Call, names []string) error {
 	case c.Has("af"):
 		return adprint.Auto(c.Data(), &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
 	}
-	return c.Table(columns, rows(ads))
+	if err := c.Table(columns, rows(ads)); err != nil {
+		return err
+	}
+	return tellMaintenances(c, maintenances, slots)
 }
 
 // choose returns the slots with these names or of these machines; all of

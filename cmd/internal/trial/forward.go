@@ -401,7 +401,7 @@ func (p *play) result(late string) []Start {
 // lasts reports whether a cause stays though jobs leave their slots.
 func lasts(c negotiator.Cause) bool {
 	switch c {
-	case negotiator.CauseNoSlots, negotiator.CauseRequirements, negotiator.CauseSlotRequirements, negotiator.CauseTooWide,
+	case negotiator.CauseNoSlots, negotiator.CauseRequirements, negotiator.CauseSlotRequirements, negotiator.CauseMaintenance, negotiator.CauseTooWide,
 		negotiator.CauseSlotConstraint, negotiator.CauseBusy, negotiator.CauseDrained, negotiator.CauseBlocked, negotiator.CauseJobConstraint:
 		return true
 	}

@@ -280,7 +280,11 @@ func (d *findings) list(t tally, own []string) (steps []negotiator.Step) {
 			add(negotiator.CauseSlotRequirements, fmt.Sprintf("%d others", len(theirs)-i), rest)
 			break
 		}
-		add(negotiator.CauseSlotRequirements, d.texts.texts[at], t.theirs[at])
+		cause := negotiator.CauseSlotRequirements
+		if _, _, is := pool.MaintenanceOf(d.texts.texts[at]); is {
+			cause = negotiator.CauseMaintenance
+		}
+		add(cause, d.texts.texts[at], t.theirs[at])
 	}
 	for i, n := range t.wide {
 		add(negotiator.CauseTooWide, d.resource(i), n)

@@ -18,15 +18,16 @@ import (
 
 // nearest is a slot, and what keeps it from the jobs of an autocluster.
 type nearest struct {
-	slot   *deal.Slot
-	ad     *classad.Ad        // of a partitionable slot: as advertised
-	stand  *stand             // nil: NEGOTIATOR_SLOT_CONSTRAINT leaves the slot out
-	own    int                // clauses of the job's Requirements that are not true
-	theirs int                // of the slot's
-	wide   bool               // a partitionable slot that is smaller than the request
-	small  bool               // one of which too little is left
-	doing  []negotiator.Cause // why the slot is not free
-	weight accountant.Weight
+	slot       *deal.Slot
+	ad         *classad.Ad        // of a partitionable slot: as advertised
+	stand      *stand             // nil: NEGOTIATOR_SLOT_CONSTRAINT leaves the slot out
+	own        int                // clauses of the job's Requirements that are not true
+	theirs     int                // of the slot's
+	maintained int                // how many of these are maintenances'
+	wide       bool               // a partitionable slot that is smaller than the request
+	small      bool               // one of which too little is left
+	doing      []negotiator.Cause // why the slot is not free
+	weight     accountant.Weight
 }
 
 // distance orders slots that fail as many clauses by how far they are from free.
@@ -71,6 +72,9 @@ func (d *findings) nearest(k *deal.Autocluster) *nearest {
 	}
 	d.c.Billed(k.Autocluster)
 	n := d.find(k)
+	if n != nil && n.theirs > 0 {
+		n.maintained = d.maintenances(n.ad, k.Ad)
+	}
 	switch {
 	case n == nil:
 	case n.stand == nil:
@@ -200,6 +204,18 @@ func (d *findings) at(k *deal.Autocluster, st *stand, own, theirs int) *nearest 
 	return n
 }
 
+// maintenances counts the clauses of maintenances that a job fails at a slot.
+func (d *findings) maintenances(slot, job *classad.Ad) (n int) {
+	for _, c := range classad.Explain(&d.c.Bill, slot, job, pool.AttrRequirements) {
+		if c.Fails() && c.Expr != nil {
+			if _, _, is := pool.MaintenanceOf(bare(c.Expr.String())); is {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // excluded returns the first slot that would take jobs of k if
 // NEGOTIATOR_SLOT_CONSTRAINT did not leave it out.
 func (d *findings) excluded(k *deal.Autocluster) *nearest {
@@ -244,8 +260,11 @@ func (d *findings) causes(n *nearest, job pool.JobID) (causes []negotiator.Cause
 	if n.own > 0 {
 		causes = append(causes, negotiator.CauseRequirements)
 	}
-	if n.theirs > 0 {
+	switch {
+	case n.theirs > n.maintained:
 		causes = append(causes, negotiator.CauseSlotRequirements)
+	case n.maintained > 0:
+		causes = append(causes, negotiator.CauseMaintenance)
 	}
 	if n.wide {
 		causes = append(causes, negotiator.CauseTooWide)

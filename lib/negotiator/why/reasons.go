@@ -170,7 +170,7 @@ func matching(steps []negotiator.Step) int {
 // unmatched tells how far the slots of the pool are from taking a job.
 func (d *diagnosis) unmatched(s *deal.Submitter, k *deal.Autocluster, a *negotiator.Analysis) string {
 	slots, accept := len(d.c.Slots), matching(a.Steps)
-	meet := accept + slotsAt(a.Steps, negotiator.CauseTooWide, negotiator.CauseSlotRequirements)
+	meet := accept + slotsAt(a.Steps, negotiator.CauseTooWide, negotiator.CauseSlotRequirements, negotiator.CauseMaintenance)
 	switch {
 	case a.Nearest == nil:
 		return "the pool has no slots"

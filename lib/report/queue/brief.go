@@ -269,6 +269,7 @@ var causesInShort = map[negotiator.Cause]string{
 	negotiator.CauseNoSlots:          "no slots",
 	negotiator.CauseRequirements:     "no slot matches",
 	negotiator.CauseSlotRequirements: "no slot takes it",
+	negotiator.CauseMaintenance:      "maintenance",
 	negotiator.CauseTooWide:          "too large",
 	negotiator.CauseTooSmall:         "slots too full",
 	negotiator.CauseTaken:            "slots taken",
