@@ -124,7 +124,7 @@ var inner = map[string][]string{
 	"starter":          {"account", "claimlock", "cmdline", "desk", "door", "drain", "joblog", "machine", "onchange", "pilot", "stir", "systemd"},
 	"steer":            {"cmdline", "joblog", "selection"},
 	"stir":             nil,
-	"submit":           {"adprint", "cmdline", "door", "joblog", "machine", "platform", "waiting"},
+	"submit":           {"adprint", "cmdline", "door", "joblog", "machine", "platform", "qdel", "qshell", "waiting"},
 	"systemd":          nil,
 	"trial":            {"cmdline"},
 	"trouble":          nil,

@@ -49,6 +49,7 @@ type Family struct {
 
 	mu     sync.Mutex
 	leader int           // whoever started it waits for this one; 0: nobody yet
+	beside map[int]bool  // likewise, of what was joined
 	ended  chan struct{} // stops the reaping; nil: not begun, or over
 	last   Usage
 	final  bool // last is what it was when all had ended
@@ -104,10 +105,7 @@ func (f *Family) By() string {
 func (f *Family) Begin(start func() (pid int, err error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	restore := func() {}
-	asuser.Root(func() { restore = f.options.setNumber() })
-	pid, err := start()
-	asuser.Root(restore)
+	pid, err := f.numbered(start)
 	if err != nil {
 		return err
 	}
@@ -117,6 +115,35 @@ func (f *Family) Begin(start func() (pid int, err error)) error {
 		go f.reapOn(f.ended)
 	}
 	return nil
+}
+
+// numbered calls start with the mark in the limits. The caller has mu.
+func (f *Family) numbered(start func() (pid int, err error)) (pid int, err error) {
+	restore := func() {}
+	asuser.Root(func() { restore = f.options.setNumber() })
+	pid, err = start()
+	asuser.Root(restore)
+	return pid, err
+}
+
+// Join calls start, which starts one more process of a family that has begun; whoever started it has to wait for it. The
+// function that it returns is to be called then. It returns start's error.
+func (f *Family) Join(start func() (pid int, err error)) (ended func(), err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pid, err := f.numbered(start)
+	if err != nil {
+		return nil, err
+	}
+	if f.beside == nil {
+		f.beside = map[int]bool{}
+	}
+	f.beside[pid] = true
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.beside, pid)
+	}, nil
 }
 
 // Processes returns the ids of the processes of the family that are alive, in no order.

@@ -216,11 +216,11 @@ func (f *Family) reap() {
 	}
 	// Most often it is the job's own process that has ended. Whoever is found only when that is waited
 	// for, is so by the look before the end.
-	if pid, ended := anyEnded(); !ended || pid == f.leader {
+	if pid, ended := anyEnded(); !ended || pid == f.leader || f.beside[pid] {
 		return
 	}
 	for _, pid := range children("self") {
-		if pid != f.leader && f.adopted(pid) {
+		if pid != f.leader && !f.beside[pid] && f.adopted(pid) {
 			unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 	}

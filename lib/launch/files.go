@@ -30,8 +30,11 @@ type standard struct{ in, out, err *os.File }
 // standard opens the job's standard files, when it has what it needs.
 func (j Job) standard() (standard, error) {
 	cmd, err := j.check()
-	if err != nil {
+	switch {
+	case err != nil:
 		return standard{}, err
+	case j.Stdio != nil:
+		return standard{j.Stdio, j.Stdio, j.Stdio}, nil
 	}
 	return j.open(cmd)
 }

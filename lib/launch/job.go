@@ -53,6 +53,8 @@ type Job struct {
 	Monitor *os.File
 	// Inherited is what such a program reads from the same descriptor; nil: nothing.
 	Inherited *os.File
+	// Stdio is all three standard files, in the place of those that are named; nil: these are. A terminal controls the session.
+	Stdio *os.File
 	// AsRoot: it is executed with root's rights, and gives the job those of the account.
 	AsRoot bool
 

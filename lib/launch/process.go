@@ -73,7 +73,9 @@ func Start(job Job, held *os.File, in Cell) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer files.close()
+	if job.Stdio == nil {
+		defer files.close()
+	}
 	p := &Process{done: make(chan struct{}), monitor: job.Monitor}
 	started := make(chan error)
 	go func() {
@@ -100,6 +102,7 @@ func (j Job) command(files standard, held *os.File, in Cell) *exec.Cmd {
 		SysProcAttr: &syscall.SysProcAttr{
 			Setsid:    true,
 			Pdeathsig: syscall.SIGKILL,
+			Setctty:   isTerminal(j.Stdio),
 		},
 	}
 	if j.Mark != "" {
@@ -120,6 +123,14 @@ func (j Job) command(files standard, held *os.File, in Cell) *exec.Cmd {
 		cmd.SysProcAttr.Credential = j.Account.user().Credential()
 	}
 	return cmd
+}
+
+func isTerminal(f *os.File) bool {
+	if f == nil {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
 }
 
 func (j Job) arg0() string { return cmp.Or(j.Arg0, j.Cmd) }

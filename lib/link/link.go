@@ -183,3 +183,19 @@ func (l *Link) Done() <-chan struct{} { return l.session.CloseChan() }
 
 // Close ends the link and all its streams.
 func (l *Link) Close() error { return l.session.Close() }
+
+// Carry carries bytes both ways between a connection and a stream until either end is gone, and closes both.
+func Carry(conn, stream net.Conn) {
+	const buffer = 256 << 10
+	go func() {
+		io.CopyBuffer(onlyWriter{stream}, onlyReader{conn}, make([]byte, buffer))
+		stream.Close()
+	}()
+	io.CopyBuffer(onlyWriter{conn}, onlyReader{stream}, make([]byte, buffer))
+	conn.Close()
+}
+
+type (
+	onlyWriter struct{ io.Writer } // hides methods that choose a buffer of their own
+	onlyReader struct{ io.Reader }
+)

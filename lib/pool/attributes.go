@@ -33,6 +33,7 @@ const (
 	AttrErr             = "Err"
 	AttrUserLog         = "UserLog"
 	AttrRequirements    = "Requirements"
+	AttrInteractive     = "InteractiveJob" // the job is there for a shell beside it
 	AttrRank            = "Rank"
 	AttrRequestCpus     = "RequestCpus"
 	AttrRequestMemory   = "RequestMemory"

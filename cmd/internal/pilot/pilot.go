@@ -121,6 +121,7 @@ func (p *Pilot) Serve(ctx context.Context, pipe io.ReadWriteCloser) error {
 	news := make(chan News)
 	failed := make(chan error, 1)
 	go func() { failed <- on.listen(news) }()
+	go p.shells(on)
 	defer p.unlinked()
 	return p.attend(on, beats, news, failed)
 }

@@ -77,25 +77,9 @@ func (p *Pilot) files(conn net.Conn) {
 	}
 	defer stream.Close()
 	if link.WriteMessage(conn, carried{}) == nil {
-		carry(conn, stream)
+		link.Carry(conn, stream)
 	}
 }
-
-// carry carries bytes both ways until the request is answered, or either end is gone.
-func carry(conn, stream net.Conn) {
-	const buffer = 256 << 10
-	go func() {
-		io.CopyBuffer(onlyWriter{stream}, onlyReader{conn}, make([]byte, buffer))
-		stream.Close()
-	}()
-	io.CopyBuffer(onlyWriter{conn}, onlyReader{stream}, make([]byte, buffer))
-	conn.Close()
-}
-
-type (
-	onlyWriter struct{ io.Writer } // hides methods that choose a buffer of their own
-	onlyReader struct{ io.Reader }
-)
 
 // told tells a supervisor what becomes of its claim until it ends.
 func (p *Pilot) told(conn net.Conn, a pool.Attempt) {

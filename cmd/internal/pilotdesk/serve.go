@@ -305,6 +305,9 @@ func (s *Server) attend() error {
 	s.work = make(chan func())
 	failed := make(chan error, 2)
 	beats := make(chan pilot.Beat)
+	if at := s.listenShells(); at != nil {
+		defer at.Close()
+	}
 	go s.accept(failed)
 	go func() { failed <- s.listen(beats) }()
 	defer func() { s.served.note(s.Spool.Dir(), s.Machine, s.served.last) }()

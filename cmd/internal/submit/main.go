@@ -29,10 +29,10 @@ func Command() cmdline.Command {
 		Name:        "submit",
 		Served:      true,
 		Unread:      true, // a queue that is long costs it nothing
-		Here:        func(c *cmdline.Call) bool { return c.Has("dry-run") },
+		Here:        func(c *cmdline.Call) bool { return c.Has("dry-run") || c.Has("interactive") },
 		Before:      before,
 		Brief:       "put jobs into the queue",
-		Synopsis:    []string{"[options] [NAME=VALUE ...] -- CMD [ARG ...]", "[options] [NAME=VALUE ...] SCRIPT [ARG ...]", "[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]"},
+		Synopsis:    []string{"[options] [NAME=VALUE ...] -- CMD [ARG ...]", "[options] [NAME=VALUE ...] SCRIPT [ARG ...]", "[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]", "-interactive [options] [NAME=VALUE ...] [-- CMD [ARG ...]]"},
 		CommandLine: true,
 		About: `Behind --, puts a job into the queue that runs a command in this folder and with this environment, its words as they are. What it prints goes to NAME.CLUSTER.PROC.out and .err here, as echo.12.0.out.
 
@@ -54,6 +54,7 @@ What is wrong with a description is shown with file, line and place, and nothing
 			{Does: "submit one job for each file, with more memory", Line: `submit -a 'request_memory = 4G' one.sub -queue input matching '*.dat'`},
 			{Does: "submit five jobs without a file", Line: `printf 'executable = /bin/sleep\narguments = 60\nqueue 5\n' | submit -`},
 			{Does: "see what would be submitted", Line: "submit -dry-run - analysis.sub"},
+			{Does: "a shell with 4 processors, for 2 hours at most", Line: "submit -interactive -cpus 4 -time 2h"},
 			{Does: "submit from cron, unless the last ones are not yet done", Line: "submit -unique nightly nightly.sub"},
 		},
 		Run: run,
@@ -73,6 +74,9 @@ type submission struct {
 }
 
 func run(c *cmdline.Call) error {
+	if c.Has("interactive") {
+		return interactive(c)
+	}
 	o, err := readOptions(c)
 	if err != nil {
 		return err
@@ -204,6 +208,7 @@ func flags() []cmdline.Flag {
 		{Name: "force", Help: "submit on hold what is refused otherwise, as its files are missing or no slot can run it; the reason is the hold reason"},
 		{Name: "disable", Min: 1, Help: "do not look whether files and folders are there"},
 		{Name: "maxjobs", Args: []string{"N"}, Min: 3, Help: "submit nothing if the description asks for more than N jobs"},
+		{Name: "interactive", Aliases: []string{"i"}, Help: "run a shell, or what stands behind --, in a slot and on this terminal; see qshell(1)"},
 		{Name: "unique", Args: []string{"KEY"},
 			Help: "submit nothing if jobs that you submitted with the same KEY are still in the queue"},
 		{Name: "wait", Help: "wait until all the jobs have ended, and exit with their status: that of the first that did not return 0, 128 and the number of the signal for one that was killed"},

@@ -55,8 +55,11 @@ type Machine struct {
 	process *launch.Process // nil before the start
 	inside  *container.Run  // what the job runs in; nil: it runs in no container
 
-	standard bool // the job is of the standard universe
-	ended    bool // its program has ended
+	shells *shells // beside the job; nil before the start
+
+	standard    bool // the job is of the standard universe
+	interactive bool // the job is there for a shell beside it
+	ended       bool // its program has ended
 }
 
 // New returns the machine for an attempt, whose processes inherit a pipe as file descriptor 3; nil: they do not.
@@ -73,6 +76,7 @@ func (m *Machine) Scratch() string { return m.Folder.Scratch(m.Attempt) }
 func (m *Machine) Prepare(ad, slot *classad.Ad) []launch.Found {
 	if m.family == nil {
 		m.standard = isStandard(ad)
+		m.interactive, _ = ad.EvalBool(&classad.Context{}, pool.AttrInteractive)
 		m.limits = limitsOf(m.Settings, ad, slot)
 		m.family = m.limits.open(m.FamilyOf(m.Attempt, ad), m.Scratch())
 	}
@@ -108,6 +112,7 @@ func (m *Machine) Fetch(ctx context.Context, job launch.Job) (took time.Duration
 func (m *Machine) Start(job launch.Job) (launch.Running, error) {
 	job.Mark = m.family.Mark()
 	job.Limits = slices.Concat(job.Limits, m.limits.rlimits())
+	plain := job
 	if m.inside != nil {
 		var err error
 		job, err = m.inside.Wrap(job)
@@ -127,6 +132,9 @@ func (m *Machine) Start(job launch.Job) (launch.Running, error) {
 		}
 		return m.process.PID(), nil
 	})
+	if err == nil {
+		m.shells = m.listen(plain)
+	}
 	return m, err
 }
 
@@ -259,6 +267,7 @@ func (m *Machine) main() int {
 
 func (m *Machine) End(again bool) error {
 	m.ended = true
+	m.shells.close()
 	var err error
 	if again {
 		err = m.family.Clear(m.Patience)
