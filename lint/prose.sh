@@ -59,7 +59,7 @@ markdown() {
     END { flush() }' | sed 's/\](\([^)]*\))//g; s/[][`]//g; s/\*\*//g'
 }
 
-phrases() { text "$1" | diction -q -s -n -f lint/phrases; }
+phrases() { text "$1" | diction -d -q -s -n -f lint/phrases; }
 long() { text "$1" | style -l $longest | awk '/^readability grades:/ { exit } NF { print }'; }
 files() { ls README.md CHANGELOG.md docs/*.md man/*.[1-9]; }
 
@@ -86,7 +86,7 @@ figures() {
 row() {
   t=$(mktemp)
   cat >"$t"
-  p=$(diction -q -s -n -f lint/phrases <"$t" | awk '/^[0-9]+ phrases? in/ { n = $1 } END { print n + 0 }')
+  p=$(diction -d -q -s -n -f lint/phrases <"$t" | awk '/^[0-9]+ phrases? in/ { n = $1 } END { print n + 0 }')
   l=$(style -l $longest <"$t" | awk '/^readability grades:/ { exit } NF { n++ } END { print n + 0 }')
   style <"$t" | awk -v f="$1" -v p="$p" -v l="$l" '
     /Kincaid:/ { k = $2 } /Fog Index:/ { fog = $3 } /Lix:/ { lix = $2 }
