@@ -138,3 +138,31 @@ func TestReplayGuide(t *testing.T) {
 		t.Errorf("the picture has no line of Eve's: %v", err)
 	}
 }
+
+// TestLinks holds that what pages of documentation link to, and what manual pages name below docs, is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	path := regexp.MustCompile(`(?m)^\.Pa (docs/\S+)`)
+	for pattern, names := range map[string]*regexp.Regexp{"../*.md": link, "../docs/*.md": link, "../man/*.[1-8]": path} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s = %v, %v, want some files", pattern, files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Dir(file)
+			if names == path {
+				dir = ".."
+			}
+			for _, m := range names.FindAllStringSubmatch(string(text), -1) {
+				if _, err := os.Stat(filepath.Join(dir, m[1])); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
+	}
+}
