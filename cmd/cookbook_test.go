@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fairspool/cmd/internal/cmdtest"
 )
 
 // A cookbookStage is a folder with the pool and the files of the cookbook, which are made once.
@@ -22,6 +24,7 @@ func newCookbookStage(t *testing.T) cookbookStage {
 	}
 	s := cookbookStage{t.TempDir()}
 	write(t, filepath.Join(s.dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
+	cmdtest.Share(t, s.dir)
 	s.run(t, s.dir, "sh -e "+script)
 	return s
 }
@@ -44,7 +47,7 @@ func (s cookbookStage) try(t *testing.T, settings string, commands ...string) {
 
 func (s cookbookStage) run(t *testing.T, dir string, commands ...string) {
 	t.Helper()
-	playIn(t, dir, "$ "+strings.Join(commands, "\n$ "), "FAIRSPOOL_NOW=1790000000", "FAIRSPOOL_CONFIG="+filepath.Join(dir, "fairspool.toml"))
+	playOn(t, dir, "$ "+strings.Join(commands, "\n$ "), "FAIRSPOOL_NOW=1790000000", "FAIRSPOOL_CONFIG="+filepath.Join(dir, "fairspool.toml"))
 }
 
 // fences returns what stands in a text's blocks of a language.

@@ -42,6 +42,7 @@ func TestTutorial(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
+	cmdtest.Share(t, dir)
 	variables := []string{"FAIRSPOOL_NOW=1790000000", "FAIRSPOOL_CONFIG=" + filepath.Join(dir, "fairspool.toml")}
 	comparePage(t, "../docs/tutorial.md", func(session string) string {
 		var b strings.Builder
@@ -50,13 +51,13 @@ func TestTutorial(t *testing.T) {
 				variables = append(variables, strings.TrimSpace(set))
 				b.WriteString(line)
 			} else if strings.HasPrefix(line, "$ ") {
-				b.WriteString(playIn(t, dir, line, variables...))
+				b.WriteString(playOn(t, dir, line, variables...))
 			}
 		}
 		return b.String()
 	})
 	testenv.Until(t, "the removed jobs have left", func() bool {
-		return playIn(t, dir, "$ qstat -af ClusterId", variables...) == "$ qstat -af ClusterId\n"
+		return playOn(t, dir, "$ qstat -af ClusterId", variables...) == "$ qstat -af ClusterId\n"
 	})
 }
 
@@ -95,7 +96,14 @@ func play(t *testing.T, session string) string {
 // playIn runs each line of a session that begins with "$ " in a folder, with a spool below
 // it and some variables, and returns the session as it turned out.
 func playIn(t *testing.T, dir, session string, variables ...string) string {
+	t.Helper()
 	cmdtest.Share(t, dir)
+	return playOn(t, dir, session, variables...)
+}
+
+// playOn is playIn for a folder that the owners of jobs can write to already, and whose spool is there.
+func playOn(t *testing.T, dir, session string, variables ...string) string {
+	t.Helper()
 	cmdtest.NeedUsers(t)
 	path := binaries(t) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	var b strings.Builder
