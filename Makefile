@@ -1,4 +1,4 @@
-# fairspool: make demo, make test. Needs Go, git and make; lint needs mandoc too.
+# fairspool: make demo, make test. Needs Go, git and make; lint needs mandoc, diction and col too.
 
 GO       ?= go
 # Of all that is built: with the same ones, tests need not compile it again. The tag leaves out what
@@ -22,13 +22,15 @@ build:
 test: build
 	CGO_ENABLED=0 FAIRSPOOL_COMMANDS=$(CURDIR)/bin $(GO) test $(FLAGS) -count 1 -timeout 30m ./...
 
-# Formatting, vet, staticcheck (pinned in lint.mod) and the manual pages.
+# Formatting, vet, staticcheck (pinned in lint.mod), the manual pages, the prose of pages and docs, and commit subjects.
 lint:
 	@files=$$(gofmt -l bench cmd internal lib man soak spool); test -z "$$files" || { echo "gofmt: $$files" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=lint.mod staticcheck ./...
 	@command -v mandoc >/dev/null || { echo "lint: mandoc is not installed: apt-get install mandoc" >&2; exit 1; }
 	mandoc -T lint -W warning $(MAN)
+	sh lint/prose.sh
+	sh lint/subjects.sh
 
 # Benchmarks of the packages, and of whole processes on large spools (bench).
 bench: build

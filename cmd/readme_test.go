@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 )
 
 // console is a session in a page.
@@ -35,52 +37,73 @@ func TestReadme(t *testing.T) {
 	})
 }
 
-// TestTour runs the session in docs/tour.md, likewise, at a time of its own.
-func TestTour(t *testing.T) {
+// TestTutorial runs the sessions in docs/tutorial.md, likewise, one after the other in one pool, at the times that they set.
+func TestTutorial(t *testing.T) {
 	t.Parallel()
-	comparePage(t, "../docs/tour.md", func(session string) string { return play(t, session) })
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
+	cmdtest.Share(t, dir)
+	variables := []string{"FAIRSPOOL_NOW=1790000000", "FAIRSPOOL_CONFIG=" + filepath.Join(dir, "fairspool.toml")}
+	comparePage(t, "../docs/tutorial.md", func(session string) string {
+		var b strings.Builder
+		for line := range strings.Lines(session) {
+			if set, is := strings.CutPrefix(line, "$ export "); is {
+				variables = append(variables, strings.TrimSpace(set))
+				b.WriteString(line)
+			} else if strings.HasPrefix(line, "$ ") {
+				b.WriteString(playOn(t, dir, line, variables...))
+			}
+		}
+		return b.String()
+	})
+	testenv.Until(t, "the removed jobs have left", func() bool {
+		return playOn(t, dir, "$ qstat -af ClusterId", variables...) == "$ qstat -af ClusterId\n"
+	})
 }
 
-// comparePage compares a page's session with what it prints when it is played.
+// comparePage compares each session of a page with what it prints when it is played.
 func comparePage(t *testing.T, file string, play func(session string) string) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := console.FindSubmatch(text)
-	if session == nil {
+	if !console.Match(text) {
 		t.Fatalf("%s has no session", file)
 	}
-	got := play(string(session[1]))
-	switch {
-	case got == string(session[1]):
-	case cmdtest.Updating():
-		text = console.ReplaceAllLiteral(text, []byte("```console\n"+got+"```"))
-		if err := os.WriteFile(file, text, 0o644); err != nil {
+	played := console.ReplaceAllFunc(text, func(block []byte) []byte {
+		session := string(console.FindSubmatch(block)[1])
+		got := play(session)
+		if got != session && !cmdtest.Updating() {
+			t.Errorf("a session of %s prints\n%s\nnot\n%s", file, got, session)
+		}
+		return []byte("```console\n" + got + "```")
+	})
+	if cmdtest.Updating() && !bytes.Equal(played, text) {
+		if err := os.WriteFile(file, played, 0o644); err != nil {
 			t.Fatal(err)
 		}
-	default:
-		t.Errorf("the session of %s prints\n%s\nnot\n%s", file, got, session[1])
 	}
 }
 
-// play runs a session in a folder of its own, with the files that it shows, and
-// returns it as it turned out.
+// play runs a session in a folder and a pool of its own, and returns it as it turned out.
 func play(t *testing.T, session string) string {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
-	// The session shows the file; here is what it shows.
-	if _, shown, ok := strings.Cut(session, "$ cat square.sub\n"); ok {
-		shown, _, _ = strings.Cut(shown, "$ ")
-		write(t, filepath.Join(dir, "square.sub"), shown)
-	}
 	return playIn(t, dir, session, "FAIRSPOOL_NOW=1790000000", "FAIRSPOOL_CONFIG="+filepath.Join(dir, "fairspool.toml"))
 }
 
 // playIn runs each line of a session that begins with "$ " in a folder, with a spool below
 // it and some variables, and returns the session as it turned out.
 func playIn(t *testing.T, dir, session string, variables ...string) string {
+	t.Helper()
 	cmdtest.Share(t, dir)
+	return playOn(t, dir, session, variables...)
+}
+
+// playOn is playIn for a folder that the owners of jobs can write to already, and whose spool is there.
+func playOn(t *testing.T, dir, session string, variables ...string) string {
+	t.Helper()
 	cmdtest.NeedUsers(t)
 	path := binaries(t) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	var b strings.Builder
@@ -121,5 +144,33 @@ func TestReplayGuide(t *testing.T) {
 	picture, err := os.ReadFile(filepath.Join(dir, "week.svg"))
 	if err != nil || !strings.Contains(string(picture), ">eve@replay</text>") {
 		t.Errorf("the picture has no line of Eve's: %v", err)
+	}
+}
+
+// TestLinks holds that what pages of documentation link to, and what manual pages name below docs, is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	path := regexp.MustCompile(`(?m)^\.Pa (docs/\S+)`)
+	for pattern, names := range map[string]*regexp.Regexp{"../*.md": link, "../docs/*.md": link, "../man/*.[1-8]": path} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s = %v, %v, want some files", pattern, files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Dir(file)
+			if names == path {
+				dir = ".."
+			}
+			for _, m := range names.FindAllStringSubmatch(string(text), -1) {
+				if _, err := os.Stat(filepath.Join(dir, m[1])); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
 	}
 }
