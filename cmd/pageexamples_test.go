@@ -13,7 +13,6 @@ var unplayed = []string{
 	"classad.1",
 	"condor2fairspool.8",
 	"fairspool-setup.8",
-	"fairspool.7",
 	"fairspool.toml.5",
 	"glidein.8",
 	"jobs.7",
