@@ -27,7 +27,6 @@ var unplayed = []string{
 	"replay.1",
 	"report.1",
 	"sge.7",
-	"slots.8",
 	"spool.5",
 	"spool.8",
 	"submit.1",

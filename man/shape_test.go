@@ -35,7 +35,6 @@ var unshaped = []string{
 	"replay.1",
 	"report.1",
 	"sge.7",
-	"slots.8",
 	"spool.5",
 	"spool.8",
 	"submit.1",
