@@ -27,8 +27,6 @@ var unplayed = []string{
 	"replay.1",
 	"report.1",
 	"sge.7",
-	"spool.5",
-	"spool.8",
 	"submit.1",
 	"submit.5",
 	"userlog.5",

@@ -35,8 +35,6 @@ var unshaped = []string{
 	"replay.1",
 	"report.1",
 	"sge.7",
-	"spool.5",
-	"spool.8",
 	"submit.1",
 	"submit.5",
 	"userlog.5",
