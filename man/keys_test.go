@@ -92,8 +92,8 @@ func keysIndex(t *testing.T) string {
 		}
 	}
 	section("KEYS OF THE TOP LEVEL", "These stand before the first table.\n", slices.Clone(registry.Keys()))
-	section("KEYS WITH NAMES", "The name of a group, limit or requirement is added to these, or stands for NAME, and before\n"+
-		".Ic _LIMIT .\n.Ic members\nis the key of a table\n.Li [groups.NAME] .\n", named)
+	section("KEYS WITH NAMES", "The name of a group or set follows a key that ends in _, and the name of a limit precedes\n"+
+		".Ic _LIMIT .\nNAME stands for one of\n.Ic SUBMIT_REQUIREMENT_NAMES .\n.Ic members\nis the key of a table\n.Li [groups.NAME] .\n", named)
 	section("KEYS OF ENGINES", "These stand in a table\n.Li [engine.NAME] .\n", engine)
 	section("KEYS OF MAUI", "These stand in the table\n.Li [maui] .\n", slices.Clone(policy.Keys))
 	section("KEYS OF GRID ENGINE", "These stand in the table\n.Li [sge] .\n", slices.Clone(sge.Keys))
