@@ -179,10 +179,10 @@ var Keys = []Key{
 		Help: "Whether the demand of groups counts by slot weight. If false, each job counts 1. Only with NEGOTIATOR_PIE = \"htcondor\".",
 		Set:  func(c *Config, v any) { c.Cycle.Quotas.WeightedDemand = v.(bool) }},
 	{Name: "UID_DOMAIN", Kind: String, Default: "", Check: domainName,
-		Help: "The domain of submitters' names, fixed when the spool is created. Empty: the name of the host.",
+		Help: "The domain of submitters' names, fixed when the spool is created; spool rename-domain changes it. Empty: the name of the host.",
 		Set:  func(c *Config, v any) { c.UIDDomain = v.(string) }},
 	{Name: "SPOOL", Kind: String, Default: "", Check: absolutePath,
-		Help: "The spool directory. Empty: the default place.",
+		Help: "The spool directory. Empty: see fairspool(7).",
 		Set:  func(c *Config, v any) { c.Spool = v.(string) }},
 	{Name: "EXECUTE", Kind: String, Default: "", Check: absolutePath,
 		Help: "The directory for scratch directories of jobs. Empty: the folder execute of the spool.",
@@ -362,7 +362,7 @@ var Keys = []Key{
 		Help: "The programs that may run jobs in containers: bwrap, apptainer, singularity, podman and docker. Empty: none.",
 		Set:  func(c *Config, v any) { c.ContainerRuntimes = slices.Clone(v.([]string)) }},
 	{Name: "CONTAINER_MOUNTS", Kind: Names, Default: []string(nil), Check: func(s string) error { _, err := containerMount(s); return err },
-		Help: "The files and directories of the machine in each container, as FROM, FROM:TO or FROM:TO:rw.",
+		Help: "The files and directories of the machine in each container, as FROM, FROM:TO or FROM:TO:rw; read-only without rw.",
 		Set: func(c *Config, v any) {
 			c.ContainerMounts = nil
 			for _, s := range v.([]string) {
