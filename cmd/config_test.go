@@ -13,7 +13,7 @@ import (
 func TestCommentedConfig(t *testing.T) {
 	const file = "../docs/fairspool.toml"
 	var b strings.Builder
-	b.WriteString("# The configuration of fairspool: each key with its default, which counts until the line has no # any more.\n# fairspool.toml(5) has more, and engines, groups and tables of policies. negotiate -check-config checks what is said.\n")
+	b.WriteString("# The configuration of fairspool: each key with its default. To change a value, remove the # before the key.\n# fairspool-keys(5) names the page of each key, also of engines, groups and policies. negotiate -check-config checks a file.\n")
 	config := registry.Default()
 	lines := map[string]string{}
 	for _, l := range config.Lines() {

@@ -3,6 +3,7 @@ package man
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,36 @@ func takeRows(t *testing.T, items map[string]string) map[string]bool {
 		row(s.Parameters(), initial.Subs[s])
 	}
 	return inTable
+}
+
+// beginsConfiguration is how a configuration file begins: with a key or a table.
+var beginsConfiguration = regexp.MustCompile(`^(#.*\n)*("?[A-Za-z_]\w*"?(\.\w+)? *=|\[)`)
+
+// TestConfigurations holds that each configuration that the examples of a page with settings show can be read, save for
+// files of other programs that it names.
+func TestConfigurations(t *testing.T) {
+	found := 0
+	for _, p := range pages(t) {
+		if !p.has("SETTINGS") {
+			continue
+		}
+		text := strings.Join(p.part("EXAMPLES").lines, "\n")
+		for _, block := range strings.Split(text, ".Bd -literal")[1:] {
+			_, block, _ = strings.Cut(block, "\n")
+			block, _, _ = strings.Cut(block, ".Ed")
+			if block = escapes.Replace(block); !beginsConfiguration.MatchString(block) {
+				continue
+			}
+			found++
+			_, err := registry.Parse("fairspool.toml", []byte(block))
+			if err != nil && !strings.Contains(err.Error(), "no such file") {
+				t.Errorf("%s: %v, in\n%s", p.file, err, block)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("found %d configurations, want 8 or more", found)
+	}
 }
 
 // TestAttributes holds the pages' settings to what may be said of Maui's credentials and of Grid

@@ -11,7 +11,7 @@ import (
 	"fairspool/lib/jobad"
 )
 
-var update = flag.Bool("update", false, "write the table of commands into submit.5")
+var update = flag.Bool("update", false, "write the pages and tables that are made from the code")
 
 // TestFates holds the table in submit(5) to the table of commands: the same
 // commands, other names, fates, attributes and reasons. -update writes it.

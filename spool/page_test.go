@@ -4,23 +4,28 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"fairspool/lib/accountant"
 )
 
-// TestPage holds that the examples of spool(5) are true: who writes a reader
-// from the page tries it on them.
+// TestPage holds that the examples of the pages on the format are true: who writes a reader
+// from the pages tries it on them.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../man/spool.5")
-	if err != nil {
-		t.Fatal(err)
+	var pages []byte
+	for _, name := range []string{"spool-format.5", "spool-journal.5", "spool-files.5"} {
+		text, err := os.ReadFile(filepath.Join("../man", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, text...)
 	}
 	example := func(begins string) []byte {
 		t.Helper()
-		for _, text := range bytes.Split(page, []byte(".Bd -literal"))[1:] {
+		for _, text := range bytes.Split(pages, []byte(".Bd -literal"))[1:] {
 			_, text, _ = bytes.Cut(text, newline)
 			text, _, _ = bytes.Cut(text, []byte(".Ed"))
 			if bytes.HasPrefix(text, []byte(begins)) {

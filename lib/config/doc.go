@@ -9,8 +9,8 @@
 //	ADMINISTRATORS = ["alice"]
 //
 // One table, Keys, holds each key's name, kind, default, unit, range and
-// meaning; the reader, the checks and the manual page fairspool.toml(5) follow
-// it. GroupKeys has those that end with the name of an accounting group, such as
+// meaning. The reader, the checks and the pages follow it, and fairspool-keys(5)
+// is made from it. GroupKeys has those that end with the name of an accounting group, such as
 // GROUP_QUOTA_physics, LimitKeys those of concurrency limits, such as
 // MATLAB_LIMIT, and EngineKeys those of the tables of engines, [engine.NAME]. Whatever is in none of them, nor an older
 // manual's name of one, is an error: a key that a later version will know is refused

@@ -14,19 +14,19 @@ import (
 // what stands before it; of two that fit, the first counts.
 var GroupKeys = []GroupKey{
 	{Key{Name: "GROUP_QUOTA_DYNAMIC_", Kind: Real, Least: 0, Most: 1,
-		Help: "The group's quota, as a fraction of what the static quotas leave of the parent's, or of the pool's weight."},
+		Help: "The group's quota as a fraction of what static quotas leave of the parent's quota, or of the pool."},
 		func(s *groupSettings, v any) { f := v.(float64); s.dynamic = &f }},
 	{Key{Name: "GROUP_QUOTA_", Kind: Real, Unit: "slot weight", Least: 0, Most: maxQuota,
-		Help: "The group's quota. It counts before GROUP_QUOTA_DYNAMIC_."},
+		Help: "The group's quota; overrides GROUP_QUOTA_DYNAMIC_."},
 		func(s *groupSettings, v any) { f := v.(float64); s.static = &f }},
 	{Key{Name: "GROUP_PRIO_FACTOR_", Kind: Real, Least: 1, Most: MaxFactor,
 		Help: "The priority factor of the group's members, unless theirs is set by hand. Lower is better."},
 		func(s *groupSettings, v any) { s.factor = v.(float64) }},
 	{Key{Name: "GROUP_ACCEPT_SURPLUS_", Kind: Boolean,
-		Help: "Whether the group may use what others leave of their quotas; GROUP_ACCEPT_SURPLUS is for those without."},
+		Help: "Whether the group may use what others leave of their quotas; overrides GROUP_ACCEPT_SURPLUS."},
 		func(s *groupSettings, v any) { b := v.(bool); s.surplus = &b }},
 	{Key{Name: "GROUP_AUTOREGROUP_", Kind: Boolean,
-		Help: "Whether the group's jobs are negotiated a second time with those of nobody's group; GROUP_AUTOREGROUP is for those without."},
+		Help: "Whether the group's jobs take part a second time, with the jobs of no group; overrides GROUP_AUTOREGROUP."},
 		func(s *groupSettings, v any) { b := v.(bool); s.regroup = &b }},
 }
 
@@ -194,7 +194,7 @@ func groupsTable() *Table {
 
 // MemberKey is what [groups.NAME] may say.
 var MemberKey = Key{Name: "members", Kind: Names, Check: memberName,
-	Help: "Whose jobs may be charged to the group: names of users, and of Unix groups with an @ before them. Without it everybody's may, unless a group above says otherwise."}
+	Help: "The users, and Unix groups with an @ before them, whose jobs may be charged to the group. Missing: all users, unless a group above has members."}
 
 // memberName refuses what is neither a user's name nor that of a Unix group with an @ before it.
 func memberName(s string) error {

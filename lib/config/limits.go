@@ -18,10 +18,10 @@ import (
 // first; what is limited may be SET.NAME. Case does not count in them.
 var LimitKeys = []LimitKey{
 	{Key{Name: "CONCURRENCY_LIMIT_DEFAULT_", Kind: Real, Unit: "units", Least: 0, Most: maxQuota,
-		Help: "The limit of each name in this set that no key of its own limits."},
+		Help: "The concurrency limit of each name in this set without a limit of its own."},
 		func(c *Config, set string, v float64) { put(&c.LimitOfSet, set, v) }},
 	{Key{Name: limitSuffix, Kind: Real, Unit: "units", Least: 0, Most: maxQuota,
-		Help: "How many units of what stands before it jobs may have at a time."},
+		Help: "The concurrency limit of the name before it: the most units that jobs have at a time."},
 		func(c *Config, name string, v float64) { put(&c.LimitOfName, name, v) }},
 }
 

@@ -30,11 +30,11 @@ const (
 // SUBMIT_REQUIREMENT_NAMES, and the Name behind that.
 var RequirementKeys = []Key{
 	{Name: "_IS_WARNING", Kind: Boolean,
-		Help: "Whether jobs that do not meet the requirement are taken with a warning."},
+		Help: "Whether jobs that do not meet the requirement are submitted, with a warning."},
 	{Name: "_REASON", Kind: Expression,
-		Help: "What is told of a job that does not meet the requirement: an expression that makes a text of the job's ad."},
+		Help: "The message for a job that does not meet the requirement: an expression with a string as its value."},
 	{Name: "", Kind: Expression,
-		Help: "What has to be true of a job to be taken into the queue; MY is the job."},
+		Help: "A requirement that jobs have to meet to be submitted; MY is the job."},
 }
 
 // requirementKey returns which of RequirementKeys a key is, and the requirement's name. A name

@@ -20,37 +20,37 @@ import (
 // maui.Parameters come last.
 var Keys = append([]config.Key{
 	{Name: fileKey, Kind: config.String, Default: "", Check: config.FileName,
-		Help: "A maui.cfg that is read first; what the table says counts for more. Relative to the folder of this file. Empty: none.",
+		Help: "A maui.cfg that is read first, relative to the folder of this file; the table overrides it. Empty: none.",
 		Set:  func(c *config.Config, v any) { settingsOf(c).file = v.(string) }},
 	{Name: compatibilityKey, Kind: config.String, Default: "", Choices: []string{"", version},
-		Help: "Whether to do as Maui 3.3.1 did also where that contradicts its own manual.",
+		Help: "Whether to do as Maui 3.3.1 did where that contradicts its manual.",
 		Set:  func(c *config.Config, v any) { Settings(c).Compatible = v == version }},
 	{Name: "XFMINWCLIMIT", Kind: config.Time, Default: 120.0, Unit: "s", Least: 0, Most: config.MaxSeconds,
-		Help: "The least time limit that the expansion factor divides by. 0: none.",
+		Help: "The smallest time limit that the expansion factor divides by. 0: none.",
 		Set:  func(c *config.Config, v any) { Settings(c).XFMinWCLimit = config.Duration(v) }},
 	{Name: "JOBPRIOACCRUALPOLICY", Kind: config.String, Default: "QUEUEPOLICY", Choices: accruals,
-		Help: "Which time counts as waited: all; that in which no MAXIJOB and the like keeps the job out; that in which nothing does.",
+		Help: "Which time counts as waited: all, the time in which no limit such as MAXIJOB keeps the job out, or the time in which nothing does.",
 		Set:  func(c *config.Config, v any) { Settings(c).Accrual = maui.Accrual(slices.Index(accruals, v.(string))) }},
 	{Name: "USESYSTEMQUEUETIME", Kind: config.Boolean, Default: true,
-		Help: "Whether what JOBPRIOACCRUALPOLICY says counts. If false, all time since the job was submitted does.",
+		Help: "Whether JOBPRIOACCRUALPOLICY applies. If false, all time since the submission counts as waited.",
 		Set:  func(c *config.Config, v any) { Settings(c).UseSystemQueueTime = v.(bool) }},
 	{Name: "ENABLENEGJOBPRIORITY", Kind: config.Boolean, Default: false,
 		Help: "Whether priorities may be below 1.",
 		Set:  func(c *config.Config, v any) { Settings(c).EnableNegative = v.(bool) }},
 	{Name: "REJECTNEGPRIOJOBS", Kind: config.Boolean, Default: false,
-		Help: "Whether jobs of a priority below 0 are left out.",
+		Help: "Whether jobs with a priority below 0 are left out.",
 		Set:  func(c *config.Config, v any) { Settings(c).RejectNegative = v.(bool) }},
 	{Name: "FSPOLICY", Kind: config.String, Default: "NONE", Choices: sharePolicies(),
-		Help: "What fair share compares: processors times time, processor equivalents times time, or processor time used; with % it compares by the ratio to the target.",
+		Help: "What fair share compares: processors times time, processor equivalents times time, or processor time used; with % as a ratio to the target.",
 		Set:  func(c *config.Config, v any) { setFSPolicy(Settings(c), v.(string)) }},
 	{Name: "FSINTERVAL", Kind: config.Time, Default: accountant.DefaultInterval.Seconds(), Unit: "s", Least: 1, Most: config.MaxSeconds,
-		Help: "How long each fair share window is. Windows are aligned to midnight UTC of 1 January 1970.",
+		Help: "The length of each fair share window; windows are aligned to 1970-01-01 00:00 UTC.",
 		Set:  func(c *config.Config, v any) { Settings(c).Windows.Interval = config.Duration(v) }},
 	{Name: "FSDEPTH", Kind: config.Integer, Default: int64(accountant.DefaultDepth), Unit: "windows", Least: 1, Most: accountant.MaxDepth,
-		Help: "How many windows are kept and count, the one that is not over yet among them.",
+		Help: "The number of fair share windows, the present one included.",
 		Set:  func(c *config.Config, v any) { Settings(c).Windows.Depth = int(v.(int64)) }},
 	{Name: "FSDECAY", Kind: config.Real, Default: 1.0, Least: 0, Most: 1,
-		Help: "What a window counts in comparison with the next newer one.",
+		Help: "The weight of a fair share window relative to the next newer one.",
 		Set:  func(c *config.Config, v any) { Settings(c).Windows.Decay = v.(float64) }},
 }, weights()...)
 
@@ -272,7 +272,7 @@ func weights() []config.Key {
 	var keys []config.Key
 	add := func(p maui.Parameters, initial maui.Term, of func(*maui.Config) *maui.Term, unset bool) {
 		keys = append(keys, config.Key{Name: p.Weight, Kind: config.Integer, Default: initial.Weight, Least: -mostWeight, Most: mostWeight,
-			Help: "What a point counts of: " + p.Counts + ".",
+			Help: "The weight of this number: " + p.Counts + ".",
 			Set: func(c *config.Config, v any) {
 				if n := v.(int64); !unset || n != unsetWeight {
 					of(Settings(c)).Weight = n
@@ -280,7 +280,7 @@ func weights() []config.Key {
 			}})
 		if p.Cap != "" {
 			keys = append(keys, config.Key{Name: p.Cap, Kind: config.Integer, Default: initial.Cap, Least: -mostWeight, Most: mostWeight,
-				Help: "No more than this counts of: " + p.Counts + ", before it is weighed. 0 and below: no bound.",
+				Help: "The largest value, before it is weighted, of this number: " + p.Counts + ". 0 and below: no limit.",
 				Set:  func(c *config.Config, v any) { of(Settings(c)).Cap = max(v.(int64), 0) }})
 		}
 	}

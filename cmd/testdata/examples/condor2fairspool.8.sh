@@ -1,0 +1,1 @@
+printf 'PRIORITY_HALFLIFE = 43200\nGROUP_NAMES = physics\nDAEMON_LIST = MASTER, NEGOTIATOR\n' >pool.conf

@@ -1,0 +1,2 @@
+slots detect
+userprio -setfactor alice@example.org 1 -create

@@ -1,0 +1,1 @@
+printf "[engine.farm]\nKIND = \"ssh\"\nHOSTS = [\"n1\", \"n2\", \"n3\"]\n" >>fairspool.toml

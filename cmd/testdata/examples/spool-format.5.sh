@@ -1,0 +1,4 @@
+slots detect
+submit -- true
+negotiate
+spool compact -q

@@ -1,0 +1,3 @@
+slots detect
+submit -- true
+negotiate
