@@ -40,16 +40,16 @@ func TestHealthOfFullDisk(t *testing.T) {
 	}
 }
 
-// TestHealthOnPage holds that negotiate(8) says what each finding means.
+// TestHealthOnPage holds that health(7) describes each finding.
 func TestHealthOnPage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../man/negotiate.8")
+	page, err := os.ReadFile("../man/health.7")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, code := range health.Codes {
 		if !strings.Contains(string(page), "\n.It Li "+string(code)+"\n") {
-			t.Errorf("negotiate(8) lacks %s", code)
+			t.Errorf("health(7) lacks %s", code)
 		}
 	}
 }

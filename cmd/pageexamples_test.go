@@ -12,22 +12,13 @@ import (
 var unplayed = []string{
 	"classad.1",
 	"jobs.7",
-	"maui.7",
-	"negotiate.8",
-	"preemption.7",
-	"prio.1",
 	"qdel.1",
 	"qrls.1",
 	"qstat.1",
 	"qtail.1",
-	"quotas.7",
-	"replay.1",
-	"report.1",
-	"sge.7",
 	"submit.1",
 	"submit.5",
 	"userlog.5",
-	"userprio.1",
 }
 
 // TestPageExamples runs what the section EXAMPLES of each page has a reader type, which begins with a dollar sign, line by line

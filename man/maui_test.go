@@ -47,8 +47,7 @@ func TestMauiExamples(t *testing.T) {
 	if err := os.WriteFile(file, []byte("QUEUETIMEWEIGHT 2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lines := read(t, "maui.7").lines
-	lines, count := lines[slices.Index(lines, ".Sh EXAMPLES"):], 0
+	lines, count := read(t, "maui.7").part("EXAMPLES").lines, 0
 	for i, l := range lines {
 		if !strings.HasPrefix(l, ".Bd ") {
 			continue

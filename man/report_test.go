@@ -14,50 +14,60 @@ import (
 
 var words = regexp.MustCompile(`[A-Za-z]+`)
 
-// negotiate(8) names all that a report has, with every cause.
-func TestReportFields(t *testing.T) {
-	p := read(t, "negotiate.8")
-	named := map[string]bool{}
-	for _, l := range p.lines {
-		l = strings.TrimPrefix(strings.TrimPrefix(l, "."), "It ")
-		if rest, is := strings.CutPrefix(l, "Li "); is {
-			for _, name := range words.FindAllString(rest, -1) {
-				named[name] = true
+// named returns the words that pages have as literals at the begin of a line.
+func named(t *testing.T, files ...string) map[string]bool {
+	t.Helper()
+	set := map[string]bool{}
+	for _, file := range files {
+		for _, l := range read(t, file).lines {
+			l = strings.TrimPrefix(strings.TrimPrefix(l, "."), "It ")
+			if rest, is := strings.CutPrefix(l, "Li "); is {
+				for _, name := range words.FindAllString(rest, -1) {
+					set[name] = true
+				}
 			}
 		}
 	}
+	return set
+}
+
+// TestReportFields holds that cycle.json(5) and condor-shares(7), for the spins, name all fields of a report, and
+// waiting(7) every cause.
+func TestReportFields(t *testing.T) {
+	here := named(t, "cycle.json.5", "condor-shares.7")
 	for name := range fields(reflect.TypeFor[negotiator.Report](), map[string]bool{}) {
-		if !named[name] {
-			t.Errorf("negotiate.8: lacks %s of the report", name)
+		if !here[name] {
+			t.Errorf("cycle.json.5: lacks %s of the report", name)
 		}
 	}
+	causes := named(t, "waiting.7", "cycle.json.5")
 	for _, c := range []negotiator.Cause{negotiator.CauseNoSlots, negotiator.CauseRequirements, negotiator.CauseSlotRequirements,
 		negotiator.CauseTooWide, negotiator.CauseTooSmall, negotiator.CauseTaken, negotiator.CauseClaimed, negotiator.CauseReserved,
 		negotiator.CauseResting, negotiator.CauseSlotConstraint, negotiator.CauseBusy, negotiator.CauseJobConstraint,
 		negotiator.CauseConcurrencyLimit, negotiator.CauseCeiling, negotiator.CauseQuota, negotiator.CauseShare, negotiator.CauseSkipped,
 		negotiator.CauseOthers, negotiator.CauseOwnJobs, negotiator.Left} {
-		if !named[string(c)] {
-			t.Errorf("negotiate.8: lacks the cause %s", c)
+		if !causes[string(c)] {
+			t.Errorf("waiting.7: lacks the cause %s", c)
 		}
 	}
 }
 
-// negotiate(8) names all states of claims, which -explain tells of.
+// TestReportClaimStates holds that json(7) names all states of claims, which -explain has.
 func TestReportClaimStates(t *testing.T) {
-	text := strings.Join(read(t, "negotiate.8").lines, "\n")
+	text := strings.Join(read(t, "json.7").lines, "\n")
 	for s := pool.Matched; s <= pool.Promised; s++ {
 		if _, states, _ := strings.Cut(text, ".It Li States"); !strings.Contains(strings.SplitN(states, ".It ", 2)[0], s.String()) {
-			t.Errorf("negotiate.8: States lacks %s", s)
+			t.Errorf("json.7: States lacks %s", s)
 		}
 	}
 }
 
-// negotiate(8) names all that protects claimed slots.
+// TestReportProtections holds that preemption(7) names all that protects claimed slots.
 func TestReportProtections(t *testing.T) {
-	lines := read(t, "negotiate.8").lines
+	lines := read(t, "preemption.7").lines
 	for _, p := range negotiator.Protections() {
 		if !slices.Contains(lines, ".It Li "+string(p)) {
-			t.Errorf("negotiate.8: lacks the protection %s", p)
+			t.Errorf("preemption.7: lacks the protection %s", p)
 		}
 	}
 }

@@ -19,28 +19,28 @@ import (
 // parameter is a name such as those of sched_conf(5).
 var parameter = regexp.MustCompile(`\b[a-z]+(?:_[a-z]+)+\b`)
 
-// TestSGEParameters holds that sge(7) has all parameters of sched_conf(5) that decide about
-// priorities, and that each that it has is one, or a command of submit descriptions, or stands
+// TestSGEParameters holds that sge(7) and tickets(7) have all parameters of sched_conf(5) that decide about
+// priorities, and that each that they have is one, or a command of submit descriptions, or stands
 // in a table of a parallel environment or a user.
 func TestSGEParameters(t *testing.T) {
-	p := read(t, "sge.7")
-	text := strings.Join(p.lines, "\n")
+	lines := slices.Concat(read(t, "sge.7").lines, read(t, "tickets.7").lines)
+	text := strings.Join(lines, "\n")
 	known := []string{"request_lic", "urgency_slots", "default_project", "share_tree"}
 	for _, key := range policy.Keys {
 		known = append(known, key.Name)
 		if !strings.Contains(text, key.Name) && (strings.HasPrefix(key.Name, "weight_") || strings.HasPrefix(key.Name, "max_") || strings.HasPrefix(key.Name, "share_")) &&
 			key.Name != "max_reservation" && key.Name != "weight_tickets_override" {
-			t.Errorf("sge.7: %s is not told of", key.Name)
+			t.Errorf("sge.7, tickets.7: lack %s", key.Name)
 		}
 	}
 	submit := strings.Join(read(t, "submit.5").lines, "\n")
-	for _, l := range p.lines {
+	for _, l := range lines {
 		if strings.HasPrefix(l, ".Xr ") || strings.Contains(l, "sge_priority(5)") || strings.Contains(l, "sched_conf(5)") {
 			continue
 		}
 		for _, name := range parameter.FindAllString(l, -1) {
 			if !slices.Contains(known, name) && !regexp.MustCompile(`(?m)^\.It Ic (?:.* )?`+name+`\b`).MatchString(submit) && name != "override_tickets" {
-				t.Errorf("sge.7: %s is no parameter and no command of submit descriptions", name)
+				t.Errorf("sge.7, tickets.7: %s is no parameter and no command of submit descriptions", name)
 			}
 		}
 	}
@@ -49,8 +49,7 @@ func TestSGEParameters(t *testing.T) {
 // TestSGEExamples reads the configurations among the examples of sge(7): there is nothing to say
 // of any of them, and the jobs go in the order that the page has.
 func TestSGEExamples(t *testing.T) {
-	lines := read(t, "sge.7").lines
-	lines = lines[slices.Index(lines, ".Sh EXAMPLES"):]
+	lines := read(t, "sge.7").part("EXAMPLES").lines
 	var examples []*config.Config
 	for i, l := range lines {
 		if !strings.HasPrefix(l, ".Bd ") {

@@ -20,23 +20,14 @@ var unshaped = []string{
 	"classad.1",
 	"fairspool.toml.5",
 	"jobs.7",
-	"maui.7",
-	"negotiate.8",
-	"preemption.7",
-	"prio.1",
 	"qdel.1",
 	"qhold.1",
 	"qrls.1",
 	"qstat.1",
 	"qtail.1",
-	"quotas.7",
-	"replay.1",
-	"report.1",
-	"sge.7",
 	"submit.1",
 	"submit.5",
 	"userlog.5",
-	"userprio.1",
 }
 
 // TestShape holds that each page begins with its name, its synopsis, a short description and examples, is short, and is

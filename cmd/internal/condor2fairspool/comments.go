@@ -238,7 +238,7 @@ var standards = []struct {
 	{key: "NICE_USER_PRIO_FACTOR", value: "10000000000"},
 	{key: "REMOTE_PRIO_FACTOR", value: "10000000", with: "ACCOUNTANT_LOCAL_DOMAIN"},
 	{key: "NEGOTIATOR_PIE", value: "htcondor",
-		says: "HTCondor's way to divide the pool. Without this line it is max-min fairness, and a cycle makes several matches of a partitionable slot: see negotiate(8)."},
+		says: "HTCondor's way to divide the pool. Without this line it is max-min fairness, and a cycle makes several matches of a partitionable slot: see condor-shares(7)."},
 	{key: "NEGOTIATE_ALL_JOBS_IN_CLUSTER", value: "false", with: "SIGNIFICANT_ATTRIBUTES"},
 	{key: "PREEMPTION_REQUIREMENTS", value: "False"},
 }

@@ -127,16 +127,16 @@ func TestExplainReservation(t *testing.T) {
 	}
 }
 
-// The example of negotiate(8), whose long lines are broken, is what is printed.
+// The example of waiting(7), whose long lines are broken, is what is printed.
 func TestExplainAsOnThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../man/negotiate.8")
+	page, err := os.ReadFile("../../../man/waiting.7")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, example, _ := strings.Cut(string(page), "\n$ negotiate -explain 2\n")
 	example, _, ok := strings.Cut(example, ".Ed\n")
 	if !ok {
-		t.Fatal("negotiate(8) has no example of -explain")
+		t.Fatal("waiting(7) has no example of -explain")
 	}
 	s := fill(t, 0, 12)
 	update(t, s, func(tx *spool.Tx) error {
@@ -160,6 +160,6 @@ func TestExplainAsOnThePage(t *testing.T) {
 	_, out, bad := negotiate("-explain", "2", "-now", fmt.Sprint(now+60))
 	folded := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	if got := strings.ReplaceAll(out, "@pool", "@example.org"); bad != "" || folded(got) != folded(example) {
-		t.Errorf("negotiate -explain 2 prints %q and\n%swant as in negotiate(8)\n%s", bad, got, example)
+		t.Errorf("negotiate -explain 2 prints %q and\n%swant as in waiting(7)\n%s", bad, got, example)
 	}
 }

@@ -48,7 +48,7 @@ func told(p *negotiator.Plan) string {
 	return strings.Join(lines, "\n")
 }
 
-// The worked example of negotiate(8): 30 slots, EUPs of 5, 10 and 20.
+// The worked example of condor-shares(7): 30 slots, EUPs of 5, 10 and 20.
 func TestSpinsOfThree(t *testing.T) {
 	users := []accountant.Record{record("alice@x", 5), record("bob@x", 10), record("carol@x", 20)}
 	for _, c := range []struct {

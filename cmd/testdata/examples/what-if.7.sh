@@ -1,0 +1,2 @@
+echo 'GROUP_NAMES = ["physics"]' >>fairspool.toml
+. "${0%/*}/pool.sh"
