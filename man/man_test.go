@@ -196,6 +196,9 @@ func TestMacros(t *testing.T) {
 	}
 }
 
+// outOfOrder is what mandoc says of pages whose EXAMPLES stand before ENVIRONMENT and the like, as in the common form.
+var outOfOrder = regexp.MustCompile(`(?m)^.* WARNING: sections out of conventional order: Sh .*\n`)
+
 // TestLint runs mandoc over the pages, where it is installed.
 func TestLint(t *testing.T) {
 	mandoc, err := exec.LookPath("mandoc")
@@ -206,8 +209,9 @@ func TestLint(t *testing.T) {
 	for _, p := range pages(t) {
 		args = append(args, p.file)
 	}
-	if out, err := exec.Command(mandoc, args...).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("mandoc -T lint = %v, want nothing\n%s", err, out)
+	out, _ := exec.Command(mandoc, args...).CombinedOutput()
+	if out = outOfOrder.ReplaceAll(out, nil); len(out) > 0 {
+		t.Errorf("mandoc -T lint = %s, want nothing", out)
 	}
 }
 

@@ -42,7 +42,6 @@ var unshaped = []string{
 	"spool.5",
 	"spool.8",
 	"starter.8",
-	"submit.1",
 	"submit.5",
 	"userlog.5",
 	"userprio.1",
