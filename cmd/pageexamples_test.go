@@ -16,7 +16,6 @@ var unplayed = []string{
 	"fairspool.7",
 	"fairspool.toml.5",
 	"glidein.8",
-	"jobs.7",
 	"maui.7",
 	"negotiate.8",
 	"preemption.7",
@@ -34,8 +33,6 @@ var unplayed = []string{
 	"spool.5",
 	"spool.8",
 	"starter.8",
-	"submit.5",
-	"userlog.5",
 	"userprio.1",
 }
 

@@ -23,7 +23,6 @@ var unshaped = []string{
 	"fairspool.7",
 	"fairspool.toml.5",
 	"glidein.8",
-	"jobs.7",
 	"maui.7",
 	"negotiate.8",
 	"preemption.7",
@@ -42,8 +41,6 @@ var unshaped = []string{
 	"spool.5",
 	"spool.8",
 	"starter.8",
-	"submit.5",
-	"userlog.5",
 	"userprio.1",
 }
 
