@@ -22,7 +22,6 @@ var unplayed = []string{
 	"prio.1",
 	"qdel.1",
 	"qrls.1",
-	"qstat.1",
 	"qtail.1",
 	"quotas.7",
 	"replay.1",

@@ -30,7 +30,6 @@ var unshaped = []string{
 	"qdel.1",
 	"qhold.1",
 	"qrls.1",
-	"qstat.1",
 	"qtail.1",
 	"quotas.7",
 	"replay.1",
