@@ -17,7 +17,6 @@ var generated = []string{"fairspool-keys.5", "submit-commands.5"}
 
 // unshaped are the pages that are not in the common form yet. The list only gets shorter.
 var unshaped = []string{
-	"classad.1",
 	"condor2fairspool.8",
 	"fairspool-setup.8",
 	"fairspool.7",
