@@ -1,8 +1,10 @@
 package man
 
 import (
+	"cmp"
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,29 +15,70 @@ import (
 
 var update = flag.Bool("update", false, "write the pages and tables that are made from the code")
 
-// TestFates holds the table in submit(5) to the table of commands: the same
-// commands, other names, fates, attributes and reasons. -update writes it.
+// submitCommands is the section of a page that describes submit commands.
+const submitCommands = "SUBMIT COMMANDS"
+
+// described is where a submit command is described.
+type described struct {
+	page     page
+	sentence []string // the first one of the description, as lines of the page
+}
+
+// commandItem is the head of an item about a submit command, with its other names.
+var commandItem = regexp.MustCompile(`^\.It Ic (\w+)(?: Pq Ic (.*))?$`)
+
+// descriptions returns where the pages describe each submit command.
+func descriptions(t *testing.T) map[string]described {
+	t.Helper()
+	all := map[string]described{}
+	for _, p := range pages(t) {
+		lines := p.part(submitCommands).lines
+		for i, l := range lines {
+			m := commandItem.FindStringSubmatch(l)
+			if m == nil {
+				continue
+			}
+			if before, twice := all[m[1]]; twice {
+				t.Errorf("%s: describes %s, and so does %s", p.file, m[1], before.page.file)
+			}
+			all[m[1]] = described{p, sentence(lines[i+1:])}
+		}
+	}
+	return all
+}
+
+// sentence returns the lines of the first sentence of a description.
+func sentence(lines []string) []string {
+	for i, l := range lines {
+		switch {
+		case strings.HasPrefix(l, ".It ") || strings.HasPrefix(l, ".El") || l == ".Pp":
+			return lines[:i]
+		case strings.HasSuffix(l, "."):
+			return lines[:i+1]
+		}
+	}
+	return lines
+}
+
+// TestFates holds submit-commands(5) to the table of commands and to the pages that describe them. -update writes it.
 func TestFates(t *testing.T) {
-	const begin, end = ".\\\" Begin of the table. go test ./man -run Fates -update writes it.", ".\\\" End of the table."
-	p := read(t, "submit.5")
-	from, to := slices.Index(p.lines, begin), slices.Index(p.lines, end)
-	if from < 0 || to < from {
-		t.Fatalf("%s: no table between %q and %q", p.file, begin, end)
+	const file = "submit-commands.5"
+	where := descriptions(t)
+	text, err := os.ReadFile("testdata/submit-commands.head")
+	if err != nil {
+		t.Fatal(err)
 	}
-	got, want := p.lines[from+1:to], fates()
-	if slices.Equal(got, want) {
-		return
-	}
+	want := string(text) + strings.Join(slices.Concat(
+		[]string{".Sh COMMANDS"}, acting(where), []string{".Sh COMMANDS WITHOUT EFFECT", keptMeans}, kept(), seeAlso(where)), "\n") + "\n"
 	if *update {
-		lines := slices.Concat(p.lines[:from+1], want, p.lines[to:])
-		if err := os.WriteFile(p.file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
 	}
-	for i := range max(len(got), len(want)) {
-		if i >= len(got) || i >= len(want) || got[i] != want[i] {
-			t.Fatalf("%s:%d: %q, want %q", p.file, from+2+i, at(got, i), at(want, i))
+	got, wanted := read(t, file).lines, strings.Split(strings.TrimSuffix(want, "\n"), "\n")
+	for i := range max(len(got), len(wanted)) {
+		if at(got, i) != at(wanted, i) {
+			t.Fatalf("%s:%d: %q, want %q (go test ./man -run Fates -update writes it)", file, i+1, at(got, i), at(wanted, i))
 		}
 	}
 }
@@ -47,15 +90,47 @@ func at(lines []string, i int) string {
 	return "nothing"
 }
 
-// fates writes the table: an item for each command, and one for all that follow
-// each other and have neither an attribute nor another fate.
-func fates() []string {
+const keptMeans = `These set the attribute of the job ad that stands behind them, if any, and the pool does not use it.`
+
+// acting returns the items of the commands that do something, or are refused, by name.
+func acting(where map[string]described) []string {
+	lines := []string{".Bl -tag -width Ds"}
+	commands := slices.DeleteFunc(jobad.Commands(), func(c jobad.Command) bool { return c.Fate == jobad.Kept })
+	slices.SortFunc(commands, func(a, b jobad.Command) int { return cmp.Compare(a.Name, b.Name) })
+	for _, c := range commands {
+		lines = append(lines, ".It Ic "+c.Name+others(c))
+		switch d := where[c.Name]; c.Fate {
+		case jobad.Refused:
+			lines = append(lines, "Refused"+colon(c.Why)+".")
+		case jobad.Waiting:
+			lines = append(lines, "Kept, with a warning, and not used"+colon(c.Why)+".")
+			if c.Attr != "" {
+				lines = append(lines, "Sets "+c.Attr+".")
+			}
+		default:
+			lines = append(lines, d.sentence...)
+			if !strings.Contains(strings.Join(d.sentence, "\n"), c.Attr) {
+				lines = append(lines, "Sets "+c.Attr+".")
+			}
+			lines = append(lines, "See", ".Xr "+d.page.name()+" "+section(d.page)+" .")
+		}
+	}
+	return append(lines, ".El")
+}
+
+func colon(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// kept returns the items of the commands that are attributes at most: an item for each, and one for all that follow each
+// other and have neither an attribute nor another reason.
+func kept() []string {
 	lines := []string{`.Bl -tag -width "transfer_input_files" -compact`}
 	var bare []jobad.Command
 	flush := func() {
-		if len(bare) == 0 {
-			return
-		}
 		for i, c := range bare {
 			comma := " ,"
 			if i+1 == len(bare) {
@@ -63,11 +138,16 @@ func fates() []string {
 			}
 			lines = append(lines, ".It Ic "+c.Name+others(c)+comma)
 		}
-		lines = append(lines, fate(bare[0]))
+		if len(bare) > 0 {
+			lines = append(lines, cmp.Or(strings.TrimPrefix(bare[0].Attr+colon(bare[0].Why), ": "), "no attribute"))
+		}
 		bare = nil
 	}
 	for _, c := range jobad.Commands() {
-		if len(bare) > 0 && (c.Attr != "" || c.Fate != bare[0].Fate || c.Why != bare[0].Why) {
+		if c.Fate != jobad.Kept {
+			continue
+		}
+		if len(bare) > 0 && (c.Attr != "" || c.Why != bare[0].Why) {
 			flush()
 		}
 		if bare = append(bare, c); c.Attr != "" {
@@ -77,6 +157,26 @@ func fates() []string {
 	flush()
 	return append(lines, ".El")
 }
+
+// seeAlso returns the last section: the pages that describe commands.
+func seeAlso(where map[string]described) []string {
+	names := []string{"1 submit", "5 submit", "7 fairspool"}
+	for _, d := range where {
+		names = append(names, section(d.page)+" "+d.page.name())
+	}
+	slices.Sort(names)
+	lines := []string{".Sh SEE ALSO"}
+	for _, n := range slices.Compact(names) {
+		number, name, _ := strings.Cut(n, " ")
+		lines = append(lines, ".Xr "+name+" "+number+" ,")
+	}
+	last := len(lines) - 1
+	lines[last] = strings.TrimSuffix(lines[last], " ,")
+	return lines
+}
+
+// section returns the number of a page's section.
+func section(p page) string { return strings.TrimPrefix(filepath.Ext(p.file), ".") }
 
 // others returns the other names of a command that do not go without saying.
 func others(c jobad.Command) string {
@@ -92,41 +192,35 @@ func others(c jobad.Command) string {
 	return " Pq Ic " + strings.Join(names, " , ")
 }
 
-// fate says what becomes of a command.
-func fate(c jobad.Command) string {
-	text := c.Fate.String()
-	if c.Attr != "" {
-		text += ", " + c.Attr
-	}
-	if c.Why != "" {
-		text += ": " + c.Why
-	}
-	return text
-}
-
-// TestServed holds that submit(5) tells of every command that does something.
+// TestServed holds that the pages describe every command that does something, and no other, by its names.
 func TestServed(t *testing.T) {
-	p := read(t, "submit.5")
-	text := strings.Join(p.part("COMMANDS").lines, "\n") + "\n"
-	for _, c := range jobad.Commands() {
-		if c.Fate == jobad.Served && !regexp.MustCompile(`(?m)^\.It Ic `+c.Name+`( |$)`).MatchString(text) {
-			t.Errorf("%s: COMMANDS has no %s", p.file, c.Name)
+	where := descriptions(t)
+	commands := jobad.Commands()
+	for _, c := range commands {
+		if d, ok := where[c.Name]; c.Fate == jobad.Served && (!ok || len(d.sentence) == 0) {
+			t.Errorf("no page describes %s in a section %s", c.Name, submitCommands)
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?m)^\.It Ic (\w+)(?: Pq Ic (.*))?$`).FindAllStringSubmatch(text, -1) {
-		i := slices.IndexFunc(jobad.Commands(), func(c jobad.Command) bool { return c.Name == m[1] })
-		if i < 0 {
-			t.Errorf("%s: COMMANDS has %s, which is no command", p.file, m[1])
-			continue
-		}
-		c := jobad.Commands()[i]
-		for _, n := range strings.Split(m[2], " , ") {
-			if n != "" && !slices.Contains(c.Also, strings.ToLower(n)) {
-				t.Errorf("%s: COMMANDS calls %s %s, which it is not", p.file, c.Name, n)
+	for _, p := range pages(t) {
+		for _, l := range p.part(submitCommands).lines {
+			m := commandItem.FindStringSubmatch(l)
+			if m == nil {
+				continue
 			}
-		}
-		if c.Fate != jobad.Served && c.Fate != jobad.Waiting {
-			t.Errorf("%s: COMMANDS has %s, which is %v", p.file, c.Name, c.Fate)
+			i := slices.IndexFunc(commands, func(c jobad.Command) bool { return c.Name == m[1] })
+			if i < 0 {
+				t.Errorf("%s: describes %s, which is no command", p.file, m[1])
+				continue
+			}
+			c := commands[i]
+			for _, n := range strings.Split(m[2], " , ") {
+				if n != "" && !slices.Contains(c.Also, strings.ToLower(n)) {
+					t.Errorf("%s: calls %s %s, which it is not", p.file, c.Name, n)
+				}
+			}
+			if c.Fate != jobad.Served && c.Fate != jobad.Waiting {
+				t.Errorf("%s: describes %s, which is %v", p.file, c.Name, c.Fate)
+			}
 		}
 	}
 }

@@ -17,17 +17,6 @@ var generated = []string{"fairspool-keys.5", "submit-commands.5"}
 
 // unshaped are the pages that are not in the common form yet. The list only gets shorter.
 var unshaped = []string{
-	"classad.1",
-	"fairspool.toml.5",
-	"jobs.7",
-	"qdel.1",
-	"qhold.1",
-	"qrls.1",
-	"qstat.1",
-	"qtail.1",
-	"submit.1",
-	"submit.5",
-	"userlog.5",
 }
 
 // TestShape holds that each page begins with its name, its synopsis, a short description and examples, is short, and is

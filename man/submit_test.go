@@ -60,22 +60,39 @@ var (
 	attributes = regexp.MustCompile(`^[A-Z]\w+ = `)
 )
 
-// TestSubmitExamples runs the examples of submit(5): each description is read and
-// gives jobs without a warning, unless messages follow it, and each table of what
-// it gives is right.
+// TestSubmitExamples runs the examples of the pages about submit descriptions: each
+// description is read and gives jobs without a warning, unless messages follow it, and
+// each table of what it gives is right.
 func TestSubmitExamples(t *testing.T) {
-	all := displays(t, read(t, "submit.5"))
 	w := world{files: map[string]string{"list": "one\ntwo\nthree\nfour\n"}, folders: []string{"old.dat"}}
 	for _, name := range []string{"a.dat", "b.dat", "params.txt"} {
 		w.files[name] = ""
 	}
+	ran := map[string]int{}
+	for _, p := range pages(t) {
+		if strings.HasPrefix(p.file, "submit") && p.file != "submit.1" || p.has(submitCommands) && p.file != "userlog.5" {
+			w.page(t, p, ran)
+		}
+	}
+	for kind, least := range map[string]int{
+		"jobs": 5, "references": 1, "queue lines": 1, "messages": 5, "attributes": 2, "descriptions": 15, "definitions": 1,
+	} {
+		if ran[kind] < least {
+			t.Errorf("pages on submit descriptions: %d displays of %s, want %d or more", ran[kind], kind, least)
+		}
+	}
+}
+
+// page runs the examples of a page, and counts its displays by kind.
+func (w world) page(t *testing.T, p page, ran map[string]int) {
+	t.Helper()
+	all := displays(t, p)
 	for _, d := range all {
 		if d.file != "" {
 			w.files[d.file] = d.text()
 		}
 	}
 	var source display
-	ran := map[string]int{}
 	for i, d := range all {
 		kind := ""
 		switch {
@@ -107,16 +124,9 @@ func TestSubmitExamples(t *testing.T) {
 		}
 		ran[kind]++
 	}
-	for kind, least := range map[string]int{
-		"jobs": 5, "references": 1, "queue lines": 1, "messages": 5, "attributes": 2, "descriptions": 15, "definitions": 1,
-	} {
-		if ran[kind] < least {
-			t.Errorf("submit.5: %d displays of %s, want %d or more", ran[kind], kind, least)
-		}
-	}
 }
 
-// world is what the page's examples find outside.
+// world is what the pages' examples find outside.
 type world struct {
 	files   map[string]string
 	folders []string
@@ -330,15 +340,15 @@ func (w world) queueLines(t *testing.T, d display) {
 // builtIn are the items of built-in macros.
 var builtIn = regexp.MustCompile(`\$\((\w+)\)`)
 
-// testBuiltIn holds that every built-in macro of submit(5) has a value when submit
+// testBuiltIn holds that every built-in macro of submit-macros(5) has a value when submit
 // makes jobs.
 func testBuiltIn(t *testing.T, bin string) {
-	text := strings.Join(read(t, "submit.5").lines, "\n")
+	text := strings.Join(read(t, "submit-macros.5").lines, "\n")
 	_, text, _ = strings.Cut(text, ".Ss Built-in macros\n")
 	text, _, _ = strings.Cut(text, ".El")
 	names := builtIn.FindAllStringSubmatch(text, -1)
 	if len(names) < 20 {
-		t.Fatalf("submit.5: %d built-in macros, want 20 or more", len(names))
+		t.Fatalf("submit-macros.5: %d built-in macros, want 20 or more", len(names))
 	}
 	description := "executable = /bin/true\nuniverse = parallel\nmachine_count = 1\n" // Node has a value there
 	for _, m := range names {
@@ -354,7 +364,7 @@ func testBuiltIn(t *testing.T, bin string) {
 	for _, m := range names {
 		line := regexp.MustCompile(`(?m)^X` + m[1] + ` = "(.+)"$`).FindStringSubmatch(string(out))
 		if line == nil || line[1] == "none" {
-			t.Errorf("submit.5: $(%s) has no value", m[1])
+			t.Errorf("submit-macros.5: $(%s) has no value", m[1])
 		}
 	}
 }

@@ -449,14 +449,14 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestPage holds that submit(1) names all options with a meaning.
+// TestPage holds that batch-scripts(5) names all options with a meaning.
 func TestPage(t *testing.T) {
-	text, err := os.ReadFile("../../man/submit.1")
+	text, err := os.ReadFile("../../man/batch-scripts.5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), ".Sh BATCH SCRIPTS")
-	section, _, _ = strings.Cut(section, "In names of files,")
+	_, section, _ := strings.Cut(string(text), ".Sh DIRECTIVES")
+	section, _, _ = strings.Cut(section, ".Sh ")
 	section = strings.ReplaceAll(section, `\-`, "-")
 	for _, s := range systems() {
 		for _, o := range s.options {
@@ -472,7 +472,7 @@ func TestPage(t *testing.T) {
 			}
 			for _, name := range names {
 				if !regexp.MustCompile(`[ ,]` + regexp.QuoteMeta(name) + `([ ,.=]|$)`).MatchString(section) {
-					t.Errorf("submit(1) lacks %s of %s", name, s.prefix)
+					t.Errorf("batch-scripts(5) lacks %s of %s", name, s.prefix)
 				}
 			}
 		}

@@ -27,7 +27,7 @@ const (
 	Refused
 )
 
-// String returns the fate in one word, as submit(5) has it.
+// String returns the fate in one word.
 func (f Fate) String() string { return [...]string{"served", "kept", "waiting", "refused"}[f] }
 
 // Command is a submit command.
@@ -57,7 +57,7 @@ const (
 	expr                  // an expression
 )
 
-// Commands returns all submit commands by subject: what submit(5) tells of them.
+// Commands returns all submit commands by subject: what submit-commands(5) has of them.
 func Commands() []Command { return slices.Clone(table()) }
 
 // table has all commands, with all of their names.

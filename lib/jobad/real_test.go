@@ -18,7 +18,7 @@ import (
 )
 
 // realRefusals are the real files that are refused, and with which words; the
-// reasons stand in submit(5).
+// reasons stand in submit-commands(5).
 var realRefusals = map[string]string{
 	"027.sub": "027.sub:3: Universe: grid: jobs are not handed to other batch systems",
 	"034.sub": `034.sub:15: requirements: (Arch == "X86_64" && OpSys == "LINUX": expected an operator or )`,

@@ -221,7 +221,7 @@ const (
 	noLimit    = "a cycle waits for nobody, so that nothing has to bound it"
 	noCollect  = "there is no collector: slots and submitters are files of the spool"
 	noCkpt     = "no clock asks for checkpoints, and no server keeps them: see starter(8)"
-	noTransfer = "of URLs only file:/// is copied; see submit(5)"
+	noTransfer = "of URLs only file:/// is copied; see file-transfer(7)"
 	jobStarts  = "negotiate matches and starter starts as many jobs as there are slots"
 	configRead = "HTCondor reads those files, too: give them to condor2fairspool after this one"
 )

@@ -40,7 +40,7 @@ A cluster with one job stands for that job.`,
 		Examples: []cmdline.Example{
 			{Does: "what job 12 has written last", Line: "qtail 12"},
 			{Does: "what it writes, until it has ended", Line: "qtail -f 12"},
-			{Does: "all that a job of an array has written to standard error", Line: "qtail -e -n 1000000 12.3"},
+			{Does: "all that a job of an array has written to standard error", Line: "qtail -e -n 1000000 13.3"},
 		},
 		Before: before,
 		Takes:  []string{"JOB"}, Names: complete.Names,

@@ -1,0 +1,2 @@
+printf "#!/bin/sh\n" >simulate
+chmod +x simulate

@@ -1,0 +1,2 @@
+slots detect
+submit -- true
