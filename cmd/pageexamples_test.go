@@ -3,14 +3,9 @@ package cmd
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
-
-// unplayed are the pages whose examples are not run yet. The list only gets shorter.
-var unplayed = []string{
-}
 
 // TestPageExamples runs what the section EXAMPLES of each page has a reader type, which begins with a dollar sign, line by line
 // in a folder and a pool of its own. A script of the page's name in testdata/examples makes what there is before. Each
@@ -23,9 +18,6 @@ func TestPageExamples(t *testing.T) {
 	}
 	for _, file := range files {
 		page := filepath.Base(file)
-		if slices.Contains(unplayed, page) {
-			continue
-		}
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(file)

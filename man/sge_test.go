@@ -33,8 +33,7 @@ func TestSGEParameters(t *testing.T) {
 			t.Errorf("sge.7, tickets.7: lack %s", key.Name)
 		}
 	}
-	submit := strings.Join(read(t, "submit-commands.5").lines, "
-")
+	submit := strings.Join(read(t, "submit-commands.5").lines, "\n")
 	for _, l := range lines {
 		if strings.HasPrefix(l, ".Xr ") || strings.Contains(l, "sge_priority(5)") || strings.Contains(l, "sched_conf(5)") {
 			continue

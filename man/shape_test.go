@@ -15,22 +15,11 @@ const (
 // generated are the pages that are made from tables of the code, and as long as these.
 var generated = []string{"fairspool-keys.5", "submit-commands.5"}
 
-// unshaped are the pages that are not in the common form yet. The list only gets shorter.
-var unshaped = []string{
-}
-
 // TestShape holds that each page begins with its name, its synopsis, a short description and examples, is short, and is
 // found by the name of the whole.
 func TestShape(t *testing.T) {
 	for _, p := range pages(t) {
-		faults := p.faults()
-		if slices.Contains(unshaped, p.file) {
-			if len(faults) == 0 {
-				t.Errorf("%s: is in the common form, and has to be taken from the list of those that are not", p.file)
-			}
-			continue
-		}
-		for _, fault := range faults {
+		for _, fault := range p.faults() {
 			t.Errorf("%s: %s", p.file, fault)
 		}
 	}
