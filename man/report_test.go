@@ -43,7 +43,7 @@ func TestReportFields(t *testing.T) {
 	causes := named(t, "waiting.7", "cycle.json.5")
 	for _, c := range []negotiator.Cause{negotiator.CauseNoSlots, negotiator.CauseRequirements, negotiator.CauseSlotRequirements,
 		negotiator.CauseTooWide, negotiator.CauseTooSmall, negotiator.CauseTaken, negotiator.CauseClaimed, negotiator.CauseReserved,
-		negotiator.CauseResting, negotiator.CauseSlotConstraint, negotiator.CauseBusy, negotiator.CauseJobConstraint,
+		negotiator.CauseResting, negotiator.CauseMaintenance, negotiator.CauseSlotConstraint, negotiator.CauseBusy, negotiator.CauseJobConstraint,
 		negotiator.CauseConcurrencyLimit, negotiator.CauseCeiling, negotiator.CauseQuota, negotiator.CauseShare, negotiator.CauseSkipped,
 		negotiator.CauseOthers, negotiator.CauseOwnJobs, negotiator.Left} {
 		if !causes[string(c)] {
