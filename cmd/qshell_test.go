@@ -155,7 +155,9 @@ func TestShellBesideJob(t *testing.T) {
 	s.types("again\r", "again\r\nagain\r\n")
 	s.types("\x1a", "Stopped")
 	s.shows("> ")
-	s.types("kill -9 %1; wait; exit 7\r", "\r\n")
+	s.types("kill -9 %1; exit 7\r", "You have stopped jobs")
+	s.shows("> ")
+	s.types("exit 7\r", "exit 7")
 	if status := s.exits(); status != 7 {
 		t.Errorf("qshell exits with %d, want 7", status)
 	}
