@@ -95,7 +95,7 @@ func HeadOf(report []byte) (h Head, err error) {
 			to = &h.Time
 		case "Warnings":
 			to = &h.Warnings
-		case "Slots":
+		case "SchemaVersion", "Slots":
 		default:
 			return h, nil
 		}

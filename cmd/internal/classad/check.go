@@ -76,7 +76,7 @@ func faultOf(err error) fault {
 
 func showChecked(c *cmdline.Call, all []checked) error {
 	if c.Has("json") {
-		return c.JSON(all)
+		return c.JSON(struct{ Files []checked }{all})
 	}
 	for _, k := range all {
 		if k.unread {
@@ -122,7 +122,7 @@ func refs(c *cmdline.Call, texts []string) error {
 		}
 	}
 	if c.Has("json") {
-		err = c.JSON(all)
+		err = c.JSON(struct{ Expressions []needs }{all})
 	} else {
 		err = showNeeds(c, all)
 	}

@@ -147,7 +147,7 @@ func eval(c *cmdline.Call, texts []string) error {
 		results[i] = newResult(texts[i], e.Eval(w, my, target))
 	}
 	if c.Has("json") {
-		return c.JSON(results)
+		return c.JSON(struct{ Results []result }{results})
 	}
 	for _, r := range results {
 		if _, err := fmt.Fprintln(c.Data(), clean.Escaped(r.Text)); err != nil {

@@ -43,7 +43,7 @@ func match(c *cmdline.Call, files []string) error {
 		all := []pairing{}
 		m.each(files[1:], func(p pairing) bool { all = append(all, p); return true })
 		if m.err == nil {
-			err = c.JSON(all)
+			err = c.JSON(struct{ Results []pairing }{all})
 		}
 	default:
 		err = m.show(files[1:])

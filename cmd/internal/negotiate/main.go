@@ -13,6 +13,7 @@ import (
 	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/lib/accountant"
+	"fairspool/lib/config"
 	"fairspool/lib/history"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/matchmaking"
@@ -277,7 +278,7 @@ func checkConfig(c *cmdline.Call, o options) error {
 	case o.quiet:
 		return nil
 	case o.json:
-		return c.JSON(lines)
+		return c.JSON(struct{ Settings []config.Line }{lines})
 	}
 	rows := make([][]string, len(lines))
 	for i, l := range lines {

@@ -31,7 +31,7 @@ func (d look) forecast(jobs []spool.Run) error {
 	}
 	list := forecasts(starts, d.Waits(jobs))
 	if d.json {
-		return c.JSON(list)
+		return c.JSON(struct{ Starts []queue.Forecast }{list})
 	}
 	return d.Forecasts(c.Stdout, d.list.Width, list)
 }

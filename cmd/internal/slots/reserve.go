@@ -201,7 +201,7 @@ func listMaintenances(c *cmdline.Call) error {
 		return err
 	}
 	if c.Has("json") {
-		return c.JSON(list)
+		return c.JSON(struct{ Maintenances []maintenance }{list})
 	}
 	rows := make([][]string, len(list))
 	for i, m := range list {

@@ -3,7 +3,6 @@ package starter
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -517,13 +516,11 @@ func (f *follower) tellClosed() error {
 // say prints a line: v with -json, else the text, unless it has to be quiet.
 func (f *follower) say(v any, text string) error {
 	if f.json {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
+		line, err := cmdline.Line(v)
+		if err != nil {
 			return err
 		}
-		text = b.String()
+		text = string(line)
 	} else if f.quiet {
 		return nil
 	}
