@@ -65,6 +65,13 @@ An expression that begins with a minus has to stand behind --.`,
 			{Does: "whether ads written by hand can be read", Line: "classad check slots.d/*.ads"},
 		},
 		WithoutSpool: true,
+		Outputs: func() []cmdline.Output {
+			return []cmdline.Output{
+				{Name: "classad-eval", Value: cmdline.List{Member: "Results", Of: result{}}}, {Name: "classad-eval-jsonl", Value: ""},
+				{Name: "classad-match", Value: cmdline.List{Member: "Results", Of: pairing{}}}, {Name: "classad-match-summary", Value: summary{}},
+				{Name: "classad-refs", Value: cmdline.List{Member: "Expressions", Of: needs{}}}, {Name: "classad-check", Value: cmdline.List{Member: "Files", Of: checked{}}},
+			}
+		},
 		Actions: []cmdline.Action{
 			{Name: "eval", Flags: []string{"my", "target", "jsonl", "strict-evaluation", "from", "seed", "json"}, Run: eval},
 			{Name: "match", Flags: []string{"summary", "explain", "from", "seed", "long", "json", "af"}, Run: match},

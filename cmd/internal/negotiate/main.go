@@ -63,8 +63,8 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Does: "is the pool well", Line: "negotiate -health"},
 			{Does: "which settings differ from the defaults", Line: "negotiate -check-config | grep -v ' default '"},
 		},
-		Names: complete.Names,
-		Run:   run,
+		Names:   complete.Names,
+		Outputs: outputs, Run: run,
 	}
 }
 

@@ -495,10 +495,13 @@ func (f *follower) tell(r report) error {
 	if len(r.Started) > 0 {
 		text = plural.Count(len(r.Started), "job") + " started.\n"
 	}
-	return f.say(struct {
-		Time int64
-		report
-	}{f.call.Again().Now.Unix(), r}, text)
+	return f.say(passed{f.call.Again().Now.Unix(), r}, text)
+}
+
+// passed is a report of a watch, which -json prints on a line.
+type passed struct {
+	Time int64
+	report
 }
 
 // tellClosed says, when the watch begins, that the machine is drained and stays so.

@@ -56,7 +56,7 @@ What is wrong with a description is shown with file, line and place, and nothing
 			{Does: "see what would be submitted", Line: "submit -dry-run - analysis.sub"},
 			{Does: "submit from cron, unless the last ones are not yet done", Line: "submit -unique nightly nightly.sub"},
 		},
-		Run: run,
+		Outputs: outputs, Run: run,
 	}
 }
 
