@@ -10,7 +10,6 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/waiting"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/plural"
@@ -22,10 +21,6 @@ type told struct {
 	ClusterID int `json:"ClusterId,omitempty"`
 	Jobs      int
 	Exists    bool `json:",omitempty"` // it was there already (-unique)
-}
-
-func outputs() []cmdline.Output {
-	return []cmdline.Output{{Name: "submit", Value: told{}}, {Name: "submit-wait", Value: waiting.Summary{}}, {Name: "submit-dry-run", Value: cmdline.Ads{}}}
 }
 
 // tell says which jobs are in the queue now.
