@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"maps"
@@ -91,7 +92,13 @@ func hasJSON(c cmdline.Command) bool {
 // schemaOf returns the schema of an output.
 func schemaOf(t *testing.T, o cmdline.Output) *jsonschema.Schema {
 	t.Helper()
-	r := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, Mapper: func(of reflect.Type) *jsonschema.Schema { return mapped(t, of) }, Namer: named}
+	types := map[string]reflect.Type{}
+	r := jsonschema.Reflector{Anonymous: true, ExpandedStruct: true,
+		Mapper: func(of reflect.Type) *jsonschema.Schema { return mapped(t, of) },
+		Namer: func(of reflect.Type) string {
+			types[named(of)] = of
+			return named(of)
+		}}
 	kind := reflect.TypeOf(o.Value)
 	switch v := o.Value.(type) {
 	case cmdline.Ads:
@@ -101,6 +108,10 @@ func schemaOf(t *testing.T, o cmdline.Output) *jsonschema.Schema {
 	}
 	s := r.ReflectFromType(kind)
 	s.Title = o.Name
+	nullable(s, kind)
+	for name, d := range s.Definitions {
+		nullable(d, types[name])
+	}
 	if s.Properties != nil {
 		s.Required = append([]string{"SchemaVersion"}, s.Required...)
 		s.Properties.Set("SchemaVersion", &jsonschema.Schema{Const: cmdline.SchemaVersion})
@@ -109,6 +120,20 @@ func schemaOf(t *testing.T, o cmdline.Output) *jsonschema.Schema {
 		}
 	}
 	return s
+}
+
+// nullable lets the members of a struct be null that are pointers and always there.
+func nullable(s *jsonschema.Schema, of reflect.Type) {
+	if s.Properties == nil || of.Kind() != reflect.Struct {
+		return
+	}
+	for _, f := range reflect.VisibleFields(of) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p, ok := s.Properties.Get(cmp.Or(name, f.Name))
+		if ok && f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omitempty") {
+			s.Properties.Set(cmp.Or(name, f.Name), &jsonschema.Schema{OneOf: []*jsonschema.Schema{p, {Type: "null"}}})
+		}
+	}
 }
 
 // named returns the name of a type among the definitions: with its package, as names come twice.

@@ -97,8 +97,8 @@ func showChecked(c *cmdline.Call, all []checked) error {
 // there is no answer.
 type needs struct {
 	Expr               string
-	Internal, External []string
-	Clock, Chance      bool // whether the value may change with these
+	Internal, External []string `jsonschema:"nullable"`
+	Clock, Chance      bool     // whether the value may change with these
 }
 
 // refs says which attributes expressions need.

@@ -197,7 +197,8 @@ func (d look) write(jobs, left []spool.Run, kept []spool.Factory) error {
 	list := queue.Listing{Queue: d.Queue, Options: d.list, Filter: d.Filter, Jobs: jobs, Kept: kept, Named: d.args}
 	switch {
 	case d.form == "j" && d.json:
-		return c.JSON(struct{ Jobs any }{d.Explained(slices.Concat(d.Waiting(jobs), queue.ToCome(kept), d.Past().Waiting(left)))})
+		list := append(d.Waiting(jobs), queue.ToCome(kept)...) // never nil: without jobs, JSON has an empty list
+		return c.JSON(struct{ Jobs any }{d.Explained(append(list, d.Past().Waiting(left)...))})
 	case d.form == "j" && d.xml:
 		return d.SheetsXML(c.Data(), append(jobs, left...))
 	case d.form == "j" && d.all:
