@@ -230,7 +230,7 @@ func tell(c *cmdline.Call, text string, err error) {
 	}
 	c.Warn("%s: %v", visible(text), err)
 	var at *classad.SyntaxError
-	if !errors.As(err, &at) || at.Col < 1 || at.Col > len(text)+1 || len(text) > caretWidth || !printable(text) {
+	if c.Has("json") || !errors.As(err, &at) || at.Col < 1 || at.Col > len(text)+1 || len(text) > caretWidth || !printable(text) {
 		return
 	}
 	before := utf8.RuneCountInString(text[:at.Col-1])
