@@ -102,6 +102,19 @@ func validate(name string, v any) error {
 	return s.(*jsonschema.Schema).Validate(v)
 }
 
+// TestNoSchemaLibrary holds that commands do without the libraries of the tests.
+func TestNoSchemaLibrary(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "fairspool/cmd/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "jsonschema") {
+			t.Errorf("a command links %s", line)
+		}
+	}
+}
+
 // TestEachJSONValid holds that the script of JSON has each command with -json, and each of its schemas.
 func TestEachJSONValid(t *testing.T) {
 	script, err := os.ReadFile("testdata/script/json.txtar")
