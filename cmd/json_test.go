@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -100,6 +101,72 @@ func validate(name string, v any) error {
 		compiled.Store(name, s)
 	}
 	return s.(*jsonschema.Schema).Validate(v)
+}
+
+// TestGoldenJSONValid holds the JSON in golden pages of messages to a schema of the command.
+func TestGoldenJSONValid(t *testing.T) {
+	files, err := filepath.Glob("internal/*/testdata/messages/*.txt")
+	own, _ := filepath.Glob("testdata/messages/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for _, file := range append(files, own...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for entry := range strings.SplitSeq(string(text), "\n\n") {
+			head, _, _ := strings.Cut(entry, "\n")
+			_, call, _ := strings.Cut(head, ": ")
+			if !slices.Contains(strings.Fields(call), "-json") {
+				continue
+			}
+			var out strings.Builder
+			for line := range strings.Lines(entry) {
+				if printed, is := strings.CutPrefix(line, "  | "); is {
+					out.WriteString(printed)
+				}
+			}
+			command, _, _ := strings.Cut(call, " ")
+			for d := json.NewDecoder(strings.NewReader(out.String())); ; held++ {
+				var raw json.RawMessage
+				if err := d.Decode(&raw); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Errorf("%s: %s: %v", file, call, err)
+					break
+				}
+				if err := validateAny(command, raw); err != nil {
+					t.Errorf("%s: %s: %v", file, call, err)
+				}
+			}
+		}
+	}
+	if held < 25 {
+		t.Errorf("%d values in golden pages, want 25 at least", held)
+	}
+}
+
+// validateAny holds a value to one of a command's schemas.
+func validateAny(command string, raw []byte) error {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	names, err := filepath.Glob("../docs/schema/" + command + "*.json")
+	if err != nil || len(names) == 0 {
+		return fmt.Errorf("no schema of %s: %w", command, err)
+	}
+	var all []error
+	for _, name := range names {
+		err := validate(strings.TrimSuffix(filepath.Base(name), ".json"), v)
+		if err == nil {
+			return nil
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
 }
 
 // TestNoSchemaLibrary holds that commands do without the libraries of the tests.

@@ -220,7 +220,7 @@ func (c *Call) close() error {
 func (c *Call) Warn(format string, args ...any) {
 	text := oneLine(fmt.Sprintf(format, args...))
 	if o, ok := c.Stderr.(*output); ok && o.json {
-		o.object(Warning{Told{Command: c.Name, Message: strings.TrimPrefix(text, "warning: ")}})
+		o.object(Warning{Told{c.Name, strings.TrimPrefix(text, "warning: ")}})
 		return
 	}
 	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, text)

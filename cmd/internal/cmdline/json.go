@@ -34,18 +34,17 @@ type Ads struct{}
 // Warning is what Warn writes to standard error with -json, and Failure what becomes of an error there.
 type Warning struct{ Warning Told }
 
-// Failure is an error.
-type Failure struct{ Error Told }
+// Failure is an error that ends a command.
+type Failure struct {
+	Error struct {
+		Told
+		Excerpt string `json:",omitempty"` // the text that is wrong, with a mark
+		Status  int    // the exit status
+	}
+}
 
 // Told is bad news.
-type Told struct {
-	Command string
-	Message string
-	// Excerpt is the text that is wrong, with a mark.
-	Excerpt string `json:",omitempty"`
-	// Status is the exit status; 0 for a warning, which does not decide it.
-	Status int `json:",omitempty"`
-}
+type Told struct{ Command, Message string }
 
 // JSON returns what Call.JSON writes, for files that hold the same.
 func JSON(v any) ([]byte, error) {

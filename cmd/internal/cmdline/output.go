@@ -369,7 +369,10 @@ func report(w *output, name string, err error) int {
 		status = exitLocked
 	}
 	if w.json {
-		w.object(Failure{Told{Command: name, Message: oneLine(err.Error()), Excerpt: excerpt(err), Status: status}})
+		var f Failure
+		f.Error.Told = Told{name, oneLine(err.Error())}
+		f.Error.Excerpt, f.Error.Status = excerpt(err), status
+		w.object(f)
 	} else {
 		fmt.Fprintf(w, "%s: %s\n%s", name, oneLine(err.Error()), excerpt(err))
 	}
