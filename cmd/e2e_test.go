@@ -25,10 +25,11 @@ import (
 //	clock             notes the time
 //	took LEAST        fails unless so much time has passed since that
 //	until COMMAND...  runs a command until it succeeds; with `!`, until it fails
+//	valid             see valid
 //	gone              waits until jobs, supervisors, claims and scratch directories have
 //	                  gone; with `!` it fails if they have
 var endings = map[string]func(*testscript.TestScript, bool, []string){
-	"clock": clock, "took": took, "until": repeat, "gone": gone,
+	"clock": clock, "took": took, "until": repeat, "gone": gone, "valid": valid,
 }
 
 // clock notes the time.

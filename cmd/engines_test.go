@@ -175,15 +175,17 @@ func asksKilled(t *testing.T, system string, kills int, seed uint64) {
 	b.glide()
 	lasts(1100 * time.Millisecond) // ASK_TIMEOUT
 	b.glide()
-	var rows []struct {
-		ID         int
-		Ref, State string
+	var all struct {
+		Pilots []struct {
+			ID         int
+			Ref, State string
+		}
 	}
-	if err := json.Unmarshal([]byte(b.run("slots", "list", "-pilots", "-json")), &rows); err != nil {
+	if err := json.Unmarshal([]byte(b.run("slots", "list", "-pilots", "-json")), &all); err != nil {
 		t.Fatal(err)
 	}
 	of := map[string]int{} // the pilot, by the engine's name for its job
-	for _, row := range rows {
+	for _, row := range all.Pilots {
 		if row.State != "Void" {
 			of[row.Ref] = row.ID
 		}

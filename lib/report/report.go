@@ -14,7 +14,7 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// Document is what stands in cycle.json, but for its checksum.
+// Document is what stands in cycle.json, but for SchemaVersion, which is the first member, and the checksum, which is the last.
 type Document struct {
 	// Cycles are the last ones, this one first, MostCycles at most. They stand at the beginning: HeadOf reads no further.
 	Cycles []Cycle
@@ -95,7 +95,7 @@ func HeadOf(report []byte) (h Head, err error) {
 			to = &h.Time
 		case "Warnings":
 			to = &h.Warnings
-		case "Slots":
+		case "SchemaVersion", "Slots":
 		default:
 			return h, nil
 		}

@@ -225,9 +225,9 @@ type Member struct {
 }
 
 // Object writes a JSON object whose members are lists of ads, in this order and
-// as (*cmdline.Call).JSON would.
+// as (*cmdline.Call).JSON would. There is at least one.
 func Object(w io.Writer, members []Member) error {
-	lead := "{\n"
+	lead := fmt.Sprintf("{\n%s%q: %d,\n", step, "SchemaVersion", cmdline.SchemaVersion)
 	for _, m := range members {
 		if _, err := io.WriteString(w, lead+step+strconv.Quote(m.Name)+": "); err != nil {
 			return err
@@ -236,10 +236,6 @@ func Object(w io.Writer, members []Member) error {
 			return err
 		}
 		lead = ",\n"
-	}
-	if len(members) == 0 {
-		_, err := io.WriteString(w, "{}\n")
-		return err
 	}
 	_, err := io.WriteString(w, "\n}\n")
 	return err

@@ -76,7 +76,7 @@ func faultOf(err error) fault {
 
 func showChecked(c *cmdline.Call, all []checked) error {
 	if c.Has("json") {
-		return c.JSON(all)
+		return c.JSON(struct{ Files []checked }{all})
 	}
 	for _, k := range all {
 		if k.unread {
@@ -97,8 +97,8 @@ func showChecked(c *cmdline.Call, all []checked) error {
 // there is no answer.
 type needs struct {
 	Expr               string
-	Internal, External []string
-	Clock, Chance      bool // whether the value may change with these
+	Internal, External []string `jsonschema:"nullable"`
+	Clock, Chance      bool     // whether the value may change with these
 }
 
 // refs says which attributes expressions need.
@@ -122,7 +122,7 @@ func refs(c *cmdline.Call, texts []string) error {
 		}
 	}
 	if c.Has("json") {
-		err = c.JSON(all)
+		err = c.JSON(struct{ Expressions []needs }{all})
 	} else {
 		err = showNeeds(c, all)
 	}

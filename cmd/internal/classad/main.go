@@ -65,6 +65,13 @@ An expression that begins with a minus has to stand behind --.`,
 			{Does: "whether ads written by hand can be read", Line: "classad check slots.d/*.ads"},
 		},
 		WithoutSpool: true,
+		Outputs: func() []cmdline.Output {
+			return []cmdline.Output{
+				{Name: "classad-eval", Value: cmdline.List{Member: "Results", Of: result{}}}, {Name: "classad-eval-jsonl", Value: ""},
+				{Name: "classad-match", Value: cmdline.List{Member: "Results", Of: pairing{}}}, {Name: "classad-match-summary", Value: summary{}},
+				{Name: "classad-refs", Value: cmdline.List{Member: "Expressions", Of: needs{}}}, {Name: "classad-check", Value: cmdline.List{Member: "Files", Of: checked{}}},
+			}
+		},
 		Actions: []cmdline.Action{
 			{Name: "eval", Flags: []string{"my", "target", "jsonl", "strict-evaluation", "from", "seed", "json"}, Run: eval},
 			{Name: "match", Flags: []string{"summary", "explain", "from", "seed", "long", "json", "af"}, Run: match},
@@ -147,7 +154,7 @@ func eval(c *cmdline.Call, texts []string) error {
 		results[i] = newResult(texts[i], e.Eval(w, my, target))
 	}
 	if c.Has("json") {
-		return c.JSON(results)
+		return c.JSON(struct{ Results []result }{results})
 	}
 	for _, r := range results {
 		if _, err := fmt.Fprintln(c.Data(), clean.Escaped(r.Text)); err != nil {
@@ -223,7 +230,7 @@ func tell(c *cmdline.Call, text string, err error) {
 	}
 	c.Warn("%s: %v", visible(text), err)
 	var at *classad.SyntaxError
-	if !errors.As(err, &at) || at.Col < 1 || at.Col > len(text)+1 || len(text) > caretWidth || !printable(text) {
+	if c.Has("json") || !errors.As(err, &at) || at.Col < 1 || at.Col > len(text)+1 || len(text) > caretWidth || !printable(text) {
 		return
 	}
 	before := utf8.RuneCountInString(text[:at.Col-1])

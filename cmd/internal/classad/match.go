@@ -43,7 +43,7 @@ func match(c *cmdline.Call, files []string) error {
 		all := []pairing{}
 		m.each(files[1:], func(p pairing) bool { all = append(all, p); return true })
 		if m.err == nil {
-			err = c.JSON(all)
+			err = c.JSON(struct{ Results []pairing }{all})
 		}
 	default:
 		err = m.show(files[1:])
@@ -195,6 +195,12 @@ func (m *matching) total() string {
 	return fmt.Sprintf("%d of %s.", m.count, plural.Pick(m.slots, "1 slot matches", "%d slots match"))
 }
 
+// summary is what -summary prints with -json.
+type summary struct {
+	Slots, Matches int
+	Reasons        []*reason
+}
+
 // summary writes how many slots match, and what keeps the others from it.
 func (m *matching) summary(files []string) error {
 	var why reasons
@@ -208,10 +214,7 @@ func (m *matching) summary(files []string) error {
 		return m.err
 	}
 	if m.Has("json") {
-		return m.JSON(struct {
-			Slots, Matches int
-			Reasons        []*reason
-		}{m.slots, m.count, why.sorted()})
+		return m.JSON(summary{m.slots, m.count, why.sorted()})
 	}
 	if _, err := fmt.Fprintln(m.Stdout, m.total()); err != nil {
 		return err

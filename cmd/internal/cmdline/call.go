@@ -1,8 +1,6 @@
 package cmdline
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -218,28 +216,19 @@ func (c *Call) close() error {
 	return c.spool.Close()
 }
 
-// Warn writes one line of bad news to standard error: `name: message`.
+// Warn writes one line of bad news to standard error: `name: message`; with -json an object, see Warning.
 func (c *Call) Warn(format string, args ...any) {
-	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, oneLine(fmt.Sprintf(format, args...)))
+	text := oneLine(fmt.Sprintf(format, args...))
+	if o, ok := c.Stderr.(*output); ok && o.json {
+		o.object(Warning{Told{c.Name, strings.TrimPrefix(text, "warning: ")}})
+		return
+	}
+	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, text)
 }
 
 // JSON writes v to standard output: indented by two blanks, no character
-// escaped for the sake of HTML, with a newline at the end.
+// escaped for the sake of HTML, with a newline at the end. An object begins with SchemaVersion.
 func (c *Call) JSON(v any) error { return encode(c.Data(), v) }
-
-// JSON returns what Call.JSON writes, for files that hold the same.
-func JSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	err := encode(&b, v)
-	return b.Bytes(), err
-}
-
-func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
 
 // Hostname returns the name of this machine: NETWORK_HOSTNAME of the
 // configuration, else the host's own.

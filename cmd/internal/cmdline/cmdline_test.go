@@ -279,7 +279,7 @@ func TestTableAndJSON(t *testing.T) {
 		t.Errorf("Table = %q, want %q", out, want)
 	}
 	_, out, _ = execute(func(c *Call) error { return c.JSON(map[string]string{"a": "<&>"}) })
-	if want := "{\n  \"a\": \"<&>\"\n}\n"; out != want {
+	if want := "{\n  \"SchemaVersion\": 1,\n  \"a\": \"<&>\"\n}\n"; out != want {
 		t.Errorf("JSON = %q, want %q", out, want)
 	}
 }

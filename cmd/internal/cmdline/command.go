@@ -60,6 +60,8 @@ type Command struct {
 	// Actions, if there are any, do it instead: that which the first argument
 	// names.
 	Actions []Action
+	// Outputs are the forms of JSON that -json makes the command write; nil: it has no -json.
+	Outputs func() []Output
 	// Takes is what the arguments are, for shells that complete them, in the words of Flag.Args: "JOB", "USER".
 	Takes []string
 	// Names returns the words that may stand for such an argument, or for that of a flag, and begin with current; nil: none

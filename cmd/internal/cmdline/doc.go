@@ -28,6 +28,12 @@
 // has gone away. Long work shows its progress on standard error, where that is a
 // terminal.
 //
+// # JSON
+//
+// With -json a command prints JSON (json.go). Each object begins with SchemaVersion, and lists of anything but ads are
+// a member of an object. Bad news is an object in a line then, too: an error as Failure, a warning as Warning. Command.Outputs
+// names what a command prints; docs/schema has a schema of each, which tests write and hold to the types.
+//
 // # Exit status
 //
 //	0   done

@@ -69,6 +69,9 @@ func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, std
 	var ended []string
 	c.Ends = s.ends(c.Ends, &ended)
 	flags, args, behind, err := c.tokens(args)
+	if o, ok := stderr.(*output); ok {
+		o.json = has(flags, jsonFlag) || err != nil && c.wantsJSON(typed)
+	}
 	if err != nil {
 		return err
 	}
@@ -110,6 +113,18 @@ func (s Surroundings) app(c Command, behind, typed, ended []string, stdin io.Rea
 	}
 	app.Action = func(x *cli.Context) error { return s.act(c, x, behind, typed, ended) }
 	return app
+}
+
+// jsonFlag is the flag of all commands that write JSON.
+const jsonFlag = "json"
+
+// wantsJSON reports whether a command line that cannot be read has -json.
+func (c Command) wantsJSON(line []string) bool {
+	if i := slices.Index(line, "--"); i >= 0 {
+		line = line[:i]
+	}
+	_, has := c.find(jsonFlag, true)
+	return has && (slices.Contains(line, "-"+jsonFlag) || slices.Contains(line, "--"+jsonFlag))
 }
 
 func has(flags []occurrence, name string) bool {

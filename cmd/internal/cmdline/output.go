@@ -31,6 +31,7 @@ const outputBuffer = 64 << 10
 type output struct {
 	to     io.Writer
 	buffer *bufio.Writer // nil: nothing is buffered
+	json   bool          // bad news is JSON
 
 	mu   sync.Mutex
 	part []byte // of a character that is not whole yet
@@ -349,9 +350,10 @@ func Refuse(given func(option string) bool, list ...Refusal) error {
 
 // report tells of err on w, in the name of a command, and returns the exit
 // status for it.
-func report(w io.Writer, name string, err error) int {
+func report(w *output, name string, err error) int {
 	var usage *usageError
 	var exit *exitError
+	status := exitFailed
 	switch {
 	case err == nil:
 		return exitDone
@@ -361,15 +363,28 @@ func report(w io.Writer, name string, err error) int {
 		return exitLocked
 	case errors.Is(err, ErrReported), errors.Is(err, syscall.EPIPE):
 		return exitFailed
-	}
-	fmt.Fprintf(w, "%s: %s\n%s", name, oneLine(err.Error()), excerpt(err))
-	switch {
 	case errors.As(err, &usage):
-		return exitUsage
+		status = exitUsage
 	case errors.Is(err, spool.ErrLocked):
-		return exitLocked
+		status = exitLocked
 	}
-	return exitFailed
+	if w.json {
+		var f Failure
+		f.Error.Told = Told{name, oneLine(err.Error())}
+		f.Error.Excerpt, f.Error.Status = excerpt(err), status
+		w.object(f)
+	} else {
+		fmt.Fprintf(w, "%s: %s\n%s", name, oneLine(err.Error()), excerpt(err))
+	}
+	return status
+}
+
+// object writes bad news as a line of JSON.
+func (o *output) object(v any) {
+	line, err := Line(v)
+	if err == nil {
+		o.Write(line)
+	}
 }
 
 // excerpt returns what an error shows of the text that is wrong, as lines of their

@@ -29,21 +29,26 @@ import (
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name: "condor2fairspool", Brief: "make a fairspool.toml of HTCondor's configuration", WithoutSpool: true,
-		Synopsis: []string{"[-q] FILE..."},
+		Synopsis: []string{"[-json | -q] FILE..."},
 		About:    `Reads configuration files of HTCondor in the given order, as one configuration, and prints the fairspool.toml that says the same, with the line that each setting is from. - is standard input. What has no meaning here, or could not be taken over, is a comment with the reason; warnings name what needs a look. Nothing is changed, and no command of the files is run.`,
 		Flags: []cmdline.Flag{
+			{Name: "json", Help: "print the result and the warnings as JSON"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "leave out the warnings"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "move from HTCondor", Line: "condor2fairspool /etc/condor/condor_config > fairspool.toml"},
 			{Does: "what the result sets", Line: "negotiate -config fairspool.toml -check-config"},
 		},
-		Run: convert,
+		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "condor2fairspool", Value: output{}}} },
+		Run:     convert,
 	}
 }
 
 // convert prints the fairspool.toml that says what HTCondor's configuration files say.
 func convert(c *cmdline.Call) error {
+	if _, err := c.One("json", "q"); err != nil {
+		return err
+	}
 	if len(c.Args) == 0 {
 		return cmdline.Usagef("which files? name those that HTCondor reads, in its order, such as /etc/condor/condor_config")
 	}
@@ -59,6 +64,9 @@ func convert(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	if c.Has("json") {
+		return c.JSON(output{done.text, append([]string{}, done.warnings...)})
+	}
 	if !c.Has("q") {
 		for _, w := range done.warnings {
 			c.Warn("%s", w)
@@ -66,6 +74,12 @@ func convert(c *cmdline.Call) error {
 	}
 	_, err = io.WriteString(c.Data(), done.text)
 	return err
+}
+
+// output is what -json prints.
+type output struct {
+	Text     string   // of the fairspool.toml
+	Warnings []string // "FILE:LINE: what needs a look"
 }
 
 // readSource reads a file of the command line; "-" is standard input.

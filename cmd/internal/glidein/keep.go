@@ -196,10 +196,7 @@ func tell(c *cmdline.Call, reports []report, queues []queued) error {
 	}
 	switch {
 	case c.Has("json"):
-		return errors.Join(err, c.JSON(struct {
-			Machines []report
-			Engines  []queued `json:",omitempty"`
-		}{append([]report{}, reports...), queues}))
+		return errors.Join(err, c.JSON(kept{append([]report{}, reports...), queues}))
 	case c.Has("q"):
 		return err
 	}
@@ -224,6 +221,16 @@ func tell(c *cmdline.Call, reports []report, queues []queued) error {
 		}
 	}
 	return err
+}
+
+// kept is what -json prints.
+type kept struct {
+	Machines []report
+	Engines  []queued `json:",omitempty"`
+}
+
+func outputs() []cmdline.Output {
+	return []cmdline.Output{{Name: "glidein", Value: kept{}}, {Name: "glidein-install", Value: cmdline.List{Member: "Machines", Of: installed{}}}}
 }
 
 // forSeconds returns a length of time as words; none for 0.

@@ -48,7 +48,7 @@ With -install it copies the program starter, which stands beside glidein, to the
 			{Does: "let a machine call that this host cannot reach", Line: "glidein -token n4 | ssh -J gate n4 'umask 077; cat >.fairspool/token'"},
 			{Does: "let go of a machine", Line: "glidein -cancel n3"},
 		},
-		Run: run,
+		Outputs: outputs, Run: run,
 	}
 }
 

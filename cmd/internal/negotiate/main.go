@@ -13,6 +13,7 @@ import (
 	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/lib/accountant"
+	"fairspool/lib/config"
 	"fairspool/lib/history"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/matchmaking"
@@ -62,8 +63,8 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Does: "is the pool well", Line: "negotiate -health"},
 			{Does: "which settings differ from the defaults", Line: "negotiate -check-config | grep -v ' default '"},
 		},
-		Names: complete.Names,
-		Run:   run,
+		Names:   complete.Names,
+		Outputs: outputs, Run: run,
 	}
 }
 
@@ -277,7 +278,7 @@ func checkConfig(c *cmdline.Call, o options) error {
 	case o.quiet:
 		return nil
 	case o.json:
-		return c.JSON(lines)
+		return c.JSON(struct{ Settings []config.Line }{lines})
 	}
 	rows := make([][]string, len(lines))
 	for i, l := range lines {

@@ -226,6 +226,7 @@ func TestOutdatedReport(t *testing.T) {
 func TestJSON(t *testing.T) {
 	fill(t, 1, 4)
 	want := `{
+  "SchemaVersion": 1,
   "Cycle": 1,
   "Time": 1795217646,
   "Slots": 1,
@@ -304,6 +305,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("a dry run left a report")
 	}
 	want = `{
+  "SchemaVersion": 1,
   "Cycles": [
     {
       "Cycle": 1,
@@ -314,7 +316,7 @@ func TestJSON(t *testing.T) {
       "Waiting": 3
     }
   ],
-` + strings.TrimPrefix(strings.TrimSuffix(want, "\n}\n"), "{\n") + ",\n  \"Checksum\": \""
+` + strings.TrimPrefix(strings.TrimSuffix(want, "\n}\n"), "{\n  \"SchemaVersion\": 1,\n") + ",\n  \"Checksum\": \""
 	took := regexp.MustCompile(`"Took": [0-9.]+`)
 	if status, out, bad := negotiate("-json"); status != 0 || bad != "" || !strings.HasPrefix(took.ReplaceAllString(out, `"Took": 0`), want) || left(t) != out {
 		t.Errorf("negotiate -json = %d, %q\n%sand left\n%swant\n%s", status, bad, out, left(t), want)

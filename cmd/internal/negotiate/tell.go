@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/config"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/report"
@@ -55,6 +56,20 @@ func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did
 		return nil
 	}
 	return cycle.Outcome{Plan: plan, Steps: c.Config.Cycle.Steps}.Done(c.Stdout, all)
+}
+
+// cycleJSON is cycle.json.
+type cycleJSON struct {
+	report.Document
+	Checksum string
+}
+
+func outputs() []cmdline.Output {
+	return []cmdline.Output{
+		{Name: "negotiate", Value: cycleJSON{}}, {Name: "negotiate-dry-run", Value: negotiator.Report{}}, {Name: "negotiate-what-if", Value: cycle.Comparison{}},
+		{Name: "negotiate-explain", Value: cycle.Explanation{}}, {Name: "negotiate-health", Value: state{}},
+		{Name: "negotiate-check-config", Value: cmdline.List{Member: "Settings", Of: config.Line{}}},
+	}
 }
 
 // lastCycle returns how the last report begins, nothing if there is none. A report that

@@ -59,12 +59,13 @@ func reportOf(t *testing.T, member string, args ...string) any {
 	if status != 0 || bad != "" {
 		t.Fatalf("negotiate %q = %d, %s", args, status, bad)
 	}
-	var all any
-	if err := json.Unmarshal([]byte(out), &all); err != nil {
-		t.Fatal(err)
+	var all map[string]any
+	if err := json.Unmarshal([]byte(out), &all); err != nil || all["SchemaVersion"] != 1.0 {
+		t.Fatalf("negotiate %q: SchemaVersion %v, %v", args, all["SchemaVersion"], err)
 	}
+	delete(all, "SchemaVersion")
 	if member != "" {
-		all = all.(map[string]any)[member]
+		return all[member]
 	}
 	return all
 }

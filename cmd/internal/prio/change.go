@@ -201,53 +201,57 @@ func (list changes) words() (words []string) {
 }
 
 // apply makes the changes for some procs of a cluster: for all at once where they share
-// a constant priority, as most do. What could not be done is told, by line.
-func (list changes) apply(tx *spool.Tx, procs selection.Procs, log *joblog.Events, r *rights) (bad []string) {
+// a constant priority, as most do.
+func (list changes) apply(tx *spool.Tx, procs selection.Procs, o *outcome) {
 	if e, ok := procs.Run.Ad.Lookup(pool.AttrJobPrio); ok && list.adjust() {
 		if _, constant := e.Constant(); !constant {
 			for id := range procs.Jobs() {
 				one := procs
 				one.Procs = pool.Only(id)
-				bad = append(bad, list.alike(tx, one, log, r)...)
+				list.alike(tx, one, o)
 			}
-			return bad
+			return
 		}
 	}
-	return list.alike(tx, procs, log, r)
+	list.alike(tx, procs, o)
 }
 
 func (list changes) adjust() bool { return len(list) > 0 && list[0].expr == nil }
 
 // alike makes the changes for jobs that have one priority.
-func (list changes) alike(tx *spool.Tx, procs selection.Procs, log *joblog.Events, r *rights) (bad []string) {
+func (list changes) alike(tx *spool.Tx, procs selection.Procs, o *outcome) {
 	ad := procs.Run.Proc(procs.First)
 	made := make([]*classad.Expr, len(list))
 	for i, ch := range list {
 		if why := ch.waitsInVain(tx, procs.Cluster); why != "" {
-			return []string{list.couldNot(nameOf(procs)) + why}
+			o.refuse(procs, why)
+			return
 		}
 		if made[i] = ch.expr; made[i] != nil {
 			continue
 		}
 		// What is not an integer counts as 0, as it does in the order of jobs.
 		old, _ := ad.EvalInt(&classad.Context{}, ch.attr)
-		if why := r.outside(old, ch); why != "" {
-			return []string{list.couldNot(nameOf(procs)) + why}
+		if why := o.rights.outside(old, ch); why != "" {
+			o.refuse(procs, why)
+			return
 		}
 		made[i] = classad.Literal(classad.Int(old + ch.add))
 	}
-	if err := r.permit(list, made, procs); err != nil {
-		return []string{list.couldNot(nameOf(procs)) + list.worded(err)}
+	if err := o.rights.permit(list, made, procs); err != nil {
+		o.refuse(procs, list.worded(err))
+		return
 	}
-	if err := lifecycle.ChargeEdit(tx, r.cfg, procs.Cluster, added(ad, list, made)); err != nil {
-		return []string{list.couldNot(nameOf(procs)) + err.Error()}
+	if err := lifecycle.ChargeEdit(tx, o.rights.cfg, procs.Cluster, added(ad, list, made)); err != nil {
+		o.refuse(procs, err.Error())
+		return
 	}
-	list.log(tx, procs, ad, made, log) // with what was before
+	list.log(tx, procs, ad, made, &o.log) // with what was before
 	for i, ch := range list {
 		tx.SetRange(procs.Procs, ch.attr, made[i])
 		ch.watch(tx, procs)
 	}
-	return nil
+	o.done.Add(selection.Line{Procs: procs.Procs, What: "changed"})
 }
 
 // added returns by how many bytes changes make a job's ad longer. A number in the place of something

@@ -31,12 +31,13 @@ Where JOB_PRIORITY_POLICY is "maui", all jobs stand in one queue by Maui's prior
 
 Where it is "sge", all jobs stand in one queue by Grid Engine's priority, of which JobPrio, -1023 to 1024, is a part: it moves jobs past those of others. Owners may only lower it, administrators raise it, too. The levels beside it do not count. The other parts are set with -js, -ot, -dl and -P, as with qalter.
 
-Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may change them. What can be changed is; each name that cannot is told, and the exit status is 1. On success prio prints nothing.`,
+Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may change them. What can be changed is; each name that cannot is told, and the exit status is 1. On success prio prints nothing, but with -json.`,
 		Flags: slices.Concat([]cmdline.Flag{
 			{Name: "p", Args: []string{"N"}, Help: "set the priority to N"},
 			{Name: "adjust", Args: []string{"N"}, Help: "add N to the priority; also -adjust N"},
 		}, levelFlags(), optionFlags(), []cmdline.Flag{
 			{Name: "set", Args: []string{"ATTR=EXPR"}, Repeat: true, Help: "set another attribute to a ClassAd expression; may be given several times"},
+			selection.JSON,
 		}, selection.Flags("change")),
 		Number: "adjust",
 		Served: true,
@@ -51,7 +52,8 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "ask for more memory", Line: "prio -set RequestMemory=4096 12"},
 		},
 		Takes: []string{"JOB", "USER"}, Names: complete.Names,
-		Run: run,
+		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "prio", Value: selection.Answer{}}} },
+		Run:     run,
 	}
 }
 
@@ -68,9 +70,8 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	var did outcome
 	allowed := newRights(c, q.Caller())
-	var log joblog.Events
-	var bad []string
 	err = q.Update(s, func(in func(*spool.Tx) (selection.Chosen, error)) error {
 		return lifecycle.Update(s, func(tx *spool.Tx) error {
 			tx.Op("set priority", append(ch.words(), q.Words()...)...)
@@ -78,9 +79,9 @@ func run(c *cmdline.Call) error {
 			if err != nil {
 				return err
 			}
-			log, bad = joblog.Events{}, ch.refused(jobs, q.Wide())
+			did = outcome{rights: allowed, refused: ch.refused(jobs, q.Wide())}
 			for _, procs := range jobs.Procs {
-				bad = append(bad, ch.apply(tx, procs, &log, allowed)...)
+				ch.apply(tx, procs, &did)
 			}
 			return nil
 		})
@@ -88,36 +89,53 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range bad {
-		c.Warn("%s", line)
+	for _, r := range did.refused {
+		c.Warn("%s%s", ch.couldNot(r.Word), r.Why)
 	}
-	log.Write(c)
+	did.log.Write(c)
 	c.Changed()
-	if len(bad) > 0 {
+	if c.Has(selection.JSON.Name) {
+		if err := c.JSON(selection.AnswerOf(did.done, did.refused)); err != nil {
+			return err
+		}
+	}
+	if len(did.refused) > 0 {
 		return cmdline.ErrReported
 	}
 	return nil
 }
 
-// refused words, as condor_prio begins it, which names could not be served. wide says
+// refused returns which names cannot be served. wide says
 // that a name may well have no jobs.
-func (ch changes) refused(jobs selection.Chosen, wide bool) (lines []string) {
-	for _, r := range jobs.Refused {
-		lines = append(lines, ch.couldNot(r.Word)+r.Why)
-	}
+func (ch changes) refused(jobs selection.Chosen, wide bool) []selection.Refusal {
+	list := slices.Clone(jobs.Refused)
 	here := map[string]bool{}
 	for _, s := range jobs.Procs {
 		here[s.Word] = true
 	}
 	for _, l := range jobs.Late {
 		if !here[l.Word] && !wide {
-			lines = append(lines, ch.couldNot(l.Word)+"still to come, with what their description says")
+			list = append(list, selection.Refusal{Word: l.Word, Why: "still to come, with what their description says"})
 			here[l.Word] = true
 		}
 	}
-	return lines
+	return list
 }
 
+// outcome is what became of jobs.
+type outcome struct {
+	rights  *rights
+	log     joblog.Events
+	done    selection.Lines
+	refused []selection.Refusal
+}
+
+// refuse notes why procs were left as they are.
+func (o *outcome) refuse(procs selection.Procs, why string) {
+	o.refused = append(o.refused, selection.Refusal{Word: nameOf(procs), Why: why})
+}
+
+// couldNot begins the message about a refusal as condor_prio does.
 func (ch changes) couldNot(what string) string {
 	if len(ch) == 1 && ch[0].priority {
 		return fmt.Sprintf("couldn't set new priority for %s: ", what)

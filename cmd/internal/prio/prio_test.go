@@ -196,3 +196,10 @@ func TestPrioEmptyQueue(t *testing.T) {
 		t.Errorf("prio +1 -a of an empty queue = %d, %q, %q, want 0 and nothing", status, out, bad)
 	}
 }
+
+func TestPrioJSON(t *testing.T) {
+	fill(t)
+	cmdtest.Says(t, Command(), 1, "-json", "+5", "1", "2.0", "9")
+	cmdtest.Says(t, Command(), 0, "-json", "+5", "-constraint", "false")
+	cmdtest.Says(t, Command(), 2, "-json", "1")
+}

@@ -27,6 +27,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 		Flags: slices.Concat(selection.Flags("remove"), []cmdline.Flag{
 			steer.Reason("keep TEXT with the jobs as their RemoveReason"),
 			cmdline.Force,
+			selection.JSON,
 		}, selection.Elsewhere),
 		Served: true,
 		Examples: []cmdline.Example{
@@ -37,7 +38,8 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "those of a user's jobs that are held", Line: "qdel -constraint 'JobStatus == 5' alice"},
 		},
 		Takes: []string{"JOB", "USER"}, Names: complete.Names,
-		Run: run,
+		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "qdel", Value: selection.Answer{}}} },
+		Run:     run,
 	}
 }
 

@@ -56,6 +56,13 @@ func TestQdel(t *testing.T) {
 	qdel(t, 0, "1.0") // again
 }
 
+func TestQdelJSON(t *testing.T) {
+	fill(t)
+	qdel(t, 1, "-json 1.2-3 2 7")
+	qdel(t, 0, "-json -constraint false")
+	qdel(t, 2, "-json")
+}
+
 // A job that is promised a slot leaves the queue at once, and the one that has to leave
 // that slot is told no other thing; the other way round the promise stands.
 func TestQdelPromised(t *testing.T) {

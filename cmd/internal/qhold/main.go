@@ -30,6 +30,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 		Flags: slices.Concat(selection.Flags("hold"), []cmdline.Flag{
 			steer.Reason("keep TEXT with the jobs as their HoldReason"),
 			cmdline.Force,
+			selection.JSON,
 			{Name: "subcode", Args: []string{"N"}, Help: "keep N with the jobs as their HoldReasonSubCode, for scripts; 0 without it"},
 		}, selection.Elsewhere),
 		Served: true,
@@ -39,7 +40,8 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "all of your jobs that do not run yet", Line: "qhold -constraint 'JobStatus == 1'"},
 		},
 		Takes: []string{"JOB", "USER"}, Names: complete.Names,
-		Run: run,
+		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "qhold", Value: selection.Answer{}}} },
+		Run:     run,
 	}
 }
 

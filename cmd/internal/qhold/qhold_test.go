@@ -64,6 +64,7 @@ func TestQhold(t *testing.T) {
 		}
 	}
 	qhold(t, 0, "1 2 3") // again
+	qhold(t, 0, "-json 1 2 3")
 }
 
 func TestQholdReason(t *testing.T) {

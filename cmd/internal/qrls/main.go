@@ -27,6 +27,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 		Flags: slices.Concat(selection.Flags("release"), []cmdline.Flag{
 			steer.Reason("keep TEXT with the jobs as their ReleaseReason"),
 			cmdline.Force,
+			selection.JSON,
 		}, selection.Elsewhere),
 		Served: true,
 		Examples: []cmdline.Example{
@@ -35,7 +36,8 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "all jobs that their own policy holds", Line: "qrls -constraint 'HoldReasonCode == 3'"},
 		},
 		Takes: []string{"JOB", "USER"}, Names: complete.Names,
-		Run: run,
+		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "qrls", Value: selection.Answer{}}} },
+		Run:     run,
 	}
 }
 

@@ -88,6 +88,7 @@ func TestQrls(t *testing.T) {
 	}
 	qrls(t, 0, "-a") // again: nothing is held
 	qrls(t, 1, "4")
+	qrls(t, 1, "-json 1.2 4")
 }
 
 // The reason of the hold is kept as that of the last one.

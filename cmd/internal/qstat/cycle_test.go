@@ -21,8 +21,10 @@ func TestCauses(t *testing.T) {
 		{"Slot":"slot3@node","Job":"4.1","Submitter":"alice@pool","Since":1,"Weight":8,"Free":2}]}`, now))
 	displays(t, "-j 3")
 	_, out, _ := qstat("-j", "3", "-json")
-	var got []queue.Waiting
-	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || got[0].Analysis == nil || got[0].Rejection == nil {
+	var all struct{ Jobs []queue.Waiting }
+	err := json.Unmarshal([]byte(out), &all)
+	got := all.Jobs
+	if err != nil || len(got) != 1 || got[0].Analysis == nil || got[0].Rejection == nil {
 		t.Fatalf("qstat -j 3 -json = %s, %v, want one with all", out, err)
 	}
 	if w := got[0]; w.State != "qw" || w.Reason != "no match found: small" || w.Help == "" || w.Analysis.Nearest.Slot != "slot1@node" || w.Jobs[0].String() != "3.0-1" || len(w.Reservations) != 1 {

@@ -197,7 +197,8 @@ func (d look) write(jobs, left []spool.Run, kept []spool.Factory) error {
 	list := queue.Listing{Queue: d.Queue, Options: d.list, Filter: d.Filter, Jobs: jobs, Kept: kept, Named: d.args}
 	switch {
 	case d.form == "j" && d.json:
-		return c.JSON(d.Explained(slices.Concat(d.Waiting(jobs), queue.ToCome(kept), d.Past().Waiting(left))))
+		list := append(d.Waiting(jobs), queue.ToCome(kept)...) // never nil: without jobs, JSON has an empty list
+		return c.JSON(struct{ Jobs any }{d.Explained(append(list, d.Past().Waiting(left)...))})
 	case d.form == "j" && d.xml:
 		return d.SheetsXML(c.Data(), append(jobs, left...))
 	case d.form == "j" && d.all:
@@ -229,7 +230,13 @@ func (d look) writeOwn(form policy.OwnForm) error {
 	if !d.json && form.Print != nil {
 		return form.Print(d.Stdout)
 	}
-	return jsonList(d.Call, form.Count, form.Object)
+	list := cmdline.NewStream(d.Data(), "Jobs")
+	for i := range form.Count {
+		if err := list.Add(form.Object(i)); err != nil {
+			return err
+		}
+	}
+	return list.End()
 }
 
 // tellKept says below a list for people what is still to come of clusters, and beside ads that it

@@ -61,10 +61,11 @@ func TestHierarchyOrder(t *testing.T) {
 	}
 	displays(t, "", "-urg", "-ext", "-pri", "-f")
 	_, out, _ := qstat("-pri", "-json")
-	var list []maui.Prioritized
-	if err := json.Unmarshal([]byte(out), &list); err != nil {
+	var all struct{ Jobs []maui.Prioritized }
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
 		t.Fatal(err)
 	}
+	list := all.Jobs
 	places := 0
 	for i, p := range list {
 		if p.Blocked == "" && p.Place != places+1 {

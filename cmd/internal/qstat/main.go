@@ -59,7 +59,7 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
 		},
 		Takes: []string{"JOB", "USER"}, Names: complete.Names,
-		Run: run,
+		Outputs: outputs, Run: run,
 	}
 }
 

@@ -3,7 +3,6 @@ package qstat
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"iter"
 	"runtime"
 	"slices"
@@ -171,33 +170,6 @@ const portion = 500
 
 // listEnd is what a list that is not empty ends with in JSON.
 const listEnd = "\n]\n"
-
-// jsonList writes a list of so many objects, some at a time.
-func jsonList(c *cmdline.Call, count int, object func(int) any) error {
-	if count == 0 {
-		return c.JSON([]any{})
-	}
-	var near bytes.Buffer
-	own := *c
-	own.Stdout = &near
-	first := true
-	for from := 0; from < count; from += portion {
-		objects := make([]any, min(portion, count-from))
-		for i := range objects {
-			objects[i] = object(from + i)
-		}
-		near.Reset()
-		if err := own.JSON(objects); err != nil {
-			return err
-		}
-		if _, err := c.Data().Write(linked(near.Bytes(), first)); err != nil {
-			return err
-		}
-		first = false
-	}
-	_, err := io.WriteString(c.Data(), listEnd)
-	return err
-}
 
 // linked makes of a list's text what goes on with the list that came before.
 func linked(list []byte, first bool) []byte {

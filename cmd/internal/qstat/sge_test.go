@@ -98,11 +98,13 @@ func TestRankedUnreported(t *testing.T) {
 	}
 	displays(t, "-j 2")
 	_, out, _ := qstat("-j", "2", "-json")
-	var whole []struct{ Priority sge.Ranked }
-	if err := json.Unmarshal([]byte(out), &whole); err != nil || len(whole) != 1 {
+	var whole struct {
+		Jobs []struct{ Priority sge.Ranked }
+	}
+	if err := json.Unmarshal([]byte(out), &whole); err != nil || len(whole.Jobs) != 1 {
 		t.Fatalf("-j -json: %v\n%s", err, out)
 	}
-	if x := whole[0].Priority; x.Place != 0 || x.Priority == 0 || x.NPPrior != 0.5 || x.Tckts == 0 {
+	if x := whole.Jobs[0].Priority; x.Place != 0 || x.Priority == 0 || x.NPPrior != 0.5 || x.Tckts == 0 {
 		t.Errorf("-j -json has other numbers than the formulas: %+v", x)
 	}
 }
@@ -110,10 +112,11 @@ func TestRankedUnreported(t *testing.T) {
 func rankedJSON(t *testing.T, args ...string) (list []sge.Ranked) {
 	t.Helper()
 	status, out, bad := qstat(args...)
-	if err := json.Unmarshal([]byte(out), &list); err != nil || status != 0 || bad != "" {
+	var all struct{ Jobs []sge.Ranked }
+	if err := json.Unmarshal([]byte(out), &all); err != nil || status != 0 || bad != "" {
 		t.Fatalf("qstat %q = %d, %q, %v\n%s", args, status, bad, err, out)
 	}
-	return list
+	return all.Jobs
 }
 
 // The objects of JSON have the jobs of the list, each once, the numbers that the list rounds, and
@@ -225,11 +228,13 @@ func TestRankedSheet(t *testing.T) {
 	underSGE(t, functionalUsers)
 	displays(t, "-j 1", "-j 1.2", "-j 7", "-j 8", "-j 5", "-j 3", "-j 6")
 	_, out, _ := qstat("-j", "1.2", "-json")
-	var list []struct {
-		Priority sge.Ranked
-		Course   struct{ MaxTickets float64 }
+	var all struct {
+		Jobs []struct {
+			Priority sge.Ranked
+			Course   struct{ MaxTickets float64 }
+		}
 	}
-	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 1 || list[0].Priority.ProcID != 2 || list[0].Course.MaxTickets != 1200 {
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all.Jobs) != 1 || all.Jobs[0].Priority.ProcID != 2 || all.Jobs[0].Course.MaxTickets != 1200 {
 		t.Errorf("qstat -j 1.2 -json: %v\n%s", err, out)
 	}
 }

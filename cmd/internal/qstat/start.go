@@ -5,7 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/trial"
+	"fairspool/cmd/internal/waiting"
+	"fairspool/lib/policy/maui"
+	"fairspool/lib/policy/sge"
 	"fairspool/lib/report/queue"
 	"fairspool/spool"
 )
@@ -15,6 +19,15 @@ const (
 	mostCycles = 1000
 	mostPlayed = 30 * time.Second
 )
+
+func outputs() []cmdline.Output {
+	return []cmdline.Output{
+		{Name: "qstat", Value: cmdline.Ads{}}, {Name: "qstat-j", Value: cmdline.List{Member: "Jobs", Of: queue.Explained{}}},
+		{Name: "qstat-start", Value: cmdline.List{Member: "Starts", Of: queue.Forecast{}}},
+		{Name: "qstat-maui", Value: cmdline.List{Member: "Jobs", Of: maui.Prioritized{}}}, {Name: "qstat-sge", Value: cmdline.List{Member: "Jobs", Of: sge.Ranked{}}},
+		{Name: "qstat-wait", Value: waiting.Summary{}},
+	}
+}
 
 // forecast writes when the waiting jobs among some procs start at the latest.
 func (d look) forecast(jobs []spool.Run) error {
@@ -31,7 +44,7 @@ func (d look) forecast(jobs []spool.Run) error {
 	}
 	list := forecasts(starts, d.Waits(jobs))
 	if d.json {
-		return c.JSON(list)
+		return c.JSON(struct{ Starts []queue.Forecast }{list})
 	}
 	return d.Forecasts(c.Stdout, d.list.Width, list)
 }

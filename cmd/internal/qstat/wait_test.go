@@ -87,8 +87,8 @@ func TestWait(t *testing.T) {
 		{"held", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "by bob"}}, " -timeout 0", 1, ""},
 
 		{"json", []any{"12.0", submitted, "12.1", submitted, "12.0", good, "12.1", killed}, " -json", 137,
-			`{ "Jobs": 2, "Ended": 2, "ExitStatus": 137, "Outcomes": [ { "ClusterId": 12, "ProcId": 0, "ReturnValue": 0 }, { "ClusterId": 12, "ProcId": 1, "Signal": 9 } ] }`},
-		{"json in time", []any{"12.0", submitted}, " -json -timeout 0", 1, `{ "Jobs": 1, "Ended": 0, "TimedOut": true, "ExitStatus": 1, "Outcomes": [] }`},
+			`{ "SchemaVersion": 1, "Jobs": 2, "Ended": 2, "ExitStatus": 137, "Outcomes": [ { "ClusterId": 12, "ProcId": 0, "ReturnValue": 0 }, { "ClusterId": 12, "ProcId": 1, "Signal": 9 } ] }`},
+		{"json in time", []any{"12.0", submitted}, " -json -timeout 0", 1, `{ "SchemaVersion": 1, "Jobs": 1, "Ended": 0, "TimedOut": true, "ExitStatus": 1, "Outcomes": [] }`},
 
 		{"no job's name", nil, " alice", 2, ""},
 		{"no time", nil, " -timeout soon", 2, ""},

@@ -69,7 +69,8 @@ The pool has the slots that -slots says, or else those of the spool. A job has t
 		Here: func(c *cmdline.Call) bool {
 			return c.Has("convert") && len(c.Args) > 0 || c.Has("slots") && len(c.Args) > 0
 		},
-		Run: func(c *cmdline.Call) error { return run(c, plot) },
+		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "replay", Value: report{}}} },
+		Run:     func(c *cmdline.Call) error { return run(c, plot) },
 	}
 }
 

@@ -176,7 +176,6 @@ func writeUsers(c *cmdline.Call, variants []*variant) error {
 
 // report is what -json prints.
 type report struct {
-	SchemaVersion  int
 	Start          time.Time
 	Slots          int
 	Cores          int64
@@ -193,7 +192,7 @@ type configuration struct {
 }
 
 func reportOf(w *workload.Workload, p pooled, variants []*variant) report {
-	r := report{SchemaVersion: 1, Start: w.Start, Slots: len(p.slots), Cores: variants[len(variants)-1].result.Cores,
+	r := report{Start: w.Start, Slots: len(p.slots), Cores: variants[len(variants)-1].result.Cores,
 		Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
 	for _, v := range variants {
 		r.Configurations = append(r.Configurations, configuration{v.name, v.Measures, v.users, append([]shaken{}, v.shaken...)})

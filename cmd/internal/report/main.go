@@ -19,7 +19,7 @@ func Command() cmdline.Command {
 		Name:     "report",
 		Served:   true,
 		Brief:    "write a page, or metrics, of the pool",
-		Synopsis: []string{"-html FILE [-u USER] [options]", "-prometheus FILE [options]"},
+		Synopsis: []string{"-html FILE [-u USER] [-json] [options]", "-prometheus FILE [-json] [options]"},
 		About: `Writes what people and monitoring look at, from cron. FILE is written beside its place and renamed, so that a reader never finds a part of it; - is standard output.
 
 -html writes one page of HTML that needs nothing else: the queue, who is entitled to what, why jobs wait and what would help, priorities and usage over a day, a week and a month, machines, the last cycles, health. Its size does not grow with the queue.
@@ -28,6 +28,7 @@ func Command() cmdline.Command {
 		Flags: []cmdline.Flag{
 			{Name: "html", Args: []string{"FILE"}, Help: "write the page"},
 			{Name: "prometheus", Args: []string{"FILE"}, Help: "write the metrics"},
+			{Name: "json", Help: "print what was written as JSON"},
 			{Name: "u", Args: []string{"USER"}, Help: "with -html: the page of one user or submitter, with the jobs"},
 		},
 		Examples: []cmdline.Example{
@@ -36,8 +37,9 @@ func Command() cmdline.Command {
 			{Does: "metrics for node_exporter", Line: "report -prometheus /var/lib/prometheus/node-exporter/fairspool.prom"},
 			{Does: "how many jobs wait", Line: "report -prometheus - | grep 'state=\"waiting\"'"},
 		},
-		Names: complete.Names,
-		Run:   run,
+		Names:   complete.Names,
+		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "report", Value: wrote{}}} },
+		Run:     run,
 	}
 }
 
@@ -52,6 +54,8 @@ func run(c *cmdline.Call) error {
 		return cmdline.Usagef("want -html FILE or -prometheus FILE")
 	case form == "prometheus" && c.Has("u"):
 		return cmdline.Usagef("-u: it has a meaning with -html only")
+	case c.Has("json") && c.Value(form) == "-":
+		return cmdline.Usagef("-json: the %s goes to standard output: name a file with -%s", map[string]string{"html": "page", "prometheus": "text"}[form], form)
 	case c.Has("u") && c.Value("u") == "":
 		return cmdline.Usagef("-u: want the name of a user or submitter")
 	}
@@ -77,10 +81,19 @@ func run(c *cmdline.Call) error {
 	file := c.Value(form)
 	if file == "-" {
 		_, err = c.Data().Write(text)
-	} else if _, err = c.Replace(file, 0o666, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-		err = fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+	} else if n, e := c.Replace(file, 0o666, func(w io.Writer) error { _, err := w.Write(text); return err }); e != nil {
+		err = fmt.Errorf("%s: %w", file, cmdline.Cause(e))
+	} else if c.Has("json") {
+		err = c.JSON(wrote{file, form, n, c.Now.Unix()})
 	}
 	return errors.Join(err, damaged)
+}
+
+// wrote is what -json prints.
+type wrote struct {
+	File, Form string // html or prometheus
+	Bytes      int64
+	Time       int64 // of the pool, in Unix seconds
 }
 
 // own makes the page that of a caller who may see no other.

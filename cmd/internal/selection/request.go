@@ -131,7 +131,34 @@ type Chosen struct {
 }
 
 // Refusal is a word that names no job, or jobs of somebody else.
-type Refusal struct{ Word, Why string }
+type Refusal struct {
+	Word string `json:"Name"`
+	Why  string
+}
+
+// Answer is what a command prints with -json of jobs that it changed.
+type Answer struct {
+	Done    []Done
+	Refused []Refusal // names that could not be served, or jobs
+}
+
+// Done is what became of some procs.
+type Done struct {
+	Jobs pool.Procs
+	What string // "held"
+}
+
+// AnswerOf returns what is printed of lines.
+func AnswerOf(lines Lines, refused []Refusal) Answer {
+	a := Answer{Done: make([]Done, len(lines)), Refused: append([]Refusal{}, refused...)}
+	for i, l := range lines {
+		a.Done[i] = Done{l.Procs, l.What}
+	}
+	return a
+}
+
+// JSON is the flag for that.
+var JSON = cmdline.Flag{Name: "json", Help: "print what was done, and what was refused, as JSON"}
 
 // answers are for which jobs a constraint is true, of those of the queue as of one transaction.
 type answers struct {

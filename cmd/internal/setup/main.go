@@ -2,6 +2,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,11 +17,12 @@ func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "fairspool-setup",
 		Brief:    "make this machine's pool for all of its users",
-		Synopsis: []string{"[-dry-run] [-account NAME] [-spool DIR] [-prefix DIR]", "-undo [-purge] [-dry-run] [options]"},
+		Synopsis: []string{"[-dry-run] [-json] [-account NAME] [-spool DIR] [-prefix DIR]", "-undo [-purge] [-dry-run] [-json] [options]"},
 		About: `Makes what the users of a machine need to share a pool, and prints what it does, one line for each step: the system account that has the spool, the spool, /etc/fairspool/fairspool.toml and, where systemd runs the machine, units that open the door and run jobs. Without systemd it prints the lines of an rc script and a crontab that do. Root calls it once. What is there already is left as it is: a second call changes nothing.
 
 With -undo it removes what it has made, and nothing else. The spool and its account stay unless -purge is given.`,
 		Flags: []cmdline.Flag{
+			{Name: "json", Help: "print what is done as JSON"},
 			{Name: "dry-run", Help: "print what would be done, and do nothing"},
 			{Name: "undo", Help: "remove what was made"},
 			{Name: "purge", Help: "-undo: remove the spool, with all jobs and accounts, and the account that has it"},
@@ -35,6 +37,7 @@ With -undo it removes what it has made, and nothing else. The spool and its acco
 			{Does: "remove all, also the jobs and the accounts", Line: "fairspool-setup -undo -purge"},
 		},
 		WithoutSpool: true,
+		Outputs:      func() []cmdline.Output { return []cmdline.Output{{Name: "fairspool-setup", Value: did{}}} },
 		Run:          run,
 	}
 }
@@ -45,9 +48,29 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	if c.Has("undo") {
-		return p.undo()
+		err = p.undo()
+	} else {
+		err = p.make()
 	}
-	return p.make()
+	if c.Has("json") && (err == nil || len(p.did.Steps) > 0) {
+		p.did.DryRun = p.dry
+		err = cmp.Or(err, c.JSON(p.did))
+	}
+	return err
+}
+
+// did is what -json prints.
+type did struct {
+	DryRun bool // nothing was done
+	Steps  []doneStep
+	Advice string `json:",omitempty"` // what is left to do by hand
+}
+
+// doneStep is one line of what is done.
+type doneStep struct {
+	What    string // "account fairspool", or a file
+	Changed bool   // it was made or removed, or would be
+	Result  string // "made"
 }
 
 // The machine's places.
@@ -67,6 +90,7 @@ type plan struct {
 	dry      bool // nothing is done
 	purge    bool // the spool is removed
 	stale    bool // systemd has not read the units that were written
+	did      did
 }
 
 var (
@@ -77,7 +101,7 @@ var (
 
 // read makes a plan of the command line and the machine.
 func read(c *cmdline.Call) (*plan, error) {
-	p := &plan{call: c, account: "fairspool", spool: usualSpool, dry: c.Has("dry-run"), purge: c.Has("purge")}
+	p := &plan{call: c, account: "fairspool", spool: usualSpool, dry: c.Has("dry-run"), purge: c.Has("purge"), did: did{Steps: []doneStep{}}}
 	switch {
 	case len(c.Args) > 0:
 		return nil, cmdline.Usagef("%s: fairspool-setup takes no arguments; see fairspool-setup -help", c.Args[0])

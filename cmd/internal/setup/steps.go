@@ -45,8 +45,23 @@ type stepError struct{ what, why string }
 
 func (e *stepError) Error() string { return e.what + ": " + e.why }
 
-func (p *plan) say(what, format string, args ...any) {
-	fmt.Fprintf(p.call.Stdout, "%s: %s\n", what, fmt.Sprintf(format, args...))
+// say tells what became of a thing; changed says that it was made or removed, or would be.
+func (p *plan) say(what string, changed bool, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	p.did.Steps = append(p.did.Steps, doneStep{what, changed, text})
+	p.print(what, text)
+}
+
+// advise says what is left to do by hand where systemd does not run the machine.
+func (p *plan) advise(format string, args ...any) {
+	p.did.Advice = fmt.Sprintf(format, args...)
+	p.print("systemd does not run this machine", p.did.Advice)
+}
+
+func (p *plan) print(what, text string) {
+	if !p.call.Has("json") {
+		fmt.Fprintf(p.call.Stdout, "%s: %s\n", what, text)
+	}
 }
 
 // make makes all that is not there, after a look whether all can be made.
@@ -66,18 +81,18 @@ func (p *plan) make() error {
 		case err != nil:
 			return err
 		case now.right:
-			p.say(s.what, "is there")
+			p.say(s.what, false, "is there")
 		case p.dry:
-			p.say(s.what, "would be %s", s.made)
+			p.say(s.what, true, "would be %s", s.made)
 		default:
 			if err := s.make(); err != nil {
 				return &stepError{s.what, err.Error()}
 			}
-			p.say(s.what, "%s", s.made)
+			p.say(s.what, true, "%s", s.made)
 		}
 	}
 	if !p.systemd {
-		p.say("systemd does not run this machine", "a line of an rc script starts the door and the jobs,\n    %s -watch -door -q &\nor lines of %s do, which start them again, too:\n    * * * * *    root  flock -n /run/lock/fairspool %[1]s -watch -door -q\n    */5 * * * *  root  %[3]s -q",
+		p.advise("a line of an rc script starts the door and the jobs,\n    %s -watch -door -q &\nor lines of %s do, which start them again, too:\n    * * * * *    root  flock -n /run/lock/fairspool %[1]s -watch -door -q\n    */5 * * * *  root  %[3]s -q",
 			p.programs.Program("starter"), "/etc/cron.d/fairspool", p.programs.Program("negotiate"))
 	}
 	return nil
@@ -104,25 +119,25 @@ func (p *plan) undo() error {
 		}
 		switch {
 		case !now.there:
-			p.say(s.what, "is not there")
+			p.say(s.what, false, "is not there")
 		case !now.ours:
-			p.say(s.what, "stays: fairspool-setup has not made it so")
+			p.say(s.what, false, "stays: fairspool-setup has not made it so")
 		case why != "":
-			p.say(s.what, "stays: %s", why)
+			p.say(s.what, false, "stays: %s", why)
 		case p.dry:
-			p.say(s.what, "would be %s", s.removed)
+			p.say(s.what, true, "would be %s", s.removed)
 		default:
 			if err := s.remove(); err != nil {
 				return &stepError{s.what, err.Error()}
 			}
-			p.say(s.what, "%s", s.removed)
+			p.say(s.what, true, "%s", s.removed)
 		}
 	}
 	if p.stale {
 		return systemctl("daemon-reload")
 	}
 	if !p.systemd {
-		p.say("systemd does not run this machine", "end starter -watch -door, and remove its line from the rc script or the crontab")
+		p.advise("end starter -watch -door, and remove its line from the rc script or the crontab")
 	}
 	return nil
 }

@@ -73,6 +73,13 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Does: "run the jobs of a machine that has burnt elsewhere", Line: "slots withdraw -gone node7"},
 		},
 		Takes: []string{"SLOT"}, Names: complete.Names,
+		Outputs: func() []cmdline.Output {
+			return []cmdline.Output{
+				{Name: "slots-list", Value: cmdline.Ads{}}, {Name: "slots-list-pilots", Value: cmdline.List{Member: "Pilots", Of: pilot{}}},
+				{Name: "slots-reserve", Value: reservation{}}, {Name: "slots-reserve-list", Value: cmdline.List{Member: "Maintenances", Of: maintenance{}}},
+				{Name: "slots-reserve-cancel", Value: cancelled{}},
+			}
+		},
 		Actions: []cmdline.Action{
 			{Name: "advertise", Run: byAdministrator(advertise)},
 			{Name: "list", Flags: []string{"long", "json", "af", "pilots"}, Run: list},

@@ -69,7 +69,7 @@ func listPilots(c *cmdline.Call, names []string) error {
 		return err
 	}
 	if c.Has("json") {
-		return c.JSON(pilots)
+		return c.JSON(struct{ Pilots []pilot }{pilots})
 	}
 	if err := c.Table(pilotColumns, pilotRows(pilots)); err != nil {
 		return err

@@ -73,7 +73,7 @@ func runSlots(t *testing.T, want int, args ...string) (out, bad string) {
 
 func TestListPilots(t *testing.T) {
 	cmdtest.Spool(t, func(*spool.Tx) {})
-	if out, _ := runSlots(t, 0, "list", "-pilots", "-json"); strings.TrimSpace(out) != "[]" {
+	if out, _ := runSlots(t, 0, "list", "-pilots", "-json"); strings.Join(strings.Fields(out), " ") != `{ "SchemaVersion": 1, "Pilots": [] }` {
 		t.Errorf("without pilots -json = %s", out)
 	}
 	twoPilots(t, 5*time.Second)
@@ -89,8 +89,10 @@ func TestListPilots(t *testing.T) {
 		}
 	}
 	out, _ = runSlots(t, 0, "list", "-pilots", "-json")
-	var got []map[string]any
-	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 2 {
+	var all struct{ Pilots []map[string]any }
+	err := json.Unmarshal([]byte(out), &all)
+	got := all.Pilots
+	if err != nil || len(got) != 2 {
 		t.Fatalf("%s: %v", out, err)
 	}
 	if x, ok := got[0]["Heard"].(float64); !ok || x < 5 || x > 60 {

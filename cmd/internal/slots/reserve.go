@@ -26,6 +26,14 @@ type maintenance struct {
 	Slots      int    // for which the constraint is true now
 }
 
+// reservation is what -json prints of a new one.
+type reservation struct {
+	maintenance
+	Overrunning []string // jobs that run there and may not end in time
+}
+
+type cancelled struct{ Cancelled int } // the ID
+
 // shown returns a maintenance as reserve shows it, in a pool with some slots.
 func shown(m pool.Maintenance, slots []pool.Slot) maintenance {
 	return maintenance{m.ID, m.Start.Unix(), m.End.Unix(), m.Constraint, m.By, m.Reason, len(reserved(m, slots))}
@@ -81,10 +89,7 @@ func reserve(c *cmdline.Call, args []string) error {
 		return err
 	}
 	if c.Has("json") {
-		return c.JSON(struct {
-			maintenance
-			Overrunning []string // jobs that run there and may not end in time
-		}{shown(m, slots), append([]string{}, late...)})
+		return c.JSON(reservation{shown(m, slots), append([]string{}, late...)})
 	}
 	fmt.Fprintf(c.Stdout, "Maintenance %d: %s reserved from %s to %s.\n", m.ID, plural.Pick(len(slots), "1 slot is", "%d slots are"), report.Moment(m.Start), report.Moment(m.End))
 	if len(slots) == 0 {
@@ -168,7 +173,7 @@ func cancel(c *cmdline.Call) error {
 	}
 	c.Changed()
 	if c.Has("json") {
-		return c.JSON(struct{ Cancelled int }{id})
+		return c.JSON(cancelled{id})
 	}
 	_, err = fmt.Fprintf(c.Stdout, "Maintenance %d is cancelled.\n", id)
 	return err
@@ -201,7 +206,7 @@ func listMaintenances(c *cmdline.Call) error {
 		return err
 	}
 	if c.Has("json") {
-		return c.JSON(list)
+		return c.JSON(struct{ Maintenances []maintenance }{list})
 	}
 	rows := make([][]string, len(list))
 	for i, m := range list {

@@ -109,6 +109,7 @@ func TestCheckJSON(t *testing.T) {
 	r.add(spool.Finding{File: "/s/index.0", Older: true, What: "generation 0, kept for whoever reads it"})
 	out := show(t, r, false, "-json")
 	const want = `{
+  "SchemaVersion": 1,
   "Directory": "/s",
   "Sound": false,
   "Files": [

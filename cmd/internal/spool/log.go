@@ -1,8 +1,6 @@
 package spool
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -28,9 +26,9 @@ func showLog(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := writer{to: c.Stdout, json: c.Has("json")}
-	if out.json {
-		out.to = c.Data()
+	out := writer{to: c.Stdout}
+	if c.Has("json") {
+		out.json = cmdline.NewStream(c.Data(), "Transactions")
 	}
 	if err := s.Log(chosen.last(out.write)); err != nil {
 		return err
@@ -105,46 +103,26 @@ func (o *choice) kept() []spool.Logged {
 	return append(o.ring[o.next:len(o.ring):len(o.ring)], o.ring[:o.next]...)
 }
 
-// writer writes transactions one at a time: a line each, or an array of JSON
+// writer writes transactions one at a time: a line each, or a list of JSON
 // objects.
 type writer struct {
-	to    io.Writer
-	json  bool
-	begun bool
+	to   io.Writer
+	json *cmdline.Stream // nil: lines
 }
 
 func (w *writer) write(l spool.Logged) error {
-	if !w.json {
-		_, err := fmt.Fprintln(w.to, line(l))
-		return err
+	if w.json != nil {
+		return w.json.Add(loggedOf(l))
 	}
-	lead := "[\n  "
-	if w.begun {
-		lead = ",\n  "
-	}
-	w.begun = true
-	var b bytes.Buffer
-	b.WriteString(lead)
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("  ", "  ")
-	if err := e.Encode(loggedOf(l)); err != nil {
-		return err
-	}
-	_, err := w.to.Write(bytes.TrimRight(b.Bytes(), "\n"))
+	_, err := fmt.Fprintln(w.to, line(l))
 	return err
 }
 
 func (w *writer) end() error {
-	end := "[]\n"
-	switch {
-	case !w.json:
+	if w.json == nil {
 		return nil
-	case w.begun:
-		end = "\n]\n"
 	}
-	_, err := io.WriteString(w.to, end)
-	return err
+	return w.json.End()
 }
 
 // shownTime is how times are shown: in the local time zone.

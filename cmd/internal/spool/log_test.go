@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/spool"
 )
 
@@ -104,11 +105,11 @@ func TestChoice(t *testing.T) {
 // TestLogJSONKeepsAll holds that the arguments for programs are there for them.
 func TestLogJSONKeepsAll(t *testing.T) {
 	var b strings.Builder
-	w := writer{to: &b, json: true}
+	w := writer{json: cmdline.NewStream(&b, "Transactions")}
 	if err := w.write(transaction(func(l *spool.Logged) { l.Args = []string{"alice", "--", "[ ]"} })); err != nil {
 		t.Fatal(err)
 	}
-	if want := "\"alice\",\n      \"--\",\n      \"[ ]\"\n"; !strings.Contains(b.String(), want) {
+	if want := "\"alice\",\n        \"--\",\n        \"[ ]\"\n"; !strings.Contains(b.String(), want) {
 		t.Errorf("JSON = %s, want …%s…", b.String(), want)
 	}
 }
@@ -117,7 +118,7 @@ func TestLogJSONKeepsAll(t *testing.T) {
 func TestLogJSON(t *testing.T) {
 	for n := range 3 {
 		var b strings.Builder
-		w := writer{to: &b, json: true}
+		w := writer{json: cmdline.NewStream(&b, "Transactions")}
 		for range n {
 			if err := w.write(transaction(func(l *spool.Logged) { l.Args = nil; l.Op = "a<b" })); err != nil {
 				t.Fatal(err)
@@ -127,17 +128,18 @@ func TestLogJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		const one = `{
-    "Number": 42,
-    "Time": "2026-11-21T12:00:00.012Z",
-    "PolicyTime": "2026-11-21T12:00:00.009Z",
-    "Uid": 1000,
-    "User": "alice",
-    "Program": "prio",
-    "Operation": "a<b",
-    "Arguments": [],
-    "Changed": "3 changes of jobs"
-  }`
-		want := []string{"[]\n", "[\n  " + one + "\n]\n", "[\n  " + one + ",\n  " + one + "\n]\n"}[n]
+      "Number": 42,
+      "Time": "2026-11-21T12:00:00.012Z",
+      "PolicyTime": "2026-11-21T12:00:00.009Z",
+      "Uid": 1000,
+      "User": "alice",
+      "Program": "prio",
+      "Operation": "a<b",
+      "Arguments": [],
+      "Changed": "3 changes of jobs"
+    }`
+		head, end := "{\n  \"SchemaVersion\": 1,\n  \"Transactions\": [", "\n  ]\n}\n"
+		want := []string{head + "]\n}\n", head + "\n    " + one + end, head + "\n    " + one + ",\n    " + one + end}[n]
 		if b.String() != want {
 			t.Errorf("JSON of %d = %s, want %s", n, b.String(), want)
 		}

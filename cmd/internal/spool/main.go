@@ -70,6 +70,12 @@ log tells who did what, one transaction a line, the oldest first.`,
 			{Does: "what alice did since yesterday", Line: "spool log -who alice -since 1d"},
 			{Does: "the last ten changes, for a program", Line: "spool log -n 10 -json"},
 		},
+		Outputs: func() []cmdline.Output {
+			return []cmdline.Output{
+				{Name: "spool-check", Value: checked{}}, {Name: "spool-stat", Value: status{}}, {Name: "spool-compact", Value: folding{}},
+				{Name: "spool-archive", Value: archived{}}, {Name: "spool-log", Value: cmdline.List{Member: "Transactions", Of: logged{}}},
+			}
+		},
 		Actions: []cmdline.Action{
 			{Name: "check", Flags: []string{"json", "q"}, Run: check},
 			{Name: "salvage", Run: salvage},

@@ -3,7 +3,6 @@ package starter
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -496,10 +495,13 @@ func (f *follower) tell(r report) error {
 	if len(r.Started) > 0 {
 		text = plural.Count(len(r.Started), "job") + " started.\n"
 	}
-	return f.say(struct {
-		Time int64
-		report
-	}{f.call.Again().Now.Unix(), r}, text)
+	return f.say(passed{f.call.Again().Now.Unix(), r}, text)
+}
+
+// passed is a report of a watch, which -json prints on a line.
+type passed struct {
+	Time int64
+	report
 }
 
 // tellClosed says, when the watch begins, that the machine is drained and stays so.
@@ -517,13 +519,11 @@ func (f *follower) tellClosed() error {
 // say prints a line: v with -json, else the text, unless it has to be quiet.
 func (f *follower) say(v any, text string) error {
 	if f.json {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
+		line, err := cmdline.Line(v)
+		if err != nil {
 			return err
 		}
-		text = b.String()
+		text = string(line)
 	} else if f.quiet {
 		return nil
 	}

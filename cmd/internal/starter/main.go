@@ -64,7 +64,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Does: "run jobs for the pool of another machine, which lets this one call it", Line: "starter -pilot -home 'ssh -T pool@head serve -pilot' -token pilot.token"},
 			{Does: "empty another machine, where a pilot runs jobs", Line: "starter -drain -machine node7"},
 		},
-		Run: run,
+		Outputs: outputs, Run: run,
 	}
 }
 

@@ -25,6 +25,14 @@ type report struct {
 
 type failure struct{ Job, Reason string }
 
+// outputs are what -json prints: of a pass, and the lines of a watch and of a drain.
+func outputs() []cmdline.Output {
+	return []cmdline.Output{
+		{Name: "starter", Value: report{}}, {Name: "starter-watch", Value: passed{}}, {Name: "starter-reload", Value: reloaded{}},
+		{Name: "starter-drain", Value: drained{}}, {Name: "starter-drain-left", Value: emptied{}}, {Name: "starter-drain-cancel", Value: reopened{}},
+	}
+}
+
 // fail notes that a job could not be started, or its claim not be ended.
 func (r *report) fail(id, why string, locked bool) {
 	r.Failed = append(r.Failed, failure{id, why})

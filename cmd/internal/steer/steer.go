@@ -14,6 +14,7 @@ package steer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
@@ -120,7 +121,7 @@ type answer struct {
 	selection.Request
 	why     string
 	lines   selection.Lines
-	after   []string // of jobs that are still to come
+	after   selection.Lines // of jobs that are still to come
 	refused []selection.Refusal
 	doubt   string // what is likely to be wrong with the constraint
 	of      map[string]*outcome
@@ -131,16 +132,11 @@ type answer struct {
 type outcome struct {
 	done  bool
 	lines selection.Lines // of those that were refused
-	late  []string        // the same of those that are still to come
+	late  selection.Lines // the same of those that are still to come
 }
 
 // refused returns the lines of those that were refused.
-func (o *outcome) refused() (list []string) {
-	for _, line := range o.lines {
-		list = append(list, line.String())
-	}
-	return append(list, o.late...)
-}
+func (o *outcome) refused() selection.Lines { return slices.Concat(o.lines, o.late) }
 
 func (a *answer) named(word string) *outcome {
 	if a.of[word] == nil {
@@ -192,18 +188,18 @@ func (a *answer) do(tx *spool.Tx, procs selection.Procs) error {
 func (a *answer) late(tx *spool.Tx, l selection.Late) {
 	o := a.named(l.Word)
 	text, done := a.Late(tx, l.Factory, a.why)
-	text = selection.Named(l.Coming()) + " " + text
+	line := selection.Line{Procs: l.Coming(), What: text}
 	if done {
 		o.done = true
-		a.after = append(a.after, text)
+		a.after = append(a.after, line)
 		return
 	}
-	o.late = append(o.late, text)
+	o.late = append(o.late, line)
 }
 
 // tell says what was done, and what could not be.
 func (a *answer) tell(c *cmdline.Call) error {
-	bad := len(a.refused) > 0
+	refused := slices.Clone(a.refused)
 	for _, r := range a.refused {
 		c.Warn("%s: %s", r.Word, r.Why)
 	}
@@ -213,31 +209,33 @@ func (a *answer) tell(c *cmdline.Call) error {
 		if o == nil || o.done || a.Wide() {
 			continue
 		}
-		for _, text := range o.refused() {
-			if !said[text] {
+		for _, line := range o.refused() {
+			if text := line.String(); !said[text] {
 				c.Warn("%s", text)
+				refused = append(refused, selection.Refusal{Word: line.Procs.String(), Why: line.What})
+				said[text] = true
 			}
-			said[text] = true
-		}
-		bad = true
-	}
-	var err error
-	say := func(text string) {
-		if err == nil {
-			_, err = fmt.Fprintln(c.Stdout, text)
 		}
 	}
-	for _, line := range a.lines {
-		say(line.String())
-	}
-	for _, text := range a.after {
-		say(text)
-	}
-	if !bad && len(a.lines)+len(a.after) == 0 {
-		say("0 jobs " + a.Done + ".")
-	}
-	if err == nil && bad {
+	err := a.print(c, slices.Concat(a.lines, a.after), refused)
+	if err == nil && len(refused) > 0 {
 		err = cmdline.ErrReported
+	}
+	return err
+}
+
+// print prints what was done.
+func (a *answer) print(c *cmdline.Call, done selection.Lines, refused []selection.Refusal) (err error) {
+	switch {
+	case c.Has(selection.JSON.Name):
+		return c.JSON(selection.AnswerOf(done, refused))
+	case len(done)+len(refused) == 0:
+		_, err = fmt.Fprintln(c.Stdout, "0 jobs "+a.Done+".")
+	}
+	for _, line := range done {
+		if err == nil {
+			_, err = fmt.Fprintln(c.Stdout, line)
+		}
 	}
 	return err
 }

@@ -57,7 +57,7 @@ What is wrong with a description is shown with file, line and place, and nothing
 			{Does: "a shell with 4 processors, for 2 hours at most", Line: "submit -interactive -cpus 4 -time 2h"},
 			{Does: "submit from cron, unless the last ones are not yet done", Line: "submit -unique nightly nightly.sub"},
 		},
-		Run: run,
+		Outputs: outputs, Run: run,
 	}
 }
 
@@ -69,8 +69,7 @@ type submission struct {
 	warnings int    // so many were printed
 	kept     bool   // the jobs keep their output: see Options.KeepOutput
 	held     []heldProcs
-	// looked waits for what the caller's end finds of the jobs' files; nil unless in serve
-	looked func() ([]doomed, error)
+	looked   func() ([]doomed, error) // waits for what the caller's end finds of the jobs' files; nil unless in serve
 }
 
 func run(c *cmdline.Call) error {
@@ -144,10 +143,7 @@ func readOptions(c *cmdline.Call) (o options, err error) {
 	o = options{
 		inPlaceOf: c.Value("owner"), file: c.Value("file"), batchName: c.Value("batch-name"), unique: c.Value("unique"),
 		append: c.Repeated("append"), dryRunTo: c.Value("dry-run"), json: c.Has("json"), terse: c.Has("terse"), verbose: c.Has("verbose"),
-		strictly: c.Has("strict"), force: c.Has("force"), blindly: c.Has("disable"), waits: c.Has("wait"),
-	}
-	if c.Has("queue") {
-		o.queue = c.Values("queue")
+		strictly: c.Has("strict"), force: c.Has("force"), blindly: c.Has("disable"), waits: c.Has("wait"), queue: c.Values("queue"),
 	}
 	if c.Has("maxjobs") {
 		if o.maxJobs, err = strconv.Atoi(c.Value("maxjobs")); err != nil || o.maxJobs < 1 {

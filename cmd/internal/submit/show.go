@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,8 @@ import (
 type told struct {
 	ClusterID int `json:"ClusterId,omitempty"`
 	Jobs      int
-	Exists    bool `json:",omitempty"` // it was there already (-unique)
+	Exists    bool   `json:",omitempty"` // it was there already (-unique)
+	File      string `json:",omitempty"` // of the ads (-dry-run)
 }
 
 // tell says which jobs are in the queue now.
@@ -55,9 +57,7 @@ func (s *submission) tellOf(err error) error {
 	switch {
 	case !errors.As(err, &e):
 	case s.json:
-		if err := s.JSON(told{ClusterID: e.Cluster, Exists: true}); err != nil {
-			return err
-		}
+		err = cmp.Or(s.JSON(told{ClusterID: e.Cluster, Exists: true}), err)
 	case s.terse:
 		s.printRange(e.Procs)
 	}
@@ -83,10 +83,7 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 	if err := s.strict(); err != nil {
 		return err
 	}
-	form := "long"
-	if s.json {
-		form = "json"
-	}
+	form := map[bool]string{false: "long", true: "json"}[s.json]
 	to := s.dryRunTo
 	if to == "-" || to == "/dev/stdout" {
 		return adprint.Print(s.Call, form, k.ads())
@@ -97,6 +94,9 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 		return adprint.Print(&call, form, k.ads())
 	}); err != nil {
 		return fmt.Errorf("-dry-run %s: %w", to, cmdline.Cause(err))
+	}
+	if s.json {
+		return s.JSON(told{Jobs: k.all, File: to})
 	}
 	fmt.Fprintf(s.Stdout, "%s written to %s, nothing is submitted.\n", plural.Count(k.all, "job"), to)
 	return nil

@@ -18,6 +18,10 @@ import (
 // costs next to nothing.
 const spoolEvery = 500 * time.Millisecond
 
+func outputs() []cmdline.Output {
+	return []cmdline.Output{{Name: "submit", Value: told{}}, {Name: "submit-wait", Value: waiting.Summary{}}, {Name: "submit-dry-run", Value: cmdline.Ads{}}}
+}
+
 // wait waits until all jobs of the cluster have ended, and returns the error with
 // their exit status. That is on record in the queue and in the history: the jobs
 // need no event log.

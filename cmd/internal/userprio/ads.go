@@ -11,6 +11,18 @@ import (
 	"fairspool/lib/report/accounts"
 )
 
+func outputs() []cmdline.Output {
+	return []cmdline.Output{
+		{Name: "userprio", Value: struct{ Submitters, Groups []*classad.Ad }{}}, {Name: "userprio-getreslist", Value: cmdline.Ads{}},
+		{Name: "userprio-why", Value: accounts.Standing{}}, {Name: "userprio-forecast", Value: accounts.Forecast{}},
+		{Name: "userprio-forecast-until", Value: accounts.Until{}}, {Name: "userprio-forecast-below", Value: accounts.Below{}},
+		{Name: "userprio-history", Value: cmdline.List{Member: "Submitters", Of: accounts.Course{}}},
+		{Name: "userprio-log", Value: cmdline.List{Member: "Edits", Of: accounts.LogObject{}}},
+		{Name: "userprio-windows", Value: accounts.Windows{}}, {Name: "userprio-decayed", Value: decayed{}}, {Name: "userprio-tree", Value: accounts.Tree{}},
+		{Name: "userprio-flocked", Value: cmdline.List{Member: "Flocked", Of: flockedRow{}}},
+	}
+}
+
 // display writes the rows in the form that was asked for.
 func display(c *cmdline.Call, o options, s accounts.Listing, v accounts.View) error {
 	if s.Rollup {

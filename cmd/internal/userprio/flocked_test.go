@@ -18,7 +18,7 @@ func TestFlocked(t *testing.T) {
 	if status, out, bad := userprio("-flocked"); status != 0 || out != "Nobody has had slots of other pools.\n" || bad != "" {
 		t.Errorf("userprio -flocked of nothing = %d, %q, %q", status, out, bad)
 	}
-	if status, out, bad := userprio("-flocked", "-json"); status != 0 || strings.Join(strings.Fields(out), "") != `{"Flocked":[]}` || bad != "" {
+	if status, out, bad := userprio("-flocked", "-json"); status != 0 || strings.Join(strings.Fields(out), "") != `{"SchemaVersion":1,"Flocked":[]}` || bad != "" {
 		t.Errorf("userprio -flocked -json of nothing = %d, %q, %q", status, out, bad)
 	}
 	at := time.Unix(cmdtest.Now, 0)
@@ -41,7 +41,7 @@ alice@pool              2         4.00 11/20/2026 21:34 11/20/2026 23:34
 ------------------ ------ ------------ ---------------- ----------------
 Number of users: 2      2         5.00                                  $
 `,
-		"-flocked physics.bob@pool -json": `{"Flocked":[{"Name":"physics.bob@pool","ResourcesUsed":0,"WeightedResourcesUsed":0,` +
+		"-flocked physics.bob@pool -json": `{"SchemaVersion":1,"Flocked":[{"Name":"physics.bob@pool","ResourcesUsed":0,"WeightedResourcesUsed":0,` +
 			`"AccumulatedUsage":3600,"WeightedAccumulatedUsage":3600,"BeginUsageTime":1795041246,"LastUsageTime":1795044846}]}`,
 		"-getreslist alice -af Name": "",
 		"-all -allusers":             before,

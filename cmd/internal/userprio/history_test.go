@@ -106,11 +106,15 @@ func TestHistoryCSV(t *testing.T) {
 func TestHistoryJSON(t *testing.T) {
 	samples(t)
 	status, out, bad := userprio("-history", "-json", "bob")
-	var list []struct {
-		Name   string
-		Points []map[string]any
+	var all struct {
+		Submitters []struct {
+			Name   string
+			Points []map[string]any
+		}
 	}
-	if err := json.Unmarshal([]byte(out), &list); status != 0 || bad != "" || err != nil || len(list) != 1 {
+	err := json.Unmarshal([]byte(out), &all)
+	list := all.Submitters
+	if status != 0 || bad != "" || err != nil || len(list) != 1 {
 		t.Fatalf("userprio -history -json bob = %d, %s, %v\n%s", status, bad, err, out)
 	}
 	first := list[0].Points[0]
@@ -140,7 +144,7 @@ func TestHistoryRefuses(t *testing.T) {
 
 func TestHistoryOfNothing(t *testing.T) {
 	cmdtest.Spool(t, func(*spool.Tx) {})
-	for form, want := range map[string]string{"": "", "-json": "[]\n", "-csv": "Name,Time,EffectivePriority,RealPriority,WeightedResourcesUsed,WeightedAccumulatedUsage,Demand\n"} {
+	for form, want := range map[string]string{"": "", "-json": "{\n  \"SchemaVersion\": 1,\n  \"Submitters\": []\n}\n", "-csv": "Name,Time,EffectivePriority,RealPriority,WeightedResourcesUsed,WeightedAccumulatedUsage,Demand\n"} {
 		args := []string{"-history"}
 		if form != "" {
 			args = append(args, form)

@@ -52,16 +52,20 @@ func TestLogJSON(t *testing.T) {
 	must(t, "-setfactor carol@pool 4 -duration 60 -create")
 	must(t, "-setlast carol@pool 5")
 	must(t, "-undo 3")
-	var got []struct {
-		Number, Undoes, UndoneBy uint64
-		Time, MachineTime        float64
-		User, Program, Operation string
-		Uid                      *int
-		Arguments                []string
-		Reason                   string
-		Changes                  []map[string]any
+	var all struct {
+		Edits []struct {
+			Number, Undoes, UndoneBy uint64
+			Time, MachineTime        float64
+			User, Program, Operation string
+			Uid                      *int
+			Arguments                []string
+			Reason                   string
+			Changes                  []map[string]any
+		}
 	}
-	if err := json.Unmarshal([]byte(must(t, "-log -json")), &got); err != nil || len(got) != 3 {
+	err := json.Unmarshal([]byte(must(t, "-log -json")), &all)
+	got := all.Edits
+	if err != nil || len(got) != 3 {
 		t.Fatalf("-log -json = %v, %v", got, err)
 	}
 	for i, want := range []string{
@@ -78,7 +82,7 @@ func TestLogJSON(t *testing.T) {
 		}
 	}
 	cmdtest.Spool(t, nil)
-	if out := must(t, "-log -json"); out != "[]\n" {
+	if out := must(t, "-log -json"); out != "{\n  \"SchemaVersion\": 1,\n  \"Edits\": []\n}\n" {
 		t.Errorf("-log -json of a new spool = %q", out)
 	}
 }

@@ -40,7 +40,8 @@ Usage is in slot hours, each slot counted with its weight. A RUP is halved every
 			{Does: "names and priorities for a script", Line: "userprio -allusers -af Name EffectivePriority"},
 		},
 		Takes: []string{"USER"}, Names: complete.Names,
-		Run: func(c *cmdline.Call) error { return run(c, plot) },
+		Outputs: outputs,
+		Run:     func(c *cmdline.Call) error { return run(c, plot) },
 	}
 }
 

@@ -67,6 +67,12 @@ func onlyNamed[R any](c *cmdline.Call, rows []R, missing string, names func(R) [
 	return out, failed
 }
 
+// decayed is what -decayed prints with -json.
+type decayed struct {
+	HalfTime float64 `json:"halftime"` // hours
+	Usage    []accounts.DecayedRow
+}
+
 // showDecayed shows Grid Engine's decayed usage.
 func showDecayed(c *cmdline.Call, o options) error {
 	list, p, err := tallies(c, false)
@@ -75,10 +81,7 @@ func showDecayed(c *cmdline.Call, o options) error {
 	}
 	rows, failed := onlyNamed(c, accounts.Decayed(list, p.Decay), untallied, func(r accounts.DecayedRow) []string { return []string{r.User, r.Project} })
 	if o.form == "json" {
-		err = c.JSON(struct {
-			HalfTime float64 `json:"halftime"` // hours
-			Usage    []accounts.DecayedRow
-		}{p.Decay.HalfTime.Hours(), append([]accounts.DecayedRow{}, rows...)})
+		err = c.JSON(decayed{p.Decay.HalfTime.Hours(), append([]accounts.DecayedRow{}, rows...)})
 	} else {
 		err = accounts.WriteDecayed(c.Stdout, rows)
 	}

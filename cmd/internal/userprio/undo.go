@@ -48,7 +48,7 @@ func showLog(c *cmdline.Call, o options) error {
 		}
 	}
 	if o.form == "json" {
-		return c.JSON(accounts.LogObjects(shown))
+		return c.JSON(struct{ Edits []accounts.LogObject }{accounts.LogObjects(shown)})
 	}
 	return accounts.WriteLog(c.Stdout, shown)
 }

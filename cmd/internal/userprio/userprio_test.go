@@ -229,7 +229,7 @@ func TestUnknownNames(t *testing.T) {
 	for _, c := range []struct {
 		args  string
 		lines int
-	}{{"dave", 0}, {"bab zebra", 0}, {"bob dave", 7}, {"dave -json", 4}} {
+	}{{"dave", 0}, {"bab zebra", 0}, {"bob dave", 7}, {"dave -json", 5}} {
 		status, out, bad := userprio(strings.Fields(c.args)...)
 		if status != 1 || strings.Count(out, "\n") != c.lines {
 			t.Errorf("userprio %s = %d, %q, %q, want 1, %d lines", c.args, status, out, bad, c.lines)

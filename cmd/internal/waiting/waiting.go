@@ -145,8 +145,8 @@ func (o Outcome) String() string {
 // atMost bounds how many jobs are told of by name.
 const atMost = 10
 
-// summary is what -json prints.
-type summary struct {
+// Summary is what -json prints.
+type Summary struct {
 	Jobs, Ended int
 	TimedOut    bool `json:",omitempty"`
 	ExitStatus  int
@@ -206,8 +206,8 @@ func TimedOut(c *cmdline.Call, list []Outcome, all int, what string) error {
 	return fmt.Errorf("%w: %s", ErrTimedOut, what)
 }
 
-func newSummary(list []Outcome, all, status int, timedOut bool) summary {
-	s := summary{Jobs: all, Ended: len(list), ExitStatus: status, TimedOut: timedOut, Outcomes: []ended{}}
+func newSummary(list []Outcome, all, status int, timedOut bool) Summary {
+	s := Summary{Jobs: all, Ended: len(list), ExitStatus: status, TimedOut: timedOut, Outcomes: []ended{}}
 	for _, o := range list {
 		e := ended{ClusterID: o.Job.Cluster, ProcID: o.Job.Proc, Signal: o.Signal, Removed: o.Removed, Lost: o.Lost, Reason: o.Reason}
 		if !o.Removed && !o.Lost && o.Signal == 0 {

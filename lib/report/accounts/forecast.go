@@ -120,15 +120,26 @@ func (f Future) lease() *arrival {
 	return &a
 }
 
+// Until is when an EUP will be at a value, and TendsTo what it comes to in the end.
+type Until struct {
+	Name    string
+	EUP     float64
+	Until   arrival
+	TendsTo float64
+}
+
+// Below is when an EUP will be better than another submitter's.
+type Below struct {
+	Name    string
+	EUP     float64
+	Below   arrival
+	TendsTo float64
+}
+
 // Until says when the EUP will be at a value: as an object for JSON, and in a sentence.
 func (f Future) Until(eup float64) (object any, text string) {
 	at, now := f.of.Reaches(eup, f.now, f.p), f.eup(f.now)
-	object = struct {
-		Name    string
-		EUP     float64
-		Until   arrival
-		TendsTo float64
-	}{f.of.Name, now, arrivalOf("", eup, at), f.limit()}
+	object = Until{f.of.Name, now, arrivalOf("", eup, at), f.limit()}
 	text = fmt.Sprintf("%s: the EUP is %s now", f.of.Name, figure(now))
 	way := "fallen"
 	if now < eup {
@@ -150,12 +161,7 @@ func (f Future) Until(eup float64) (object any, text string) {
 // Below says when the EUP will be better than another submitter's, as Until does.
 func (f Future) Below(other accountant.Record) (object any, text string) {
 	at, now, theirs := f.of.Below(other, f.now, f.p), f.eup(f.now), Future{now: f.now, p: f.p, of: other}
-	object = struct {
-		Name    string
-		EUP     float64
-		Below   arrival
-		TendsTo float64
-	}{f.of.Name, now, arrivalOf(other.Name, theirs.eup(f.now), at), f.limit()}
+	object = Below{f.of.Name, now, arrivalOf(other.Name, theirs.eup(f.now), at), f.limit()}
 	text = fmt.Sprintf("%s: the EUP, %s now, ", f.of.Name, figure(now))
 	whose := fmt.Sprintf("that of %s, %s now", other.Name, figure(theirs.eup(f.now)))
 	switch {
@@ -248,18 +254,22 @@ func (f Future) row(what string, at accountant.Forecast) []string {
 	return []string{what, date24(at.At), long(at.At.Sub(f.now))}
 }
 
-// Object returns what Write writes, for JSON. Times are Unix seconds.
-func (f Future) Object(records []accountant.Record) any {
-	type point struct{ Time, EUP float64 }
-	out := struct {
-		Name                          string
-		EUP, RUP, Factor, TendsTo, At float64
-		Course                        []point
-		Best                          arrival
-		Lease                         *arrival `json:",omitempty"` // when the lease on the factor ends
-		Below                         []arrival
-		Waiting                       int `json:",omitempty"` // idle jobs of a submitter that no cycle has seen
-	}{Name: f.of.Name, EUP: f.eup(f.now), RUP: f.of.AsOf(f.now, f.p).Priority, TendsTo: f.limit(), At: unixSeconds(f.now),
+// Forecast is a submitter's EUP at times to come. Times are Unix seconds.
+type Forecast struct {
+	Name                          string
+	EUP, RUP, Factor, TendsTo, At float64
+	Course                        []point
+	Best                          arrival
+	Lease                         *arrival `json:",omitempty"` // when the lease on the factor ends
+	Below                         []arrival
+	Waiting                       int `json:",omitempty"` // idle jobs of a submitter that no cycle has seen
+}
+
+type point struct{ Time, EUP float64 }
+
+// Object returns what Write writes, for JSON.
+func (f Future) Object(records []accountant.Record) Forecast {
+	out := Forecast{Name: f.of.Name, EUP: f.eup(f.now), RUP: f.of.AsOf(f.now, f.p).Priority, TendsTo: f.limit(), At: unixSeconds(f.now),
 		Best: f.best(), Lease: f.lease(), Below: []arrival{}, Waiting: f.waiting}
 	out.Factor, _ = f.of.FactorIn(f.now, f.p)
 	for _, a := range ahead {

@@ -1,9 +1,7 @@
 package accounts
 
 import (
-	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"io"
 	"strconv"
 	"time"
@@ -41,37 +39,19 @@ type instant struct {
 	Demand                                          float64
 }
 
-type course struct {
+// Course is one series as programs read it.
+type Course struct {
 	Name   string
 	Points []instant
 }
 
-// HistoryJSON writes what Call.JSON would, but one series at a time: the text of
-// all of them may be much larger than they are.
-func HistoryJSON(w io.Writer, list []history.Series) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("  ", "  ")
-	open, end := "[\n  ", "[]\n"
-	for _, s := range list {
-		one := course{s.Name, make([]instant, len(s.Points))}
-		for j, p := range s.Points {
-			one.Points[j] = instant{p.Time.UTC(), p.Effective, p.Priority, p.InUse, p.Usage, p.Demand}
-		}
-		text.Reset()
-		text.WriteString(open)
-		if err := e.Encode(one); err != nil {
-			return err
-		}
-		text.Truncate(text.Len() - 1) // a newline
-		if _, err := text.WriteTo(w); err != nil {
-			return err
-		}
-		open, end = ",\n  ", "\n]\n"
+// CourseOf returns a series for JSON.
+func CourseOf(s history.Series) Course {
+	one := Course{s.Name, make([]instant, len(s.Points))}
+	for i, p := range s.Points {
+		one.Points[i] = instant{p.Time.UTC(), p.Effective, p.Priority, p.InUse, p.Usage, p.Demand}
 	}
-	_, err := io.WriteString(w, end)
-	return err
+	return one
 }
 
 // HistoryCSV writes them as comma-separated values.

@@ -3,22 +3,20 @@ package accounts
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"fairspool/lib/history"
 )
 
-// TestHistoryJSONForm holds that what is written series by series looks like any
-// other JSON of these commands.
-func TestHistoryJSONForm(t *testing.T) {
+// TestCourse holds that a series has all of its points in JSON.
+func TestCourse(t *testing.T) {
 	for n := range 3 {
 		var list []history.Series
-		courses := []course{}
+		courses := []Course{}
 		for i := range n {
 			s := history.Series{Name: fmt.Sprintf("a<b&%d@pool", i)}
-			one := course{s.Name, []instant{}}
+			one := Course{s.Name, []instant{}}
 			for j := range i {
 				p := history.Point{Time: time.Unix(int64(j), 5e6).UTC(), Priority: 0.5, Effective: 500, InUse: 1, Usage: 1e21, Demand: 3}
 				s.Points = append(s.Points, p)
@@ -26,16 +24,11 @@ func TestHistoryJSONForm(t *testing.T) {
 			}
 			list, courses = append(list, s), append(courses, one)
 		}
-		var got strings.Builder
-		if err := HistoryJSON(&got, list); err != nil {
-			t.Fatal(err)
-		}
-		var want strings.Builder
-		e := json.NewEncoder(&want)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		if err := e.Encode(courses); err != nil || got.String() != want.String() {
-			t.Errorf("HistoryJSON of %d series writes\n%s, want\n%s%v", n, got.String(), want.String(), err)
+		for i, s := range list {
+			got, _ := json.Marshal(CourseOf(s))
+			if want, err := json.Marshal(courses[i]); err != nil || string(got) != string(want) {
+				t.Errorf("CourseOf(%v) = %s, want %s", s, got, want)
+			}
 		}
 	}
 }

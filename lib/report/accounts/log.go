@@ -302,8 +302,8 @@ func words(a accountant.Attribute, r accountant.Record) string {
 	return text
 }
 
-// editJSON is an edit as programs read it. Times are Unix seconds.
-type editJSON struct {
+// LogObject is an edit as programs read it. Times are Unix seconds.
+type LogObject struct {
 	Number            uint64
 	Time, MachineTime float64
 	User              string
@@ -327,10 +327,10 @@ type changeJSON struct {
 }
 
 // LogObjects returns edits for JSON.
-func LogObjects(list []Told) any {
-	all := []editJSON{}
+func LogObjects(list []Told) []LogObject {
+	all := []LogObject{}
 	for _, l := range list {
-		e := editJSON{Number: l.Seq, Time: unixSeconds(l.Policy), MachineTime: unixSeconds(l.Machine), User: l.User, UID: l.UID, Program: l.Program,
+		e := LogObject{Number: l.Seq, Time: unixSeconds(l.Policy), MachineTime: unixSeconds(l.Machine), User: l.User, UID: l.UID, Program: l.Program,
 			Operation: l.Op, Arguments: append([]string{}, l.Words...), Reason: l.Reason, Undoes: l.Undoes, UndoneBy: l.Undone,
 			Changes: []changeJSON{}, Tallies: l.tallied}
 		for _, x := range l.changes {

@@ -1,0 +1,81 @@
+package cmdline
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestSchemaVersion(t *testing.T) {
+	for _, c := range []struct {
+		v            any
+		shown, aLine string
+	}{
+		{struct{}{}, "{\n  \"SchemaVersion\": 1\n}\n", `{"SchemaVersion":1}`},
+		{struct{ A int }{3}, "{\n  \"SchemaVersion\": 1,\n  \"A\": 3\n}\n", `{"SchemaVersion":1,"A":3}`},
+		{struct{ SchemaVersion int }{7}, "{\n  \"SchemaVersion\": 7\n}\n", `{"SchemaVersion":7}`},
+		{struct{ A any }{struct{ B int }{2}}, "{\n  \"SchemaVersion\": 1,\n  \"A\": {\n    \"B\": 2\n  }\n}\n", `{"SchemaVersion":1,"A":{"B":2}}`},
+		{[]int{}, "[]\n", "[]"},
+		{"{", "\"{\"\n", `"{"`},
+	} {
+		if text, err := JSON(c.v); err != nil || string(text) != c.shown {
+			t.Errorf("JSON(%v) = %q, %v, want %q", c.v, text, err, c.shown)
+		}
+		if text, err := Line(c.v); err != nil || string(text) != c.aLine+"\n" {
+			t.Errorf("Line(%v) = %q, %v, want %q", c.v, text, err, c.aLine)
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	type row struct{ A []int }
+	for _, rows := range [][]row{{}, {{[]int{1}}}, {{nil}, {[]int{2, 3}}}} {
+		var b strings.Builder
+		s := NewStream(&b, "Rows")
+		for _, r := range rows {
+			if err := s.Add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.End(); err != nil {
+			t.Fatal(err)
+		}
+		if want, _ := JSON(struct{ Rows []row }{rows}); b.String() != string(want) {
+			t.Errorf("%v = %s, want %s", rows, b.String(), want)
+		}
+	}
+}
+
+func TestErrorsAsJSON(t *testing.T) {
+	command := func(run func(*Call) error) Command {
+		return Command{Name: "one", WithoutSpool: true, Flags: []Flag{{Name: "json"}, {Name: "of", Args: []string{"X"}}}, Run: run}
+	}
+	warns := func(c *Call) error {
+		c.Warn("warning: %s", "a\nb")
+		c.Warn("c \x1b d")
+		return ErrReported
+	}
+	fails := func(c *Call) error { return errors.New(`no "x"`) }
+	for _, c := range []struct {
+		args   string
+		run    func(*Call) error
+		status int
+		want   string
+	}{
+		{"", fails, 1, "one: no \"x\"\n"},
+		{"-json", fails, 1, `{"SchemaVersion":1,"Error":{"Command":"one","Message":"no \"x\"","Status":1}}` + "\n"},
+		{"a --json", fails, 1, `{"SchemaVersion":1,"Error":{"Command":"one","Message":"no \"x\"","Status":1}}` + "\n"},
+		{"-- -json", fails, 1, "one: no \"x\"\n"},
+		{"-json -nosuch", fails, 2, `{"SchemaVersion":1,"Error":{"Command":"one","Message":"unknown flag -nosuch; see one -help","Status":2}}` + "\n"},
+		{"-json -of", fails, 2, `{"SchemaVersion":1,"Error":{"Command":"one","Message":"-of: wants X","Status":2}}` + "\n"},
+		{"-nosuch -- -json", fails, 2, "one: unknown flag -nosuch; see one -help\n"},
+		{"", warns, 1, "one: warning: a\\nb\none: c ? d\n"},
+		{"-json", warns, 1, `{"SchemaVersion":1,"Warning":{"Command":"one","Message":"a\\nb"}}` + "\n" +
+			`{"SchemaVersion":1,"Warning":{"Command":"one","Message":"c \u001b d"}}` + "\n"},
+	} {
+		var out, bad strings.Builder
+		if status := Execute(command(c.run), strings.Fields(c.args), strings.NewReader(""), &out, &bad); status != c.status || bad.String() != c.want || out.Len() > 0 {
+			t.Errorf("one %s = %d, %q, %q, want %d, %q", c.args, status, bad.String(), out.String(), c.status, c.want)
+		}
+	}
+}
