@@ -88,7 +88,7 @@ func TestNames(t *testing.T) {
 		{userprio.Command(chart.Plot), []string{"-setfactor", ""}, "alice@pool bob@pool"},
 		{userprio.Command(chart.Plot), []string{"-setfactor", "alice@pool", ""}, ""},
 		{userprio.Command(chart.Plot), []string{"-af", "RealP", "Eff"}, "EffectivePriority"},
-		{slots.Command(), []string{""}, "advertise list withdraw detect"},
+		{slots.Command(), []string{""}, "advertise list withdraw reserve"},
 		{slots.Command(), []string{"withdraw", ""}, "slot1@node"},
 		{slots.Command(), []string{"withdraw", "-al"}, "-all"},
 		{slots.Command(), []string{"list", "-af", "Mach"}, "Machine"},
