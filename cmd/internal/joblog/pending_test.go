@@ -358,7 +358,7 @@ func TestBatches(t *testing.T) {
 		{Log{Path: "/d"}, userlog.Text(e)},
 	}
 	if got, ok := batchesOf(textOf(want)); !ok || !reflect.DeepEqual(got, want) {
-		t.Errorf("batchesOf = %q, %v, want %q", got, ok, want)
+		t.Errorf("batchesOf = %v, %v, want %v", got, ok, want)
 	}
 	text := textOf(want)
 	for i := range text {
