@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 
@@ -22,7 +23,8 @@ func runHooks(c *cmdline.Call) error {
 	log.Detach()
 	c.Stderr = log
 	return hooks.Run(hooks.Settings{
-		Folder: sp.ClaimLock(""), Timeout: c.Config.EventCommandTimeout, Nobody: c.Config.NobodySlotUser, Warn: c.Warn,
+		Folder: sp.ClaimLock(""), Timeout: c.Config.EventCommandTimeout, Nobody: c.Config.NobodySlotUser,
+		Warn: func(format string, args ...any) { log.Add(fmt.Errorf(format, args...)) },
 	})
 }
 
