@@ -417,9 +417,9 @@ var Keys = []Key{
 	{Name: "EVENT_COMMAND", Kind: Words, Default: []string(nil), Check: commandWord,
 		Help: "The program that is run for events of all jobs, by its absolute path, and its arguments, of which none has a blank where they are one string. It runs with the rights of the spool's account and has the job's ad on standard input. Empty: none.",
 		Set:  func(c *Config, v any) { c.EventCommand = v.([]string) }},
-	{Name: "EVENT_COMMAND_EVENTS", Kind: Words, Default: eventNames, Check: eventName,
-		Help: "The events for which EVENT_COMMAND is run.",
-		Set:  func(c *Config, v any) { c.EventCommandEvents = eventSet(v.([]string)) }},
+	{Name: "EVENT_COMMAND_EVENTS", Kind: String, Default: jobevent.All.String(), Check: eventNames,
+		Help: "The events for which EVENT_COMMAND is run, with commas or blanks between.",
+		Set:  func(c *Config, v any) { c.EventCommandEvents, _ = jobevent.ParseSet(v.(string)) }},
 	{Name: "EVENT_COMMAND_TIMEOUT", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0.001, Most: 3600,
 		Help: "How long EVENT_COMMAND, or the notify_command of a job, may run for an event; then it is killed.",
 		Set:  func(c *Config, v any) { c.EventCommandTimeout = Duration(v) }},
@@ -452,21 +452,10 @@ func commandWord(s string) error {
 	return nil
 }
 
-// eventNames are the names of all events.
-var eventNames = strings.Split(jobevent.All.String(), ", ")
-
-func eventName(s string) error {
-	_, err := jobevent.Parse(s)
+// eventNames refuses what is no list of events.
+func eventNames(s string) error {
+	_, err := jobevent.ParseSet(s)
 	return err
-}
-
-// eventSet returns the set of names that eventName takes.
-func eventSet(names []string) (s jobevent.Set) {
-	for _, name := range names {
-		k, _ := jobevent.Parse(name)
-		s |= jobevent.Of(k)
-	}
-	return s
 }
 
 // containerRuntime refuses what runs no containers.
