@@ -21,7 +21,7 @@
 // starts the others. A command runs twice only if its runner is killed between the start and the line.
 //
 // At most one runner is at work on a spool: it has the flock on hooks.lock. It looks for files again after
-// it has freed the lock, so a process that makes a file and then finds the lock taken need not wait.
+// it has freed the lock, so a process that has made a file and then finds the lock taken starts no other.
 package hooks
 
 import (

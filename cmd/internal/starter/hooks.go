@@ -42,7 +42,7 @@ func startHooks(c *cmdline.Call, sp *spool.Spool) error {
 		return err
 	}
 	var runner *exec.Cmd
-	if runner, err = hooks.Start(onchange.Pool{Programs: folder, Prefix: prefix, Args: common}); err == nil {
+	if runner, err = hooks.Start(onchange.Pool{Dir: sp.Dir(), Programs: folder, Prefix: prefix, Args: common}); err == nil && runner != nil {
 		go runner.Wait() // a pass that lives on waits for it
 	}
 	return err
