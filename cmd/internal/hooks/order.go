@@ -112,7 +112,7 @@ func ordersOf(text []byte) (orders []Order, notes []byte, err error) {
 			return orders, text[at+size+1:], nil
 		}
 		var o Order
-		if err := json.Unmarshal(line, &o); err != nil {
+		if err := json.Unmarshal(line, &o); err != nil || len(o.Words) == 0 {
 			return nil, nil, errTorn
 		}
 		orders, at = append(orders, o), at+size+1

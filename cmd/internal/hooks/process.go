@@ -136,7 +136,8 @@ func tookLonger(than time.Duration) error {
 	return fmt.Errorf("takes longer than %v s, killed (EVENT_COMMAND_TIMEOUT)", than.Seconds())
 }
 
-// wait waits for the command, and kills its session's processes when its time is over. The error is one line.
+// wait waits for the command, and kills its process group when it has ended or its time is over. The error is one
+// line.
 func (p *process) wait(timeout time.Duration) error {
 	var mu sync.Mutex
 	reaped, late := false, false
@@ -151,11 +152,12 @@ func (p *process) wait(timeout time.Duration) error {
 	for unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	mu.Lock()
+	kill(p.pid) // what it has left in the background
 	err := p.Wait()
 	reaped = true
 	mu.Unlock()
 	timer.Stop()
-	p.read.SetReadDeadline(time.Now().Add(time.Second)) // what it left in the background may keep the pipe open
+	p.read.SetReadDeadline(time.Now().Add(time.Second)) // what has left the group may keep the pipe open
 	said := <-p.said
 	p.read.Close()
 	switch {

@@ -126,7 +126,7 @@ func (r *runner) loop() {
 		}
 	}
 	if r.warned > mostWarnings {
-		r.Warn("%s more failed", plural.Count(r.warned-mostWarnings, "command for an event"))
+		r.Warn("%s failed", plural.Count(r.warned-mostWarnings, "more command"))
 	}
 }
 
