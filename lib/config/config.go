@@ -6,6 +6,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobevent"
 	"fairspool/lib/negotiator"
 )
 
@@ -77,9 +78,13 @@ type Config struct {
 	MaxSpoolBytesPerOwner int64         // MAX_SPOOL_BYTES_PER_OWNER
 	Requirements          []Requirement // SUBMIT_REQUIREMENT_NAMES and the keys of RequirementKeys, in the order of the names
 
-	NotifyCommand []string      // NOTIFY_COMMAND; none: the machine's mail command
-	NotifyTimeout time.Duration // NOTIFY_COMMAND_TIMEOUT
-	EmailDomain   string        // EMAIL_DOMAIN; empty: mail goes to users of this machine
+	NotifyCommand       []string      // NOTIFY_COMMAND; none: the machine's mail command
+	NotifyTimeout       time.Duration // NOTIFY_COMMAND_TIMEOUT
+	EventCommand        []string      // EVENT_COMMAND; none: events run no command of the operator's
+	EventCommandEvents  jobevent.Set  // EVENT_COMMAND_EVENTS
+	EventCommandTimeout time.Duration // EVENT_COMMAND_TIMEOUT
+
+	EmailDomain string // EMAIL_DOMAIN; empty: mail goes to users of this machine
 
 	Engines []Engine // [engine.NAME], in the order of the names
 

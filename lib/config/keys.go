@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobevent"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
@@ -413,6 +414,15 @@ var Keys = []Key{
 	{Name: "NOTIFY_COMMAND_TIMEOUT", Kind: Seconds, Default: 20.0, Unit: "s", Least: 0.001, Most: 3600,
 		Help: "How long the program that sends a message may take.",
 		Set:  func(c *Config, v any) { c.NotifyTimeout = Duration(v) }},
+	{Name: "EVENT_COMMAND", Kind: Words, Default: []string(nil), Check: commandWord,
+		Help: "The program that is run for events of all jobs, by its absolute path, and its arguments, of which none has a blank where they are one string. It runs with the rights of the spool's account and has the job's ad on standard input. Empty: none.",
+		Set:  func(c *Config, v any) { c.EventCommand = v.([]string) }},
+	{Name: "EVENT_COMMAND_EVENTS", Kind: String, Default: jobevent.All.String(), Check: eventNames,
+		Help: "The events for which EVENT_COMMAND is run, with commas or blanks between.",
+		Set:  func(c *Config, v any) { c.EventCommandEvents, _ = jobevent.ParseSet(v.(string)) }},
+	{Name: "EVENT_COMMAND_TIMEOUT", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0.001, Most: 3600,
+		Help: "How long EVENT_COMMAND, or the notify_command of a job, may run for an event; then it is killed.",
+		Set:  func(c *Config, v any) { c.EventCommandTimeout = Duration(v) }},
 	{Name: "EMAIL_DOMAIN", Kind: String, Default: "", Check: domainName,
 		Help: "The domain of mail addresses without one. Empty: they are users of this machine.",
 		Set:  func(c *Config, v any) { c.EmailDomain = v.(string) }},
@@ -440,6 +450,12 @@ func commandWord(s string) error {
 		return fmt.Errorf("%q: a word of a command has no NUL", s)
 	}
 	return nil
+}
+
+// eventNames refuses what is no list of events.
+func eventNames(s string) error {
+	_, err := jobevent.ParseSet(s)
+	return err
 }
 
 // containerRuntime refuses what runs no containers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -166,6 +167,9 @@ func (s *Schema) build(said []Setting) (Config, error) {
 	}
 	if err := c.requirements(); err != nil {
 		return Config{}, err
+	}
+	if w := c.EventCommand; len(w) > 0 && !filepath.IsAbs(w[0]) {
+		return Config{}, c.Complain("EVENT_COMMAND", fmt.Errorf("%q: want the absolute path of a program, and its arguments", w[0]))
 	}
 	for _, t := range s.tables {
 		if t.Finish != nil {

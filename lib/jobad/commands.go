@@ -341,6 +341,8 @@ var accountCommands = []Command{
 var peopleCommands = []Command{
 	{Name: "notification", Attr: "JobNotification"},
 	{Name: "notify_user", Attr: "NotifyUser"},
+	{Name: "notify_command", Attr: "NotifyCommand"},
+	{Name: "notify_events", Attr: "NotifyEvents"},
 	{Name: "email_attributes", Attr: "EmailAttributes", kind: list},
 	{Name: "batch_name", Attr: "JobBatchName", kind: text},
 	{Name: "batch_id", Attr: "JobBatchId", kind: text, Fate: Kept},
@@ -656,7 +658,7 @@ func (j *job) imageSize() error {
 var ours = map[string]bool{
 	"qos": true, "class": true, "account": true, "unix_group": true, "project": true, "department": true,
 	"after_ok": true, "after_any": true, "wall_time": true, "deadline": true, "job_share": true, "override_tickets": true,
-	"parallel_slots": true, "parallel_environment": true,
+	"parallel_slots": true, "parallel_environment": true, "notify_command": true, "notify_events": true,
 }
 
 // orMacro is a part whose errors do not count where the command's name, which

@@ -36,6 +36,7 @@ var ownParts = sync.OnceValue(func() []part {
 		orMacro("parallel_slots", (*job).parallelSlots),
 		orMacro("deadline", (*job).deadline), orMacro("job_share", (*job).jobShare), orMacro("override_tickets", (*job).overrideTickets),
 		orMacro("after_ok", func(j *job) error { return j.after("after_ok", jobpolicy.AttrAfterOk) }),
+		orMacro("notify_command", notifyCommand), orMacro("notify_events", notifyEvents),
 		orMacro("after_any", func(j *job) error { return j.after("after_any", jobpolicy.AttrAfterAny) }),
 	}
 	for _, c := range credentials {

@@ -110,6 +110,7 @@ func TestEditsOfCounts(t *testing.T) {
 func TestEditsOfSubmission(t *testing.T) {
 	texts := []string{
 		"", "request_gpus = 1\nrequest_tpus = \"v4\"\nrank = Memory\nrequirements = Memory > 5", "max_retries = 3\nretry_until = 2\nsuccess_exit_code = 4\nafter_ok = 3 4",
+		"notify_command = tell --of 'my jobs'\nnotify_events = held, ended",
 		"arguments = a \"b\"\nenvironment = A=1;B=2", "arguments = \"a 'b c'\"\nenvironment = \"A=1\"\nnotification = start\nnotify_user = a@b\nconcurrency_limits = a:2,b",
 		"cron_minute = */5\ndeferral_window = 7\nkill_sig = 9\nkill_sig_timeout = 4\nwall_time = 5\nnice_user = true\nlog = l\nqos = high",
 		"should_transfer_files = YES\nwhen_to_transfer_output = ON_SUCCESS\ntransfer_input_files = a,b\ntransfer_output_files = c\ntransfer_output_remaps = \"c=d\"",
@@ -139,7 +140,7 @@ func TestEditsOfSubmission(t *testing.T) {
 // each is one that a command sets, or that this names.
 func TestCheckedAttributes(t *testing.T) {
 	known := map[string]bool{"acctgroupuser": true, "accountinggroup": true, "args": true, "arguments": true, "env": true, "environment": true, "acctgroup": true,
-		"prejobprio1": true, "prejobprio2": true, "postjobprio1": true, "postjobprio2": true, "eligiblesince": true, "bypasscount": true}
+		"prejobprio1": true, "prejobprio2": true, "postjobprio1": true, "postjobprio2": true, "eligiblesince": true, "bypasscount": true, "notifyarguments": true}
 	for _, c := range Commands() {
 		known[strings.ToLower(c.Attr)] = true
 	}

@@ -26,11 +26,17 @@ const holdFailedToStart = 6
 // again. A claim that the slot is promised to has it from then on. pool.ErrGone: another process has ended
 // the attempt's claim.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how pool.Ending, p accountant.Params) error {
+	_, err := FinishLast(tx, id, attempt, at, how, p)
+	return err
+}
+
+// FinishLast does as Finish, and returns the last ad of a job that was completed or removed; nil for any other.
+func FinishLast(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how pool.Ending, p accountant.Params) (last *classad.Ad, err error) {
 	tx.Op("finish", id.String())
 	tx.UseReserve()
 	c, j, err := running(tx, id, attempt)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	EndCharge(tx, c, at, p)
 	chargeFor(tx, c, how.Total(), how.Reported, at, p)
@@ -39,7 +45,7 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how pool.End
 	j.ended(c, how, at)
 	switch {
 	case j.status() == pool.Removed:
-		leave(tx, pool.Only(id), at)
+		last = j.leave(at)
 	case j.status() == pool.Held && (how.Lost != "" || how.StartFailed != ""):
 		j.staysHeld(vacateReason(how, c), at)
 	case how.StartFailed != "":
@@ -48,14 +54,21 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how pool.End
 		j.goesOn(vacateReason(how, c), at)
 	default:
 		j.exited(how)
-		j.settle(how, at)
+		last = j.settle(how, at)
 	}
-	return nil
+	return last, nil
+}
+
+// leave takes the job out of the queue, as the function leave does, and returns its last ad.
+func (j job) leave(at time.Time) *classad.Ad {
+	last, _ := j.tx.Job(j.id)
+	leave(j.tx, pool.Only(j.id), at)
+	return last
 }
 
 // settle decides what becomes of a job that has ended by itself. A hold that the supervisor had not
-// carried out by then is void.
-func (j job) settle(how pool.Ending, at time.Time) {
+// carried out by then is void. It returns the last ad of a job that is completed.
+func (j job) settle(how pool.Ending, at time.Time) (last *classad.Ad) {
 	x := j.steered() // with the attributes of its exit
 	if x.status() == pool.Held {
 		x.endHold()
@@ -73,8 +86,9 @@ func (j job) settle(how pool.Ending, at time.Time) {
 		j.setTime(pool.AttrCompletionDate, at)
 		j.setStatus(pool.Completed, at)
 		countEnded(j.tx, pool.Only(j.id), x.ad)
-		leave(j.tx, pool.Only(j.id), at)
+		return j.leave(at)
 	}
+	return nil
 }
 
 // OnExit returns the verdict of the expressions of a job that has ended by itself at the time at, with

@@ -130,6 +130,9 @@ const (
 	// Who wants to be told of a job's end.
 	AttrJobNotification = "JobNotification"
 	AttrNotifyUser      = "NotifyUser"
+	AttrNotifyCommand   = "NotifyCommand" // the program to run for events of the job; ours
+	AttrNotifyArguments = "NotifyArguments"
+	AttrNotifyEvents    = "NotifyEvents"
 	AttrLeaveJobInQueue = "LeaveJobInQueue"
 	AttrJobBatchName    = "JobBatchName"
 
@@ -218,7 +221,7 @@ const (
 // Details are the attributes of jobs that other users see only where JOB_DETAILS_VISIBLE says so: the
 // command with its arguments and environment, and the names of files.
 var Details = []string{
-	AttrCmd, AttrArgs, AttrArguments, AttrEnv, AttrEnvironment, AttrIwd, AttrIn, AttrOut, AttrErr, AttrUserLog,
+	AttrCmd, AttrArgs, AttrArguments, AttrEnv, AttrEnvironment, AttrIwd, AttrIn, AttrOut, AttrErr, AttrUserLog, AttrNotifyCommand, AttrNotifyArguments,
 	AttrTransferInput, AttrTransferOutput, AttrTransferOutputRemaps, AttrOutputDestination, AttrTransferCheckpoint,
 	AttrAppendFiles, "BufferFiles", "CommonInputFiles", "CompressFiles", "DAGManNodesLog", "DontEncryptInputFiles", "DontEncryptOutputFiles",
 	"EncryptInputFiles", "EncryptOutputFiles", "FetchFiles", "FileRemaps", "JarFiles", "JobStarterLog", "LocalFiles", "ManifestDir",

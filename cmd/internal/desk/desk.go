@@ -243,7 +243,7 @@ func (d *Desk) start(tx *spool.Tx, now time.Time) error {
 	b.slot = lifecycle.SlotOf(&tx.View, b.claim)
 	var found []launch.Found
 	if ad, ok := tx.Job(d.Job); ok {
-		if d.joblog = joblog.Of(tx, ad); d.joblog.Path != "" {
+		if d.joblog = joblog.Of(tx, ad, d.operator()); d.joblog.Wanted() {
 			d.executing = executing(tx, ad, b.slot, b.claim, filepath.Join(d.there.Folder, d.Attempt.String()))
 		}
 		b.expanded, found, b.wrong = launch.Expand(ad, b.slot, func(e *classad.Expr) classad.Value { return lifecycle.Value(tx, e, ad, b.slot) })
@@ -254,6 +254,7 @@ func (d *Desk) start(tx *spool.Tx, now time.Time) error {
 	}
 	d.note(tx, found)
 	b.ad, _ = tx.Job(d.Job)
+	d.joblog = d.joblog.Now(b.ad)
 	b.limits = lifecycle.Limits(tx, b.ad, now)
 	if b.ad != nil && b.ad.Has(pool.AttrFlockedFrom) {
 		in, _ := spool.Inputs.Get(&tx.View, d.Job.Cluster)
@@ -338,7 +339,7 @@ func (d *Desk) Outputs(ctx context.Context, job launch.Job, placed launch.Placed
 }
 
 func (d *Desk) Executing(fetched time.Duration) {
-	d.logEvents(userlog.Event{Job: d.Job, At: d.Now().Now.Local(), Body: withFetched(d.executing, fetched)})
+	d.deliver(d.joblog, d.log.Add, userlog.Event{Job: d.Job, At: d.Now().Now.Local(), Body: withFetched(d.executing, fetched)})
 }
 
 func (d *Desk) logEvents(events ...userlog.Event) {
@@ -524,7 +525,7 @@ func (d *Desk) report(p pool.Progress, tell telling, event userlog.Body) error {
 			return err
 		}
 		ad, _ := tx.Job(d.Job)
-		d.joblog, size = joblog.Of(tx, ad), sizeOf(ad)
+		d.joblog, size = joblog.Of(tx, ad, d.operator()), sizeOf(ad)
 		return nil
 	})
 	d.Spool.Close() // a machine may have many supervisors: none keeps the queue in memory

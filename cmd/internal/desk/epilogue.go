@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
@@ -28,28 +29,64 @@ func (n *Desks) logEvents(log joblog.Log, complain func(error), events ...userlo
 	}
 }
 
+// operator is what the pool's operator has run for events.
+func (n *Desks) operator() joblog.Operator { return joblog.OperatorOf(n.Config) }
+
+// deliver writes events to the log of a job, and has commands run for them.
+func (n *Desks) deliver(log joblog.Log, complain func(error), events ...userlog.Event) {
+	n.logEvents(log, complain, events...)
+	n.hook(log, complain, events...)
+}
+
+// hook has commands run for events of a job.
+func (n *Desks) hook(log joblog.Log, complain func(error), events ...userlog.Event) {
+	orders := log.Orders(events...)
+	if len(orders) == 0 {
+		return
+	}
+	if err := hooks.Put(n.Spool.ClaimLock(""), orders); err != nil {
+		complain(fmt.Errorf("commands for events: %w", err))
+		return
+	}
+	n.runHooks(complain)
+}
+
+// runHooks starts a runner of commands for events, where this process may start others. Otherwise a pass does.
+func (n *Desks) runHooks(complain func(error)) {
+	if n.Cycles == nil {
+		return
+	}
+	runner, err := hooks.Start(n.Cycles.Pool)
+	if err != nil {
+		complain(fmt.Errorf("commands for events: %w", err))
+	} else if runner != nil && !n.Cycles.Beside {
+		go runner.Wait()
+	}
+}
+
 // epilogue is what the event log of a job is told of the end of an attempt.
 type epilogue struct {
 	began *userlog.Event // that the program was executed; nil: the log knows
 	end
-	log    joblog.Log
-	was    pool.Status // of the job while the attempt ended
-	told   bool        // the job was told to leave
-	bodies []userlog.Body
-	table  []string // of resources, behind a Terminated
+	operator joblog.Operator
+	log      joblog.Log
+	was      pool.Status // of the job while the attempt ended
+	told     bool        // the job was told to leave
+	bodies   []userlog.Body
+	table    []string // of resources, behind a Terminated
 }
 
 // epilogueOf returns what the log is told of a job that leaves the queue with the end of
 // its attempt, which is still to be recorded.
-func epilogueOf(tx *spool.Tx, id pool.JobID, e end) epilogue {
-	l := epilogue{end: e}
+func epilogueOf(tx *spool.Tx, id pool.JobID, e end, operator joblog.Operator) epilogue {
+	l := epilogue{end: e, operator: operator}
 	ad, ok := tx.Job(id)
 	if !ok {
 		return l
 	}
 	claim, _ := tx.Claim(id)
-	l.log, l.was, l.told = joblog.Of(tx, ad), statusOf(ad), claim.State == pool.Vacating
-	if l.log.Path == "" {
+	l.log, l.was, l.told = joblog.Of(tx, ad, operator), statusOf(ad), claim.State == pool.Vacating
+	if !l.log.Wanted() {
 		return l
 	}
 	if l.was == pool.Removed {
@@ -83,9 +120,9 @@ func (l *epilogue) terminated(ad *classad.Ad) userlog.Terminated {
 // stays tells the log instead of a job that is still in the queue after its attempt has
 // ended: held, idle, or only because of LeaveJobInQueue, when nothing is different.
 func (l *epilogue) stays(tx *spool.Tx, ad *classad.Ad) {
-	l.log = joblog.Of(tx, ad) // it may show attributes that are others now
+	l.log = joblog.Of(tx, ad, l.operator) // it may show attributes that are others now
 	switch status := statusOf(ad); {
-	case l.log.Path == "" || status == pool.Removed || status == pool.Completed:
+	case !l.log.Wanted() || status == pool.Removed || status == pool.Completed:
 		return
 	case status == pool.Held && l.was != pool.Held:
 		l.bodies = []userlog.Body{joblog.Held(ad)}

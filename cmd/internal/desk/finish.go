@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/claimlock"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -45,14 +46,16 @@ func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain fun
 			e.at = within(e.at, claim.StartedAt, e.now.Now)
 			e.executed = within(e.executed, claim.StartedAt, e.at)
 		}
-		told = epilogueOf(tx, a.Job, e)
+		told = epilogueOf(tx, a.Job, e, n.operator())
 		if e.executing != nil {
 			told.began = &userlog.Event{Job: a.Job, At: e.executed.Local(), Body: e.executing(claim)}
 		}
 		next.look(tx, a)
-		if err := lifecycle.Finish(tx, a.Job, a.Number, e.at, e.how, n.params); err != nil {
+		last, err := lifecycle.FinishLast(tx, a.Job, a.Number, e.at, e.how, n.params)
+		if err != nil {
 			return err
 		}
+		told.log = told.log.Now(last)
 		var ad *classad.Ad
 		if ad, stays = tx.Job(a.Job); stays {
 			told.stays(tx, ad)
@@ -63,6 +66,9 @@ func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain fun
 		if err := joblog.Keep(lock.File, told.log, told.events(a.Job)...); err != nil {
 			complain(fmt.Errorf("log: %w", err))
 		}
+		if err := hooks.Keep(n.Spool.ClaimLock(""), a, told.log.Orders(told.events(a.Job)...)); err != nil {
+			complain(fmt.Errorf("commands for events: %w", err))
+		}
 		n.Reached(Kept)
 		return nil
 	})
@@ -71,6 +77,9 @@ func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain fun
 	}
 	n.Reached(Finished)
 	n.logEvents(told.log, complain, told.events(a.Job)...)
+	if told.log.Wanted() && hooks.Commit(n.Spool.ClaimLock(""), a) {
+		n.runHooks(complain)
+	}
 	n.Reached(Concluded)
 	if !stays {
 		if err := n.machine.Folder.Forget(a.Job); err != nil {

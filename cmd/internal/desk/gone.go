@@ -23,10 +23,12 @@ func EndGone(tx *spool.Tx, claim pool.Claim, why string, heard time.Time, now ac
 		at = claim.StartedAt
 	}
 	e := end{how: pool.Ending{Lost: why, Died: true, Recorded: now.Now}, at: at, now: now}
-	told := epilogueOf(tx, claim.Job, e)
-	if err := lifecycle.Finish(tx, claim.Job, claim.Attempt, at, e.how, p); err != nil {
+	told := epilogueOf(tx, claim.Job, e, events.Operator())
+	last, err := lifecycle.FinishLast(tx, claim.Job, claim.Attempt, at, e.how, p)
+	if err != nil {
 		return err
 	}
+	told.log = told.log.Now(last)
 	if after, stays := tx.Job(claim.Job); stays {
 		told.stays(tx, after)
 	}

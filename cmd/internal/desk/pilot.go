@@ -31,11 +31,12 @@ type Pilot struct {
 	Machine  string
 	Instance string
 	executes map[pool.Attempt]userlog.Executing // what logs are told when programs are executed that have begun
+	hooked   map[pool.Attempt]bool              // attempts for whose beginning commands were run
 }
 
 // Pilot returns the desk of a pilot's attempts.
 func (n *Desks) Pilot(machine, instance string) *Pilot {
-	return &Pilot{n, machine, instance, map[pool.Attempt]userlog.Executing{}}
+	return &Pilot{n, machine, instance, map[pool.Attempt]userlog.Executing{}, map[pool.Attempt]bool{}}
 }
 
 // Beginning is an attempt that has begun on another machine.
@@ -139,7 +140,7 @@ func (p *Pilot) begun(d *Desk) Beginning {
 	} else if d.begun.ad != nil {
 		b.Ad = string(d.begun.ad.AppendLong(nil))
 	}
-	if d.joblog.Path != "" {
+	if d.joblog.Wanted() {
 		p.executes[d.Attempt] = d.executing
 	}
 	return b
@@ -170,7 +171,7 @@ func (p *Pilot) Executing(a pool.Attempt, at time.Time, fetched time.Duration, a
 	err := p.Spool.View(func(v *spool.View) error {
 		c, ok := v.Claim(a.Job)
 		if ad, there := v.Job(a.Job); ok && there && p.has(c, a) {
-			log, claim = joblog.Of(nil, ad), c
+			log, claim = joblog.Of(nil, ad, p.operator()), c
 			return nil
 		}
 		return pool.ErrGone
@@ -179,6 +180,10 @@ func (p *Pilot) Executing(a pool.Attempt, at time.Time, fetched time.Duration, a
 		return err
 	}
 	event := userlog.Event{Job: a.Job, At: within(at, claim.StartedAt, p.Now().Now).Local(), Body: withFetched(p.executingOf(claim), fetched)}
+	if !p.hooked[a] {
+		p.hooked[a] = log.Wanted()
+		p.hook(log, p.desk(a).log.Add, event)
+	}
 	if again {
 		return log.AppendMissing(p.Config.NobodySlotUser, event)
 	}
@@ -287,6 +292,7 @@ func (p *Pilot) Finish(a pool.Attempt, at There, how pool.Ending, ago time.Durat
 		return nil, err
 	}
 	delete(p.executes, a)
+	delete(p.hooked, a)
 	if after == nil || after.next == nil || after.waited {
 		d.complain(p.changed())
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
@@ -36,18 +37,27 @@ type Log struct {
 	// Shown are the attributes that an event 028 shows behind each other event, "A = 1"
 	// in a line each; empty for none.
 	Shown string
+	// hooks are the commands that are run for events of the job; nil: none.
+	hooks *hooked
 }
 
-// Of returns the log that a job's ad names, if any. Tx is the transaction that asks, see lifecycle.Account; nil
-// where no lock is held.
-func Of(tx *spool.Tx, ad *classad.Ad) Log {
-	path := Path(tx, ad)
-	if path == "" {
-		return Log{}
-	}
-	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
-	return Log{path, owner, shown(tx, ad)}
+// Of returns the log that a job's ad names, if any, with the commands for events of the job. Tx is the
+// transaction that asks, see lifecycle.Account; nil where no lock is held.
+func Of(tx *spool.Tx, ad *classad.Ad, pool Operator) Log {
+	return Log{hooks: hooksOf(tx, ad, pool)}.at(tx, ad)
 }
+
+// at returns the log with its place.
+func (l Log) at(tx *spool.Tx, ad *classad.Ad) Log {
+	if l.Path = Path(tx, ad); l.Path != "" {
+		l.Owner, _ = ad.EvalString(&classad.Context{}, pool.AttrOwner)
+		l.Shown = shown(tx, ad)
+	}
+	return l
+}
+
+// Wanted reports whether events of the job go anywhere.
+func (l Log) Wanted() bool { return l.Path != "" || l.hooks != nil }
 
 // Append appends events to the log, as userlog.Append does, with the rights of
 // its owner where the process is root, and of the user nobody (NOBODY_SLOT_USER) for an
@@ -76,16 +86,35 @@ func (l Log) appendWithin(left *time.Duration, nobody string, events []userlog.E
 
 // Events are what is to be written, by log. The zero Events is empty.
 type Events struct {
-	logs []Log // in order of first use
+	logs []Log // in order of first use, without their hooks
 	of   map[Log][]userlog.Event
+	// operator is what the pool's operator has run for events, and orders are what is to be run.
+	operator Operator
+	orders   []hooks.Order
+	ordered  string // the file that keeps the orders; empty: none does
 	// kept is the file that keeps them until they are written; nil: none does.
 	kept  *os.File
 	spool *spool.Spool // nil for events of jobs that are new, or stay as they are
 }
 
-// Add notes an event of a job for the log that its ad names, if any. Tx is that of Of.
+// For returns no events yet, of jobs of the call's pool.
+func For(c *cmdline.Call) Events { return Events{operator: OperatorOf(c.Config)} }
+
+// Operator returns what the pool's operator has run for events.
+func (v *Events) Operator() Operator { return v.operator }
+
+// Wants reports whether events of a job go anywhere.
+func (v *Events) Wants(ad *classad.Ad) bool {
+	return ad.Has(pool.AttrUserLog) || ad.Has(pool.AttrNotifyCommand) || len(v.operator.Command) > 0
+}
+
+// Add notes an event of a job for the log that its ad names, if any, and for commands. Tx is that of Of.
 func (v *Events) Add(tx *spool.Tx, id pool.JobID, ad *classad.Ad, body userlog.Body) {
-	v.AddTo(Of(tx, ad), id, body)
+	l := Of(tx, ad, v.operator)
+	if l.hooks != nil && tx != nil {
+		l.hooks.ad = present(tx, id, ad, body)
+	}
+	v.AddTo(l, id, body)
 }
 
 // reserve makes room for so many events of a log that has none yet.
@@ -104,9 +133,10 @@ func (v *Events) begin(log Log) {
 	v.logs = append(v.logs, log)
 }
 
-// AddTo notes an event of a job for a log; none if that has no path.
+// AddTo notes an event of a job for a log, and for the commands that go with it.
 func (v *Events) AddTo(log Log, id pool.JobID, body userlog.Body) {
-	if log.Path == "" {
+	v.orders = append(v.orders, log.hooks.orders(pool.Only(id), time.Time{}, body)...)
+	if log.hooks = nil; log.Path == "" {
 		return
 	}
 	if v.of[log] == nil {
@@ -118,7 +148,8 @@ func (v *Events) AddTo(log Log, id pool.JobID, body userlog.Body) {
 // Submitted notes that the procs of a cluster were submitted, on a host, and of
 // those that were submitted on hold that, too.
 func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
-	common, held := Of(nil, c.Ad), heldBody(c.Ad)
+	v.submittedTo(cluster, c)
+	common, held := Log{}.at(nil, c.Ad), heldBody(c.Ad)
 	proc, informs := c.First, c.Ad.Has(attrInformation)
 	if len(c.Runs) > 0 && !c.Runs[0].Has(pool.AttrUserLog, pool.AttrIwd) { // nor the others, nearly always
 		v.reserve(common, c.Jobs())
@@ -128,7 +159,7 @@ func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
 		log, held := common, held
 		if informs || r.Has(pool.AttrUserLog, pool.AttrIwd, pool.AttrJobStatus, pool.AttrHoldReason, attrInformation) {
 			ad := r.Ad().Chain(c.Ad)
-			log, held = Of(nil, ad), heldBody(ad)
+			log, held = Log{}.at(nil, ad), heldBody(ad)
 		}
 		for range r.Count {
 			v.AddTo(log, pool.JobID{Cluster: cluster, Proc: proc}, body)
@@ -192,6 +223,7 @@ func (v *Events) writeWithin(left *time.Duration, c *cmdline.Call) {
 		nobody = c.Config.NobodySlotUser
 	}
 	v.date(c.Now)
+	defer v.order(c)
 	if c.Config != nil {
 		if dir, err := c.SpoolDir(); err == nil && owes(dir) {
 			if err := v.owe(dir); err != nil {
@@ -224,6 +256,9 @@ func (v *Events) date(at time.Time) {
 		for i := range v.of[log] {
 			v.of[log][i].At = at
 		}
+	}
+	for i := range v.orders {
+		v.orders[i].At = at
 	}
 }
 

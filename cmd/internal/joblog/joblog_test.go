@@ -116,7 +116,7 @@ func TestInformation(t *testing.T) {
 	ad.SetInt("NumJobStarts", 2)
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	id := pool.JobID{Cluster: 3, Proc: 1}
-	if err := Of(nil, ad).Append("", userlog.Event{Job: id, At: at, Body: userlog.Released{}}, userlog.Event{Job: id, At: at, Body: userlog.Aborted{}}); err != nil {
+	if err := Of(nil, ad, Operator{}).Append("", userlog.Event{Job: id, At: at, Body: userlog.Released{}}, userlog.Event{Job: id, At: at, Body: userlog.Aborted{}}); err != nil {
 		t.Fatal(err)
 	}
 	about := func(number string) string {
@@ -184,7 +184,7 @@ func TestRights(t *testing.T) {
 		ad.SetString(pool.AttrIwd, dir)
 		ad.SetString(pool.AttrUserLog, path)
 		ad.SetString(pool.AttrOwner, owner)
-		return Of(nil, ad)
+		return Of(nil, ad, Operator{})
 	}
 	event := userlog.Event{At: time.Unix(0, 0).UTC(), Body: userlog.Released{}}
 	if err := logOf("roots/log", "nobody").Append("", event); !errors.Is(err, fs.ErrPermission) {
@@ -218,13 +218,13 @@ func TestShownOutsideLock(t *testing.T) {
 	var forked []bool
 	var log Log
 	if err := lifecycle.Update(s, func(tx *spool.Tx) error {
-		log = Of(tx, ad)
+		log = Of(tx, ad, Operator{})
 		forked = append(forked, tx.Forked)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if want := (Log{"/tmp/log", "", `Bar = "log"`}); log != want || !slices.Equal(forked, []bool{true, false}) {
+	if want := (Log{Path: "/tmp/log", Shown: `Bar = "log"`}); log != want || !slices.Equal(forked, []bool{true, false}) {
 		t.Errorf("the log is %v, found in runs that were forks' %v, want %v, in a fork first", log, forked, want)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/hooks"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -71,6 +72,9 @@ func Keep(claim *os.File, log Log, events ...userlog.Event) error {
 func (v *Events) Keep(sp *spool.Spool, at time.Time) error {
 	v.date(at)
 	v.spool = sp
+	if err := v.keepOrders(sp.ClaimLock("")); err != nil {
+		return fmt.Errorf("%w: the command for an event is not run if this process is killed before it says so", err)
+	}
 	first, ends := v.aborts(func(pool.JobID) bool { return true })
 	if !ends {
 		return nil
@@ -223,6 +227,11 @@ type pendingFile struct {
 func pendingFiles(sp *spool.Spool, which func(pendingFile) bool) (list []pendingFile) {
 	folder := sp.ClaimLock("")
 	entries, _ := os.ReadDir(folder)
+	return pendingOf(folder, entries, which)
+}
+
+// pendingOf is pendingFiles of a folder with these entries.
+func pendingOf(folder string, entries []os.DirEntry, which func(pendingFile) bool) (list []pendingFile) {
 	for _, e := range entries {
 		name, _, _ := strings.Cut(e.Name(), "-")
 		dot := max(strings.LastIndexByte(name, '.'), 0)
@@ -290,10 +299,17 @@ func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any
 		return
 	}
 	Deliver(sp, nobody, warn)
-	f := finisher{sp, nobody, warn}
-	for _, p := range pendingFiles(sp, nil) {
+	f, folder := finisher{sp, nobody, warn}, sp.ClaimLock("")
+	entries, _ := os.ReadDir(folder)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	for _, p := range pendingOf(folder, entries, nil) {
 		f.finish(p)
 	}
+	_, kept := hooks.Files(folder, names)
+	f.finishHooks(kept)
 }
 
 // Await waits until the pending events of a job's attempts with lower numbers than before are
@@ -435,8 +451,11 @@ func (v *Events) owe(dir string) error {
 	if len(v.logs) == 0 {
 		return nil
 	}
-	return putOwed(owedName(filepath.Join(dir, "claims.d"), time.Now()), v.batches())
+	return putOwed(owedName(claims(dir), time.Now()), v.batches())
 }
+
+// claims returns the folder of claims of a spool.
+func claims(dir string) string { return filepath.Join(dir, "claims.d") }
 
 // putOwed gives a file with owed events its name when it is whole.
 func putOwed(path string, batches []batch) error {

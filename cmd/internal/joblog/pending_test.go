@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -224,6 +225,7 @@ func (p *pendingPool) removed() (v Events) {
 	for proc, name := range []string{"log0", "log1"} {
 		ad := classad.New()
 		ad.SetString(pool.AttrUserLog, p.log(name).Path)
+		ad.SetString(pool.AttrNotifyCommand, "/bin/true")
 		v.Add(nil, pool.JobID{Cluster: 2, Proc: proc}, ad, userlog.Aborted{Reason: "why"})
 	}
 	return v
@@ -264,6 +266,9 @@ func TestFinishRemoved(t *testing.T) {
 			if left := p.finish(); left != 0 || p.numbers("log0") != nil {
 				t.Errorf("not committed: events %v, %d files, want none", p.numbers("log0"), left)
 			}
+			if due := hooks.Due(p.ClaimLock("")); len(due) > 0 {
+				t.Errorf("not committed: commands are due in %v, want none", due)
+			}
 			p.remove(stay, true)
 			p.remove(stay, false)
 			if n := len(pendingFiles(p.Spool, nil)); n != 1 {
@@ -275,6 +280,13 @@ func TestFinishRemoved(t *testing.T) {
 					if got := p.numbers(log); left != 0 || !slices.Equal(got, []int{9}) || p.warnings != nil {
 						t.Errorf("%s: events %v, %d files, warnings %q, want 9", log, got, left, p.warnings)
 					}
+				}
+				due := hooks.Due(p.ClaimLock(""))
+				if len(due) != 1 {
+					t.Fatalf("commands are due in %v, want one file", due)
+				}
+				if text, err := os.ReadFile(due[0]); err != nil || strings.Count(string(text), `"/bin/true"`) != 2 {
+					t.Errorf("due is %s, %v, want a command for each job", text, err)
 				}
 			}
 		})
@@ -358,7 +370,7 @@ func TestBatches(t *testing.T) {
 		{Log{Path: "/d"}, userlog.Text(e)},
 	}
 	if got, ok := batchesOf(textOf(want)); !ok || !reflect.DeepEqual(got, want) {
-		t.Errorf("batchesOf = %q, %v, want %q", got, ok, want)
+		t.Errorf("batchesOf = %v, %v, want %v", got, ok, want)
 	}
 	text := textOf(want)
 	for i := range text {

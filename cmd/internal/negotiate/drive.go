@@ -176,7 +176,7 @@ func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err err
 		c.Warn("%v", err)
 		return waiting, nil
 	}
-	var log joblog.Events
+	log := joblog.For(c)
 	for _, m := range made {
 		log.Submitted(m.ID, m.Cluster, host)
 	}

@@ -75,7 +75,7 @@ func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending
 			return err
 		}
 		lifecycle.Forget(tx, found.Unneeded)
-		did, log = report.Policy{}, joblog.Events{}
+		did, log = report.Policy{}, joblog.For(c)
 		for _, f := range done {
 			did.Add(f.Due)
 			note(tx, &log, f)
@@ -160,7 +160,7 @@ func note(tx *spool.Tx, log *joblog.Events, f lifecycle.Followed) {
 	default:
 		return
 	}
-	if joblog.Path(tx, f.Ad) == "" {
+	if !log.Wants(f.Ad) {
 		return
 	}
 	for id := range f.Jobs() {

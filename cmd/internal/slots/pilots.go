@@ -180,7 +180,7 @@ func withdrawGone(c *cmdline.Call, machine string) error {
 	var ended []pool.Claim
 	withdrawn := 0
 	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
-		events = joblog.Events{}
+		events = joblog.For(c)
 		var known bool
 		if machine, known = lifecycle.PilotMachine(&tx.View, machine); !known {
 			return fmt.Errorf("%s: no pilot runs or was asked for there: slots withdraw NAME takes a slot back", machine)

@@ -18,6 +18,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/desk"
 	"fairspool/cmd/internal/door"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/stir"
@@ -63,6 +64,7 @@ type follower struct {
 	// the next.
 	tried    map[pool.Attempt]bool
 	batches  int             // of supervisors that are on their way
+	hooks    string          // the last file with commands for events, as of the last look
 	owed     string          // the last file with events that are owed to logs, as of the last look
 	passing  bool            // a pass is under way
 	passed   time.Time       // when the last one began
@@ -154,6 +156,7 @@ func (f *follower) look() error {
 	f.seeToCycles()
 	f.linksAfterCycle()
 	f.deliver()
+	f.runHooks()
 	if f.starts {
 		f.startMatched()
 	}
@@ -169,6 +172,22 @@ func (f *follower) deliver() {
 	}
 	f.owed = owed[len(owed)-1]
 	go joblog.Deliver(f.spool, f.call.Config.NobodySlotUser, f.call.Warn)
+}
+
+// runHooks starts a runner for commands that the spool's account has left to root's starter. Others that are
+// left over are started by the next pass.
+func (f *follower) runHooks() {
+	if _, serves := asuser.Served(); !serves {
+		return
+	}
+	due := hooks.Due(f.spool.ClaimLock(""))
+	if len(due) == 0 || due[len(due)-1] <= f.hooks {
+		return
+	}
+	f.hooks = due[len(due)-1]
+	if err := startHooks(f.call, f.spool); err != nil {
+		f.complain(err)
+	}
 }
 
 // seeToCycles starts a driver if the pool needs one and has none.

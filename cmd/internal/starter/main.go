@@ -10,6 +10,7 @@ import (
 	"fairspool/cmd/internal/account"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/drain"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -52,6 +53,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Name: "grace", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: be killed so long after a signal; 30 seconds without it"},
 		}, drain.Flags(), []cmdline.Flag{
 			cmdline.Force,
+			{Name: hooks.Flag, Help: "internal: run the commands that wait for job events; a command that has brought one about calls it so"},
 			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
 		}),
 		Examples: []cmdline.Example{
@@ -82,6 +84,9 @@ func run(c *cmdline.Call) error {
 	}
 	if o.supervise != nil {
 		return supervisor(c, *o.supervise)
+	}
+	if c.Has(hooks.Flag) {
+		return runHooks(c)
 	}
 	sp, err := c.Spool()
 	if err == nil {

@@ -112,6 +112,9 @@ func (r *report) around(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) 
 	if err := r.endUnheard(c, sp); err != nil {
 		c.Warn("%v", err)
 	}
+	if err := startHooks(c, sp); err != nil {
+		c.Warn("commands for events: %v", err)
+	}
 	return r.promised(c, n, claims)
 }
 

@@ -21,6 +21,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/desk"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
@@ -377,7 +378,8 @@ func (p *testPool) noClaims() {
 	p.until("no claim is left", func() bool { return len(p.claims()) == 0 })
 	p.until("no lock file is left", func() bool {
 		names, _ := filepath.Glob(p.spool.ClaimLock("*"))
-		return len(names) == 0
+		commands := hooks.Due(p.spool.ClaimLock("")) // no runner is here, to which they are left
+		return len(names) == len(commands)
 	})
 	err := p.spool.View(func(v *spool.View) error {
 		if r, _ := v.Submitter(submitter); r.ResourcesUsed != 0 {

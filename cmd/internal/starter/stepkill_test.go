@@ -2,6 +2,7 @@ package starter
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/hooks"
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobevent"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/spool"
@@ -171,7 +174,7 @@ func TestKilledAfterEachStep(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPool(t)
-			pairs := []string{"JobMaxVacateTime", "1000", "ShouldTransferFiles", `"YES"`}
+			pairs := []string{"JobMaxVacateTime", "1000", "ShouldTransferFiles", `"YES"`, "NotifyCommand", `"/bin/true"`, "NotifyEvents", classad.Quoted(jobevent.All.String())}
 			switch c.script {
 			case quickJob:
 				p.write("data", strings.Repeat("0123456789abcdef", 1<<14))
@@ -220,6 +223,9 @@ func TestKilledAfterEachStep(t *testing.T) {
 			if got, want := spaced(p.events(id, "log")), choose(c.events, late); got != want {
 				t.Errorf("events %s, want %s", got, want)
 			}
+			if got, want := p.ordered(), kindsOf(choose(c.events, late)); got != want {
+				t.Errorf("commands are to be run for the events %s, want %s", got, want)
+			}
 			if got, want := strings.Join(strings.Fields(p.read("resumed")), " "), choose(c.resumed, late); got != want {
 				t.Errorf("it went on from %q, want %q", got, want)
 			}
@@ -228,6 +234,43 @@ func TestKilledAfterEachStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ordered returns the events for which commands wait to be run, in their order.
+func (p *testPool) ordered() string {
+	p.Helper()
+	var kinds []string
+	for _, path := range hooks.Due(p.spool.ClaimLock("")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			p.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			var o hooks.Order
+			if !strings.HasPrefix(line, "end ") {
+				if err := json.Unmarshal([]byte(line), &o); err != nil {
+					p.Fatalf("%s: %v", path, err)
+				}
+				kinds = append(kinds, o.Kind.String())
+			}
+		}
+	}
+	if kept, _ := filepath.Glob(p.spool.ClaimLock("hook.*")); len(kept) > 0 {
+		p.Errorf("kept are %v, want none when all is over", kept)
+	}
+	return strings.Join(kinds, " ")
+}
+
+// kindsOf returns the kinds of events for which commands are run, of events by their numbers in logs.
+func kindsOf(events string) string {
+	by := map[string]jobevent.Kind{"1": jobevent.Started, "4": jobevent.Evicted, "5": jobevent.Ended, "7": jobevent.Evicted, "9": jobevent.Removed, "12": jobevent.Held, "13": jobevent.Released}
+	var kinds []string
+	for _, number := range strings.Fields(events) {
+		if k, is := by[number]; is {
+			kinds = append(kinds, k.String())
+		}
+	}
+	return strings.Join(kinds, " ")
 }
 
 // choose returns what a text has before "|" or, late, behind it.

@@ -32,7 +32,7 @@ func (r *report) endUnheard(c *cmdline.Call, sp *spool.Spool) error {
 	var reasons []string // as given
 	now := c.Reading()
 	err = lifecycle.Account(sp, now, func(tx *spool.Tx) error {
-		events, reasons, given = joblog.Events{}, nil, lifecycle.Unheard(&tx.View, elapsed, c.Config.JobLease)
+		events, reasons, given = joblog.For(c), nil, lifecycle.Unheard(&tx.View, elapsed, c.Config.JobLease)
 		for _, claim := range given {
 			sign, _, _ := heard.Last(sp.Dir(), claim.Machine)
 			reasons = append(reasons, notHeardOf(&tx.View, claim, elapsed))

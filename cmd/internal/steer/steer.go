@@ -73,7 +73,7 @@ func (k Kind) Run(c *cmdline.Call) error {
 			if err != nil {
 				return err
 			}
-			a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, doubt: jobs.Doubt, of: map[string]*outcome{}}
+			a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, doubt: jobs.Doubt, of: map[string]*outcome{}, log: joblog.For(c)}
 			for _, procs := range jobs.Procs {
 				if err := a.do(tx, procs); err != nil {
 					return err
@@ -170,7 +170,7 @@ func (a *answer) do(tx *spool.Tx, procs selection.Procs) error {
 			o.done = true
 		}
 		a.lines.Add(line)
-		if _, leaving := tx.Claim(d.FirstJob()); leaving || !ad.Has(pool.AttrUserLog) {
+		if _, leaving := tx.Claim(d.FirstJob()); leaving || !a.log.Wants(ad) {
 			continue
 		}
 		body := a.Event(d.Outcome, pool.Status(before), a.why)

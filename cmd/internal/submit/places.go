@@ -43,6 +43,7 @@ var places = [...]struct {
 	{"error", pool.AttrErr, launch.HoldStdout, nil},
 	{"log", pool.AttrUserLog, heldLog, nil},
 	{"transfer_input_files", pool.AttrTransferInput, launch.HoldInput, nil},
+	{"notify_command", pool.AttrNotifyCommand, launch.HoldStart, program},
 }
 
 // fault is what is wrong with a file or folder: in a few words, what follows its name, and as an
@@ -103,8 +104,7 @@ func (s *submission) lookAt(d *jobad.Jobs, k cluster, by rights, onlyWarn bool) 
 	l := newLooking(k, by)
 	told := map[*problem]bool{}
 	var named, more [len(places)]int
-	others := 0 // doomed places besides that of the refusal
-	first := 0  // proc of the run
+	others, first := 0, 0 // doomed places besides that of the refusal; proc of the run
 	for _, r := range k.Runs {
 		l.at(r)
 		doubtful := onlyWarn || l.startsLater()

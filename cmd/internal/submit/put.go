@@ -218,7 +218,7 @@ func (s *submission) logSubmitted(k cluster) {
 		s.warn("%v", err)
 		return
 	}
-	var log joblog.Events
+	log := joblog.For(s.Call)
 	log.Submitted(k.id, k.Cluster, host)
 	for _, h := range s.held {
 		ad := k.adOf(h.run)
