@@ -30,7 +30,7 @@ func Command() cmdline.Command {
 	return cmdline.Command{
 		Name: "condor2fairspool", Brief: "make a fairspool.toml of HTCondor's configuration", WithoutSpool: true,
 		Synopsis: []string{"[-q] FILE..."},
-		About:    `Reads configuration files of HTCondor in the given order, as one configuration, and prints the fairspool.toml that says the same, with the line that each setting is from. - is standard input. What has no meaning here, or could not be taken over, is a comment with the reason; warnings name what needs a look. Nothing is changed, and no command of the files is run.`,
+		About:    `Reads configuration files of HTCondor in the given order, as one configuration, and prints the fairspool.toml that says the same, with the line that each setting comes from. - is standard input. A setting that has no meaning here, or that could not be taken over, becomes a comment with the reason; warnings name what needs a look. It changes no file, and runs no command of the files.`,
 		Flags: []cmdline.Flag{
 			{Name: "q", Aliases: []string{"quiet"}, Help: "leave out the warnings"},
 		},
