@@ -15,13 +15,13 @@ import (
 // Flags are those of starter that tell how a machine is drained.
 func Flags() []cmdline.Flag {
 	return []cmdline.Flag{
-		{Name: "drain", Help: "drain this machine and wait until its jobs have left; with -watch, when that is told to end"},
-		{Name: "graceful", Help: "-drain: jobs have their retirement time, and then the time to vacate"},
-		{Name: "quick", Help: "-drain: jobs have the time to vacate only"},
-		{Name: "fast", Help: "-drain: jobs are killed at once"},
-		{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: why, for slots and jobs to say"},
-		{Name: "cancel", Help: "-drain: let jobs come to this machine again"},
-		{Name: "machine", Args: []string{"HOST"}, Help: "-drain: another machine, where a pilot runs jobs, instead of this one"},
+		{Name: "drain", Help: "stop taking jobs, and wait until the jobs of this machine have left; with -watch, do so at the end"},
+		{Name: "graceful", Help: "-drain: give jobs their retirement time, and then the time to vacate"},
+		{Name: "quick", Help: "-drain: give jobs only the time to vacate"},
+		{Name: "fast", Help: "-drain: kill jobs at once"},
+		{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: the reason that slots and jobs show"},
+		{Name: "cancel", Help: "-drain: take jobs again"},
+		{Name: "machine", Args: []string{"HOST"}, Help: "-drain: drain HOST, where a pilot runs jobs, instead of this machine"},
 	}
 }
 
