@@ -24,9 +24,9 @@ const (
 // does is what it does with them: "remove".
 func Flags(does string) []cmdline.Flag {
 	return []cmdline.Flag{
-		{Name: "a", Aliases: []string{"all"}, Help: does + " all jobs of the queue, as far as they are yours to " + does},
-		{Name: "u", Args: []string{"USER[,USER...]"}, Repeat: true, Help: does + " only jobs of these users; without names, all of them; * means all users"},
-		{Name: "constraint", Args: []string{"EXPR"}, Help: does + " only jobs for whose ads EXPR is true; without names, of all of them"},
+		{Name: "a", Aliases: []string{"all"}, Help: does + " all jobs in the queue that you may " + does},
+		{Name: "u", Args: []string{"USER[,USER...]"}, Repeat: true, Help: does + " the jobs of these users, or theirs among the named jobs; * means all users"},
+		{Name: "constraint", Args: []string{"EXPR"}, Help: does + " the jobs for whose ads EXPR is true, or such jobs among the named ones"},
 	}
 }
 
