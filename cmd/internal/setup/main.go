@@ -17,22 +17,22 @@ func Command() cmdline.Command {
 		Name:     "fairspool-setup",
 		Brief:    "make this machine's pool for all of its users",
 		Synopsis: []string{"[-dry-run] [-account NAME] [-spool DIR] [-prefix DIR]", "-undo [-purge] [-dry-run] [options]"},
-		About: `Makes what the users of a machine need to share a pool, and prints what it does, one line for each step: the system account that has the spool, the spool, /etc/fairspool/fairspool.toml and, where systemd runs the machine, units that open the door and run jobs. Without systemd it prints the lines of an rc script and a crontab that do. Root calls it once. What is there already is left as it is: a second call changes nothing.
+		About: `Sets up a pool that all users of a machine share, and prints each step on a line: the system account that owns the spool, the spool, /etc/fairspool/fairspool.toml and, where systemd runs the machine, units that open the door and run jobs. Without systemd it prints the lines of an rc script and a crontab that do so. Root runs it once. It leaves what exists already unchanged: a second call changes nothing.
 
 With -undo it removes what it has made, and nothing else. The spool and its account stay unless -purge is given.`,
 		Flags: []cmdline.Flag{
 			{Name: "dry-run", Help: "print what would be done, and do nothing"},
 			{Name: "undo", Help: "remove what was made"},
-			{Name: "purge", Help: "-undo: remove the spool, with all jobs and accounts, and the account that has it"},
-			{Name: "account", Args: []string{"NAME"}, Help: "the account that has the spool (default fairspool)"},
+			{Name: "purge", Help: "-undo: also remove the spool, with all jobs and accounts, and the account that owns it"},
+			{Name: "account", Args: []string{"NAME"}, Help: "the account that owns the spool (default fairspool)"},
 			{Name: "spool", Args: []string{"DIR"}, Help: "the spool (default SPOOL of the configuration, else /var/spool/fairspool)"},
 			{Name: "prefix", Args: []string{"DIR"}, Help: "the folder of fairspool's programs (default that of fairspool-setup)"},
 		},
 		Examples: []cmdline.Example{
-			{Does: "what would be done", Line: "fairspool-setup -dry-run"},
-			{Does: "do it", Line: "fairspool-setup"},
+			{Does: "show what would be done", Line: "fairspool-setup -dry-run"},
+			{Does: "set the pool up", Line: "fairspool-setup"},
 			{Does: "remove the units, and keep the spool", Line: "fairspool-setup -undo"},
-			{Does: "remove all, also the jobs and the accounts", Line: "fairspool-setup -undo -purge"},
+			{Does: "remove everything, also the jobs and the accounts", Line: "fairspool-setup -undo -purge"},
 		},
 		WithoutSpool: true,
 		Run:          run,
