@@ -15,7 +15,7 @@ import (
 func (Policy) Options() []policy.Option {
 	return []policy.Option{{
 		Name: "system", Arg: "N", Set: setSystem,
-		Help: "set the system priority: 1 to 1000 is above every other priority, 0 takes it back; +N and -N are added to the job's own instead; for administrators",
+		Help: "set the system priority: 1 to 1000 is above every other priority, 0 removes it; +N and -N change the job's own priority instead; for administrators",
 	}}
 }
 
