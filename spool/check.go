@@ -237,7 +237,7 @@ func (c *checker) older(number int, unsure bool) {
 	sound := c.files(g)
 	c.quiet = false
 	if sound {
-		c.each(Finding{File: c.s.indexFile(number), Older: true, What: fmt.Sprintf("generation %d, kept for whoever reads it", number)})
+		c.each(Finding{File: c.s.indexFile(number), Older: true, What: fmt.Sprintf("generation %d, kept for its readers", number)})
 	}
 }
 

@@ -236,7 +236,7 @@ func (f *fold) change(done *Folding) error {
 		behind := false
 		if err := s.writing(func(w *writing) error {
 			if w.current.Generation != f.upTo.Generation {
-				return errors.New("somebody else folded the journal meanwhile")
+				return errors.New("another process has folded the journal meanwhile")
 			}
 			begun = time.Now()
 			if behind = w.end.End-copied > lateCopy && round < lateRounds; behind {

@@ -397,7 +397,7 @@ func (a *archiving) begin() (err error) {
 		return err
 	}
 	if Inside(a.dir, s.dir) && a.dir != s.path(archiveDir) {
-		return fmt.Errorf("%s: it lies in the spool: give a directory outside of it", a.dir)
+		return fmt.Errorf("%s: it is in the spool: give a directory outside of it", a.dir)
 	}
 	for _, now := range []time.Time{time.Now(), s.options.Now} {
 		if !a.damaged && !now.IsZero() && monthOf(now) == a.month {

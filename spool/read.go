@@ -302,7 +302,7 @@ func (s *Spool) ending(p position, b []byte, known ack, sure bool, why error) er
 	case p.off < known.End:
 		return s.damage(p, "%v", why)
 	case wasSynced(b, p.seq):
-		return s.damage(p, "%v, and a later transaction stands behind it", why)
+		return s.damage(p, "%v, and a later transaction follows it", why)
 	case !sure:
 		return s.damage(p, "%v, and the lock file, which would say whether it ever counted, does not check either", why)
 	}

@@ -37,7 +37,7 @@ func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 		to, err = filepath.Abs(to)
 	}
 	if err == nil && Inside(to, v.s.dir) {
-		err = fmt.Errorf("spool %s: it lies in the old one, to which nothing is written: give another directory", to)
+		err = fmt.Errorf("spool %s: it is in the old one, which must not change: give another directory", to)
 	}
 	if err == nil {
 		err = v.identify()

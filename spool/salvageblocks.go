@@ -283,7 +283,7 @@ func (w *wreck[K, V]) pieces(path string, b []byte) {
 		case p.doubtful || !w.reads(hired, p, b):
 			w.losingOne(path, p.line, p.key, "its block is not whole, and no line of the index proves it; what is left of it begins on this line")
 		default:
-			w.losing(path, p.line, "%s is taken as it reads, which nothing proves: look at it", w.name(p.key))
+			w.losing(path, p.line, "%s is taken as it reads, unverified: check it", w.name(p.key))
 			text := b[p.at : p.at+p.size]
 			w.note(found[K]{entry[K]{key: p.key, at: int64(p.at), size: int64(p.size), crc: checksum(text)}, path})
 		}

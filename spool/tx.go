@@ -329,9 +329,9 @@ func (s *Spool) unchanged(err error) error {
 	case !IsFull(err) || s.options.Reserve == 0:
 		return fmt.Errorf("%w: nothing was changed", err)
 	case used:
-		return fmt.Errorf("%w, and the reserve does not do: nothing was changed: make room on the disk, or change fewer jobs at once", err)
+		return fmt.Errorf("%w, and the reserve is too small: nothing was changed: make room on the disk, or change fewer jobs at once", err)
 	}
-	return fmt.Errorf("%w: nothing was changed: make room on the disk; qdel and qhold work all the same", err)
+	return fmt.Errorf("%w: nothing was changed: make room on the disk; qdel and qhold still work", err)
 }
 
 // writing is what holds while the writers' lock is held.

@@ -99,7 +99,7 @@ func run(c *cmdline.Call) error {
 		return pilotdesk.Run(c)
 	}
 	if c.Has("engine") || c.Has("machine") {
-		return cmdline.Usagef("-engine and -machine: have a meaning with -pilot only")
+		return cmdline.Usagef("-engine and -machine: only with -pilot")
 	}
 	dir, err := c.ExistingDir()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type Fate int
 
 // What becomes of a command: Served acts; Kept is an attribute of the job, or
-// nothing at all, and means nothing here that anybody could miss; Waiting is an
+// nothing at all, and has no meaning here that anybody could miss; Waiting is an
 // attribute on which the pool does not act, which is said once; Refused is an
 // error, for the jobs would silently misbehave.
 const (

@@ -183,10 +183,10 @@ func (j *job) account(g given, group, user string) error {
 		return err
 	}
 	if strings.EqualFold(group, accountant.RootGroup) {
-		return j.refuse(g, "%s: is the group of those who are in none: leave the command out", group)
+		return j.refuse(g, "%s: is the group of submitters without a group: leave the command out", group)
 	}
 	if _, clash := j.options.Groups.Find(user); clash {
-		return j.refuse(g, "%q: is the name of an accounting group, so nobody can be called that", user)
+		return j.refuse(g, "%q: is the name of an accounting group, so no user can have it", user)
 	}
 	j.setString("AcctGroupUser", user)
 	j.setString(pool.AttrAccountingGroup, name)

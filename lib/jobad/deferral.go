@@ -300,7 +300,7 @@ func (j *job) keepDeadline(g given, text string, n int64) error {
 		return err
 	}
 	if j.Varies() {
-		return j.refuse(g, "%q: local time has to be the same for all jobs where some appear as others finish: write Unix seconds, or 2026-11-22T15:30:00Z", submitfile.Shorten(text))
+		return j.refuse(g, "%q: a local time has to be the same for all jobs with max_materialize or max_idle: write Unix seconds, or 2026-11-22T15:30:00Z", submitfile.Shorten(text))
 	}
 	j.deadlines = map[string]int64{text: n}
 	return nil

@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "universe = VM\nqueue", "a.sub:2: universe: VM: virtual machines are not run; see submit(5)"},
 		{sleep + "universe = pvm\nqueue", `a.sub:2: universe: "pvm": no universe, want vanilla`},
 		{sleep + "universe = 4\nqueue", `a.sub:2: universe: "4": no universe, want vanilla`},
-		{sleep + "universe = parallel\nnode_count = 4\nqueue", "a.sub:3: node_count: 4: a job runs on one slot, so parallel jobs have to do with 1; see submit(5)"},
+		{sleep + "universe = parallel\nnode_count = 4\nqueue", "a.sub:3: node_count: 4: a job runs on one slot: a parallel job can only have 1; see submit(5)"},
 		{sleep + "universe = parallel\nqueue", "a.sub:2: universe: parallel: wants machine_count, which has to be 1 here"},
 		{sleep + "universe = parallel\nmachine_count = many\nqueue", "a.sub:3: machine_count: many: want a whole number"},
 		{sleep + "universe = docker\nqueue", "a.sub:2: universe: docker: wants docker_image, the image to run"},
@@ -51,7 +51,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "container_image = \"\"\nqueue", "a.sub:2: container_image: an empty name: want the image to run"},
 		{sleep + "container_image = x.sif\nshould_transfer_files = NO\nqueue", "a.sub:2: container_image: excludes should_transfer_files = NO, by which no files are transferred"},
 		{sleep + "docker_image = a\ncontainer_image = b\nqueue", "a.sub:3: container_image: excludes docker_image"},
-		{sleep + "noop_job = true\nqueue", "a.sub:2: noop_job: true: there are no jobs that are not run: leave it out, or hold the job"},
+		{sleep + "noop_job = true\nqueue", "a.sub:2: noop_job: true: the job would be run: leave it out, or hold the job"},
 
 		// values
 		{sleep + "+Foo = (1\nqueue", "a.sub:2: +Foo: (1: expected "},
@@ -74,7 +74,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "request_cpus = 1000001\nqueue", "a.sub:2: request_cpus: 1000001: want a whole number from 0 to 1000000"},
 		{sleep + "request_cpus = 99999999999999999999\nqueue", "a.sub:2: request_cpus: 99999999999999999999: want a whole number from 0 to 1000000"},
 		{sleep + "request_cpus = \"2\"\nqueue", `a.sub:2: request_cpus: "2": want a whole number from 0 to 1000000`},
-		{sleep + "request_gpus = -1\nqueue", "a.sub:2: request_gpus: -1: want no negative number"},
+		{sleep + "request_gpus = -1\nqueue", "a.sub:2: request_gpus: -1: must not be negative"},
 		{sleep + "request_gpus = 99999999999999999999\nqueue", "a.sub:2: request_gpus: 99999999999999999999: too large"},
 		{sleep + "request_memory = 3 X\nqueue", "a.sub:2: request_memory: 3 X: want a size, as 512 MB or 1.5 GB, or an expression"},
 		{sleep + "request_memory = 99999999999999999999T\nqueue", "a.sub:2: request_memory: 99999999999999999999T: too large"},
@@ -111,7 +111,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "cron_minute = */0\nqueue", `a.sub:2: cron_minute: "*/0": want numbers from 0 to 59 as in crontab(5): 5, 1-10, */2, *`},
 		{sleep + "dagman_job_id = -1\nqueue", "a.sub:2: dagman_job_id: -1: want a whole number from 0 up"},
 		{sleep + "override_tickets = 10\nqueue", "a.sub:2: override_tickets: only administrators may give them, to a job in the queue: prio -ot N JOB"},
-		{sleep + "exit_requirements = ExitCode == 0\nqueue", "a.sub:2: exit_requirements: no longer means anything, in HTCondor neither: use on_exit_remove or on_exit_hold"},
+		{sleep + "exit_requirements = ExitCode == 0\nqueue", "a.sub:2: exit_requirements: has no meaning any more, nor in HTCondor: use on_exit_remove or on_exit_hold"},
 		{sleep + "coresize = 1.5\nqueue", "a.sub:2: coresize: 1.5: want a whole number"},
 		{sleep + "parallel_slots = few\nqueue", `a.sub:2: parallel_slots: "few": want a number of slots such as 4, a range such as 2-8, 4- or -8, or several with commas between them`},
 		{sleep + "parallel_environment = two words\nqueue", `a.sub:2: parallel_environment: "two words": want a name without blanks and double quotes`},
@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "deadline = tomorrow\nqueue", "a.sub:2: deadline: \"tomorrow\": want Unix seconds, or a time such as 2026-11-22 15:30, 202611221530 or 2026-11-22T15:30:00Z"},
 		{sleep + "deadline = QDate + 60\nqueue", "a.sub:2: deadline: \"QDate + 60\": want Unix seconds, or a time such as 2026-11-22 15:30, 202611221530 or 2026-11-22T15:30:00Z"},
 		{sleep + "deadline = 9999999999999\nqueue", "a.sub:2: deadline: \"9999999999999\": want a time between 1970 and 9999"},
-		{sleep + "deadline = 2026-11-2$(Process) 15:30\nmax_idle = 1\nqueue 3", "a.sub:2: deadline: \"2026-11-20 15:30\": local time has to be the same for all jobs where some appear as others finish: write Unix seconds, or 2026-11-22T15:30:00Z"},
+		{sleep + "deadline = 2026-11-2$(Process) 15:30\nmax_idle = 1\nqueue 3", "a.sub:2: deadline: \"2026-11-20 15:30\": a local time has to be the same for all jobs with max_materialize or max_idle: write Unix seconds, or 2026-11-22T15:30:00Z"},
 		{sleep + "image_size = big\nqueue", `a.sub:2: image_size: "big": want a size in KB, or with K, M, G or T`},
 
 		// a comment behind a value is a part of it
@@ -215,7 +215,7 @@ func TestWarnings(t *testing.T) {
 		{"args = $(seed:1) $(sead)\nqueue", []string{"a.sub:2: $(sead): not defined, taken as empty"}},
 		{"args = $(a)\nqueue 5\nqueue", []string{"a.sub:2: $(a): not defined, taken as empty"}},
 		{"args = $ENV(NONE)\nqueue", []string{"a.sub:2: $ENV(NONE): not set in the environment, taken as empty"}},
-		{"queue\nargs = x", []string{"a.sub:3: args: stands behind the last queue line and has no effect"}},
+		{"queue\nargs = x", []string{"a.sub:3: args: is after the last queue line and has no effect"}},
 		{"process = 7\nargs = $(process)\nqueue", []string{"a.sub:2: process: is set for every job, this line has no effect"}},
 		{"args = x\narguments = y\nqueue", []string{"a.sub:2: args: has no effect beside arguments"}},
 		{"args = x\nrequest_gpus = 1\nqueue", nil},

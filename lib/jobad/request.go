@@ -378,7 +378,7 @@ func (j *job) quantity(g given, attr string) (n float64, isNumber bool, err erro
 	n, isNumber = plainNumber(e)
 	switch {
 	case isNumber && n < 0:
-		return 0, false, j.refuse(g, "%s: want no negative number", submitfile.Shorten(g.Text))
+		return 0, false, j.refuse(g, "%s: must not be negative", submitfile.Shorten(g.Text))
 	case BeyondInteger(g.Text):
 		return 0, false, j.refuse(g, "%s: too large", submitfile.Shorten(g.Text))
 	}
@@ -582,7 +582,7 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 		return "", false, err
 	}
 	if x, isNumber := plainNumber(e); isNumber && x < 0 {
-		return "", false, j.refuse(g, "%s: want no negative number", submitfile.Shorten(text))
+		return "", false, j.refuse(g, "%s: must not be negative", submitfile.Shorten(text))
 	}
 	if v, constant := e.Constant(); constant && v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal && !isUndefined(text) {
 		return "", false, j.refuse(g, "%s: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))

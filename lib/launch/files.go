@@ -49,7 +49,7 @@ func (j Job) check() (cmd os.FileInfo, err error) {
 		return nil, startError(HoldStart, "executable "+j.Cmd, unix.EISDIR)
 	}
 	if cmd.Mode().Perm()&0o111 == 0 {
-		return nil, &StartError{Reason: "executable " + j.Cmd + ": nobody may execute it", Code: HoldStart, Subcode: int(unix.EACCES)}
+		return nil, &StartError{Reason: "executable " + j.Cmd + ": no user may execute it: chmod +x it", Code: HoldStart, Subcode: int(unix.EACCES)}
 	}
 	return cmd, nil
 }

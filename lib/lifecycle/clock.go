@@ -26,7 +26,7 @@ func Refuse(v *spool.View, at accountant.Reading) error {
 	if at.Ahead <= farAhead || v.Mark(accountant.ClockMark) == "" {
 		return nil
 	}
-	return fmt.Errorf("-now %s is more than a day ahead of the machine's clock: until then jobs would add nothing to usage; nothing was changed, and -force takes it all the same",
+	return fmt.Errorf("-now %s is more than a day ahead of the machine's clock: until then jobs would add nothing to usage; nothing was changed; -force accepts it",
 		at.Now.UTC().Format(time.RFC3339))
 }
 
@@ -122,7 +122,7 @@ func Beyond(v *spool.View, now time.Time) string {
 	if v.Mark(accountant.ClockMark) == "" || last.Sub(now) <= tolerance {
 		return ""
 	}
-	return fmt.Sprintf("the last event is of %s, which is still to come: until then jobs add nothing to usage", last.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the last event is dated %s, in the future: until then jobs add nothing to usage", last.UTC().Format(time.RFC3339))
 }
 
 // wasSet is how far the machine's clock may be from the pool's without a word: what keeps it
@@ -139,7 +139,7 @@ func ClockSet(at accountant.Reading, machine time.Time) string {
 	if !at.Clock.Known() || by.Abs() < wasSet {
 		return ""
 	}
-	return fmt.Sprintf("the machine's clock was set %s by %s while jobs had slots, and the pool's time goes on as if it had not been", way, span(by.Abs()))
+	return fmt.Sprintf("the machine's clock was set %s by %s while jobs had slots, and the pool's time does not follow it", way, span(by.Abs()))
 }
 
 // span words a length of time of a second and more: 1:00:00, 3652+01:00:00.

@@ -166,7 +166,7 @@ func WaitsFor(v *spool.View, cluster int, ad *classad.Ad) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "waited for others, which have ended; the next cycle sees to that"
+		return "waited for others, which have ended; the next cycle makes it idle"
 	}
 	return "waits " + strings.Join(parts, ", ")
 }

@@ -314,7 +314,7 @@ func HoldBack(tx *spool.Tx, f spool.Factory, why string) (text string, done bool
 	case held:
 		return "held back already", true
 	case f.Paused != "":
-		return "will not be made anyway: " + f.Paused, false
+		return "will not be created anyway: " + f.Paused, false
 	}
 	f.Paused = heldBack + why
 	tx.PutFactory(f)
@@ -327,9 +327,9 @@ func LetGo(tx *spool.Tx, f spool.Factory) (text string, done bool) {
 	case held:
 		f.Paused = ""
 		tx.PutFactory(f)
-		return "will be made again", true
+		return "will be created again", true
 	case f.Paused != "":
-		return "will not be made: " + f.Paused, false
+		return "will not be created: " + f.Paused, false
 	}
 	return "not held back", false
 }

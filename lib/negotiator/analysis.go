@@ -160,7 +160,7 @@ var stepTexts = map[Cause]struct{ one, many string }{
 	CauseClaimed:        {"matches, but was claimed before the cycle", "match, but were claimed before the cycle"},
 	CauseBusy:           {"matches, but is in a state that takes no job", "match, but are in a state that takes no job"},
 	CauseDrained:        {"matches, but is drained", "match, but are drained"},
-	CauseResting:        {"matches, but is left alone after matches that nobody took up", "match, but are left alone after matches that nobody took up"},
+	CauseResting:        {"matches, but is left alone after matches that no starter took up", "match, but are left alone after matches that no starter took up"},
 	CauseReserved:       {"matches, but is kept for a wide job", "match, but are kept for wide jobs"},
 	CauseTaken:          {"matches, but was taken in the cycle", "match, but were taken in the cycle"},
 	Left:                {"matches, and is left", "match, and are left"},

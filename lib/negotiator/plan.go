@@ -198,7 +198,7 @@ type Plan struct {
 
 	// Matches are the new matches, in the order in which they were made.
 	Matches []Match
-	// GiveUp are the claims that nobody took up in time, by job: the match
+	// GiveUp are the claims that no starter took up in time, by job: the match
 	// never happened, and the job is idle again. To be done before Matches,
 	// where the same job may have another slot already.
 	GiveUp []pool.Claim

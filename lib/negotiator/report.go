@@ -347,7 +347,7 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseShare:
 		return fmt.Sprintf("a larger share of %s (a lower EUP, or less wanted by others)", x.Submitter)
 	case CauseSkipped:
-		return "NEGOTIATE_ALL_JOBS_IN_CLUSTER = true, or the jobs of its cluster before it out of the way"
+		return "NEGOTIATE_ALL_JOBS_IN_CLUSTER = true, or the end of the jobs of its cluster before it"
 	case CauseOthers:
 		if a.OneQueue && x.Ahead > 0 {
 			return fmt.Sprintf("the same for %s before it in the queue", plural.Pick(x.Ahead, "1 job of others", "%d jobs of others"))

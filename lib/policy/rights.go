@@ -143,7 +143,7 @@ func owner(r Rights, _, after *classad.Ad) error {
 	}
 	name, err := NameIn(after, pool.AttrOwner)
 	if err == nil && (name != r.Owner || name != r.Caller) {
-		err = fmt.Errorf("%q: only administrators may submit for somebody else than %s", name, r.Caller)
+		err = fmt.Errorf("%q: only administrators may submit for users other than %s", name, r.Caller)
 	}
 	return err
 }

@@ -203,7 +203,7 @@ func (c Claim) LockName() string {
 }
 
 // Backoff leaves a slot alone whose matches were not taken up: no match
-// before Until. Failures counts the matches in a row that nobody took up.
+// before Until. Failures counts the matches in a row that no starter took up.
 type Backoff struct {
 	Slot     string
 	Failures int

@@ -127,7 +127,7 @@ func eval(c *cmdline.Call, texts []string) error {
 	}
 	if c.Has("jsonl") {
 		if len(texts) > 0 || c.Has("my") || c.Has("target") || c.Has("from") {
-			return cmdline.Usagef("-jsonl: takes expressions and ads from standard input, and none besides")
+			return cmdline.Usagef("-jsonl: takes expressions and ads from standard input only")
 		}
 		if c.Has(strictFlag) {
 			return cmdline.Usagef("-jsonl and -%s: each record says by itself whether it is strict", strictFlag)

@@ -213,7 +213,7 @@ func (c Command) perform(call *Call) error {
 	a := c.Actions[i]
 	for _, f := range c.Flags {
 		if call.Has(f.Name) && !slices.Contains(a.Flags, f.Name) {
-			return Usagef("-%s: has no meaning for %s", f.Name, a.Name)
+			return Usagef("-%s: does not apply to %s", f.Name, a.Name)
 		}
 	}
 	return a.Run(call, call.Args[1:])

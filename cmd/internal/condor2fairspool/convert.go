@@ -204,7 +204,7 @@ func (v *conversion) keys() error {
 			}
 			continue
 		case k.Name == "NEGOTIATE_ALL_JOBS_IN_CLUSTER" && v.skipsAutoclusters(m):
-			v.reasons[strings.ToLower(m.Name)] = "HTCondor passes over jobs that are alike, as fairspool does without it; false would pass over whole clusters here"
+			v.reasons[strings.ToLower(m.Name)] = "HTCondor skips equal jobs, as fairspool always does; false would skip whole clusters here"
 			continue
 		}
 		taken := len(v.lines)
@@ -291,7 +291,7 @@ func (v *conversion) refuse(k config.Key, m condorconfig.Macro, why string) {
 }
 
 // hostName is why a name of the host is not taken over.
-const hostName = "the name of the host, which fairspool takes without it"
+const hostName = "the name of the host, which is the default"
 
 // lineOf returns the line that sets the key, or why no line does.
 func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x condorconfig.Expansion, before string) (line tomlLine, why string) {

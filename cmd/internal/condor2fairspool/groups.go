@@ -218,7 +218,7 @@ const (
 	submitSide = "the submit description says it; see submit(5)"
 	noPart     = "that part of HTCondor is not here"
 	noFlocking = "there is one pool: jobs do not flock"
-	noLimit    = "a cycle waits for nobody, so that nothing has to bound it"
+	noLimit    = "a cycle waits for nothing, so it needs no limit"
 	noCollect  = "there is no collector: slots and submitters are files of the spool"
 	noCkpt     = "no clock asks for checkpoints, and no server keeps them: see starter(8)"
 	noTransfer = "of URLs only file:/// is copied; see submit(5)"

@@ -42,7 +42,7 @@ func Read(c *cmdline.Call) (o Options, err error) {
 	}
 	for _, f := range Flags() {
 		if c.Has(f.Name) && !c.Has("drain") {
-			return o, cmdline.Usagef("-%s: has a meaning with -drain only", f.Name)
+			return o, cmdline.Usagef("-%s: only with -drain", f.Name)
 		}
 	}
 	o.Drain, o.Cancel, o.Machine = c.Has("drain"), c.Has("cancel"), c.Value("machine")

@@ -54,7 +54,7 @@ func run(c *cmdline.Call) error {
 		Event: aborted,
 		Late: func(tx *spool.Tx, f spool.Factory, why string) (string, bool) {
 			lifecycle.RemoveLate(tx, f, why)
-			return "will not be made", true
+			return "will not be created", true
 		},
 	}.Run(c)
 }

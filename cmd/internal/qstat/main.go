@@ -80,22 +80,22 @@ var moreFlags = []cmdline.Flag{
 // elsewhere are options of Grid Engine's qstat, condor_q and squeue that have no meaning here, or
 // another name.
 var elsewhere = cmdline.Elsewhere(
-	[2]string{"explain", "slots have no alarm and error states; slots list -long shows what a slot says"},
-	[2]string{"F", "what a slot offers is shown by slots list -long"},
-	[2]string{"l", "jobs are chosen by -constraint, such as RequestMemory > 1024"},
+	[2]string{"explain", "slots have no alarm and error states; slots list -long shows the state of a slot"},
+	[2]string{"F", "slots list -long shows what a slot offers"},
+	[2]string{"l", "choose jobs with -constraint, such as RequestMemory > 1024"},
 	[2]string{"ncb", "no job is bound to cores"},
 	[2]string{"pe", "no slot belongs to a parallel environment"},
-	[2]string{"qs", "slots are chosen by name (-q), or by what they say with slots list"},
+	[2]string{"qs", "choose slots by name with -q; slots list -long shows their ads"},
 	[2]string{"t", "a job has one task; -g d shows each proc"},
 	[2]string{"U", "slots have no lists of users; a slot's Requirements say whose jobs it takes"},
 
-	[2]string{"x", "jobs that have ended are shown by -history"}, [2]string{"a", "all jobs are shown without it"}, [2]string{"allusers", "all jobs are shown without it"},
-	[2]string{"run", "running jobs are shown by -s r"}, [2]string{"hold", "held jobs are shown by -s h, their reasons by -j JOB"}, [2]string{"held", "held jobs are shown by -s h, their reasons by -j JOB"},
-	[2]string{"analyze", "why a job waits is shown by -j JOB"}, [2]string{"better-analyze", "why a job waits is shown by -j JOB"},
-	[2]string{"format", "attributes are chosen by -af ATTR..."}, [2]string{"o", "attributes are chosen by -af ATTR..."},
-	[2]string{"n", "the slot of a job is shown without it; -af RemoteHost shows it alone"}, [2]string{"i", "waiting jobs are shown by -s p"},
-	[2]string{"submitter", "users are chosen by -u USER"}, [2]string{"user", "users are chosen by -u USER"}, [2]string{"states", "states are chosen by -s: p waiting, r running, h held"},
-	[2]string{"nobatch", "each job has its line without it"}, [2]string{"batch", "-g d shows each proc"}, [2]string{"global", "there is one queue, the spool's: see -spool"}, [2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
+	[2]string{"x", "-history shows jobs that have ended"}, [2]string{"a", "leave it out: all jobs are shown"}, [2]string{"allusers", "leave it out: all jobs are shown"},
+	[2]string{"run", "-s r shows running jobs"}, [2]string{"hold", "-s h shows held jobs, -j JOB the reason"}, [2]string{"held", "-s h shows held jobs, -j JOB the reason"},
+	[2]string{"analyze", "-j JOB shows why a job waits"}, [2]string{"better-analyze", "-j JOB shows why a job waits"},
+	[2]string{"format", "choose attributes with -af ATTR..."}, [2]string{"o", "choose attributes with -af ATTR..."},
+	[2]string{"n", "leave it out: the slot of a job is shown; -af RemoteHost shows only the slot"}, [2]string{"i", "-s p shows waiting jobs"},
+	[2]string{"submitter", "choose users with -u USER"}, [2]string{"user", "choose users with -u USER"}, [2]string{"states", "choose states with -s: p waiting, r running, h held"},
+	[2]string{"nobatch", "leave it out: each job has its own line"}, [2]string{"batch", "-g d shows each proc"}, [2]string{"global", "there is one queue, the spool's: see -spool"}, [2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
 )
 
 func run(c *cmdline.Call) error {

@@ -115,7 +115,7 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 			return o, cmdline.Usagef("-shake: %q: want a number of runs, from 1 to %d", text, most)
 		}
 		if o.form != "" && o.form != "json" {
-			return o, cmdline.Usagef("-shake: it goes with the table and -json alone, not with -%s", o.form)
+			return o, cmdline.Usagef("-shake: only with the table and -json, not with -%s", o.form)
 		}
 	}
 	if text := c.Value("interval"); text != "" {

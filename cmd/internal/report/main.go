@@ -51,7 +51,7 @@ func run(c *cmdline.Call) error {
 	case form == "":
 		return cmdline.Usagef("want -html FILE or -prometheus FILE")
 	case form == "prometheus" && c.Has("u"):
-		return cmdline.Usagef("-u: it has a meaning with -html only")
+		return cmdline.Usagef("-u: only with -html")
 	case c.Has("u") && c.Value("u") == "":
 		return cmdline.Usagef("-u: want the name of a user or submitter")
 	}

@@ -82,7 +82,7 @@ func read(c *cmdline.Call) (*plan, error) {
 	case len(c.Args) > 0:
 		return nil, cmdline.Usagef("%s: fairspool-setup takes no arguments; see fairspool-setup -help", c.Args[0])
 	case p.purge && !c.Has("undo"):
-		return nil, cmdline.Usagef("-purge: has a meaning with -undo only")
+		return nil, cmdline.Usagef("-purge: only with -undo")
 	}
 	cfg, err := registry.Load(configFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -106,7 +106,7 @@ func read(c *cmdline.Call) (*plan, error) {
 	if c.Has("prefix") {
 		folder = filepath.Clean(c.Value("prefix"))
 	} else if !ok {
-		return nil, errors.New("the programs of fairspool do not stand beside fairspool-setup: name their folder with -prefix DIR")
+		return nil, errors.New("the programs of fairspool are not in the folder of fairspool-setup: name their folder with -prefix DIR")
 	}
 	p.programs = onchange.Pool{Programs: folder, Prefix: prefix}
 	for flag, path := range map[string]string{"spool": p.spool, "prefix": folder} {

@@ -152,7 +152,7 @@ func renameDomain(c *cmdline.Call, args []string) error {
 		return err
 	}
 	if configured != "" && configured != d.To {
-		c.Warn("warning: the configuration says UID_DOMAIN = %q, with which no command opens this spool now: make it %q, or take the line out", configured, d.To)
+		c.Warn("warning: the configuration says UID_DOMAIN = %q, with which no command can open this spool: change it to %q, or remove the line", configured, d.To)
 	}
 	if local := c.Config.LocalDomain; local == d.From {
 		c.Warn("warning: the configuration says ACCOUNTANT_LOCAL_DOMAIN = %q: the pool's submitters count as remote now", local)
@@ -190,7 +190,7 @@ func dump(c *cmdline.Call, args []string) error {
 		return s.Dump(c.Data())
 	}
 	if spool.Inside(file, s.Dir()) {
-		return cmdline.Usagef("dump: %s lies in the spool: give a file outside of it", file)
+		return cmdline.Usagef("dump: %s is in the spool: give a file outside of it", file)
 	}
 	n, err := cmdline.Replace(file, 0o600, s.Dump)
 	if err != nil {
@@ -253,7 +253,7 @@ func restore(c *cmdline.Call, args []string) error {
 // failure: the new spool is there.
 func salvage(c *cmdline.Call, args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return cmdline.Usagef("salvage: want one new directory for what is whole")
+		return cmdline.Usagef("salvage: want one new directory for the undamaged parts")
 	}
 	dir, err := directory(c)
 	if err != nil {
@@ -264,7 +264,7 @@ func salvage(c *cmdline.Call, args []string) error {
 		return err
 	}
 	if spool.Inside(to, dir) {
-		return cmdline.Usagef("salvage: %s lies in the spool, which is not to be touched", args[0])
+		return cmdline.Usagef("salvage: %s is in the spool, which must not change", args[0])
 	}
 	saved, err := spool.Salvage(dir, to, c.SpoolOptions(), func(f spool.Finding) {
 		if f.Damaged {
@@ -285,7 +285,7 @@ func salvage(c *cmdline.Call, args []string) error {
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, plural.Count(saved.Lost, "place"), plural.Pick(saved.Lost, "is", "are"))
+	c.Warn("%s: %s %s damaged: the parts named above are missing from the new spool, or were copied unverified", dir, plural.Count(saved.Lost, "place"), plural.Pick(saved.Lost, "is", "are"))
 	return nil
 }
 
@@ -481,7 +481,7 @@ func statLines(dir string, st spool.Stat) [][2]string {
 	}
 	if len(st.Older) > 0 {
 		numbers := strings.Trim(fmt.Sprint(st.Older), "[]")
-		lines = append(lines, [2]string{"Kept", plural.Count(len(st.Older), "old generation") + " (" + numbers + "), as long as somebody reads them"})
+		lines = append(lines, [2]string{"Kept", plural.Count(len(st.Older), "old generation") + " (" + numbers + "), while a reader uses them"})
 	}
 	return lines
 }

@@ -137,7 +137,7 @@ func read(c *cmdline.Call) (o options, err error) {
 		}
 	}
 	if c.Has("door") && !c.Has("watch") {
-		return o, cmdline.Usagef("-door: has a meaning with -watch only")
+		return o, cmdline.Usagef("-door: only with -watch")
 	}
 	for flag, to := range map[string]*time.Duration{"idle": &o.idle, "time": &o.time, "grace": &o.grace} {
 		if !c.Has(flag) {
@@ -151,14 +151,14 @@ func read(c *cmdline.Call) (o options, err error) {
 	}
 	for _, flag := range []string{"home", "token", "state", "idle", "time", "grace"} {
 		if c.Has(flag) && !o.pilot {
-			return o, cmdline.Usagef("-%s: has a meaning with -pilot only", flag)
+			return o, cmdline.Usagef("-%s: only with -pilot", flag)
 		}
 		if c.Has(flag) && strings.TrimSpace(c.Value(flag)) == "" {
 			return o, cmdline.Usagef("-%s: wants a value", flag)
 		}
 	}
 	if c.Has("home") != c.Has("token") {
-		return o, cmdline.Usagef("-home and -token: go together: glidein -token MACHINE on the spool's host makes a token")
+		return o, cmdline.Usagef("-home and -token: give both: glidein -token MACHINE on the spool's host makes a token")
 	}
 	o.json, o.wait = c.Has("json"), c.Has("wait")
 	o.watch, o.door = c.Has("watch"), c.Has("door")

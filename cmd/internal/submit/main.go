@@ -223,10 +223,10 @@ func elsewhere() []cmdline.Flag {
 		[2]string{"factory", "give max_materialize or max_idle in the description instead"},
 		[2]string{"digest", "give max_materialize or max_idle in the description instead"},
 		[2]string{"dump", "write the job ads with -dry-run FILE instead"},
-		[2]string{"stm", "there is no sandbox to be moved"},
+		[2]string{"stm", "there is no sandbox to move"},
 
 		[2]string{"J", "name jobs with -name NAME"}, [2]string{"job-name", "name jobs with -name NAME"}, [2]string{"N", "name jobs with -name NAME"},
-		[2]string{"c", "ask for processors with -cpus N; the words of a command stand behind --"}, [2]string{"cpus-per-task", "ask for processors with -cpus N"},
+		[2]string{"c", "ask for processors with -cpus N; put the words of a command after --"}, [2]string{"cpus-per-task", "ask for processors with -cpus N"},
 		[2]string{"n", "a job is one process: ask for its processors with -cpus N"}, [2]string{"ntasks", "a job is one process: ask for its processors with -cpus N"},
 		[2]string{"nodes", "a job runs on one machine: ask for its processors with -cpus N"},
 		[2]string{"pe", "a job runs on one machine: ask for its processors with -cpus N"},
@@ -295,7 +295,7 @@ func (o options) mayActForOthers(c *cmdline.Call) error {
 	if err != nil || who.May(o.inPlaceOf) {
 		return err
 	}
-	return fmt.Errorf("-owner %s: only administrators may submit for somebody else", o.inPlaceOf)
+	return fmt.Errorf("-owner %s: only administrators may submit for others", o.inPlaceOf)
 }
 
 // permit refuses jobs that ask for what their owner, or the caller, may not have, and those that

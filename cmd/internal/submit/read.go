@@ -111,7 +111,7 @@ func (s *submission) tellOverridden(d *submitfile.Description) {
 		case was && !a.Appended && a.Text != value:
 			at := submitfile.Place{File: a.Place().File, Line: a.Place().Line}
 			line := fmt.Sprintf("%s=%s", a.Name, submitfile.Shorten(value))
-			s.warn("%v", submitfile.Warning{Place: at, Msg: fmt.Sprintf("%s: goes before %s of the command line; -a '%s' goes before both", a.Name, line, line)})
+			s.warn("%v", submitfile.Warning{Place: at, Msg: fmt.Sprintf("%s: overrides %s of the command line; -a '%s' overrides both", a.Name, line, line)})
 			delete(defined, key) // once
 		}
 	}

@@ -1,7 +1,7 @@
 // Package deal says who is entitled to what in a negotiation cycle, and gives the slots to the
 // jobs. Each phase is a struct with the one before in it, so that none asks those behind it:
 //
-//   - slots.go: what there is: slots, who holds them, matches that nobody took up (inventory)
+//   - slots.go: what there is: slots, who holds them, matches that no starter took up (inventory)
 //   - submitters.go: who wants something, with which jobs (roster)
 //   - autocluster.go, class.go, running.go: what becomes of autoclusters, groups and
 //     classes, running slots and pieces (arrangement)

@@ -26,7 +26,7 @@ const (
 	Claimed            // by us or outside
 	Elsewhere          // in a state in which it takes no job
 	Drained            // on a machine that is drained
-	Resting            // left alone after matches that nobody took up
+	Resting            // left alone after matches that no starter took up
 	Reserved           // kept for a wide job
 	Standings          // how many there are
 )
@@ -521,7 +521,7 @@ func (c *common) retires(ad *classad.Ad) bool {
 	return ok && left > 0 && !c.Config.Preemption.Early
 }
 
-// rests reports whether the slot is left alone after matches that nobody took up.
+// rests reports whether the slot is left alone after matches that no starter took up.
 func (c *inventory) rests(s *Slot) bool { return c.Until[s.Name].After(c.Now) }
 
 // leastDivisible returns the weight of the lightest partitionable slot.

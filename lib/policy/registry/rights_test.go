@@ -105,7 +105,7 @@ func TestAccountingGroupRights(t *testing.T) {
 
 // TestOwnerRights holds that nobody but an administrator submits for others.
 func TestOwnerRights(t *testing.T) {
-	const want = `Owner: "alice": only administrators may submit for somebody else than bob`
+	const want = `Owner: "alice": only administrators may submit for users other than bob`
 	if got, admin := judged(t, "", "bob", `Owner = "alice"`); got != want || admin != "" {
 		t.Errorf("Submit of alice's job by bob = %s, and by an administrator %s; want %s and nothing", got, admin, want)
 	}

@@ -22,7 +22,7 @@ type Policy struct{ policy.Common }
 // Name is what JOB_PRIORITY_POLICY calls it.
 func (Policy) Name() string { return policyName }
 
-// Inert says why the share tree decides nothing; it is empty if the tree does.
+// Inert says why the share tree has no effect; it is empty if the tree does.
 func Inert(c *config.Config) string {
 	s := Settings(c)
 	switch {

@@ -250,7 +250,7 @@ func (w *Standing) inGroup() string {
 	}
 	text := fmt.Sprintf("Group: %s, whose members use %s, with the groups below %s", g.Name, short(g.InUse), short(g.Subtree))
 	if g.Quota < 0 {
-		return text + "; no cycle has reckoned its quota yet."
+		return text + "; no cycle has computed its quota yet."
 	}
 	text += fmt.Sprintf(", of a quota of %s", short(g.Quota))
 	if g.SubtreeQuota != g.Quota {

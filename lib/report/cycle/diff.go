@@ -562,7 +562,7 @@ func (d Difference) tellReasons(w io.Writer) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nReasons that would be other ones:")
+	fmt.Fprintln(w, "\nReasons that would differ:")
 	for _, x := range list[:min(len(list), mostLines)] {
 		fmt.Fprintf(w, "  %s of %s\n", procsText(x.Jobs), x.Submitter)
 		if x.Now != "" {

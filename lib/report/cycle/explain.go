@@ -239,7 +239,7 @@ func (e *Explanation) states(x *Asked, d Outcome) []pool.Procs {
 		s := State{Jobs: held[len(held)-1:], State: cl.State.String(), Slot: cl.Slot, Since: since.Unix()}
 		if m, ok := leaves[cl.Job]; ok && cl.State == pool.RunningClaim {
 			s.For, s.Rule = m.Job.String(), m.Reason
-			s.leaves = fmt.Sprintf(" It would have to go for %v of %s: %s", m.Job, m.Submitter, because(m, eups))
+			s.leaves = fmt.Sprintf(" It would have to leave for %v of %s: %s", m.Job, m.Submitter, because(m, eups))
 		}
 		if cl.State == pool.Vacating && cl.VacateReason != "" {
 			s.Reason, s.leaves = cl.VacateReason, ": "+cl.VacateReason
@@ -413,7 +413,7 @@ func (s State) words() string {
 	case "Running":
 		return fmt.Sprintf("%s runs on %s since %s.%s", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)), s.leaves)
 	case "Promised":
-		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has it to leave.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)))
+		return fmt.Sprintf("%s is promised %s since %s, and waits until its holder has left.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)))
 	case "Vacating":
 		return fmt.Sprintf("%s is vacating %s since %s%s.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)), s.leaves)
 	}

@@ -364,7 +364,7 @@ func rule(m negotiator.Match, eups map[string]float64) string {
 
 // sentence says whose job a match makes go, and why.
 func sentence(m negotiator.Match, eups map[string]float64) string {
-	return fmt.Sprintf("%s of %s has to go for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
+	return fmt.Sprintf("%s of %s has to leave for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
 }
 
 // because says why a job has to go for the one that is matched, and at what cost.

@@ -121,7 +121,7 @@ func (l *lines) comment(text string) {
 func (l *lines) done() []Note {
 	switch {
 	case !l.some:
-		l.note(max(l.number, 1), "nothing stands here: did qconf fail?")
+		l.note(max(l.number, 1), "the file is empty: did qconf fail?")
 	case l.open:
 		l.note(l.number, "the last line has no end: is the file cut off?")
 	}
