@@ -246,7 +246,7 @@ func (ch Change) find(in *spool.View, domain string, groups *accountant.Groups) 
 
 // Create is the flag with which an edit makes a record of a submitter that the pool does
 // not know.
-var Create = cmdline.Flag{Name: "create", Help: "with an edit: accept a submitter without record and jobs"}
+var Create = cmdline.Flag{Name: "create", Help: "with an edit that sets something: accept a submitter without record and jobs"}
 
 // Flags are userprio's flags of edits, and -duration, in the order in which HTCondor's
 // tool tries abbreviations.
