@@ -454,7 +454,7 @@ func (d *dumping) digest(f factory) error {
 func (v *salvage) factories(rows map[int]factory) error {
 	for _, cluster := range slices.SortedFunc(maps.Keys(rows), cmp.Compare[int]) {
 		f := rows[cluster]
-		so := fmt.Sprintf("the factory of cluster %d is lost: its procs from %d on are not made", cluster, f.Next)
+		so := fmt.Sprintf("the factory of cluster %d is lost: its procs from %d on are not created", cluster, f.Next)
 		path := v.s.path(digestName(cluster))
 		if last, ok := v.last[cluster]; ok && last >= f.Next {
 			v.losing(path, 0, "%s; what made proc %d is lost", so, last)

@@ -401,7 +401,7 @@ func (a *archiving) begin() (err error) {
 	}
 	for _, now := range []time.Time{time.Now(), s.options.Now} {
 		if !a.damaged && !now.IsZero() && monthOf(now) == a.month {
-			return fmt.Errorf("%s is not over, and more will be added to it: archive it next month, or what is damaged of it with -damaged", a.month)
+			return fmt.Errorf("%s is not over, and more will be added to it: archive it next month, or its damaged files with -damaged", a.month)
 		}
 	}
 	if err := s.refresh(); err != nil {

@@ -40,7 +40,7 @@ func (v *salvage) claims(rows map[pool.JobID]pool.Claim) error {
 	var sound []pool.Claim
 	for _, id := range slices.SortedFunc(maps.Keys(rows), pool.JobID.Compare) {
 		if !v.present[id] {
-			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, for the job is not there", id, rows[id].Slot)
+			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, because the job is missing", id, rows[id].Slot)
 			continue
 		}
 		sound = append(sound, rows[id])

@@ -354,7 +354,7 @@ func (g *Groups) Complaints(weight float64, r QuotaRules) []string {
 	}
 	then := "they are scaled down to fit"
 	if r.Oversubscribe {
-		then = "they stand as they are, so the groups served first may leave less than the quota of those served last"
+		then = "the groups served first may leave less than the quota of those served last"
 	}
 	var lines []string
 	for i, q := range g.Quotas(weight, r) {

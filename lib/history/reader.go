@@ -482,7 +482,7 @@ func (e end) begin(text []byte, last int) (int, error) {
 	case start < 0 || start > 0 && text[start-1] != '\n' || !bytes.HasPrefix(text[start:], headLine):
 		return 0, errEnd
 	case crc32.Checksum(text[start:last], castagnoli) != e.sum:
-		return 0, errors.New("its checksum is another")
+		return 0, errors.New("its checksum differs")
 	case !bytes.HasPrefix(text[start+len(headLine):], e.time):
 		return 0, errEnd
 	}

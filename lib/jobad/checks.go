@@ -317,7 +317,7 @@ func checkValue(key string, e *classad.Expr) error {
 		return nil
 	}
 	if !constant && watched[key] {
-		return fmt.Errorf("%s: want numbers of clusters, as in 12, 13", submitfile.Shorten(e.String()))
+		return fmt.Errorf("%s: want numbers of clusters, such as 12, 13", submitfile.Shorten(e.String()))
 	}
 	if !constant || v.Kind() == classad.KindUndefined && !lasting[key] {
 		return nil

@@ -553,7 +553,7 @@ func (c *Command) setting(j *job, g given) (setting, error) {
 		}
 		err := j.checkSeconds(g)
 		if err != nil && strings.ContainsAny(g.Text[:1], "0123456789") {
-			err = j.refuse(g, "%s: want a time, as 2:00:00, 90m, 2d or a number of seconds", submitfile.Shorten(g.Text))
+			err = j.refuse(g, "%s: want a time, such as 2:00:00, 90m, 2d or a number of seconds", submitfile.Shorten(g.Text))
 		}
 		return setting{c.Attr, g.Text, false}, err
 	default:

@@ -101,7 +101,7 @@ func (j *job) processors(g given) (n float64, isNumber bool, err error) {
 	e, err := j.compile(g, g.Text)
 	if err != nil {
 		if isMeasure(g.Text) {
-			err = j.refuse(g, "%s: want a number of processors, without a word behind it", submitfile.Shorten(g.Text))
+			err = j.refuse(g, "%s: want only a number of processors", submitfile.Shorten(g.Text))
 		}
 		return 0, false, err
 	}
@@ -572,12 +572,12 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 	case isSize:
 		return strconv.FormatInt(int64(n), 10), true, nil
 	case j.isStray(text):
-		return "", false, j.refuse(g, "%q: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
+		return "", false, j.refuse(g, "%q: want a size, such as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 	}
 	e, err := j.compile(g, text)
 	if err != nil {
 		if isMeasure(text) {
-			err = j.refuse(g, "%s: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
+			err = j.refuse(g, "%s: want a size, such as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 		}
 		return "", false, err
 	}
@@ -585,7 +585,7 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 		return "", false, j.refuse(g, "%s: must not be negative", submitfile.Shorten(text))
 	}
 	if v, constant := e.Constant(); constant && v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal && !isUndefined(text) {
-		return "", false, j.refuse(g, "%s: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
+		return "", false, j.refuse(g, "%s: want a size, such as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 	}
 	return e.Format(classad.StyleSpool), false, nil // without what a comment would hide
 }

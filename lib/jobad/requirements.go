@@ -419,7 +419,7 @@ func (j *job) cudaVersion() error {
 		minor, err = strconv.ParseUint(second, 10, 20)
 	}
 	if err != nil {
-		return j.refuse(g, "%q: want a version, as 12 or 12.1", submitfile.Shorten(g.Text))
+		return j.refuse(g, "%q: want a version, such as 12 or 12.1", submitfile.Shorten(g.Text))
 	}
 	if dotted || major < 1000 {
 		major = major*1000 + minor%100

@@ -423,7 +423,7 @@ func OwnFolder(folder string) error {
 	case !ok || int(owner.Uid) != os.Geteuid():
 		return fmt.Errorf("%s: belongs to another user: remove it, or name another folder", folder)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s: others may write there: look what they left, then chmod 700", folder)
+		return fmt.Errorf("%s: others may write there: check its contents, then chmod 700", folder)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func Late(records []accountant.Record, now time.Time) string {
 	if last.Sub(now) <= tolerance {
 		return ""
 	}
-	return fmt.Sprintf("now is %s before the last event; this counts as of then", span(last.Sub(now)))
+	return fmt.Sprintf("now is %s before the last event; the time of the last event is used", span(last.Sub(now)))
 }
 
 // Beyond returns a sentence if the last event is after now in a spool whose times are or were by

@@ -46,7 +46,7 @@ func TestConvertLines(t *testing.T) {
 		{"JOB_DEFAULT_REQUESTMEMORY = 1.5 * 1024", "JOB_DEFAULT_REQUESTMEMORY = 1536 # f:1"},
 		{"JOB_DEFAULT_REQUESTMEMORY = 0.5", `JOB_DEFAULT_REQUESTMEMORY = "0.5" # f:1`}, {"JOB_DEFAULT_REQUESTDISK = 2 GB", `JOB_DEFAULT_REQUESTDISK = "2 GB" # f:1`},
 		{"JOB_DEFAULT_REQUESTCPUS = 1.5", "# JOB_DEFAULT_REQUESTCPUS = 1.5: want a whole number from 0 to 1000000 (f:1)"},
-		{"JOB_DEFAULT_REQUESTMEMORY = lots", `# JOB_DEFAULT_REQUESTMEMORY = lots: "lots": want a size, as 512 MB or 1.5 GB, or an expression (f:1)`},
+		{"JOB_DEFAULT_REQUESTMEMORY = lots", `# JOB_DEFAULT_REQUESTMEMORY = lots: "lots": want a size, such as 512 MB or 1.5 GB, or an expression (f:1)`},
 		{"JOB_DEFAULT_REQUESTMEMORY = ifThenElse(MemoryUsage", "# JOB_DEFAULT_REQUESTMEMORY = ifThenElse(MemoryUsage: expected an operator, a comma or ), found the end of the text (f:1)"},
 		{"JOB_DEFAULT_REQUESTMEMORY = -5", "# JOB_DEFAULT_REQUESTMEMORY = -5: must not be negative (f:1)"},
 		{"NEGOTIATOR_USE_SLOT_WEIGHTS = no", "NEGOTIATOR_USE_SLOT_WEIGHTS = false # f:1"},

@@ -295,7 +295,7 @@ func tell(c *cmdline.Call, w *workload.Workload) {
 		c.Warn("%s left out: %s", plural.Pick(n.Jobs, "1 job is", "%d jobs are"), n.What)
 	}
 	for _, n := range w.Unknown {
-		c.Warn("unknown of %s: %s", plural.Count(n.Jobs, "job"), n.What)
+		c.Warn("%s: unknown %s", plural.Count(n.Jobs, "job"), n.What)
 	}
 }
 

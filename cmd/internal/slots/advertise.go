@@ -158,7 +158,7 @@ func lastOfEach(c *cmdline.Call, offers []offer) []offer {
 	var out []offer
 	for i, o := range offers {
 		if l := last[o.name]; l != i {
-			c.Warn("%s: slot %s: again in %s, which counts", o.where, o.name, offers[l].where)
+			c.Warn("%s: slot %s: is also in %s, which counts", o.where, o.name, offers[l].where)
 			continue
 		}
 		out = append(out, o)

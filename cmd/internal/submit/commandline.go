@@ -334,14 +334,14 @@ const maxNumber = 1_000_000
 
 func memory(text string) (string, error) {
 	if !jobad.IsSize(text) {
-		return "", errors.New("want a size, as 4G, 500M or 1.5 GB; a number alone is MB")
+		return "", errors.New("want a size, such as 4G, 500M or 1.5 GB; a number alone is MB")
 	}
 	return text, nil
 }
 
 func clusters(text string) (string, error) {
 	if _, err := jobpolicy.ParseClusters(text); err != nil {
-		return "", fmt.Errorf("want numbers of clusters, as 12 or 12,13, %d at most", jobpolicy.MaxClusters)
+		return "", fmt.Errorf("want numbers of clusters, such as 12 or 12,13, %d at most", jobpolicy.MaxClusters)
 	}
 	return text, nil
 }
@@ -358,7 +358,7 @@ func wallTime(text string) (string, error) {
 		n, _ = strconv.ParseInt(text, 10, 64)
 	}
 	if n < 1 || n > longest {
-		return "", errors.New("want a time, as 2h, 90m, 1h30m, 2d, 1:30:00 or a number of seconds")
+		return "", errors.New("want a time, such as 2h, 90m, 1h30m, 2d, 1:30:00 or a number of seconds")
 	}
 	return strconv.FormatInt(n, 10), nil
 }
