@@ -85,7 +85,7 @@ func (c *checker) damaged(name string, line int, format string, args ...any) {
 	c.each(Finding{File: c.s.path(name), Line: line, Damaged: true, What: legible(fmt.Sprintf(format, args...))})
 }
 
-// trouble reports an error about a file, nil for none, and tells whether there
+// trouble reports an error about a file, nil for none, and reports whether there
 // was one.
 func (c *checker) trouble(name string, err error) bool {
 	var d *DamageError

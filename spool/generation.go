@@ -312,7 +312,7 @@ func clusters(first, last int) string {
 
 // counted says how many there are of something.
 
-// sweep removes the generations that are no longer in force, save those that
+// sweep removes the generations that are no longer in force, except those that
 // a reader has pinned, and every file that none of the others names. It runs
 // under fold.lock.
 func (s *Spool) sweep(current int) error {

@@ -99,7 +99,7 @@ func (v *salvage) telling(file, format string, args ...any) {
 }
 
 // failed reports an error about a file, nil for none, and what follows from
-// it; it tells whether there was one.
+// it; it reports whether there was one.
 func (v *salvage) failed(file string, err error, so string) bool {
 	var d *DamageError
 	switch {

@@ -334,7 +334,7 @@ func (c *checker) sampleFile(name string) {
 	c.fine(name, "samples of %s%s", plural.Count(blocks, "moment"), torn)
 }
 
-// altered reports damage and tells whether there was none.
+// altered reports damage and reports whether there was none.
 func (c *checker) altered(name string, bad []history.Damage) bool {
 	for _, d := range bad {
 		c.damaged(name, d.Line, "%s", d.Why)

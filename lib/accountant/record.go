@@ -384,7 +384,7 @@ func split(name string) (user, domain string) {
 	return user, domain
 }
 
-// cutDomain does as split, and tells whether there was an @.
+// cutDomain does as split, and reports whether there was an @.
 func cutDomain(name string) (user, domain string, ok bool) {
 	if i := strings.LastIndexByte(name, '@'); i >= 0 {
 		return name[:i], name[i+1:], true

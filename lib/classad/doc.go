@@ -49,7 +49,7 @@
 // limited; beyond the limits the value is ERROR.
 //
 // There are two ways to write strings. In the old, long form a backslash
-// stands for itself, save before a quote; in the new form it begins an escape.
+// stands for itself, except before a quote; in the new form it begins an escape.
 // Style says which one to print.
 //
 // Differences from HTCondor: regular expressions are RE2 (package regexp), so

@@ -26,7 +26,7 @@ import (
 // three stars and more, as in history files, separates ads like a blank line.
 // An expression that is not complete at the end of its line goes on in the
 // next line if that is indented. A bad line makes its whole ad an error. A NUL
-// byte makes an ad an error wherever it stands, save in a comment between
+// byte makes an ad an error wherever it stands, except in a comment between
 // long-form lines.
 //
 // Equal names and expressions of the ads share memory, see Intern. New-form,

@@ -280,7 +280,7 @@ func (s *specializer) call(n *call, at position) node {
 	return &call{n.name, f, args}
 }
 
-// operands works out arguments; known says whether all of them are constants.
+// operands works out arguments; known reports whether all of them are constants.
 func (s *specializer) operands(nodes []node, at position) (out []node, changed, known bool) {
 	out, known = make([]node, len(nodes)), true
 	for i, n := range nodes {

@@ -349,7 +349,7 @@ func List(text string) []string { return macro.List(text) }
 func Constant(text string) (v classad.Value, ok bool) { return macro.Constant(text) }
 
 // Expression parses an expression as configurations write it. In a string, a backslash
-// stands for itself, save before a quote; asNew is the same text for readers to whom it
+// stands for itself, except before a quote; asNew is the same text for readers to whom it
 // begins an escape, on one line.
 func Expression(text string) (e *classad.Expr, asNew string, err error) {
 	return macro.Expression(text)

@@ -82,7 +82,7 @@ func makeCell(dir string) *cell {
 	return &cell{dir: dir, fd: fd}
 }
 
-// limit sets the memory limit, and tells whether the kernel keeps one. A family that
+// limit sets the memory limit, and reports whether the kernel keeps one. A family that
 // may not have more memory may not have swap space instead: it would not be ended, but
 // slow down the whole machine. What is over the limit is ended as a whole.
 func (c *cell) limit(o Options) bool {

@@ -113,7 +113,7 @@ func (r *Reader) Add(b *Block) (nameless int) {
 // Empty reports whether there was no block that counts.
 func (r *Reader) Empty() bool { return r.blocks == 0 }
 
-// enter notes the time of a block and tells whether it counts.
+// enter notes the time of a block and reports whether it counts.
 func (r *Reader) enter(t int64) bool {
 	if t > r.until || len(r.times) > 0 && t <= r.times[len(r.times)-1] {
 		return false

@@ -82,7 +82,7 @@ func conditionError(e *classad.Expr) error {
 // defaultRetries is HTCondor's DEFAULT_JOB_MAX_RETRIES.
 const defaultRetries = 2
 
-// retries sets OnExitRemove, which says whether a job that has ended leaves the
+// retries sets OnExitRemove, which reports whether a job that has ended leaves the
 // queue. With max_retries, retry_until or success_exit_code it leaves when it has
 // ended once more than JobMaxRetries, has succeeded, or when retry_until or
 // on_exit_remove are true.

@@ -372,7 +372,7 @@ func withCopied(own, copied []string) string {
 }
 
 // getenv returns what is to be copied of the submitter's environment: all of it, or
-// the names of a list. asked tells whether anything may be.
+// the names of a list. asked reports whether anything may be.
 func (j *job) getenv() (env []string, asked bool, err error) {
 	g, ok, err := j.command("getenv")
 	switch {

@@ -309,7 +309,7 @@ func (j Job) room() room { return room{j.Scratch, j.Account, j.notes} }
 
 // Place makes the scratch directory of the job, and when it transfers files copies its
 // inputs there, and over them what an earlier attempt has left for this one. It makes no
-// directory above it. Every failure is a *StartError, save that of a context that was
+// directory above it. Every failure is a *StartError, except that of a context that was
 // cancelled. Whatever became of it, RemoveTree removes the directory.
 func (j Job) Place(ctx context.Context) (Placed, error) {
 	switch {

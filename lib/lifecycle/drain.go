@@ -193,7 +193,7 @@ func hurry(tx *spool.Tx, c pool.Claim, why pool.Reason) {
 	}
 }
 
-// Reopen lets jobs come to a drained machine again, and tells whether it was drained.
+// Reopen lets jobs come to a drained machine again, and reports whether it was drained.
 // Those that have to leave it leave all the same.
 func Reopen(tx *spool.Tx, machine string) bool {
 	tx.Op("reopen", machine)

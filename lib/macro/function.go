@@ -61,7 +61,7 @@ func RandomInteger(pick func(n int64) int64, min, max, step int64) (int64, error
 }
 
 // CutDefault takes "NAME:default" apart. A colon within parentheses, as of a reference in
-// the name, is not the one. ok tells whether there is a default.
+// the name, is not the one. ok reports whether there is a default.
 func CutDefault(body string) (name, fallback string, ok bool) {
 	return cutOutside(body, ':')
 }

@@ -388,7 +388,7 @@ func (f *forest) divide(p int32) {
 }
 
 // compensate cuts the weights of a branch's children that are entitled to more than
-// compensation times their long-term target, and tells whether there are any. It is done once:
+// compensation times their long-term target, and reports whether there are any. It is done once:
 // what comes out may be more than that again.
 func (f *forest) compensate(p int32, compensation float64) bool {
 	any := false

@@ -153,7 +153,7 @@ func (j *Job) Varies() bool {
 	return was
 }
 
-// Varying calls look, and tells whether a value that it looked up depends on
+// Varying calls look, and reports whether a value that it looked up depends on
 // the proc. Varies is told of it, too.
 func (j *Job) Varying(look func() error) (bool, error) {
 	was := j.Varies()

@@ -147,7 +147,7 @@ func takeBack(f *os.File, size int64, n int) error {
 	return f.Truncate(size)
 }
 
-// lock waits for the lock of a log, and tells whether it got it. A write without
+// lock waits for the lock of a log, and reports whether it got it. A write without
 // is still one write: only what somebody left half is not looked after.
 func lock(f *os.File, left *time.Duration) bool {
 	begun := time.Now()

@@ -37,7 +37,7 @@ import (
 // Event is something that happened to a job.
 type Event struct {
 	Job pool.JobID // of events that concern no job HTCondor writes -1.-1
-	// Subproc is 0, save in logs of programs that count nodes with it.
+	// Subproc is 0, except in logs of programs that count nodes with it.
 	Subproc int
 	At      time.Time // written in the zone of its Location, as Stamp says
 	Stamp   Stamp

@@ -4,7 +4,7 @@
 // The description is read and checked as a whole before the spool is touched:
 // its includes and items are read and its commands run then, too. Its jobs
 // enter the queue in one transaction: all of them or none. Submitting reads no
-// job of the queue, however long that is, save with -unique, which reads the
+// job of the queue, however long that is, except with -unique, which reads the
 // owner's clusters.
 package submit
 

@@ -80,7 +80,7 @@ func importState(c *cmdline.Call, o options) error {
 	return err
 }
 
-// replace puts what was exported in the place of all there is, and tells whether
+// replace puts what was exported in the place of all there is, and reports whether
 // any of it was of a time after now: see countsFrom.
 func (t *trail) replace(by *state.State, now time.Time, p accountant.Params) (ahead bool) {
 	names := map[string]bool{}

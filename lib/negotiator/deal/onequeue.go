@@ -229,7 +229,7 @@ func (c *queueDealer) fill() {
 }
 
 // serveAgain asks for all jobs that are left once more, also those that were passed over, and
-// says whether any of them got a slot.
+// reports whether any of them got a slot.
 func (c *queueDealer) serveAgain() bool {
 	before := c.moves
 	c.lookAgain()
@@ -316,7 +316,7 @@ type ahead struct {
 func (a *ahead) Before(b *ahead) bool { return a.place < b.place }
 
 // pass goes once through the queue, as far as it is the members' of parties, each of whom is
-// in one of them. It says whether anybody got a slot. It ends early when one is there that
+// in one of them. It reports whether anybody got a slot. It ends early when one is there that
 // was not, or when somebody whose job was preempted may use more again: those before in the
 // queue have to be asked first.
 func (c *queueDealer) pass(parties []*sharers) bool {
@@ -366,7 +366,7 @@ func (c *queueDealer) newTurn() {
 }
 
 // serveNext gives the next job of a submitter, which is the first of q, the best slot that it
-// can have, and says whether the queue has to be asked again from its beginning.
+// can have, and reports whether the queue has to be asked again from its beginning.
 func (c *queueDealer) serveNext(p *sharers, s *Submitter, q *Queue) (again bool) {
 	c.dealing = p
 	got, kept, ok := c.attempt(p, s, q, math.Inf(1))

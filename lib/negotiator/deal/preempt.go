@@ -301,7 +301,7 @@ func (c *preemption) newLevels(col *column, g *Group) (levels [][]*running) {
 
 // overdrawn reports whether a holder may lose slots to a submitter for priority: its EUP is
 // worse (manual, "Negotiation"), and it has more than its share. With Pie Spins
-// PREEMPTION_REQUIREMENTS alone says whether it may, as in HTCondor.
+// PREEMPTION_REQUIREMENTS alone reports whether it may, as in HTCondor.
 func (c *preemption) overdrawn(s, holder *Submitter) bool {
 	return c.Config.Pie == negotiator.Spins || s.EUP < holder.EUP && holder.Usage.Float() > holder.entitled+Slack
 }

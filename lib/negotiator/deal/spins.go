@@ -495,7 +495,7 @@ func (g *spinGroups) subtree(i int) float64 {
 	return sum.Float()
 }
 
-// assess looks at what became of a round's allocations, and says whether they are all
+// assess looks at what became of a round's allocations, and reports whether they are all
 // in use. A group that fell short asks for no more than it uses from then on.
 func (g *spinGroups) assess() bool {
 	use, all := 0.0, 0.0

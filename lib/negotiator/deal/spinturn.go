@@ -66,7 +66,7 @@ type spinNegotiation struct {
 	list      spinList
 }
 
-// run asks for job after job, and says whether the submitter was limited.
+// run asks for job after job, and reports whether the submitter was limited.
 func (n *spinNegotiation) run() bool {
 	s := n.entry.Submitter
 	restore := s.restrict(n.entry)

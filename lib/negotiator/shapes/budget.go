@@ -167,7 +167,7 @@ type trial struct {
 	most   int
 }
 
-// matchSome matches the next autoclusters of all owners, and says whether there were any.
+// matchSome matches the next autoclusters of all owners, and reports whether there were any.
 func (x *Shapes) matchSome(all []*Payer) bool {
 	var list []trial
 	for _, p := range all {

@@ -15,7 +15,7 @@ import (
 	"fairspool/lib/policy/maui/mauicfg"
 )
 
-// Keys is every key of the table [maui], in the order of the manual page, save those
+// Keys is every key of the table [maui], in the order of the manual page, except those
 // with somebody's name in them: parameters of maui.cfg under their own names. Those of
 // maui.Parameters come last.
 var Keys = append([]config.Key{

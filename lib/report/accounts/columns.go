@@ -23,7 +23,7 @@ type Column struct {
 	// field returns the figure's place in a row: a *float64, *int64, *time.Time, *string or *bool.
 	// It is nil for a figure that depends on the whole table.
 	field func(r *Row) any
-	// known returns where the row says whether the figure is known; nil: it always is. An ad lacks
+	// known returns where the row reports whether the figure is known; nil: it always is. An ad lacks
 	// an unknown figure, or has it as undefined.
 	known     func(r *Row) *bool
 	undefined bool

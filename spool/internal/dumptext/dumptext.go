@@ -198,7 +198,7 @@ func ParseTexts(b []byte) (list []string, err error) {
 }
 
 // appendDumped writes a line "Name = expression" of the journal as an attribute
-// of the long form, and tells whether it could.
+// of the long form, and reports whether it could.
 func appendDumped(b, line []byte) ([]byte, bool) {
 	if !prints(line) || !ordinary(line) {
 		return b, false
@@ -275,7 +275,7 @@ func isOdd(name []byte) bool {
 }
 
 // sameInBoth reports whether the journal and the long form read the same from a
-// line: strings differ in what a backslash means, save before a quote.
+// line: strings differ in what a backslash means, except before a quote.
 func sameInBoth(line []byte) bool {
 	for {
 		i := bytes.IndexByte(line, '\\')

@@ -1,4 +1,4 @@
-// Package lazydfa says whether a regular expression matches a text of bytes,
+// Package lazydfa reports whether a regular expression matches a text of bytes,
 // in one pass over the text, and without allocating once it is warm.
 //
 //	m, err := lazydfa.Compile(`(?i)^(c|big)[0-9]+\.example\.org$`)

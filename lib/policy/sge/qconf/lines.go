@@ -169,7 +169,7 @@ func List(value string) []string {
 var columns = strings.Fields("name shortcut type relop requestable consumable default urgency")
 
 // ReadComplexes reads the table that qconf -sc prints: one resource on a line, in eight
-// columns, which are the Attributes save the first.
+// columns, which are the Attributes except the first.
 func ReadComplexes(text string) ([]Record, []Note) {
 	r := newLines(text)
 	var list []Record
