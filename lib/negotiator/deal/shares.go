@@ -18,7 +18,7 @@ type entitlement struct {
 	Lightest float64                          // with Pie Spins: the weight of the lightest slot
 	reserved map[pool.JobID]*reservation
 	dealing  *sharers // that has its turn
-	last     bool     // who can take no free slot by now will take none
+	last     bool     // no further free slot can be taken
 	parts    bool     // shares may be passed by parts of a slot
 	round    int      // of contention
 	moves    int      // matches made, and slots set free
@@ -68,11 +68,11 @@ func Headroom(ceiling accountant.Limit, used float64) int64 {
 	return max(0, ceiling.Slots-int64(used))
 }
 
-// entitle works out what each submitter is entitled to of the whole pool, whoever has
-// it now: the fair division (divideAmong) among all who use or want something, in which not
-// usage is the least that somebody gets, but the floor. Nobody is preempted for priority
-// below that, nor does anybody come above it by preempting. Slots that are free and of no
-// use to who waits do not count.
+// entitle computes each submitter's entitlement: its part in the fair division
+// (divideAmong) of the whole pool among all submitters that use or want something. Each
+// submitter is guaranteed its floor, not its current usage. Preemption for priority takes
+// no submitter below its entitlement, and none above it. Free slots that no waiting job
+// can use do not count.
 func (c *entitlement) entitle() {
 	if len(c.tenants) == 0 || c.Config.Preemption.Requirements == nil {
 		return
@@ -87,7 +87,7 @@ func (c *entitlement) entitle() {
 		s.entitled = 0
 		s.desire = s.Usage.Float() + c.wantsOfAll(s)
 	}
-	if !c.last { // when what is free now is free for good
+	if !c.last { // the free slots stay free
 		total += math.Min(free, c.freeWeight())
 	}
 	total = math.Min(total, c.poolSize())
@@ -254,10 +254,10 @@ func (c *entitlement) fairer(s *Submitter, l lot, usage accountant.Weight, entit
 		entitled-usage.Float() > most*weight+Slack && others.Float()-theirs > most*charged+Slack
 }
 
-// spares reports whether who uses so much can do without less of it, and still has what it is
-// entitled to. When nobody can take anything else, who has nothing at all may leave it short
-// of a part of a slot: else somebody could wait for ever, when all are above their shares by
-// such parts.
+// spares reports whether a holder that uses usage still has its entitlement without less
+// of it. When no other slot can be taken, a submitter without any slot may leave the
+// holder short of a part of a slot: otherwise it could wait forever, if all are above
+// their shares by such parts.
 func (c *entitlement) spares(s *Submitter, usage, less accountant.Weight, entitled float64) bool {
 	if c.parts && s.Usage == 0 {
 		return usage.Float() > entitled+Slack

@@ -1,6 +1,6 @@
-// Package shares divides slot weight among those who claim it. All who ask what somebody is
-// entitled to ask a Division: the turns of a cycle, floors, preemption, contention,
-// reservations and succession.
+// Package shares divides slot weight among its claimants. Every question about
+// entitlements is asked of a Division: the turns of a cycle, floors, preemption,
+// contention, reservations and succession.
 package shares
 
 import (
@@ -26,10 +26,9 @@ func (c Claimant) at(level float64) float64 {
 // Division is a way to divide total: what each of the claimants may use by it.
 type Division func(total float64, claimants []Claimant) []float64
 
-// Targets divides total among the claimants: the weighted max-min fair
-// division, in which a claimant's weight is 1/EUP (manual, "Effective User
-// Priority": in inverse ratio to the EUPs, and what somebody does not use is
-// divided among the others in the same ratio).
+// Targets divides total among the claimants: the weighted max-min fair division, in which
+// a claimant's weight is 1/EUP (manual, "Effective User Priority": in inverse ratio to
+// the EUPs; what a claimant does not use is divided among the others in the same ratio).
 //
 //	target_i = min(usage_i + demand_i, λ/EUP_i), but at least usage_i
 //
