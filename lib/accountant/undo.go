@@ -165,8 +165,7 @@ const (
 	AttrLastUsageTime            Attribute = "LastUsageTime"
 )
 
-// setting is one that stays as it is until somebody changes it, or its lease
-// ends.
+// setting is a value that stays until an edit changes it, or its lease ends.
 type setting struct {
 	attribute Attribute
 	same      func(a, b Record) bool
