@@ -18,17 +18,16 @@
 //
 // # Matching
 //
-// Match asks both ads, MatchRanks for their ranks as well, Satisfies one side
-// only. Whoever matches one ad with thousands makes a Matcher, which works out
-// once what depends on the one alone. None of them allocates.
+// Match asks both ads, MatchRanks for their ranks as well, Satisfies one side only. To
+// match one ad with thousands, make a Matcher, which computes once what depends on that
+// ad alone. None of them allocates.
 //
 // # Streams
 //
-// A Reader reads ads in the long form (that of condor_status -long), in the new
-// form, in JSON and in XML; a Writer writes the first three. With an Interner
-// the ads of many readers share equal names and expressions, so that ten
-// thousand slots cost little more than what differs between them. A Builder
-// makes ads from lines that somebody else reads.
+// A Reader reads ads in the long form (that of condor_status -long), in the new form, in
+// JSON and in XML; a Writer writes the first three. With an Interner the ads of many
+// readers share equal names and expressions, so that ten thousand slots cost little more
+// than what differs between them. A Builder makes ads from lines that its user reads.
 //
 // # Looking into expressions
 //

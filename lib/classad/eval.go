@@ -336,7 +336,7 @@ func (st *state) item(list Value, i int) Value {
 	s := list.scope()
 	v := st.run(s.items[i], s.up)
 	if v.kind == KindString {
-		st.spend(int(v.bits)) // whoever asked will look at it
+		st.spend(int(v.bits)) // the caller will look at it
 	}
 	return v
 }

@@ -297,7 +297,7 @@ func (v *variation) node(n node, at within) {
 		v.sees |= seesClock
 	case *reference:
 		if n.special.isScope() {
-			v.everything() // whoever gets the ad may look anywhere in it
+			v.everything() // the receiver may use any part of the ad
 		}
 		v.name(&n.attribute, at)
 	case *absolute:

@@ -87,8 +87,7 @@ type finding struct {
 type position struct {
 	side  int // whose expression it is in
 	level int // how many operators and attributes stand around it
-	// logical: whoever gets the value looks at it only as true, false,
-	// UNDEFINED or ERROR.
+	// logical: the value is used only as true, false, UNDEFINED or ERROR.
 	logical bool
 }
 

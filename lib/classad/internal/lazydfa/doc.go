@@ -51,12 +51,11 @@
 //
 // # Limits
 //
-// Some patterns have more states than there is memory. The states of one
-// Matcher may take 128 KB; whoever then needs another one asks package
-// regexp instead, as do all matches of patterns that are very long. Thus time
-// is linear in the length of the text whatever the pattern, and memory is
-// bounded. A Matcher that is used once costs more than it gains: it is for
-// patterns that meet many texts.
+// Some patterns have more states than there is memory. The states of one Matcher may take
+// 128 KB; a match that needs another one uses package regexp instead, as do all matches
+// of patterns that are very long. Thus time is linear in the length of the text whatever
+// the pattern, and memory is bounded. A Matcher that is used once costs more than it
+// gains: it is for patterns that meet many texts.
 //
 // The package knows nothing of ads or of options such as i and x; it expects
 // flags in the pattern, and bytes of it above 127 already made characters.
