@@ -1,6 +1,5 @@
-// Package family keeps together all processes that a job has started, whoever
-// their parent is by now: it finds them, measures them, and ends them. It is for
-// Linux.
+// Package family keeps together all processes that a job has started, whatever their
+// present parent: it finds them, measures them, and ends them. It is for Linux.
 //
 // # How a family is known
 //
