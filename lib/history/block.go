@@ -62,7 +62,7 @@ type Block struct {
 	Settings uint32
 	// Names is the ID of the Names that its samples' IDs are of.
 	Names uint32
-	// All tells that whoever is not in the block is not there any more.
+	// All: a name that is not in the block exists no more.
 	All     bool
 	Samples []Sample
 }

@@ -244,9 +244,9 @@ func (k *track) add(s Sample, t int64) {
 	k.points = append(k.points, p)
 }
 
-// plausible reports whether so many weight seconds may have been used while the RUP
-// went from before to after, or whether somebody set the accumulated usage: it
-// did not fall, and the RUP has risen by what that use adds to it at least.
+// plausible reports whether so many weight seconds may have been used while the RUP went
+// from before to after, or whether an edit set the accumulated usage: it did not fall,
+// and the RUP has risen by what that use adds to it at least.
 func (k *track) plausible(used, seconds, before, after float64) bool {
 	halfLife := k.halfLife.Seconds()
 	beta := math.Exp2(-seconds / halfLife)
