@@ -125,8 +125,8 @@ func unquoted(text string) string {
 	return text
 }
 
-// accounting sets who is charged: AccountingGroup, without the domain, when
-// it is somebody else than the owner alone.
+// accounting sets AccountingGroup, without the domain, if a submitter other than the
+// owner alone is charged.
 func (j *job) accounting() error {
 	group, hasGroup, err := j.command("accounting_group")
 	if err != nil {

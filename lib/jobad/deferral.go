@@ -151,7 +151,8 @@ func (j *job) after(command, attr string) error {
 // is still as wide as other times where it is shown.
 const LastDeadline = 253402300799
 
-// Deadline is the time by which a job should have started, as somebody wrote it (qsub(1), -dl).
+// Deadline is the time by which a job should have started, as a user writes it (qsub(1),
+// -dl).
 type Deadline struct {
 	Unix  int64 // seconds
 	Local bool  // it was written in local time, so that the time zone decides

@@ -161,9 +161,9 @@ func Materialize(digest io.ReadSeeker, domain string, cluster, first, n int, off
 	return c, offset + passed, err
 }
 
-// ReadDigest returns the jobs of a digest that somebody else has made, checked as New checks a
-// description. Of the surroundings only the folder, the environment, the command line and the
-// name of kept output are the digest's; all else is in o.
+// ReadDigest returns the jobs of a digest that another process has made, checked as New
+// checks a description. Of the surroundings only the folder, the environment, the command
+// line and the name of kept output are the digest's; all else is in o.
 func ReadDigest(digest []byte, o Options) (*Jobs, error) {
 	head, items, _ := bytes.Cut(digest, []byte("\n"))
 	if len(head) >= maxHead {
