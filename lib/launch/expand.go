@@ -94,7 +94,7 @@ func olderSpelling(text string) string {
 	return text
 }
 
-// Bounds on what one ad may refer to: somebody else's commands wait meanwhile.
+// Bounds on what one ad may refer to: other users' commands wait meanwhile.
 const (
 	mostWork       = 10_000  // references
 	expressionWork = 99      // for so many more of them an expression counts

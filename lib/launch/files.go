@@ -165,9 +165,9 @@ func (s standard) ready(f *os.File, cmd os.FileInfo, keep bool) error {
 	return f.Truncate(0)
 }
 
-// openAs opens one file without ever waiting, as opening a named pipe would,
-// and hands it on as a job expects it: blocking. A terminal does not become ours, for whoever
-// has its other end could send us signals.
+// openAs opens one file without ever waiting, as opening a named pipe would, and hands it
+// on as a job expects it: blocking. A terminal does not become ours, because the process
+// at its other end could send us signals.
 func openAs(code int, what, name string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,9 +217,9 @@ func (s standard) close() {
 // StartError says why a job could not be started, or its output not be stored.
 type StartError struct {
 	Reason string // one line
-	// Passing is true when the machine was short of something just then, so
-	// that the same job may well start another time. Otherwise somebody has to
-	// mend the job or its files first.
+	// Passing is true when the machine was short of something just then, so that the same
+	// job may well start another time. Otherwise the job or its files must be mended
+	// first.
 	Passing bool
 	// Code and Subcode are HTCondor's HoldReasonCode, 0 for HoldStart, and
 	// HoldReasonSubCode: the system's error number, 0 for none.

@@ -47,7 +47,7 @@ const (
 )
 
 // Retires reports whether a job that leaves for this reason is let run for its retirement
-// time first: the reason is not its own, nor that of whoever it belongs to.
+// time first: the reason is neither the job's own nor its owner's.
 func (why Leaving) Retires() bool { return why == Preempted || why == Drained }
 
 // KillSignal returns the signal that asks a job to leave its machine:
@@ -181,7 +181,7 @@ func Retirement(c *classad.Context, limit *classad.Expr, slot, job *classad.Ad) 
 
 // Retiring returns how long a job that has run for ran is still let run before it is told
 // to leave, and how long it may then take: together they end with its retirement time,
-// even if it takes all the time that it may, or as soon as the machine allows. Whoever
+// even if it takes all the time that it may, or as soon as the machine allows. A job that
 // does not retire is told at once, with a retirement of 0. Source: HTCondor's
 // Resource::retirementExpired.
 func Retiring(ad *classad.Ad, machine, retirement, ran time.Duration) (wait, vacate time.Duration) {
