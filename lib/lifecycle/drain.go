@@ -206,7 +206,7 @@ func Reopen(tx *spool.Tx, machine string) bool {
 }
 
 // Slots returns all slots of the pool as View.Slots does, those of drained machines as
-// pool.OverlayDrained makes them, unless by their own words somebody else holds them.
+// pool.OverlayDrained makes them, unless their own ads name another holder.
 func Slots(v *spool.View) ([]pool.Slot, []error) {
 	slots, bad := v.Slots()
 	drainsOf(v).overlay(v, slots)

@@ -70,9 +70,9 @@ func (j *judge) dependent(s pool.Procs, ad *classad.Ad) {
 	}
 }
 
-// waive notes of held jobs that are released that they want to run all the same, once
-// the clusters have ended that AfterOk names now. Where all of these may still succeed,
-// as somebody changed AfterOk since, there is nothing to waive.
+// waive notes of held jobs that are released that they want to run all the same, once the
+// clusters have ended that AfterOk names now. If all of these may still succeed, because
+// AfterOk was changed since, there is nothing to waive.
 func (x steered) waive() {
 	ok, _ := jobpolicy.After(x.ad)
 	failed := func(of int) bool { return endingOf(&x.tx.View, of).bad != "" }
