@@ -24,7 +24,7 @@ const (
 	CauseTooWide Cause = "TooWide"
 	// CauseTooSmall: what is left of a partitionable slot is not enough.
 	CauseTooSmall Cause = "TooSmall"
-	// CauseTaken and CauseClaimed: somebody got the slot in this cycle, or held it
+	// CauseTaken and CauseClaimed: another job got the slot in this cycle, or held it
 	// before.
 	CauseTaken   Cause = "Taken"
 	CauseClaimed Cause = "Claimed"

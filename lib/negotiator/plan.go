@@ -30,7 +30,7 @@ type Pool struct {
 	// and are left out; those whose match is given up take part again in this
 	// very cycle. No proc may stand in two runs.
 	Jobs []jobprio.Run
-	// Submitters are all records of the accountant. Whoever has none has
+	// Submitters are all records of the accountant. A submitter without a record has
 	// never used anything.
 	Submitters []accountant.Record
 	// Backoffs are the slots to be left alone, also those whose time is over:
@@ -445,10 +445,10 @@ const (
 	SpinServed  = "got all it wants (removed)"
 )
 
-// Succession is what a claim may go on with when its job has ended before the next
-// cycle: the same submitter's next job that fits, unless a better one waits for the slot: that of a submitter with less than its share or, with a Config.Queue, one
-// before it there. It says what the cycle saw. Whoever acts on it has to look whether a
-// job is still idle and matches the slot, which the cycle did not ask.
+// Succession is what a claim may go on with when its job has ended before the next cycle: the same submitter's next job that
+// fits, unless a better one waits for the slot: that of a submitter with less than its share or, with a Config.Queue, one
+// before it there. It says what the cycle saw. A supervisor that acts on it must check that a job is still idle, and that it
+// matches the slot, which the cycle did not ask.
 type Succession struct {
 	pool.Course
 	// Queues are what is left of the queues of submitters who have claims, in the order

@@ -111,11 +111,10 @@ func (c *shareDealer) serve(tier []*Submitter, size float64, first bool) {
 	c.deal(p)
 }
 
-// deal gives a party its slots. In every round each submitter, in order, may
-// take whole slots up to its target; then the targets are computed again, so
-// that what somebody could not use goes to the others. When no whole slot fits
-// into anybody's target, the remainders are made whole: no slot stays idle for
-// them.
+// deal gives a party its slots. In every round each submitter, in order, may take whole
+// slots up to its target; then the targets are computed again, so that what a submitter
+// could not use goes to the others. When no whole slot fits into any target, the
+// remainders are made whole: no slot stays idle for them.
 func (c *shareDealer) deal(p *sharers) {
 	for {
 		took := 0
@@ -157,12 +156,12 @@ func (s *Submitter) starvation() float64 {
 	return s.Usage.Float() / (s.Usage.Float() + s.limit)
 }
 
-// roundUp gives one slot each to those furthest below their targets, by the
-// method of largest remainders: the targets stay as they are meanwhile, since
-// computed again after each slot they would sink, most for those with the
-// largest shares. It ends when all who are below have one, or when somebody's
-// slots are gone before its turn, whose share then goes to others. It returns
-// false if nobody could use a slot.
+// roundUp gives one slot each to those furthest below their targets, by the method of
+// largest remainders: the targets stay as they are meanwhile, since computed again after
+// each slot they would sink, most for those with the largest shares. It ends when all
+// submitters below their targets have one, or when the slots of a submitter are gone
+// before its turn; its share then goes to others. It returns false if nobody could use a
+// slot.
 func (c *shareDealer) roundUp(p *sharers) bool {
 	line := furthestBelow(p.members)
 	any := false

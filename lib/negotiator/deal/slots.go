@@ -143,7 +143,7 @@ const (
 	retirementLeft   = "RetirementTimeRemaining"
 )
 
-// holdOutside counts what somebody holds by a slot's own words.
+// holdOutside counts what a submitter holds according to a slot's own ad.
 func (c *inventory) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
 	name := c.Config.Params.Groups.Spelled(who)
 	h := c.Plan.Outside[name]
@@ -151,8 +151,8 @@ func (c *inventory) holdOutside(ad *classad.Ad, who string, weight accountant.We
 	c.limitOutside(ad)
 }
 
-// limitOutside counts the concurrency limits of a slot's job from outside, and of whoever
-// waits for the slot there.
+// limitOutside counts the concurrency limits of a slot's job from outside, and of the job
+// that waits for the slot.
 func (c *inventory) limitOutside(ad *classad.Ad) {
 	for _, limits := range []string{pool.AttrConcurrencyLimits, preemptingLimits} {
 		if text, ok := ad.EvalString(c.Eval, limits); ok {

@@ -178,8 +178,8 @@ func (n *spinNegotiation) blockedBy(k *Autocluster) (string, bool) {
 	return n.InUse.Blocked(k.Limits)
 }
 
-// room returns the heaviest slot that may be taken now: up to the limit, but
-// whoever has taken nothing in this spin may go beyond it by one slot.
+// room returns the heaviest slot that may be taken now: up to the limit, but a submitter
+// that has taken nothing in this spin may exceed it by one slot.
 func (n *spinNegotiation) room() float64 {
 	if n.free <= 0 && n.unclaimed > 0 {
 		return math.Inf(1)
@@ -339,7 +339,7 @@ type spinList struct {
 	used  float64 // of the limit, when the list was made
 	room  float64 // for slots that nobody holds, at that time
 	fresh bool    // it was made for the job at hand
-	how   outcome // tooHeavy when the limit kept somebody's slot out of it, or took one off
+	how   outcome // tooHeavy if the limit kept a claimed slot out of it, or took one off
 }
 
 // best finds the best slot for the first job of a queue: free, or of a job that has to
@@ -424,8 +424,8 @@ func (n *spinNegotiation) mayPreempt(p *prospect) bool {
 	return n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed)
 }
 
-// spinPermits reports whether a limit lets a submitter have one more slot: whoever has taken
-// nothing yet may go beyond it by that slot.
+// spinPermits reports whether a limit lets a submitter have one more slot: a submitter
+// that has taken nothing yet may exceed it by that slot.
 func spinPermits(used, cost, limit float64) bool {
 	return used+cost <= limit || used <= 0 && limit > 0
 }

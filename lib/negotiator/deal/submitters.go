@@ -43,8 +43,8 @@ type Submitter struct {
 
 	estates  []*estate                    // what runs its jobs, as far as they may be preempted
 	runs     map[*Group]accountant.Weight // the weight of the slots in estates, by group
-	desire   float64                      // what it uses, and could use of the whole pool if there was nobody else
-	entitled float64                      // its share of the whole pool, whoever has that now
+	desire   float64                      // its usage, and what it could use of the whole pool without other submitters
+	entitled float64                      // its share of the whole pool, free or claimed
 
 	target       float64 // what the submitter may use by the shares, as they are now
 	Slice, limit float64 // target or entitled at first, the greater, and what it adds to the usage before
