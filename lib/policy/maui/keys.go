@@ -16,8 +16,8 @@ import (
 )
 
 // Keys is every key of the table [maui], in the order of the manual page, except those
-// with somebody's name in them: parameters of maui.cfg under their own names. Those of
-// maui.Parameters come last.
+// that contain the name of a credential: parameters of maui.cfg under their own names.
+// Those of maui.Parameters come last.
 var Keys = append([]config.Key{
 	{Name: fileKey, Kind: config.String, Default: "", Check: config.FileName,
 		Help: "A maui.cfg that is read first; what the table says counts for more. Relative to the folder of this file. Empty: none.",
