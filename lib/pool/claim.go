@@ -47,8 +47,8 @@ func AmountOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 type ClaimState int
 
 // The states of a claim. A Matched claim's job is still idle. So is that of a Promised
-// claim, which waits for the holder of its slot to go: another claim, which is
-// Vacating, or somebody who by the slot's own words holds it. It turns Matched then.
+// claim, which waits for the holder of its slot to go: another claim, which is Vacating,
+// or a holder named by the slot's own ad. It turns Matched then.
 const (
 	Matched ClaimState = iota + 1
 	RunningClaim
@@ -210,9 +210,9 @@ type Backoff struct {
 	Until    time.Time
 }
 
-// HeldOutside returns the Promised claims that wait for no claim of the same slot to
-// end, in the order of the list: by their slots' own words somebody else holds them, or
-// did so at the match.
+// HeldOutside returns the Promised claims that wait for no claim of the same slot to end,
+// in the order of the list: their slots' own ads name another holder, or did so at the
+// match.
 func HeldOutside(claims []Claim) []Claim {
 	var promised []Claim
 	for _, c := range claims {
