@@ -128,7 +128,7 @@ type Chosen struct {
 type Standing struct {
 	Name      string
 	Place, Of int // from 1; 0 under a Policy
-	// Policy is the one that puts all jobs into one queue, whoever has submitted them.
+	// Policy is the policy that puts the jobs of all submitters into one queue.
 	Policy string `json:",omitempty"`
 	Figures
 }
