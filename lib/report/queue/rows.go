@@ -436,8 +436,8 @@ func (c claims) parts(s spool.Run) iter.Seq2[spool.Run, *pool.Claim] {
 	}
 }
 
-// byOther reports whether the reason of a hold by hand says that somebody else did it than
-// the owner: "... (by user NAME)".
+// byOther reports whether the reason of a hold by hand names another user than the owner:
+// "... (by user NAME)".
 func byOther(reason, owner string) bool {
 	_, by, ok := strings.Cut(reason, "(by user ")
 	name, _, closed := strings.Cut(by, ")")
