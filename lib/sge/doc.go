@@ -6,9 +6,9 @@
 // tickets, comes out, with everything it is made of. Queue is the same as a policy of
 // fairspool/lib/jobprio, and makes Jobs of job ads.
 //
-// What depends on all jobs (the scales, the turns in which tickets are handed out, the share tree) is
-// worked out once by Rank and kept in arrays by number; the Numbers of a job are made when somebody asks.
-// Doubles, in the program's order of terms.
+// What depends on all jobs (the scales, the turns in which tickets are handed out, the
+// share tree) is computed once by Rank and kept in arrays by number; the Numbers of a job
+// are made on demand. Doubles, in the program's order of terms.
 //
 // The functional and the override policy serve jobs one after the other. Jobs of the same owner,
 // project, department and share are one contender; what a contender would get never grows while others

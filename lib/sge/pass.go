@@ -284,7 +284,7 @@ func (p *pass) contenders(of []int32, n int) []contender {
 	return slices.DeleteFunc(all, func(one contender) bool { return len(one.members) == 0 })
 }
 
-// object is a user, a project or a department of somebody, and what it is entitled to.
+// object is a user, a project or a department of a job, and its entitlement.
 type object struct{ fshare, oticket float64 }
 
 // The kinds of objects.
