@@ -138,7 +138,7 @@ func (s *supervisor) complain(err error) {
 	}
 }
 
-// answer tells whoever has started the supervisor that its job is under way.
+// answer tells the process that started the supervisor that the job has begun.
 func (s *supervisor) answer() {
 	if !s.told {
 		s.told = true

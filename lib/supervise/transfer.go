@@ -188,8 +188,8 @@ func (s *supervisor) removed() (is bool, lost error) {
 	return err == nil && (t.Ad == nil || t.Leaving == launch.Removed), nil
 }
 
-// outputFailed says that output could not be copied, and keeps all of it for whoever
-// looks after the job.
+// outputFailed says that output could not be copied, and keeps all of it for the job's
+// owner.
 func (s *supervisor) outputFailed(placed launch.Placed, how *pool.Ending, err error) {
 	how.OutputFailed = brief(err)
 	var refused *launch.StartError
