@@ -30,9 +30,9 @@ func Append(path string, events ...Event) error {
 	return AppendWithin(&left, path, events...)
 }
 
-// AppendWithin is Append with what is left of somebody's patience, and takes from
-// that the time for which it waited: many logs of one call share it. When nothing is
-// left it still writes what can be written at once.
+// AppendWithin is Append with a remaining patience, from which it subtracts the time that
+// it waited: many logs of one call share it. When nothing is left it still writes what
+// can be written at once.
 func AppendWithin(left *time.Duration, path string, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -137,8 +137,8 @@ func appendWhole(left *time.Duration, f *os.File, path string, b []byte, missing
 	return err
 }
 
-// takeBack removes the beginning of an event that could not be finished, unless
-// somebody who knows no lock has written behind it.
+// takeBack removes the beginning of an event that could not be finished, unless a writer
+// without the lock has written after it.
 func takeBack(f *os.File, size int64, n int) error {
 	now, err := f.Stat()
 	if err != nil || now.Size() != size+int64(n) {
@@ -147,8 +147,8 @@ func takeBack(f *os.File, size int64, n int) error {
 	return f.Truncate(size)
 }
 
-// lock waits for the lock of a log, and reports whether it got it. A write without
-// is still one write: only what somebody left half is not looked after.
+// lock waits for the lock of a log, and reports whether it got it. A write without the
+// lock is still one write: only incomplete events of others are not removed.
 func lock(f *os.File, left *time.Duration) bool {
 	begun := time.Now()
 	defer func() { *left -= time.Since(begun) }()
