@@ -46,9 +46,9 @@ func (c chunk) damaged(n int, err error) error {
 	return &DamageError{c.file, c.line + n, err.Error()}
 }
 
-// blocks is what is kept in segments: things with a key, made from lines when
-// somebody asks for them. What stands in the generation's segments and what
-// the journal says of a key since are put together then.
+// blocks is what is kept in segments: things with a key, made from lines on demand. What
+// stands in the generation's segments and what the journal says of a key since are put
+// together then.
 type blocks[K cmp.Ordered, V any] struct {
 	files files.Layer
 	dir   string

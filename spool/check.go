@@ -159,8 +159,8 @@ func (c *checker) lockFile(name string) {
 	c.fine(name, "who holds it")
 }
 
-// lockLine reports whether a line of a lock file, which somebody may be writing
-// just now, reads as it was written.
+// lockLine reports whether a line of a lock file, which may be in the middle of being
+// written, reads as it was written.
 func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {
 		b, err := files.Contents(c.s.files, c.s.path(name))

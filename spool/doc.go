@@ -115,20 +115,18 @@
 //  5. Remove the generations that nobody uses, and digests of which none of the
 //     others speaks.
 //
-// A reader pins its generation by a shared flock on index.N, and step 5 asks
-// for the other one without waiting: what somebody still reads is left to a
-// later fold.
+// A reader pins its generation by a shared flock on index.N, and step 5 asks for the
+// other one without waiting: generations with readers are left to a later fold.
 //
 // # What is read
 //
-// Lines of the journal are looked through, and kept by the cluster or slot
-// that they speak of. A cluster is made when somebody asks for it, from its
-// block in a segment and these lines. So a command pays for what it needs: one
-// job is one block, a user's jobs are those that the segments' indexes name. Who goes
-// through all clusters for a few attributes has the other lines skipped (View.Only), and
-// who needs whole ads of all of them, and each once, reads them in pieces that nobody
-// keeps (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one before:
-// it reads a part of each ad, from extracts where there are any, and notes what it looks up besides
+// Lines of the journal are looked through, and kept by the cluster or slot that they speak of. A
+// cluster is made on demand, from its block in a segment and these lines. So a command pays for
+// what it needs: one job is one block, a user's jobs are those that the segments' indexes name. Who
+// goes through all clusters for a few attributes has the other lines skipped (View.Only), and who
+// needs whole ads of all of them, and each once, reads them in pieces that nobody keeps
+// (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one before: it
+// reads a part of each ad, from extracts where there are any, and notes what it looks up besides
 // (View.Part).
 //
 // # Archiving a month, step by step
@@ -142,10 +140,9 @@
 //
 // # Damage
 //
-// Bytes before the acknowledged end that do not check, or a bad transaction
-// with a good one behind it, are damage: whoever reads them stops, names file
-// and line, and overwrites nothing. Check finds all of it, Salvage saves the
-// rest.
+// Bytes before the acknowledged end that do not check, or a bad transaction with a good
+// one behind it, are damage: a command that reads them stops, names file and line, and
+// overwrites nothing. Check finds all of it, Salvage saves the rest.
 //
 // The package knows nothing of policy: it decides neither who may do what nor
 // what follows from a change.

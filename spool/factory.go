@@ -391,8 +391,8 @@ func (s *Spool) eachDigestBlock(f factory, do func([]byte) error) error {
 	return nil
 }
 
-// digestFiles returns the clusters for which there is a digest's file, ascending.
-// What is called otherwise is somebody else's.
+// digestFiles returns the clusters for which there is a digest's file, ascending. Files
+// with other names are not the spool's.
 func (s *Spool) digestFiles() (clusters []int, err error) {
 	entries, err := os.ReadDir(s.path("factories"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -451,8 +451,8 @@ func (s *Spool) sweepDigests(kept []*generation) error {
 	return err
 }
 
-// nameDigests notes the factories of which a generation's table or journal speaks,
-// also those that were dropped in it: somebody may have read only so far.
+// nameDigests notes the factories of which a generation's table or journal speaks, also
+// those that were dropped in it: a reader may have read only so far.
 func (s *Spool) nameDigests(g *generation, named map[int]bool) error {
 	var texts []chunk
 	if load := s.tableOf(g, "factories"); load != nil {

@@ -14,7 +14,7 @@ import (
 // it.
 const JournalSize = 8 << 20
 
-// ErrFolding says that somebody else is folding the journal.
+// ErrFolding says that another process is folding the journal.
 var ErrFolding error = busy("the journal is being folded")
 
 // Folding is what a fold did.
@@ -68,7 +68,7 @@ func (s *Spool) shorter(least int64) (bool, error) {
 	}
 	journal, err := s.files.Open(s.journal(current.Generation), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // somebody has folded it just now, or it is lost
+		return false, nil // another process has folded it just now, or it is lost
 	}
 	if err != nil {
 		return false, err

@@ -222,8 +222,8 @@ func (s *Spool) pinFile(name string) (files.Lock, error) {
 	return nil, err
 }
 
-// openCurrent pins the generation in force for somebody who holds a lock that
-// keeps others from replacing it: if its index is gone, that is damage.
+// openCurrent pins the generation in force for a caller with a lock that keeps others
+// from replacing it: if its index is gone, that is damage.
 func (s *Spool) openCurrent(number int) (pinned, error) {
 	base, err := s.openGeneration(number)
 	if errors.Is(err, errMoved) {
@@ -358,8 +358,8 @@ func (s *Spool) sweep(current int) error {
 	return s.removeUnnamed(entries, named)
 }
 
-// retire removes the index of a generation and its journal, unless somebody
-// has pinned it.
+// retire removes the index of a generation and its journal, unless a reader has pinned
+// it.
 func (s *Spool) retire(n int) (gone bool, err error) {
 	pin, err := lockFile(s.files, s.indexFile(n), files.ReadWrite, false, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -399,8 +399,8 @@ func swept(name string) (n int, ok bool) {
 	return numbered(name, kind+".")
 }
 
-// removeUnnamed removes the files of generations that are gone. What is called
-// otherwise than they are is somebody else's.
+// removeUnnamed removes the files of generations that are gone. Files with other names
+// are not the spool's.
 func (s *Spool) removeUnnamed(entries []os.DirEntry, named map[string]bool) error {
 	var names []string
 	for _, e := range entries {

@@ -74,7 +74,7 @@ func (s *Spool) readAck(f files.File) (ack, ackState, error) {
 			s.warn("%s: its second line does not check: the journal is read to its end instead", s.path("lock"))
 			return ack{}, ackBad, nil
 		}
-		time.Sleep(time.Millisecond) // somebody may be at it just now
+		time.Sleep(time.Millisecond) // another process may be opening it just now
 	}
 }
 
@@ -201,7 +201,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File)
 	if err != nil {
 		return err
 	}
-	defer writeHolder(f, lockline.Free) // for whoever reads it; the flock itself is what counts
+	defer writeHolder(f, lockline.Free) // for readers; the flock itself is what counts
 	return fn(f)
 }
 

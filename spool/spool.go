@@ -330,7 +330,7 @@ type Stat struct {
 	History map[string]int64 // bytes by month: the ads of jobs that have left
 	Log     map[string]int64 // bytes by month: the transactions that were folded
 	Samples map[string]int64 // bytes by tier: what userprio -history shows
-	Older   []int            // generations that are kept because somebody still reads them
+	Older   []int            // generations that are kept for their readers
 }
 
 // Stat counts what the spool holds. Of jobs and slots it reads only what the

@@ -277,9 +277,9 @@ func RunByRoot(dir string) bool {
 //  2. Transaction N is committed.
 //  3. The names of samples are renamed, and VERSION says NEW.
 //
-// In between, the domain is NEW for whoever finds transaction N in the journal, and OLD for
-// others. The next writer finishes what was begun, or takes it back, before it writes: so N
-// is the renaming or there is none.
+// In between, the domain is NEW for a command that finds transaction N in the journal,
+// and OLD for others. The next writer finishes what was begun, or takes it back, before
+// it writes: so N is the renaming or there is none.
 
 // RenameDomain makes the spool's UID_DOMAIN another one, in a transaction that fn makes: fn
 // names it and renames the submitters. It is for Negotiating. Other processes that have the

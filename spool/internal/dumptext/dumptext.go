@@ -23,10 +23,9 @@
 // Texts of ours have \" for a quote and %XX for a percent sign, a backslash and
 // bytes that are no character or none that prints.
 //
-// Attributes are written so that whoever reads the long form gets the same ad.
-// What it cannot hold stands as text in an attribute Odd1, Odd2...: the
-// line that the journal would have. So does an attribute that is itself
-// called that.
+// Attributes are written so that a reader of the long form gets the same ad. What it
+// cannot hold stands as text in an attribute Odd1, Odd2...: the line that the journal
+// would have. So does an attribute that is itself called that.
 package dumptext
 
 import (
