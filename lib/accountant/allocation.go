@@ -14,15 +14,15 @@ type Allocation struct {
 	Unmet float64
 }
 
-// Allocate divides quotas by what is asked for. requested is the weight that the
-// members of each group use and want, in the order of List as quotas and the
-// allocations are. Every group has what it asks for up to its own quota. What is
-// left of it goes to the group's parent, which divides it among itself, by its own
-// quota, and those of its children that accept surplus, by their quotas with all
-// below them; nobody gets more than it wants, and those without a quota share equally
-// what these leave. What a child gets so is divided in the same way below it. The rest
-// goes up one more level. No group below one that does not accept surplus, nor that one
-// itself, has any of what comes from above it (HTCondor's hierarchical group quotas).
+// Allocate divides quotas by what is asked for. requested is the weight that the members
+// of each group use and want, in the order of List as quotas and the allocations are.
+// Every group has what it asks for up to its own quota. The remainder goes to the group's
+// parent, which divides it among itself, by its own quota, and its children that accept
+// surplus, by their quotas including all below them. No group gets more than it wants,
+// and groups without a quota share the rest equally. A child divides its part in the same
+// way below it. The rest goes up one more level. A group that does not accept surplus,
+// and all groups below it, get nothing from above it (HTCondor's hierarchical group
+// quotas).
 //
 // whole cuts allocations to whole slots, as is right where every slot weighs 1: what is
 // cut off is dealt out again in whole slots by the same rules, in equal parts, to the
