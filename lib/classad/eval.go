@@ -15,10 +15,10 @@ type Context struct {
 	// in a match, CurrentTime nothing at all, and eval() parses like
 	// ParseStrictExpr.
 	Strict bool
-	// UserMap answers userMap(): what a map says of a user, a list of names
-	// with commas between, the user's usual one first. UserHome answers
-	// userHome(): a user's home directory. Both have the same answer for the
-	// same question as long as an evaluation lasts. nil knows nobody.
+	// UserMap answers userMap(): what a map says of a user, a list of names with commas
+	// between, the user's usual one first. UserHome answers userHome(): a user's home
+	// directory. Both must give the same answer to the same question during an
+	// evaluation. nil knows no user.
 	UserMap  func(mapName, user string) (names string, ok bool)
 	UserHome func(user string) (directory string, ok bool)
 	// MaxSteps bounds the operators, references and calls of one evaluation, which is

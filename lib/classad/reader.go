@@ -17,9 +17,9 @@ import (
 // "{" begins JSON, "<" XML, everything else is the long form. SetForm says so
 // beforehand.
 //
-// A bad ad is a *SyntaxError, and the next call goes on behind it as far as
-// its end can be told: in the long form behind the next blank line, in the new
-// form at the next line that begins with "[".
+// A bad ad is a *SyntaxError, and the next call goes on after its presumed end: in the
+// long form behind the next blank line, in the new form at the next line that begins with
+// "[".
 //
 // In the long form, ads stand between blank lines. Lines that begin with # are
 // comments, and so are the headings "-- Schedd: ..." of condor_q; a line of
