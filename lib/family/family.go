@@ -73,8 +73,8 @@ func (f *Family) open() {
 	unix.Getrusage(unix.RUSAGE_CHILDREN, &f.before)
 }
 
-// FD returns the open directory of the family's cgroup, for clone3(2) to start the
-// job in; false when there is none. It is good until Close.
+// FD returns the open directory of the family's cgroup, for clone3(2) to start the job
+// in; false if there is none. It is valid until Close.
 func (f *Family) FD() (fd int, ok bool) {
 	if f.cell == nil {
 		return -1, false
