@@ -73,10 +73,9 @@ func NewReader(since, until time.Time, points int, wanted func(name string) bool
 // SetNames says which names the samples of later blocks speak of.
 func (r *Reader) SetNames(n *Names) { r.names, r.byID = n, make([]*track, n.Len()+1) }
 
-// Add takes the next block. One that is older than the last, or not in the time
-// asked for, changes nothing. It returns how many of the samples are of nobody
-// that there is a name for; those of a name that is newer than the names are
-// passed over.
+// Add takes the next block. One that is older than the last, or not in the time asked
+// for, changes nothing. It returns the number of samples without a known name; samples of
+// a name that is newer than the names are skipped.
 func (r *Reader) Add(b *Block) (nameless int) {
 	t := b.Time.UnixMilli()
 	if r.names == nil || b.Names != r.names.ID {
