@@ -397,7 +397,7 @@ func plainNumber(e *classad.Expr) (float64, bool) {
 }
 
 // BeyondInteger reports whether an expression is, as text, a number too large for a ClassAd
-// integer. The language takes such a one for 0, which nobody means.
+// integer. The language reads such a number as 0, which is never meant.
 func BeyondInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	return errors.Is(err, strconv.ErrRange)
