@@ -34,7 +34,7 @@ func ParseSignal(text string) (syscall.Signal, error) {
 	return 0, fmt.Errorf("%q: not the name of a signal", text)
 }
 
-// Leaving is why a job is told to leave its machine.
+// Leaving is the reason why a job must leave its machine.
 type Leaving int
 
 // Why a job may have to leave.
@@ -141,10 +141,10 @@ func durationOf(seconds float64) (d time.Duration, ok bool) {
 }
 
 // VacateTime returns how long a job may take to leave after the kill signal:
-// JobMaxVacateTime, else KillSigTimeout (both in seconds, a time below zero is none), but
-// no more than the machine allows, which is also what a job gets that asks for nothing. A
-// job that asks for more may use what remains of its retirement time for it, if that is
-// more than the machine allows. Source: condor.md's section on vacating, HTCondor's
+// JobMaxVacateTime, else KillSigTimeout (both in seconds; a negative time is ignored),
+// but no more than the machine allows, which is also the default. A job that asks for
+// more may use what remains of its retirement time for it, if that is more than the
+// machine allows. Source: condor.md's section on vacating, HTCondor's
 // Resource::evalMaxVacateTime.
 func VacateTime(ad *classad.Ad, machine, remaining time.Duration) time.Duration {
 	for _, name := range []string{pool.AttrMaxVacateTime, pool.AttrKillSigTimeout} {

@@ -60,7 +60,7 @@ type Machine struct {
 }
 
 // New returns the machine for an attempt, whose processes inherit a pipe as file descriptor 3; nil: they do not.
-// Complain is told of trouble.
+// Complain receives errors.
 func New(s Settings, a pool.Attempt, pipe *os.File, complain func(error)) *Machine {
 	return &Machine{Settings: s, Attempt: a, pipe: pipe, complain: complain}
 }
