@@ -67,9 +67,9 @@ func keptClock(v *spool.View) (accountant.Clock, bool) {
 	return c, err == nil && c.Known()
 }
 
-// FollowClock makes the spool keep the machine's clock, from which at was read: where it keeps
-// none, and where that has been set while nothing is charged. No event is ever before the last
-// one: a clock that is behind that one is not kept.
+// FollowClock makes the spool keep the machine's clock, from which at was read: if it
+// keeps none, or if the clock was set while nothing is charged. No event is ever before
+// the last one: a clock that is behind the last event is not kept.
 func FollowClock(tx *spool.Tx, at accountant.Reading) {
 	if !at.Clock.Known() {
 		return

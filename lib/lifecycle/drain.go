@@ -194,7 +194,7 @@ func hurry(tx *spool.Tx, c pool.Claim, why pool.Reason) {
 }
 
 // Reopen lets jobs come to a drained machine again, and reports whether it was drained.
-// Those that have to leave it leave all the same.
+// Jobs that have to leave it still leave.
 func Reopen(tx *spool.Tx, machine string) bool {
 	tx.Op("reopen", machine)
 	name := drainedMark + machineKey(machine)

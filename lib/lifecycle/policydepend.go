@@ -120,8 +120,8 @@ func (j *judge) watched() (unknown, unneeded []int) {
 	return unknown, unneeded
 }
 
-// Forget ends the watch of those of the clusters that still nobody needs to know
-// of. The caller names the transaction.
+// Forget ends the watch of clusters on which no job depends any more. The caller names
+// the transaction.
 func Forget(tx *spool.Tx, unneeded []int) {
 	if len(unneeded) == 0 {
 		return
@@ -187,8 +187,8 @@ type Recollection struct {
 // Recollections are those of several clusters, by number.
 type Recollections map[int]*Recollection
 
-// Recollect begins to recollect the jobs of clusters: Add is to be told of all of
-// them that the history has.
+// Recollect begins to recollect the jobs of clusters: call Add with each of them that the
+// history has.
 func Recollect(v *spool.View, clusters []int) Recollections {
 	list := Recollections{}
 	for _, n := range clusters {

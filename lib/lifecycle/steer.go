@@ -131,9 +131,8 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 	return RemovedNow
 }
 
-// RemoveLate sees to it that the jobs of a factory that are still to come are never made,
-// for the reason why. Who waits for their cluster is told of them as of removed ones.
-// The caller names the transaction.
+// RemoveLate ends the creation of a factory's further jobs, for the reason why. For jobs
+// that wait for their cluster they count as removed. The caller names the transaction.
 func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
 	tx.UseReserve()
 	tx.DropFactory(f.Cluster)
