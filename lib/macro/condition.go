@@ -54,8 +54,8 @@ func (l *Lines) Marked() bool { return l.marked }
 // a continued line.
 func (l *Lines) Blank() int { return l.blank }
 
-// Source returns the physical line with the number, from 1, without its end; nothing if
-// there is none.
+// Source returns the physical line with the number, from 1, without its end; empty if
+// there is no such line.
 func (l *Lines) Source(line int) string {
 	if line < 1 || line > len(l.starts) {
 		return ""
