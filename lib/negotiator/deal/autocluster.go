@@ -41,8 +41,8 @@ type Autocluster struct {
 	aside []laneEntry
 }
 
-// Slack is how much more than its limit a submitter may use, so that
-// rounding in the last digit costs nobody a slot.
+// Slack is how much more than its limit a submitter may use, so that rounding in the last
+// digit costs no slot.
 const Slack = 1e-9
 
 func Fits(w accountant.Weight, room float64) bool { return w.Float() <= room+Slack }

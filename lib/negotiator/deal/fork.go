@@ -127,8 +127,8 @@ type fullness struct {
 	weight accountant.Weight
 }
 
-// Full returns the groups that leave no room for a submitter's job of a weight, alone if nobody
-// else asks for anything: its own first, then those above.
+// Full returns the groups without room for a submitter's job of a weight, even if no
+// other submitter asks for anything: its own group first, then those above.
 func (f *Fork) Full(s *Submitter, weight accountant.Weight, alone bool) []negotiator.FullGroup {
 	tree := f.c.Config.Params.Groups
 	if tree.None() {

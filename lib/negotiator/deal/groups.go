@@ -451,8 +451,8 @@ func (sp *spinning) full(ask fullness, freed map[int]accountant.Weight) (list []
 	return list
 }
 
-// SharesRest reports whether a submitter is served behind all groups: since it is nobody's group's
-// where groups regroup or, at worst, as its own group regroups.
+// SharesRest reports whether a submitter is served behind all groups, because it is in no
+// group and groups regroup, or because its own group regroups.
 func (c *entitlement) SharesRest(s *Submitter, worst bool) bool {
 	switch {
 	case c.groupUse == nil:

@@ -173,8 +173,8 @@ func (c *entitlement) wantsOfAll(s *Submitter) (sum float64) {
 	return math.Min(sum, math.Max(0, s.room()))
 }
 
-// Due divides all that is in use among all submitters, who want what they use and what jobs ask
-// for that wait, by submitter, whichever slots these match.
+// Due divides all usage among all submitters by the fair division. A submitter wants its
+// usage and what its waiting jobs request, whichever slots they match.
 func (c *Outcome) Due(waiting [][]Waiter) []float64 {
 	lightest, total := c.lightestClaim(), accountant.Weight(0)
 	for _, s := range c.Submitters {

@@ -434,8 +434,8 @@ func appendRun(to []jobprio.Run, j jobprio.Run, from, before int) []jobprio.Run 
 	return append(to, j.Part(from, before-1))
 }
 
-// Holders returns who held a slot or parts of it when the cycle began, once for
-// each claim.
+// Holders returns the submitters that held a slot or parts of it when the cycle began,
+// once for each claim.
 func (c *inventory) Holders(s *Slot) (names []string) {
 	for _, cl := range c.Claims[s.Name] {
 		names = append(names, cl.Submitter)

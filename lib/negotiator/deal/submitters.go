@@ -18,7 +18,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Submitter is one who wants slots, or uses some.
+// Submitter is a submitter that wants or uses slots.
 type Submitter struct {
 	Name          string
 	Nice          bool // of the nice-user group: gets what the others leave

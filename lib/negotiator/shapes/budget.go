@@ -46,7 +46,7 @@ func NewPayers(eval *classad.Context, steps int, taken map[string]int, begins ma
 
 var ownerName = classad.NewName(pool.AttrOwner)
 
-// PayerOf returns who pays for the expressions of a job: its owner.
+// PayerOf returns the owner of a job, whose budget pays for its expressions.
 func (p *Payers) PayerOf(j jobprio.Run) *Payer {
 	owner := j.Submitter
 	if v, e, ok := j.Ad.Get(ownerName); ok && e == nil {
@@ -103,7 +103,7 @@ func (p *Payers) BilledFor(j jobprio.Run) *classad.Context {
 // Cut reports whether the answers to what was asked last are for want of steps.
 func (p *Payers) Cut() bool { return p.Bill.Budget.Spent() }
 
-// Poor reports whether none of those who have jobs of k has any steps left.
+// Poor reports whether no owner of jobs of k has steps left.
 func (k *Autocluster) Poor() bool {
 	return !slices.ContainsFunc(k.payers, func(p payment) bool { return !p.budget.Spent() })
 }

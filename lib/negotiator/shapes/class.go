@@ -10,7 +10,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Slot is what slots are told apart by.
+// Slot is the key by which slots differ.
 type Slot struct {
 	Ad     *classad.Ad // of a partitionable slot, with what claims leave
 	Whole  *classad.Ad // of a partitionable slot, as advertised; nil: a static slot

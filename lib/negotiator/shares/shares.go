@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Claimant is one who shares a pool with others. Numbers are slot weight.
+// Claimant is a submitter or group that shares a pool with others. Numbers are slot
+// weight.
 type Claimant struct {
 	// EUP is the effective user priority, above zero; lower is better.
 	EUP float64
@@ -32,10 +33,10 @@ type Division func(total float64, claimants []Claimant) []float64
 //
 //	target_i = min(usage_i + demand_i, λ/EUP_i), but at least usage_i
 //
-// with λ such that the targets use up total. Nobody gets less than they hold,
-// since nobody is preempted here: who is above their share stays there and the
-// others share the rest. When all wants are less than total, everybody gets
-// what they want; when total is less than what is held, nobody gets more.
+// with λ such that the targets use up total. No claimant gets less than it holds, because
+// nothing is preempted here: a claimant above its share keeps it, and the others share
+// the rest. If total exceeds all wants, all claimants get what they want; if total is
+// less than what is held, no claimant gets more.
 //
 // 70 slots and EUPs of 5, 10 and 20 give 40, 20 and 10.
 func Targets(total float64, claimants []Claimant) []float64 {
