@@ -38,8 +38,8 @@ type Policy interface {
 	Rules(c *config.Config) Rules
 }
 
-// Sources are what a policy with one queue reckons with besides the jobs. The functions
-// are called only if the configuration makes a difference of it.
+// Sources are what a policy with one queue needs besides the jobs. The functions are
+// called only if the configuration makes a difference of it.
 type Sources struct {
 	// Slots calls do with the slots, and perhaps once more if do looked at what was not read: what it
 	// does then counts.
@@ -52,7 +52,7 @@ type Sources struct {
 	Delivered time.Time
 }
 
-// Beside says which jobs a snapshot has besides the idle ones.
+// Beside says which jobs a snapshot contains in addition to the idle ones.
 type Beside struct {
 	Running bool // those that have a claim
 	Held    bool // those that are held or wait for others

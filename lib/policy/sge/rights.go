@@ -17,8 +17,8 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Rules are those of qsub(1) and qalter(1): who may raise a priority or set a deadline, and which
-// projects, departments and parallel environments there are for whom.
+// Rules are those of qsub(1) and qalter(1): which users may raise a priority or set a
+// deadline, and which projects, departments and parallel environments they may name.
 func (Policy) Rules(c *config.Config) policy.Rules {
 	slots := slotsRequests(Settings(c))
 	requests := slices.Clone(slots)
