@@ -126,7 +126,7 @@ const (
 	AttrBypassCount    = "BypassCount"    // how often jobs behind it were matched first
 	AttrSystemPriority = "SystemPriority" // 1 to 1000 in the place of its own priority, or 2e9 and what is added to it
 
-	// Who wants to be told of a job's end.
+	// Notification of a job's end.
 	AttrJobNotification = "JobNotification"
 	AttrNotifyUser      = "NotifyUser"
 	AttrLeaveJobInQueue = "LeaveJobInQueue"

@@ -34,7 +34,8 @@ func (s Slot) Machine(c *classad.Context) string {
 	return s.Name
 }
 
-// AmountOf returns an attribute of an ad that is an amount, such as Cpus; 0 where it is none.
+// AmountOf returns an attribute of an ad that is an amount, such as Cpus; 0 if it is not
+// a number.
 func AmountOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 	x, ok := ad.EvalNumber(c, name)
 	if !ok || !(x > 0) || math.IsInf(x, 0) {
