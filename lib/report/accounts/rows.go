@@ -141,7 +141,7 @@ func (v *View) negotiated(last LastCycle) {
 	}
 }
 
-// RootPolicy returns the surplus policy of nobody's group.
+// RootPolicy returns the surplus policy of the root group.
 func (v *View) RootPolicy() string {
 	i := slices.IndexFunc(v.Rows, func(r Row) bool { return r.Group && r.Name == accountant.RootGroup })
 	if i < 0 {

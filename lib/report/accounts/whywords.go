@@ -10,8 +10,7 @@ import (
 	"fairspool/lib/accountant"
 )
 
-// Write writes the standing in words, for people who do not know the system: one
-// paragraph of a line or more for each question.
+// Write explains the standing in words, one paragraph for each question.
 func (w *Standing) Write(to io.Writer) error {
 	lines := []string{w.place(), w.policy(), w.product(), w.factor()}
 	lines = append(lines, w.direction()...)

@@ -328,8 +328,8 @@ type QueuePlace struct {
 	Priority *float64
 }
 
-// ChangedPlace is where consecutive procs stand: the first of them, with each of the others
-// right behind the one before.
+// ChangedPlace is the place of consecutive procs: that of the first; the others follow it
+// directly.
 type ChangedPlace struct {
 	Jobs        pool.Procs
 	Submitter   string

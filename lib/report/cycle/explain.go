@@ -34,7 +34,7 @@ func ParseAsked(word string) (x *Asked, err error) {
 	return x, nil
 }
 
-// ReadJob reads a cluster or a job; a cluster's proc is none, -1.
+// ReadJob reads a cluster or a job; the proc of a cluster is -1.
 func ReadJob(word string) (id pool.JobID, whole bool, err error) {
 	if cluster, err := pool.ParseCluster(word); err == nil {
 		return pool.JobID{Cluster: cluster, Proc: -1}, true, nil
