@@ -36,7 +36,7 @@ type Request struct {
 	Text    string  // as it was asked for
 }
 
-// World is what priorities are reckoned with besides the jobs.
+// World is what priorities are computed from besides the jobs.
 type World struct {
 	Now time.Time
 	// FreeSlots is how many slots of the pool are free: as many procs of a cluster, and one
