@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Patience is how long Append waits for others that append. Who holds the lock
-// longer is not one of us, and cannot be allowed to keep a command waiting.
+// Patience is how long Append waits for others that append. A process that holds the lock
+// longer is not fairspool's, and must not keep a command waiting.
 const Patience = 2 * time.Second
 
 // Append writes events to the log at path in one write behind what the file
