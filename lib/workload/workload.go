@@ -82,7 +82,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Progress is told how many jobs have been read.
+// Progress receives the number of jobs read so far.
 type Progress func(jobs int)
 
 // Read reads a workload. The error is an *Error where a line is to blame.
