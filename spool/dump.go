@@ -20,13 +20,12 @@ import (
 // dumpFormat is the number of the notation of dumps.
 const dumpFormat = 1
 
-// Dump writes all that the spool holds as ads in long form, a blank line behind
-// each (dumptext): clusters with their procs, slots, claims, submitters, slots
-// left alone, tallies, marks, factories, the ads of the jobs that left, who did what, the files of slots.d
-// and the last report, as of one transaction. A spool that was folded meanwhile,
-// or restored from its dump, gives the same bytes again. Everything is checked
-// while it is read; after any error what was written is no dump, for it lacks
-// the last ad. In memory are the journal and one segment or cluster.
+// Dump writes all that the spool holds as ads in long form, a blank line behind each (dumptext): clusters
+// with their procs, slots, claims, submitters, slots left alone, tallies, marks, factories, the ads of the
+// jobs that left, who did what, the files of slots.d and the last report, as of one transaction. A spool
+// that was folded meanwhile, or restored from its dump, gives the same bytes again. Everything is checked
+// while it is read; after any error the output is not a valid dump, because it lacks the last ad. In
+// memory are the journal and one segment or cluster.
 func (s *Spool) Dump(w io.Writer) (err error) {
 	if s.inUse {
 		return errNested

@@ -147,9 +147,8 @@ func (tx *Tx) PutFactory(f Factory) {
 	tx.put(record{Kind: 'F', Row: row})
 }
 
-// DropFactory ends a factory, if there is one: no more procs are made, and those
-// in the queue stay. The file of its digest goes with the next fold, after which
-// nobody reads it any more.
+// DropFactory ends a factory, if there is one: no more procs are made, and those in the
+// queue stay. The next fold removes the file of its digest.
 func (tx *Tx) DropFactory(cluster int) {
 	row, _, err := tx.state().factories.get(cluster)
 	must(err)

@@ -408,8 +408,8 @@ func (s *Spool) ClaimLocked(name string) (bool, error) {
 	return whole.Type != syscall.F_UNLCK, nil
 }
 
-// Inside reports whether a file or folder, which need not be there yet, is a
-// directory or lies in it, by whatever name: also through symbolic links.
+// Inside reports whether a file or folder, which need not exist yet, is a directory or is
+// in it, by whatever name: also through symbolic links.
 func Inside(name, dir string) bool {
 	home, err := os.Stat(dir)
 	if err != nil {

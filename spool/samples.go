@@ -369,7 +369,7 @@ type Samples struct {
 	// Points is how many points of each series are wanted at most, 0 for all
 	// that there are.
 	Points int
-	// Wanted says of whom; nil: of everybody.
+	// Wanted selects submitters; nil: all.
 	Wanted func(name string) bool
 }
 

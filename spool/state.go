@@ -526,7 +526,7 @@ func (s *Spool) tableOf(g *generation, name string) func() (chunk, error) {
 // mark is a text that is kept under a name.
 type mark struct{ Name, Text string }
 
-// Mark returns the text that is kept under a name, empty if there is none.
+// Mark returns the text of the mark of a name, or an empty text.
 func (v *View) Mark(name string) string {
 	m, _, err := v.state().marks.get(name)
 	must(err)

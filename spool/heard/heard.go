@@ -70,8 +70,8 @@ func Note(dir, machine string, s Sign) error {
 	return errors.Join(err, f.Close())
 }
 
-// Last returns the last sign of a machine, in whose name case does not matter; false if there is none
-// that can be read.
+// Last returns the last sign of a machine, in whose name case does not matter; false if
+// there is no readable one.
 func Last(dir, machine string) (Sign, bool, error) {
 	b, err := os.ReadFile(path(dir, machine))
 	if errors.Is(err, fs.ErrNotExist) {
