@@ -30,8 +30,8 @@ func Refuse(v *spool.View, at accountant.Reading) error {
 		at.Now.UTC().Format(time.RFC3339))
 }
 
-// tolerance is how far times may differ without being told apart. All that is shown of times
-// is in seconds.
+// tolerance is the largest difference between times that count as equal. All that is
+// shown of times is in seconds.
 const tolerance = time.Second
 
 // Account runs fn in a transaction of the spool, as Update does, for events at the time at.

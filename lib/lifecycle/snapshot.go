@@ -253,8 +253,8 @@ func eachUnchanged(tx *spool.Tx, p pool.Procs, seen Snapshot, do func(pool.Procs
 }
 
 // keepQueueFacts notes them in the jobs. passing are the jobs that a plan matched, in the
-// order of the queue, and made the matches that came about: a job that got nothing after all
-// has passed nobody.
+// order of the queue, and made the matches that came about: a job that got nothing in the
+// end has passed no other.
 func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made []negotiator.Match) {
 	matched := make(map[pool.JobID]bool, len(made))
 	for _, m := range made {
