@@ -298,9 +298,9 @@ func (h *Holding) Add(w accountant.Weight) {
 	h.Weight += w
 }
 
-// Why a match may have its slot: nobody held it; or the slot's Rank prefers the job to
-// the one that it runs; or the job's submitter has the better EUP, and too little of
-// what is its share (manual, "Negotiation").
+// Why a match may have its slot: the slot had no holder; or the slot's Rank prefers the
+// job to the one that it runs; or the job's submitter has the better EUP, and too little
+// of what is its share (manual, "Negotiation").
 const (
 	NoPreemption       = "NoPreemption"
 	RankPreemption     = "Rank"

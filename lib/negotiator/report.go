@@ -362,9 +362,9 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	return ""
 }
 
-// Places in the order of groups (HTCondor's default GROUP_SORT_EXPR): those
-// without a quota come late, nobody's group after them, and those for which
-// GROUP_SORT_EXPR is no number last of all.
+// Places in the order of groups (HTCondor's default GROUP_SORT_EXPR): groups without a
+// quota come late, the root group after them, and groups for which GROUP_SORT_EXPR is not
+// a number last.
 const (
 	SortLate = 3.3e38
 	SortLast = 3.4e38

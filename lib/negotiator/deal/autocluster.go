@@ -21,7 +21,7 @@ type Autocluster struct {
 	unread    bool                 // what it asks for, for want of steps
 	Explain   bool                 // Config.Explain has jobs of it
 	Limits    []concurrency.Demand // concurrency limits
-	yields    answers              // how running slots yield to the jobs; nil: nobody asked
+	yields    answers              // how running slots yield to the jobs; nil: not yet computed
 	preferred answers              // and which of them prefer these
 	idle      int                  // jobs, of all submitters
 	bundles   []*bundle            // that can be used, by place

@@ -115,7 +115,7 @@ func (c *preemption) prospect(s *Submitter, q *Queue, priority bool, may func(*p
 		return nil
 	}
 	c.Billed(q.Cluster.Autocluster)
-	if q.prospects.turn != c.turns || s.Usage < q.prospects.used { // who preempts its own may use less then
+	if q.prospects.turn != c.turns || s.Usage < q.prospects.used { // a submitter that preempts its own job may then use less
 		q.prospects = c.emptied(q)
 		q.prospects.turn, q.prospects.used = c.turns, s.Usage
 		c.findProspects(s, q, priority)

@@ -64,7 +64,7 @@ type estate struct {
 	running int // slots of theirs that are not taken
 }
 
-// lot is what estates are told apart by.
+// lot identifies an estate.
 type lot struct {
 	holder          *Submitter
 	weight, charged accountant.Weight
@@ -99,8 +99,8 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	return list
 }
 
-// preemptible reports whether a claim of ours runs a job on the slot that nobody waits for
-// already.
+// preemptible reports whether a claim of ours runs a job on the slot, and no job waits
+// for the slot already.
 func (c *inventory) preemptible(s *Slot, cl *pool.Claim, all []*pool.Claim) bool {
 	if cl.State != pool.RunningClaim || cl.SlotAd() != s.Name || cl.StartedAt.IsZero() {
 		return false

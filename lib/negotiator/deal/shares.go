@@ -8,12 +8,12 @@ import (
 	"fairspool/lib/pool"
 )
 
-// entitlement is who is entitled to what.
+// entitlement is the phase that computes the submitters' entitlements.
 type entitlement struct {
 	arrangement
 	bundles  []*bundle                        // by their first group
 	played   bool                             // shares are found by playing the division through
-	groupUse *groupUse                        // nil: no group bounds anybody
+	groupUse *groupUse                        // nil: no group bounds a submitter
 	whole    map[*Submitter]accountant.Weight // with Pie Spins: what is used, partitionable slots as a whole
 	Lightest float64                          // with Pie Spins: the weight of the lightest slot
 	reserved map[pool.JobID]*reservation
@@ -107,8 +107,8 @@ func (c *entitlement) entitle() {
 	}
 }
 
-// entitleAll divides total among submitters. Nobody is entitled to less than before, nor to
-// less than its floor, which comes before shares.
+// entitleAll divides total among submitters. No submitter is entitled to less than
+// before, nor to less than its floor, which comes before shares.
 func (c *entitlement) entitleAll(some []*Submitter, total float64) {
 	parts := c.divideAmong(total, some, func(_ int, s *Submitter) (usage, demand float64) {
 		least := math.Max(s.entitled, math.Min(float64(s.Floor), s.desire))
@@ -119,8 +119,8 @@ func (c *entitlement) entitleAll(some []*Submitter, total float64) {
 	}
 }
 
-// entitleGroups divides total among the submitters of groups, by quotas and surplus. Those
-// that regroup share, besides, what is nobody's group's.
+// entitleGroups divides total among the submitters of groups, by quotas and surplus.
+// Submitters that regroup also share the root group's part.
 func (c *entitlement) entitleGroups(tier []*Submitter, total float64) {
 	u := c.groupUse
 	requested, members := make([]float64, len(u.own)), make([][]*Submitter, len(u.own))
@@ -159,8 +159,8 @@ func (c *entitlement) wantsOfFree(s *Submitter) float64 {
 	return wants
 }
 
-// wantsOfAll returns the weight that the submitter's jobs could use of all slots that
-// are free or run others' jobs, within its ceiling, if there was nobody else.
+// wantsOfAll returns the weight that the submitter's jobs could use of all slots that are
+// free or run others' jobs, within its ceiling, without other submitters.
 func (c *entitlement) wantsOfAll(s *Submitter) (sum float64) {
 	for _, q := range s.Queues {
 		n := c.able(q)
@@ -239,10 +239,10 @@ func (c *entitlement) withinShares(s *Submitter, l lot) bool {
 // uses some of what it is entitled to, and so does the holder, or its group: the one has no more
 // than its share with it, the other no less without it.
 //
-// Slots are whole and shares are not. When nobody can take anything else, a submitter without a slot may
-// pass its share and leave the holder short, each by at most a third of a slot. So may one that takes from a
-// holder entitled to less than a third of a slot. Otherwise a slot could stay for ever with a holder to
-// which it is not due. Among others that would be for nothing: two equal users of eleven
+// Slots are whole and shares are not. When no other slot can be taken, a submitter without a slot may
+// pass its share and leave the holder short, each by at most a third of a slot. So may one that takes
+// from a holder entitled to less than a third of a slot. Otherwise a slot could stay for ever with a
+// holder to which it is not due. Among others that would be for nothing: two equal users of eleven
 // slots take turns with the odd one by what they use, and it would be preempted each time.
 func (c *entitlement) fairer(s *Submitter, l lot, usage accountant.Weight, entitled float64, others accountant.Weight, theirs float64) bool {
 	if Fits(usage+l.weight, entitled) && c.spares(s, others, l.charged, theirs) {

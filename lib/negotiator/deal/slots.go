@@ -43,7 +43,7 @@ type Slot struct {
 	pieces   int    // the highest number of a dynamic slot's name that was tried
 }
 
-// inventory is what there is: the slots, who holds them, and which of them rest.
+// inventory is the state of the pool: the slots, their holders, and the slots that rest.
 type inventory struct {
 	common
 	Slots    []Slot                   // by name in natural order
@@ -136,7 +136,7 @@ func (c *inventory) lookAt(s pool.Slot) Slot {
 }
 
 // Attributes of claimed slots: the concurrency limits of the job that waits for the slot,
-// who it is charged to, and for how many seconds the present job may go on undisturbed.
+// its submitter, and for how many seconds the present job may go on undisturbed.
 const (
 	preemptingLimits = "PreemptingConcurrencyLimits"
 	preemptingGroup  = "PreemptingAccountingGroup"
@@ -326,8 +326,8 @@ func (c *inventory) holderOf(s *Slot) string {
 	return c.Config.Params.Groups.Spelled(negotiator.Holder(c.Eval, s.Ad))
 }
 
-// pendingFor returns who waits for a slot that is claimed outside, and whom HTCondor's
-// negotiator takes for its holder: empty for nobody.
+// pendingFor returns the submitter that waits for a slot that is claimed outside, which
+// HTCondor's negotiator takes for its holder; empty if none waits.
 func (c *inventory) pendingFor(s *Slot) string {
 	if c.Config.Pie != negotiator.Spins || !c.Config.Preemption.Consider || s.Standing != Claimed || len(c.Claims[s.Name]) > 0 {
 		return ""
@@ -344,9 +344,9 @@ func (c *inventory) pendingFor(s *Slot) string {
 // not taken up.
 const maxBackoff = time.Hour
 
-// giveUp decides which matches nobody took up in time and lets their slots
-// rest: 2^n times the timeout after the n-th failure in a row. It returns the
-// claims that last, by job.
+// giveUp finds the matches that no starter took up in time, and lets their slots rest:
+// 2^n times the timeout after the n-th failure in a row. It returns the claims that last,
+// by job.
 func (c *inventory) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Claim {
 	failures := map[string]int{}
 	for _, b := range backoffs {

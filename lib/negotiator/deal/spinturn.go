@@ -55,9 +55,9 @@ type spinNegotiation struct {
 	*spinning
 	entry     *entry
 	turn      *negotiator.SpinTurn
-	unclaimed float64 // the limit for slots that nobody holds: not cut to the pie
+	unclaimed float64 // the limit for slots without a holder: not cut to the pie
 	used      float64 // of the limit, by this turn
-	free      float64 // of that, by slots that nobody held
+	free      float64 // of that, by slots without a holder
 	pie       *float64
 	ranks     bool // beyond the limit there are slots that prefer the job
 	limited   bool
@@ -337,7 +337,7 @@ type spinList struct {
 	of    *Queue  // nil: there is none
 	over  bool    // only slots whose Rank prefers the job
 	used  float64 // of the limit, when the list was made
-	room  float64 // for slots that nobody holds, at that time
+	room  float64 // for slots without a holder, at that time
 	fresh bool    // it was made for the job at hand
 	how   outcome // tooHeavy if the limit kept a claimed slot out of it, or took one off
 }
@@ -418,7 +418,7 @@ func (n *spinNegotiation) isListed(p *prospect) bool {
 
 // mayPreempt reports whether the first on the list may be taken. HTCondor takes that of a new
 // list as it is; the others, of either reason, have to be within the limit, or else within
-// that for slots that nobody holds.
+// that for slots without a holder.
 func (n *spinNegotiation) mayPreempt(p *prospect) bool {
 	cost := p.weight.Float()
 	return n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed)

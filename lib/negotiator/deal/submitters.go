@@ -62,7 +62,7 @@ type common struct {
 	Plan   *negotiator.Plan
 }
 
-// roster is who wants or uses something.
+// roster is the submitters that want or use something.
 type roster struct {
 	inventory
 	Submitters []*Submitter          // in the order of negotiation
@@ -96,7 +96,7 @@ func (q *Queue) Offered() bool { return !q.Cluster.Barred && q.Kept == "" }
 // Run is procs of one cluster that follow each other in job-priority order.
 type Run struct {
 	pool.Procs
-	Order int // the run's place among all of the submitter, or with a Config.Queue of everybody
+	Order int // the run's place among all of the submitter, or with a Config.Queue of all submitters
 	Kin   int // the number of what it is passed over with; 0: nothing
 	Prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
 	Payer *shapes.Payer
@@ -412,22 +412,23 @@ var submitterAttributes = []struct {
 	{negotiatingGroup, false, func(c *common, s *Submitter, _ negotiator.Group) classad.Value {
 		return classad.String(c.Config.Params.Groups.NameOf(s.Name))
 	}},
-	// Nobody's group is where groups regroup (regroup).
+	// It is the root group where groups regroup (regroup).
 	{autoregrouped, false, func(c *common, s *Submitter, _ negotiator.Group) classad.Value {
 		tree := c.Config.Params.Groups
 		return classad.Bool(tree.Regroups() && tree.Of(s.Name) == 0)
 	}},
 }
 
-// The attributes that change in the turn in which a submitter negotiates with nobody's group.
+// The attributes that change in the turn in which a submitter negotiates with the root
+// group.
 const (
 	negotiatingGroup = "SubmitterNegotiatingGroup"
 	autoregrouped    = "SubmitterAutoregroup"
 )
 
-// regroup prepares the queues of who negotiates with nobody's group, too, for that turn: its
-// jobs are of other autoclusters then, where expressions look at who negotiates. Only spins
-// tell of that turn.
+// regroup prepares the queues of submitters that also negotiate with the root group, for
+// that turn: their jobs are of other autoclusters then, if expressions look at the
+// negotiating group. Only spins tell of that turn.
 func (c *arrangement) regroup(s *Submitter, a *autoclusters) {
 	tree := c.Config.Params.Groups
 	if c.Config.Pie != negotiator.Spins || !tree.Regroups() || !tree.List[tree.Of(s.Name)].Autoregroup {

@@ -1,5 +1,5 @@
-// Package negotiation runs a negotiation cycle: who gets which slot now, and
-// why not those who got none?
+// Package negotiation runs a negotiation cycle: which job gets which slot now, and why do
+// others get none?
 //
 // Cycle is a function. The pool's snapshot (all slots, all claims, the idle
 // jobs, all submitters, also those that only run), the configuration and the
@@ -95,9 +95,9 @@
 //
 // # Reasons
 //
-// When all is dealt out, each autocluster of which jobs are left gets an Analysis:
-// at which step how many slots drop out, which slot is the nearest, who holds what
-// matches and who waits for it. A Rejection names its Causes: with all of them
+// When all is dealt out, each autocluster of which jobs are left gets an Analysis: at
+// which step how many slots drop out, which slot is the nearest, which submitters hold
+// matching slots, and which wait for them. A Rejection names its Causes: with all of them
 // removed, and nothing else, its first job runs in the next cycle.
 //
 // # Speed

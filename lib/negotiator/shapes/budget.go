@@ -29,7 +29,7 @@ type payment struct {
 
 // Payers are the owners, and what is asked at their expense.
 type Payers struct {
-	Eval *classad.Context // at nobody's expense
+	Eval *classad.Context // at no owner's expense
 	Bill classad.Context  // the same for what is asked about jobs, see billed
 
 	steps   int                   // that each owner's jobs may take; 0: any number

@@ -127,7 +127,7 @@ func (d *diagnosis) weights(k *deal.Autocluster) (lightest, heaviest accountant.
 	return known[0], known[1]
 }
 
-// others tells who took how many slots that jobs of k could have used.
+// others says which submitters took how many slots that jobs of k could have used.
 func (d *diagnosis) others(s *deal.Submitter, k *deal.Autocluster) string {
 	f := d.ahead[k]
 	if f == nil {
