@@ -57,7 +57,7 @@ type allotment struct {
 	wish   []float64 // the same with those below it that accept surplus
 }
 
-// divider divides surplus among those who compete for that of group i, whose wish sinks
+// divider divides the surplus of group i among its competitors, and reduces their wishes
 // by what they gain. It returns their gains and what is left.
 type divider func(i int, surplus float64, who []int) (gains []float64, left float64)
 
@@ -82,8 +82,8 @@ func (a *allotment) collect(parts divider, leaves func(i int) float64) {
 	}
 }
 
-// spread divides surplus among a group and those below it that accept some, and
-// returns what nobody of them wants. Names bound how deep the tree is.
+// spread divides surplus among a group and those below it that accept some, and returns
+// the unwanted rest. Names bound how deep the tree is.
 func (a *allotment) spread(i int, surplus float64, parts divider) float64 {
 	if surplus <= 0 || a.wish[i] <= 0 {
 		return max(0, surplus)
@@ -138,7 +138,8 @@ func (a *allotment) divide(i int, surplus float64, who []int) (gains []float64, 
 }
 
 // hand hands out surplus once: to each by its weight, up to its wish. All of it is gone
-// then, or one more has all that it wants. It returns false if nobody of weight wants any.
+// then, or one more has all that it wants. It returns false if no competitor with a
+// weight wants any.
 func hand(surplus, wish *float64, weights, wishes, gains []float64) bool {
 	sum := 0.0
 	for n, w := range weights {

@@ -179,9 +179,9 @@ func (l leg) bottom() (time.Time, bool) {
 	return l.when((MinPriority - l.tends) / (l.priority - l.tends))
 }
 
-// cuts returns the moments, the first of them now, between which the difference
-// of two EUPs only grows or only falls. At the last of them either both are at
-// rest or nothing happens any more that anybody would see.
+// cuts returns the moments, the first of them now, between which the difference of two
+// EUPs only grows or only falls. At the last of them either both are at rest, or no
+// further change is visible.
 func (r Record) cuts(other Record, now time.Time, p Params) []time.Time {
 	mine, theirs := r.legs(now, p), other.legs(now, p)
 	var cuts []time.Time
