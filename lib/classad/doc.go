@@ -31,10 +31,9 @@
 //
 // # Looking into expressions
 //
-// References tells which attributes an expression needs, Varies whether time
-// or chance can change it. Specialize folds one ad of a match into an
-// expression. Clauses takes a conjunction apart, and Explain says which of an
-// ad's clauses fails in a match.
+// References lists the attributes that an expression needs, Varies reports whether time
+// or chance can change it. Specialize folds one ad of a match into an expression. Clauses
+// takes a conjunction apart, and Explain says which of an ad's clauses fails in a match.
 //
 // # Meaning
 //
@@ -59,6 +58,6 @@
 //
 // # What it may not know
 //
-// The package is pure: it opens no file, reads no clock and no environment. An
-// Ad may be read by many goroutines, and changed by one while nobody reads.
+// The package is pure: it opens no file, reads no clock and no environment. An Ad may be
+// read by many goroutines, and changed by one while none reads.
 package classad

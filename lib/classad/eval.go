@@ -322,7 +322,7 @@ func (st *state) runDeeper(e *Expr, sc *scope, level int) Value {
 	return v
 }
 
-// evalNode evaluates a part of an expression that nobody evaluates often.
+// evalNode evaluates a part of an expression that is not evaluated often.
 func (st *state) evalNode(n node, sc *scope) Value { return st.run(newExpr(n), sc) }
 
 // item evaluates the i-th element of a list value.

@@ -217,7 +217,7 @@ func (c *compiler) junction(n *binary, level int) operand {
 		kept = append(kept, t)
 		if t.constant() {
 			if _, decided := shortCut(n.op, t.v); decided {
-				break // nobody looks at what is behind
+				break // the rest is never looked at
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func (s *shape) at(i int) attribute {
 	return a
 }
 
-// name is the name at a place, for those who need no more of it.
+// name is the name at a place, for callers that need nothing else of it.
 func (s *shape) name(i int) string {
 	for ; i >= len(s.names); s = s.more {
 		i -= len(s.names)

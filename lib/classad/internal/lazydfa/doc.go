@@ -41,13 +41,12 @@
 //
 // # Building
 //
-// Transitions are built when a text first needs them. They stand in one table
-// of atomic numbers, rather than in states that point to each other: that
-// costs an addition for each byte and saves the memory of pointers, rows of a
-// fixed length, and work for the garbage collector. Readers take no lock. Who
-// finds a transition missing takes the lock and builds it; when the table has
-// to grow, the others go on in the old one, which stays right but learns
-// nothing new.
+// Transitions are built when a text first needs them. They stand in one table of atomic
+// numbers, rather than in states that point to each other: that costs an addition for
+// each byte and saves the memory of pointers, rows of a fixed length, and work for the
+// garbage collector. Readers take no lock. A goroutine that finds a transition missing
+// takes the lock and builds it; when the table has to grow, the others go on in the old
+// one, which stays right but learns nothing new.
 //
 // # Limits
 //

@@ -43,7 +43,7 @@ type Matcher struct {
 type table []atomic.Uint32
 
 const (
-	unbuilt    = iota // nobody has been here yet
+	unbuilt    = iota // not visited yet
 	dead              // no match, whatever follows
 	matched           // a match, whatever follows
 	firstState        // the index of the first state
