@@ -55,7 +55,7 @@ type Config struct {
 	EnforceDiskLimits     bool             // STARTD_ENFORCE_DISK_LIMITS
 	MaxScratchSize        int64            // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
 	AssignCPUAffinity     bool             // ASSIGN_CPU_AFFINITY
-	NobodySlotUser        string           // NOBODY_SLOT_USER; empty: nobody runs jobs of unknown owners
+	NobodySlotUser        string           // NOBODY_SLOT_USER; empty: jobs of unknown owners do not run
 	FlockTo               []string         // FLOCK_TO
 	FlockFrom             []FlockFrom      // FLOCK_FROM
 	FlockRefuse           []string         // FLOCK_REFUSE
