@@ -276,7 +276,7 @@ func ownGroup(groups, root string) (own string, ok bool) {
 // place is a cgroup in which others can be made.
 type place struct {
 	dir string
-	// ours: nobody but us is in it, so that we can leave it to what we make there.
+	// ours: no other process is in it, so that we can leave it to what we make there.
 	ours bool
 }
 
