@@ -57,7 +57,7 @@ type Reader struct {
 	byName map[string]*track
 	times  []int64 // of the blocks since since
 	blocks int     // all of them
-	skip   *track  // stands for everybody who is not wanted
+	skip   *track  // stands for all submitters that are not wanted
 }
 
 // NewReader returns a reader of the series from since to until of those that
@@ -285,7 +285,7 @@ func (r *Reader) fill(k *track, to int) {
 	k.next = to
 }
 
-// steady returns for how many milliseconds the RUP is as good as the same.
+// steady returns for how many milliseconds the RUP is practically constant.
 func (k *track) steady() int64 {
 	held := k.last.InUse.Float()
 	part := visible * k.last.Priority / math.Abs(k.last.Priority-held)
@@ -366,8 +366,8 @@ type scanner struct {
 
 var headLine, endLine = []byte("@ "), []byte("\n= ")
 
-// piece returns the text up to and including the next line that ends a block.
-// At the end of the file what is left is nobody's.
+// piece returns the text up to and including the next line that ends a block. At the end
+// of the file the rest belongs to no submitter.
 func (s *scanner) piece() ([]byte, error) {
 	looked := 0
 	for {
