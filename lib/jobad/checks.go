@@ -203,8 +203,8 @@ func checkOldEnvironment(text string) error {
 	return err
 }
 
-// protection is who may change an attribute of a job in the queue that no description may
-// set, because the pool's own records hang on it.
+// protection says which users may change an attribute of a job in the queue that no
+// description may set, because the pool's own records depend on it.
 type protection struct {
 	admin bool   // an administrator may
 	why   string // whose it is, or what to do instead

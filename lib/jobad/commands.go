@@ -16,10 +16,10 @@ import (
 // Fate is what becomes of a submit command.
 type Fate int
 
-// What becomes of a command: Served acts; Kept is an attribute of the job, or
-// nothing at all, and has no meaning here that anybody could miss; Waiting is an
-// attribute on which the pool does not act, which is said once; Refused is an
-// error, for the jobs would silently misbehave.
+// What becomes of a command: Served acts. Kept is an attribute of the job, or nothing at
+// all, and its lack of effect is harmless. Waiting is an attribute on which the pool does
+// not act, with one warning. Refused is an error, because the jobs would silently
+// misbehave.
 const (
 	Served Fate = iota
 	Kept

@@ -224,8 +224,8 @@ func accountError(name string) error {
 	return nil
 }
 
-// unknownGroup warns of a name whose group is none of the pool's: it would count
-// for nobody's group.
+// unknownGroup warns of a name whose group is not configured: it would count for the root
+// group.
 func (j *job) unknownGroup(g given, name string) {
 	dot := strings.LastIndexByte(name, '.')
 	groups := j.options.Groups

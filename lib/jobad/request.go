@@ -201,9 +201,8 @@ const maxCpus = 1_000_000
 func isUndefined(text string) bool { return strings.EqualFold(text, "undefined") }
 
 // otherRequests sets what request_NAME asks for, in the order of the names, and what
-// require_NAME says that each has to be like.
-// Each becomes a clause, except for a plain 0: who wants none needs no slot
-// that has some.
+// require_NAME says that each has to be like. Each becomes a clause, except for a plain
+// 0: a job that wants none needs no slot that has some.
 func (j *job) otherRequests() ([]request, error) {
 	named, err := j.named()
 	if err != nil {

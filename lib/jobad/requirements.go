@@ -16,8 +16,8 @@ import (
 type clause struct {
 	text   string
 	offers []string // not if the user's expression mentions one of these
-	// lenient clauses are those that nobody asked for: only a slot that says
-	// otherwise fails them. Ads of slots written by hand are short.
+	// lenient clauses are added without a request: only a slot that says otherwise fails
+	// them. Ads of slots written by hand are short.
 	lenient bool
 }
 
