@@ -287,7 +287,8 @@ type standardOutput struct {
 	appends    bool
 }
 
-// streams returns the job's standard output and error, once if they are one file, and without those that nobody wants.
+// streams returns the job's standard output and error, once if they are one file, and
+// without the unwanted ones.
 func (j Job) streams() (all []standardOutput) {
 	out := standardOutput{"output", partStdout, j.Out, j.AppendOut}
 	if j.Err == j.Out {
@@ -362,7 +363,7 @@ func (j Job) takeOutput(ctx context.Context) error {
 func (j Job) takeState(ctx context.Context, of Files) error {
 	err := j.takeStreams(ctx, false)
 	if of == Rest {
-		if !j.Transfer.resumes && err == nil { // nobody would go on with it
+		if !j.Transfer.resumes && err == nil { // nothing would go on with it
 			j.takeStreams(ctx, true)
 		}
 		return ctx.Err() // what could not be copied is kept

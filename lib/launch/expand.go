@@ -64,7 +64,7 @@ func Expand(ad, slot *classad.Ad, value func(e *classad.Expr) classad.Value) (*c
 		}
 		out.SetString(name, x.out.String())
 		if strings.EqualFold(name, pool.AttrBatchScript) {
-			continue // nobody wants to see all of it twice
+			continue // the whole text is shown only once
 		}
 		x.found = append(x.found, Found{matchExpPrefix + name, classad.Literal(classad.String(x.out.String()))})
 	}

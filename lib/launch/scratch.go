@@ -297,8 +297,8 @@ func isNote(name string) bool {
 
 func (j Job) inNotes(name string) string { return filepath.Join(j.Scratch, name) }
 
-// room is a scratch directory: it belongs to the account of the job, and nobody else
-// looks in.
+// room is a scratch directory: it belongs to the account of the job, and no other user
+// can look in.
 type room struct {
 	path    string
 	account Account
@@ -401,8 +401,7 @@ func leave(path string, text []byte) error {
 	return err
 }
 
-// failed says why there is no directory. A disk may be full just now; but who may not
-// get at it will not tomorrow.
+// failed says why there is no directory. A full disk passes; missing permissions do not.
 func (r room) failed(err error) *StartError {
 	return &StartError{
 		Reason: fmt.Sprintf("scratch directory %s: %v", r.path, cause(err)), Passing: !errors.Is(err, fs.ErrPermission),

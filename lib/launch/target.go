@@ -25,8 +25,8 @@ type target interface {
 	link(to, path string) error
 }
 
-// inScratch makes copies in a directory in which nobody else writes. What is
-// there gives way, and no link is followed.
+// inScratch makes copies in a directory in which no other process writes. What is there
+// gives way, and no link is followed.
 type inScratch struct {
 	sync bool // copies of files are brought to the disk
 }

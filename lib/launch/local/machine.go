@@ -118,7 +118,7 @@ func (m *Machine) Start(job launch.Job) (launch.Running, error) {
 	}
 	held := m.pipe
 	if m.criu != nil {
-		held = nil // criu cannot restore the pipe: the job's family alone tells who is left
+		held = nil // criu cannot restore the pipe: only the job's family shows which processes are left
 	}
 	m.ended = false
 	err := m.family.Begin(func() (pid int, err error) {
