@@ -1,4 +1,5 @@
-// Package policy answers: what does a way to say who goes first have to tell the pool?
+// Package policy is the interface between the pool and a policy, which decides which jobs
+// go first.
 //
 // A Policy orders jobs by shares, as HTCondor does, or puts all submitters' jobs into one queue, as
 // Maui and Grid Engine do. Each is a package below this one, and is registered by one line in

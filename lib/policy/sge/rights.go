@@ -236,8 +236,8 @@ func slotsAsked(r policy.Rights, after *classad.Ad, asked func(attr string) bool
 	return nil
 }
 
-// amounts refuses amounts that a complex does not have by its type. Of what is no constant
-// nobody can tell before the queue is ranked.
+// amounts refuses amounts that a complex does not have by its type. The value of an
+// expression is unknown before the queue is ranked.
 func amounts(r policy.Rights, after *classad.Ad, asked func(attr string) bool) error {
 	for i, x := range Settings(r.Config).Complexes {
 		for _, attr := range requestsFor(x) {

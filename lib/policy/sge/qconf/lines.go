@@ -14,8 +14,8 @@ type Note struct {
 	Text string
 }
 
-// mostNotes keeps a file that is something else from filling the memory. Who tells no more
-// than a thousand warnings of a file still tells how many there are.
+// mostNotes keeps a file that is something else from filling the memory. At most a
+// thousand warnings of a file are printed, with the number of all.
 const mostNotes = 500
 
 // lines takes a text apart, and collects what is wrong with it.
