@@ -189,7 +189,7 @@ const (
 	AttrMaxJobRetirementTime = "MaxJobRetirementTime" // seconds
 	AttrWantGracefulRemoval  = "WantGracefulRemoval"
 	AttrCoreSize             = "CoreSize"        // bytes
-	AttrDontAppend           = "DontAppend"      // the output of an attempt replaces that of the one before
+	AttrDontAppend           = "DontAppend"      // the output of an attempt replaces that of the previous one
 	AttrAppendFiles          = "AppendFiles"     // which files are appended to, the standard universe's
 	AttrMemoryLimitedBy      = "MemoryLimitedBy" // ours: "cgroup", "watch" or "rlimit"
 	AttrDiskLimitedBy        = "DiskLimitedBy"   // ours: likewise
