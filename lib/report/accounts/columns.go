@@ -311,7 +311,7 @@ func (t *Table) orderCell(b []byte, r *Row) []byte {
 	return decimals(b, key, 2, 9)
 }
 
-// surplusCell reports whether a group uses what others leave; nobody's always does.
+// surplusCell reports whether a group uses what others leave; the root group always does.
 func surplusCell(_ *Table, b []byte, r *Row) []byte {
 	switch policy := r.Part.Surplus; {
 	case r.Name == accountant.RootGroup:

@@ -283,7 +283,7 @@ func (w *Standing) prospects() []string {
 	return append(lines, "  If its jobs end now, "+idle.recovery())
 }
 
-// recovery says when the EUP of one who uses nothing will be better.
+// recovery says when the EUP of a submitter without usage will be better.
 func (f Future) recovery() string {
 	text := ""
 	if half := f.of.Reaches(f.eup(f.now)/2, f.now, f.p); !half.Never {

@@ -65,7 +65,7 @@ type Explanation struct {
 	// Submitters are those of whom there are such jobs.
 	Submitters []Standing
 
-	leaves []string // by match: who has to go, and why
+	leaves []string // by match: which job has to leave, and why
 }
 
 // State is a state of jobs that take no part in the cycle.
@@ -332,7 +332,7 @@ func chosen(plan *negotiator.Plan, matched []pool.Procs, refused map[int]bool) [
 	return list
 }
 
-// explain prints which slots would do, and who has such.
+// explain prints which slots would do, and their holders.
 func (x Chosen) explain(w io.Writer) {
 	if x.refused {
 		return

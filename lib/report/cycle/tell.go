@@ -305,7 +305,7 @@ var preemptColumns = []table.Column{
 	{Head: "Job", Right: true}, {Head: "Submitter"}, {Head: "Slot"}, {Head: "Preempts", Right: true}, {Head: "Of"}, {Head: "By"}, {Head: "Work Lost", Right: true},
 }
 
-// showPreempted prints who has to go for whom, and what work that costs.
+// showPreempted prints which job has to leave for which, and the lost work.
 func showPreempted(w io.Writer, plan *negotiator.Plan, verb string) error {
 	eups := eupsOf(plan)
 	var rows [][]string
@@ -344,7 +344,7 @@ func preempted(plan *negotiator.Plan) (n int) {
 	return n
 }
 
-// eupsOf returns the EUPs of all who want or use something.
+// eupsOf returns the EUPs of all submitters that want or use something.
 func eupsOf(plan *negotiator.Plan) map[string]float64 {
 	eups := make(map[string]float64, len(plan.Submitters))
 	for _, s := range plan.Submitters {

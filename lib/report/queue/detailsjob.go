@@ -62,7 +62,7 @@ func (d *sheet) credential(attr string) string {
 	return d.value(attr)
 }
 
-// program says what is executed, with which files, and who is told of it.
+// program says what is executed, with which files, and which user is notified.
 func (d *sheet) program() {
 	d.line("job_name", d.name)
 	d.line("script_file", d.value(pool.AttrCmd))

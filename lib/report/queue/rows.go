@@ -42,7 +42,7 @@ type Queue struct {
 	leavers map[pool.JobID]pool.Claim
 }
 
-// submitter returns who is charged for a job.
+// submitter returns the submitter that is charged for a job.
 func (q *Queue) submitter(ad *classad.Ad) string {
 	return lifecycle.Submitter(ad, q.Domain, q.Config.Groups)
 }
