@@ -99,10 +99,9 @@ func write(left *time.Duration, path string, b []byte, missing bool) error {
 	return f.Close()
 }
 
-// open opens a log for appending. Without O_NONBLOCK a named pipe that nobody
-// reads would keep us here. The log is made only if it is not there: of others'
-// files in a folder like /tmp some systems refuse to open any that might have to
-// be made.
+// open opens a log for appending. Without O_NONBLOCK a named pipe without a reader would
+// keep us here. The log is made only if it is not there: of others' files in a folder
+// like /tmp some systems refuse to open any that might have to be made.
 func open(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NONBLOCK | unix.O_NOCTTY
 	f, err := os.OpenFile(path, flags, 0)
