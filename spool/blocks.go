@@ -354,7 +354,7 @@ func (w *blockWalk[K, V]) segment(i int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { w.from.open[i] = nil }() // nobody asks for it again
+	defer func() { w.from.open[i] = nil }() // it is not used again
 	from, err := g.reader(w.from.files, g.bytes, &w.buffer)
 	if err != nil {
 		return err

@@ -424,8 +424,8 @@ func (s *Spool) sweepDigests(kept []*generation) error {
 	if files = slices.DeleteFunc(files, isNamed); len(files) == 0 {
 		return nil
 	}
-	// A writer may be making one of them just now: it is looked at again without
-	// writers. Those who keep the lock leave it to a later fold.
+	// A writer may be making one of them just now: it is looked at again without writers.
+	// Processes that keep the lock leave it to a later fold.
 	err = s.writing(func(w *writing) error {
 		if w.current.Generation != kept[0].number {
 			return nil

@@ -164,7 +164,7 @@ func (f *fold) read() error {
 
 var errFar = errors.New("far enough")
 
-// write writes the files of the next generation. Nobody knows of them yet.
+// write writes the files of the next generation. No process knows of them yet.
 func (f *fold) write(done *Folding) (err error) {
 	s, st := f.spool, f.state
 	g := noGeneration(f.upTo.Generation + 1)

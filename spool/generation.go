@@ -159,8 +159,8 @@ func parseStretch(months map[string]stretch, text string) error {
 // errMoved says that a generation is no longer in force, and gone.
 var errMoved = errors.New("the generation is gone")
 
-// pinned is a generation in use. As long as the pin is held none of its files
-// is removed; nobody ever waits for it.
+// pinned is a generation in use. While the pin is held none of its files is removed; no
+// process ever waits for it.
 type pinned struct {
 	*generation
 	pin files.Lock

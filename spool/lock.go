@@ -291,7 +291,7 @@ func leadsTo(path string, l files.Lock) (bool, error) {
 	return err == nil && os.SameFile(locked, named), err
 }
 
-// holder says who holds a lock file, as far as its first line tells.
+// holder says which process holds a lock file, as far as its first line tells.
 func (s *Spool) holder(path string) string {
 	b, err := files.Contents(s.files, path)
 	if err != nil || len(b) < lockline.Size {

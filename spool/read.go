@@ -206,8 +206,9 @@ func (s *Spool) refresh() error {
 	})
 }
 
-// twice reads again what turned out to be damaged, before anybody is told of it: what was read may have been cut off
-// since by its writer, which never acknowledged it, or have been changed by writers while it was read.
+// twice reads again what turned out to be damaged, before it is reported: what was read may have been
+// cut off since by its writer, which never acknowledged it, or have been changed by writers while it
+// was read.
 func twice(read func() error) error {
 	err := read()
 	if errors.As(err, new(*DamageError)) {

@@ -426,9 +426,9 @@ type sampled struct {
 	since, until time.Time
 }
 
-// covering returns those of a tier's files in which samples stand up to a time
-// without a gap: behind one may be what a wrong clock left. The coarsest tier has
-// nobody to fill a gap.
+// covering returns those of a tier's files in which samples stand up to a time without a
+// gap: behind one may be what a wrong clock left. The coarsest tier has no other tier to
+// fill a gap.
 func (p *pass) covering(tier history.Tier, until time.Time) []string {
 	files := p.files[tier.Name]
 	end := len(files)

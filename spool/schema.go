@@ -39,8 +39,8 @@ type Kind[K comparable, V any] struct {
 	rescue func(*salvage, map[K]V) error
 }
 
-// The lead of a kind is what a row begins with before each attribute of its key, so that a row that
-// nobody asks for need not be parsed. One that has them elsewhere is right all the same.
+// The lead of a kind is what a row begins with before each attribute of its key, so that
+// an unused row need not be parsed. One that has them elsewhere is right all the same.
 var (
 	claimKind = &Kind[pool.JobID, pool.Claim]{
 		letter: 'K', gone: 'k', table: "claims", title: "Claim", lead: []string{" [ Job = "},

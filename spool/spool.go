@@ -126,8 +126,8 @@ func settle(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	return s, nil
 }
 
-// inspect returns a spool in any condition, for those who only look, and what is
-// in its directory. Any of the names tells that there is or was a spool.
+// inspect returns a spool in any condition, for read-only commands, and the contents of
+// its directory. Any of the names tells that there is or was a spool.
 func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {

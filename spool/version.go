@@ -98,7 +98,8 @@ func (s *Spool) create() error {
 		if err := s.checkUnused(); err != nil {
 			return err
 		}
-		// Who made the directory may have died before it made its name durable.
+		// The process that made the directory may have died before it made its name
+		// durable.
 		if err := s.files.SyncDir(filepath.Dir(s.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
@@ -400,8 +401,8 @@ func (s *Spool) settleDomain(w *writing) error {
 	return nil
 }
 
-// replaced returns VERSION as a file if it may have been replaced since it was read; nil if not,
-// and if it is missing, which is for those who open the spool.
+// replaced returns VERSION as a file if it may have been replaced since it was read; nil
+// if not, and if it is missing, which the opening of the spool reports.
 func (s *Spool) replaced() os.FileInfo {
 	info, err := os.Stat(s.path("VERSION"))
 	if err != nil || s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) {

@@ -58,7 +58,8 @@ func Note(dir, machine string, s Sign) error {
 	if _, ok := parse(text); !ok || len(text) >= size || strings.Contains(text, "\n") {
 		return fmt.Errorf("%.80q: not a sign of life", text)
 	}
-	// In a folder of its own, so that those who wait for changes of the spool's do not wake.
+	// In a folder of its own, so that processes that wait for changes of the spool do not
+	// wake.
 	if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -232,7 +232,7 @@ const (
 	Truncate  = os.O_TRUNC
 )
 
-// WriteNew writes a file that nobody knows of yet, durably but for its name.
+// WriteNew writes a file that no process knows of yet, durably except for its name.
 func WriteNew(fsys Layer, name string, data []byte) error {
 	f, err := fsys.Open(name, ReadWrite|Create|Truncate, 0o600)
 	if err != nil {
