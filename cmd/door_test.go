@@ -55,7 +55,7 @@ func TestDoor(t *testing.T) {
 	const isBob = "you are bob, not an administrator\n"
 	m.expect("bob: qdel 1", m.run(bob, nil, "qdel", "1"), 1, "", "qdel: 1: belongs to alice: "+isBob)
 	m.expect("bob: qhold 1.0 alice", m.run(bob, nil, "qhold", "1.0", "alice"), 1, "",
-		"qhold: 1.0: belongs to alice: "+isBob+"qhold: alice: jobs of somebody else: "+isBob)
+		"qhold: 1.0: belongs to alice: "+isBob+"qhold: alice: jobs of others: "+isBob)
 	m.expect("bob: prio", m.run(bob, nil, "prio", "+5", "1.1"), 1, "", "prio: couldn't set new priority for 1.1: belongs to alice: "+isBob)
 	m.expect("bob: submit -owner", m.run(bob, nil, "submit", "-owner", "alice", "/etc/job.sub"), 1, "", "submit: -owner alice: only administrators may submit for others\n")
 	m.expect("bob: userprio", m.run(bob, nil, "userprio", "-setfactor", "bob@pool", "1"), 1, "", "userprio: you are bob: only administrators may change accounts\n")

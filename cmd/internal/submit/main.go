@@ -40,11 +40,9 @@ submit -- CMD ARG ... runs one command in the current folder with the current en
 
 submit SCRIPT ARG ... runs a copy of a batch script: a file that begins with #!, or with #SBATCH, #$ or #PBS lines. Directives that have a meaning here count; the others are warnings. Output is kept as for a command.
 
-submit FILE reads a submit description, from standard input if FILE is -, or if there is no FILE and standard input is no terminal. It submits all jobs of the description, as one cluster, or none.
+submit FILE reads a submit description, from standard input if FILE is -, or if there is no FILE and standard input is no terminal. It submits all jobs of the description, as one cluster, or none. An error is reported with file, line and place.
 
-NAME=VALUE counts as a line before the description. Write ./a=b.sub for a file with = in its name.
-
-An error is reported with file, line and place, and nothing is submitted.`,
+NAME=VALUE counts as a line before the description. Write ./a=b.sub for a file with = in its name.`,
 		Flags: flags(),
 		Ends:  isScript,
 		Examples: []cmdline.Example{
