@@ -325,7 +325,7 @@ func (s *Spool) commitDomain(tx *Tx, w *writing, to string) error {
 	err := s.commit(tx, w)
 	if err != nil && !errors.Is(err, files.ErrUncertain) {
 		if back := s.putVersion(before); back != nil {
-			s.warn("%s: the next command that changes the spool mends it: %v", s.path("VERSION"), back)
+			s.warn("%s: the next command that changes the spool repairs it: %v", s.path("VERSION"), back)
 		}
 	}
 	return err

@@ -209,7 +209,7 @@ func tellOfUsersets(s *sge.Config, tell teller, key string, sets []string) {
 		switch {
 		case list:
 		case department:
-			tell(key, "%s is a department, and no userset as well: nobody is listed by it", config.Shortened(set))
+			tell(key, "%s is a department, not a userset: it lists no users", config.Shortened(set))
 		default:
 			tell(key, "there is no userset %s", config.Shortened(set))
 		}

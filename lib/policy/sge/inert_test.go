@@ -40,7 +40,7 @@ func TestInertSGE(t *testing.T) {
 		{"users.alice.default_project = \"pa\"", "f:3: sge.users.alice.default_project: there is no project pa"},
 		{"users.alice.default_project = \"pa\"\nprojects.pa = {}", ""},
 		{"projects.pa.acl = [\"a\", \"b\"]\nusersets.a = {}", "f:3: sge.projects.pa.acl: there is no userset b"},
-		{"projects.pa.xacl = [\"a\", \"b\"]\ndepartments.b = {}", "f:3: sge.projects.pa.xacl: there is no userset a|f:3: sge.projects.pa.xacl: b is a department, and no userset as well: nobody is listed by it"},
+		{"projects.pa.xacl = [\"a\", \"b\"]\ndepartments.b = {}", "f:3: sge.projects.pa.xacl: there is no userset a|f:3: sge.projects.pa.xacl: b is a department, not a userset: it lists no users"},
 		{"projects.pa.acl = [\"b\"]\ndepartments.b = {}\nusersets.b = {}", ""},
 		{"departments.b.entries = [\"alice\", \"@hpc\"]\ndepartments.a.entries = [\"bob\", \"alice\"]", "f:3: sge.departments.b.entries: alice is in department a, too"},
 		{"departments.b.entries = [\"alice\", \"alice\"]", ""},

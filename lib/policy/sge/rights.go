@@ -76,7 +76,7 @@ func deadline(r policy.Rights, _, after *classad.Ad) error {
 	}
 	in, err := r.IsListed(Settings(r.Config).Usersets[sge.DeadlineUsers].Entries)
 	if err == nil && !in {
-		err = fmt.Errorf("only administrators and the users of the userset %s may set one, and %s is none of them", sge.DeadlineUsers, r.Owner)
+		err = fmt.Errorf("only administrators and the users of the userset %s may set one, and %s is not one of them", sge.DeadlineUsers, r.Owner)
 	}
 	return err
 }

@@ -89,7 +89,7 @@ func (w *Standing) factor() string {
 			text = strings.TrimSuffix(text, "pools, ") + "domains than " + local + ", "
 		}
 	default:
-		text += "everybody's, "
+		text += "the default, "
 	}
 	where := "by default"
 	if from.Where != "" {

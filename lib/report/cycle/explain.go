@@ -426,7 +426,7 @@ func (s State) words() string {
 // words says where a submitter stands.
 func (s Standing) words() string {
 	if s.Policy != "" {
-		return fmt.Sprintf("Jobs go by the one queue of the policy %s, whoever has submitted them: %d of %d idle %s of %s matched.",
+		return fmt.Sprintf("The policy %s has one queue for the jobs of all submitters: %d of %d idle %s of %s matched.",
 			s.Policy, s.Matched, s.Idle, plural.Noun(s.Idle, "job"), s.Name)
 	}
 	ahead := "no submitter is"

@@ -318,7 +318,7 @@ func (d *sheet) usage() string {
 func (d *sheet) release() (list []string) {
 	switch {
 	case pool.Status(d.number(pool.AttrJobStatus)) == pool.Held:
-		list = append(list, "is held until somebody releases it: qrls "+argumentHere)
+		list = append(list, "is held until it is released: qrls "+argumentHere)
 		if e := d.expression("PeriodicRelease", "false"); e != "" {
 			list = append(list, "is released when this becomes true: "+e)
 		}
