@@ -221,7 +221,7 @@ const (
 	noLimit    = "a cycle waits for nothing, so it needs no limit"
 	noCollect  = "there is no collector: slots and submitters are files of the spool"
 	noCkpt     = "there are no periodic checkpoints and no checkpoint server: see starter(8)"
-	noTransfer = "file:/// is the only kind of URL that is copied; see submit(5)"
+	noTransfer = "file:/// is the only kind of URL that is copied; see file-transfer(7)"
 	jobStarts  = "negotiate matches and starter starts as many jobs as there are slots"
 	configRead = "HTCondor also reads these files: name them after this one on the command line"
 )
