@@ -107,7 +107,7 @@ type call struct {
 // that it must not give. Where the policy time stands still, jobs that last end
 // after it, which commands may tell.
 func (c call) steps(a answer) ([]step, error) {
-	a.bad = without(a.bad, "before the last event; this counts as of then")
+	a.bad = without(a.bad, "before the last event; the time of the last event is used")
 	switch lines := strings.Count(a.bad, "\n"); {
 	case a.status == 0 && a.bad == "":
 		return c.did(a.out)

@@ -52,18 +52,18 @@ func TestDoor(t *testing.T) {
 
 	dump := func() string { return m.run(fair, nil, "spool", "dump").out }
 	before := dump()
-	const isBob = "you are bob, and no administrator\n"
+	const isBob = "you are bob, not an administrator\n"
 	m.expect("bob: qdel 1", m.run(bob, nil, "qdel", "1"), 1, "", "qdel: 1: belongs to alice: "+isBob)
 	m.expect("bob: qhold 1.0 alice", m.run(bob, nil, "qhold", "1.0", "alice"), 1, "",
-		"qhold: 1.0: belongs to alice: "+isBob+"qhold: alice: jobs of somebody else: "+isBob)
+		"qhold: 1.0: belongs to alice: "+isBob+"qhold: alice: jobs of others: "+isBob)
 	m.expect("bob: prio", m.run(bob, nil, "prio", "+5", "1.1"), 1, "", "prio: couldn't set new priority for 1.1: belongs to alice: "+isBob)
-	m.expect("bob: submit -owner", m.run(bob, nil, "submit", "-owner", "alice", "/etc/job.sub"), 1, "", "submit: -owner alice: only administrators may submit for somebody else\n")
+	m.expect("bob: submit -owner", m.run(bob, nil, "submit", "-owner", "alice", "/etc/job.sub"), 1, "", "submit: -owner alice: only administrators may submit for others\n")
 	m.expect("bob: userprio", m.run(bob, nil, "userprio", "-setfactor", "bob@pool", "1"), 1, "", "userprio: you are bob: only administrators may change accounts\n")
 	m.expect("bob: slots", m.run(bob, nil, "slots", "withdraw", "-all"), 1, "", "slots: you are bob: only administrators may change the pool's slots\n")
 	m.expect("bob: negotiate", m.run(bob, nil, "negotiate"), 1, "", "negotiate: you are bob: only administrators may run a cycle; -dry-run shows what it would do\n")
-	m.expect("bob: spool", m.run(bob, nil, "spool", "dump"), 1, "", "spool: not through the door of another account's pool: run it as the account, sudo -u fair spool ...\n")
-	m.expect("bob: -now", m.run(bob, nil, "qstat", "-now", "5"), 2, "", "qstat: -now: not in the pool of another account\n")
-	m.expect("bob: FAIRSPOOL_CONFIG", m.run(bob, []string{"FAIRSPOOL_CONFIG=/dev/null"}, "qdel", "-a"), 2, "", "qdel: -config: not in the pool of another account\n")
+	m.expect("bob: spool", m.run(bob, nil, "spool", "dump"), 1, "", "spool: not available through the door of another account's pool: run it as the account, sudo -u fair spool ...\n")
+	m.expect("bob: -now", m.run(bob, nil, "qstat", "-now", "5"), 2, "", "qstat: -now: not available in the pool of another account\n")
+	m.expect("bob: FAIRSPOOL_CONFIG", m.run(bob, []string{"FAIRSPOOL_CONFIG=/dev/null"}, "qdel", "-a"), 2, "", "qdel: -config: not available in the pool of another account\n")
 	// A name in the environment is the caller's own word.
 	lies := []string{"SUDO_UID=1503", "SUDO_USER=admin", "USER=admin", "FAIRSPOOL_DOOR=x"}
 	m.expect("bob: qdel with lies", m.run(bob, lies, "qdel", "1"), 1, "", "qdel: 1: belongs to alice: "+isBob)

@@ -213,7 +213,7 @@ func TestOwner(t *testing.T) {
 	}
 	m.expect("root: -owner alice", root("alice", "all.sub"), 0, first, noSlots)
 	m.expect("root: -owner alice root.sub", root("alice", "root.sub"), 1, "", "submit: /etc/root.sub: permission denied\n")
-	m.expect("root: -owner carol", root("carol", "root.sub"), 0, second, "submit: job log: rights of carol: this machine knows no such user; all else is done\n")
+	m.expect("root: -owner carol", root("carol", "root.sub"), 0, second, "submit: job log: rights of carol: this machine knows no such user; everything else is done\n")
 	for name, uid := range map[string]int{"1501.1": alice} {
 		about, err := os.Stat(filepath.Join(logs, name))
 		m.must(err)

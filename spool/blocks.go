@@ -46,9 +46,9 @@ func (c chunk) damaged(n int, err error) error {
 	return &DamageError{c.file, c.line + n, err.Error()}
 }
 
-// blocks is what is kept in segments: things with a key, made from lines when
-// somebody asks for them. What stands in the generation's segments and what
-// the journal says of a key since are put together then.
+// blocks is what is kept in segments: things with a key, made from lines on demand. What
+// stands in the generation's segments and what the journal says of a key since are put
+// together then.
 type blocks[K cmp.Ordered, V any] struct {
 	files files.Layer
 	dir   string
@@ -354,7 +354,7 @@ func (w *blockWalk[K, V]) segment(i int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { w.from.open[i] = nil }() // nobody asks for it again
+	defer func() { w.from.open[i] = nil }() // it is not used again
 	from, err := g.reader(w.from.files, g.bytes, &w.buffer)
 	if err != nil {
 		return err

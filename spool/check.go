@@ -85,7 +85,7 @@ func (c *checker) damaged(name string, line int, format string, args ...any) {
 	c.each(Finding{File: c.s.path(name), Line: line, Damaged: true, What: legible(fmt.Sprintf(format, args...))})
 }
 
-// trouble reports an error about a file, nil for none, and tells whether there
+// trouble reports an error about a file, nil for none, and reports whether there
 // was one.
 func (c *checker) trouble(name string, err error) bool {
 	var d *DamageError
@@ -159,8 +159,8 @@ func (c *checker) lockFile(name string) {
 	c.fine(name, "who holds it")
 }
 
-// lockLine reports whether a line of a lock file, which somebody may be writing
-// just now, reads as it was written.
+// lockLine reports whether a line of a lock file, which may be in the middle of being
+// written, reads as it was written.
 func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {
 		b, err := files.Contents(c.s.files, c.s.path(name))
@@ -237,7 +237,7 @@ func (c *checker) older(number int, unsure bool) {
 	sound := c.files(g)
 	c.quiet = false
 	if sound {
-		c.each(Finding{File: c.s.indexFile(number), Older: true, What: fmt.Sprintf("generation %d, kept for whoever reads it", number)})
+		c.each(Finding{File: c.s.indexFile(number), Older: true, What: fmt.Sprintf("generation %d, kept for its readers", number)})
 	}
 }
 

@@ -196,7 +196,7 @@ func TestCheckOlder(t *testing.T) {
 	}
 	foldAll(t, dir)
 	list := findings(t, dir)
-	if got := matches(list, "older "); !slices.Equal(got, []string{"older index.2: generation 2, kept for whoever reads it"}) {
+	if got := matches(list, "older "); !slices.Equal(got, []string{"older index.2: generation 2, kept for its readers"}) {
 		t.Errorf("the older generation: %q", got)
 	}
 	for _, kind := range []string{"index.", "claims.", "slots/"} {

@@ -195,7 +195,7 @@ type Cluster struct {
 
 	procs  int    // in Runs
 	forked bool   // Ad is that of another state, too, and Runs have no ads of their own
-	owner  string // for whom the cluster is counted, empty for nobody, and with how many bytes
+	owner  string // the owner for whom the cluster is counted (empty: none), and its bytes
 	bytes  int64
 }
 
@@ -240,8 +240,8 @@ func (r Run) TellsApart(e *classad.Expr) bool {
 	return chance
 }
 
-// ofAny is what ofProc is, with a ProcId that is anybody's guess: what varies by chance
-// then looks at it. It is never changed.
+// ofAny is ofProc with an arbitrary ProcId: a value that then varies by chance depends on
+// it. It is never changed.
 var ofAny = func() *classad.Ad {
 	ad := ofProc.Clone()
 	if e, err := classad.ParseExpr("random()"); err == nil {
@@ -614,9 +614,8 @@ func slotBlock(b []byte, s *pool.Slot) []byte {
 	return b
 }
 
-// handWritten reads slots.d/*.ads, files in the order of their names. Nobody
-// promised that these are right, so each bad ad is an error of its own with
-// file and line, and the rest counts.
+// handWritten reads slots.d/*.ads, files in the order of their names. These may be wrong,
+// so each bad ad is an error of its own with file and line, and the rest counts.
 func (s *Spool) handWritten() (slots []pool.Slot, bad []error) {
 	if s.forked != nil { // they are among the others
 		return nil, nil

@@ -36,7 +36,7 @@ type creation struct {
 // in which one is being made. A crash leaves it.
 const unfinished = "unfinished"
 
-const unfinishedText = "A spool was being made here. If nobody is at it any more, remove this directory and begin again.\n"
+const unfinishedText = "A spool was being made here. If no command makes it any more, remove this directory and begin again.\n"
 
 // newCreation begins a spool in a directory that is empty, or not there but could be.
 func newCreation(dir string, o Options, fsys files.Layer) (*creation, error) {

@@ -71,8 +71,8 @@
 //     are cut off, with a warning.
 //  3. Run the caller's function. Nothing is written but the ads of jobs that
 //     leave, to history/: until step 5 is done they lie behind the end that the
-//     journal has on record, count for nothing, and are cut off by whoever comes
-//     next. Nothing is added to a file that does not end with the recorded ad.
+//     journal has on record, count for nothing, and the next writer cuts them
+//     off. Nothing is added to a file that does not end with the recorded ad.
 //  4. Sync the history, if jobs leave, and the digests of new factories.
 //  5. Append the transaction to the journal, and release the flock, which goes with the open file.
 //  6. Sync the journal, unless lock says that another process has done so since.
@@ -102,7 +102,7 @@
 //     the journal under the writers' lock, and let go of that.
 //  2. Read generation N and its journal up to there. Write the segments that
 //     the journal speaks of anew, tables that changed, the log, and index.N+1,
-//     and sync them. What did not change is named by both indexes. Nobody
+//     and sync them. What did not change is named by both indexes. No process
 //     knows of generation N+1 yet; a crash leaves files that the next fold
 //     writes over or removes.
 //  3. Copy to journal.N+1 what was committed since step 1, as long as it is
@@ -112,23 +112,21 @@
 //     other; a writer that finds the switch unacknowledged makes it durable
 //     before it commits anything. So lock never names a later generation than
 //     CURRENT: if it does, CURRENT is damaged.
-//  5. Remove the generations that nobody uses, and digests of which none of the
-//     others speaks.
+//  5. Remove the generations without readers, and digests to which no other
+//     generation refers.
 //
-// A reader pins its generation by a shared flock on index.N, and step 5 asks
-// for the other one without waiting: what somebody still reads is left to a
-// later fold.
+// A reader pins its generation by a shared flock on index.N, and step 5 asks for the
+// other one without waiting: generations with readers are left to a later fold.
 //
 // # What is read
 //
-// Lines of the journal are looked through, and kept by the cluster or slot
-// that they speak of. A cluster is made when somebody asks for it, from its
-// block in a segment and these lines. So a command pays for what it needs: one
-// job is one block, a user's jobs are those that the segments' indexes name. Who goes
-// through all clusters for a few attributes has the other lines skipped (View.Only), and
-// who needs whole ads of all of them, and each once, reads them in pieces that nobody
-// keeps (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one before:
-// it reads a part of each ad, from extracts where there are any, and notes what it looks up besides
+// Lines of the journal are looked through, and kept by the cluster or slot that they speak of. A
+// cluster is made on demand, from its block in a segment and these lines. So a command pays for
+// what it needs: one job is one block, a user's jobs are those that the segments' indexes name.
+// A command that reads a few attributes of all clusters skips the other lines (View.Only); a
+// command that needs whole ads of all, each once, reads them in pieces that are not kept
+// (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one before: it
+// reads a part of each ad, from extracts where there are any, and notes what it looks up besides
 // (View.Part).
 //
 // # Archiving a month, step by step
@@ -142,11 +140,10 @@
 //
 // # Damage
 //
-// Bytes before the acknowledged end that do not check, or a bad transaction
-// with a good one behind it, are damage: whoever reads them stops, names file
-// and line, and overwrites nothing. Check finds all of it, Salvage saves the
-// rest.
+// Bytes before the acknowledged end that do not check, or a bad transaction with a good
+// one behind it, are damage: a command that reads them stops, names file and line, and
+// overwrites nothing. Check finds all of it, Salvage saves the rest.
 //
-// The package knows nothing of policy: it decides neither who may do what nor
-// what follows from a change.
+// The package knows nothing of policy: it decides neither rights nor the consequences of
+// a change.
 package spool

@@ -20,13 +20,12 @@ import (
 // dumpFormat is the number of the notation of dumps.
 const dumpFormat = 1
 
-// Dump writes all that the spool holds as ads in long form, a blank line behind
-// each (dumptext): clusters with their procs, slots, claims, submitters, slots
-// left alone, tallies, marks, factories, the ads of the jobs that left, who did what, the files of slots.d
-// and the last report, as of one transaction. A spool that was folded meanwhile,
-// or restored from its dump, gives the same bytes again. Everything is checked
-// while it is read; after any error what was written is no dump, for it lacks
-// the last ad. In memory are the journal and one segment or cluster.
+// Dump writes all that the spool holds as ads in long form, a blank line behind each (dumptext): clusters
+// with their procs, slots, claims, submitters, slots left alone, tallies, marks, factories, the ads of the
+// jobs that left, who did what, the files of slots.d and the last report, as of one transaction. A spool
+// that was folded meanwhile, or restored from its dump, gives the same bytes again. Everything is checked
+// while it is read; after any error the output is not a valid dump, because it lacks the last ad. In
+// memory are the journal and one segment or cluster.
 func (s *Spool) Dump(w io.Writer) (err error) {
 	if s.inUse {
 		return errNested
@@ -454,7 +453,7 @@ func (d *dumping) digest(f factory) error {
 func (v *salvage) factories(rows map[int]factory) error {
 	for _, cluster := range slices.SortedFunc(maps.Keys(rows), cmp.Compare[int]) {
 		f := rows[cluster]
-		so := fmt.Sprintf("the factory of cluster %d is lost: its procs from %d on are not made", cluster, f.Next)
+		so := fmt.Sprintf("the factory of cluster %d is lost: its procs from %d on are not created", cluster, f.Next)
 		path := v.s.path(digestName(cluster))
 		if last, ok := v.last[cluster]; ok && last >= f.Next {
 			v.losing(path, 0, "%s; what made proc %d is lost", so, last)

@@ -258,9 +258,9 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	lines := func(s string) int { return strings.Count(s, "\n") }
 	for _, c := range []struct{ name, text, want string }{
-		{"nothing", "", "line 1: it ends here and is not whole"},
+		{"nothing", "", "line 1: it ends here and is incomplete"},
 		{"half", text[:len(text)/2], "it is not whole"},
-		{"without the end", text[:strings.LastIndex(text, "MyType = \"End\"")], fmt.Sprintf("line %d: it ends here and is not whole", lines(text)-9)},
+		{"without the end", text[:strings.LastIndex(text, "MyType = \"End\"")], fmt.Sprintf("line %d: it ends here and is incomplete", lines(text)-9)},
 		{"without the last newline", text[:len(text)-1], "it is not whole"},
 		{"twice", text + text, fmt.Sprintf("line %d: an ad of type \"Spool\" is not expected here", lines(text)+1)},
 		{"ads of something else", "A = 1\n\n", "line 1: this is no dump of a spool"},

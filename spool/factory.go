@@ -147,9 +147,8 @@ func (tx *Tx) PutFactory(f Factory) {
 	tx.put(record{Kind: 'F', Row: row})
 }
 
-// DropFactory ends a factory, if there is one: no more procs are made, and those
-// in the queue stay. The file of its digest goes with the next fold, after which
-// nobody reads it any more.
+// DropFactory ends a factory, if there is one: no more procs are made, and those in the
+// queue stay. The next fold removes the file of its digest.
 func (tx *Tx) DropFactory(cluster int) {
 	row, _, err := tx.state().factories.get(cluster)
 	must(err)
@@ -391,8 +390,8 @@ func (s *Spool) eachDigestBlock(f factory, do func([]byte) error) error {
 	return nil
 }
 
-// digestFiles returns the clusters for which there is a digest's file, ascending.
-// What is called otherwise is somebody else's.
+// digestFiles returns the clusters for which there is a digest's file, ascending. Files
+// with other names are not the spool's.
 func (s *Spool) digestFiles() (clusters []int, err error) {
 	entries, err := os.ReadDir(s.path("factories"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -425,8 +424,8 @@ func (s *Spool) sweepDigests(kept []*generation) error {
 	if files = slices.DeleteFunc(files, isNamed); len(files) == 0 {
 		return nil
 	}
-	// A writer may be making one of them just now: it is looked at again without
-	// writers. Those who keep the lock leave it to a later fold.
+	// A writer may be making one of them just now: it is looked at again without writers.
+	// Processes that keep the lock leave it to a later fold.
 	err = s.writing(func(w *writing) error {
 		if w.current.Generation != kept[0].number {
 			return nil
@@ -451,8 +450,8 @@ func (s *Spool) sweepDigests(kept []*generation) error {
 	return err
 }
 
-// nameDigests notes the factories of which a generation's table or journal speaks,
-// also those that were dropped in it: somebody may have read only so far.
+// nameDigests notes the factories of which a generation's table or journal speaks, also
+// those that were dropped in it: a reader may have read only so far.
 func (s *Spool) nameDigests(g *generation, named map[int]bool) error {
 	var texts []chunk
 	if load := s.tableOf(g, "factories"); load != nil {

@@ -14,7 +14,7 @@ import (
 // it.
 const JournalSize = 8 << 20
 
-// ErrFolding says that somebody else is folding the journal.
+// ErrFolding says that another process is folding the journal.
 var ErrFolding error = busy("the journal is being folded")
 
 // Folding is what a fold did.
@@ -68,7 +68,7 @@ func (s *Spool) shorter(least int64) (bool, error) {
 	}
 	journal, err := s.files.Open(s.journal(current.Generation), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // somebody has folded it just now, or it is lost
+		return false, nil // another process has folded it just now, or it is lost
 	}
 	if err != nil {
 		return false, err
@@ -164,7 +164,7 @@ func (f *fold) read() error {
 
 var errFar = errors.New("far enough")
 
-// write writes the files of the next generation. Nobody knows of them yet.
+// write writes the files of the next generation. No process knows of them yet.
 func (f *fold) write(done *Folding) (err error) {
 	s, st := f.spool, f.state
 	g := noGeneration(f.upTo.Generation + 1)
@@ -236,7 +236,7 @@ func (f *fold) change(done *Folding) error {
 		behind := false
 		if err := s.writing(func(w *writing) error {
 			if w.current.Generation != f.upTo.Generation {
-				return errors.New("somebody else folded the journal meanwhile")
+				return errors.New("another process has folded the journal meanwhile")
 			}
 			begun = time.Now()
 			if behind = w.end.End-copied > lateCopy && round < lateRounds; behind {

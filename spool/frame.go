@@ -24,7 +24,7 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 // timeLayout is how the journal writes times: UTC, milliseconds.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// Transaction says who did what, when: the T line of a transaction.
+// Transaction is the T line of a transaction: user, operation and times.
 type Transaction struct {
 	Seq     uint64
 	Machine time.Time // when, by the machine's clock

@@ -159,8 +159,8 @@ func parseStretch(months map[string]stretch, text string) error {
 // errMoved says that a generation is no longer in force, and gone.
 var errMoved = errors.New("the generation is gone")
 
-// pinned is a generation in use. As long as the pin is held none of its files
-// is removed; nobody ever waits for it.
+// pinned is a generation in use. While the pin is held none of its files is removed; no
+// process ever waits for it.
 type pinned struct {
 	*generation
 	pin files.Lock
@@ -222,8 +222,8 @@ func (s *Spool) pinFile(name string) (files.Lock, error) {
 	return nil, err
 }
 
-// openCurrent pins the generation in force for somebody who holds a lock that
-// keeps others from replacing it: if its index is gone, that is damage.
+// openCurrent pins the generation in force for a caller with a lock that keeps others
+// from replacing it: if its index is gone, that is damage.
 func (s *Spool) openCurrent(number int) (pinned, error) {
 	base, err := s.openGeneration(number)
 	if errors.Is(err, errMoved) {
@@ -312,7 +312,7 @@ func clusters(first, last int) string {
 
 // counted says how many there are of something.
 
-// sweep removes the generations that are no longer in force, save those that
+// sweep removes the generations that are no longer in force, except those that
 // a reader has pinned, and every file that none of the others names. It runs
 // under fold.lock.
 func (s *Spool) sweep(current int) error {
@@ -358,8 +358,8 @@ func (s *Spool) sweep(current int) error {
 	return s.removeUnnamed(entries, named)
 }
 
-// retire removes the index of a generation and its journal, unless somebody
-// has pinned it.
+// retire removes the index of a generation and its journal, unless a reader has pinned
+// it.
 func (s *Spool) retire(n int) (gone bool, err error) {
 	pin, err := lockFile(s.files, s.indexFile(n), files.ReadWrite, false, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -399,8 +399,8 @@ func swept(name string) (n int, ok bool) {
 	return numbered(name, kind+".")
 }
 
-// removeUnnamed removes the files of generations that are gone. What is called
-// otherwise than they are is somebody else's.
+// removeUnnamed removes the files of generations that are gone. Files with other names
+// are not the spool's.
 func (s *Spool) removeUnnamed(entries []os.DirEntry, named map[string]bool) error {
 	var names []string
 	for _, e := range entries {

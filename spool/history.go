@@ -397,11 +397,11 @@ func (a *archiving) begin() (err error) {
 		return err
 	}
 	if Inside(a.dir, s.dir) && a.dir != s.path(archiveDir) {
-		return fmt.Errorf("%s: it lies in the spool: give a directory outside of it", a.dir)
+		return fmt.Errorf("%s: it is in the spool: give a directory outside of it", a.dir)
 	}
 	for _, now := range []time.Time{time.Now(), s.options.Now} {
 		if !a.damaged && !now.IsZero() && monthOf(now) == a.month {
-			return fmt.Errorf("%s is not over, and more will be added to it: archive it next month, or what is damaged of it with -damaged", a.month)
+			return fmt.Errorf("%s is not over, and more will be added to it: archive it next month, or its damaged files with -damaged", a.month)
 		}
 	}
 	if err := s.refresh(); err != nil {

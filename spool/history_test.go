@@ -276,8 +276,8 @@ func TestArchiveRefuses(t *testing.T) {
 	}{
 		{monthOf(now), "", false, "is not over"},
 		{"2026-02", "", false, "is not over"}, // by policy time
-		{"2026-01", filepath.Join(dir, "history"), false, "it lies in the spool"},
-		{"2026-01", dir, false, "it lies in the spool"},
+		{"2026-01", filepath.Join(dir, "history"), false, "it is in the spool"},
+		{"2026-01", dir, false, "it is in the spool"},
 		{"2026-01", other, false, "2026-01.ads: another file is there"},
 		{"2026-01", filepath.Join(other, "2026-01.ads"), false, "not a directory"},
 		{"2026-01", "", true, "nothing of it is damaged"},

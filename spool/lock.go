@@ -74,7 +74,7 @@ func (s *Spool) readAck(f files.File) (ack, ackState, error) {
 			s.warn("%s: its second line does not check: the journal is read to its end instead", s.path("lock"))
 			return ack{}, ackBad, nil
 		}
-		time.Sleep(time.Millisecond) // somebody may be at it just now
+		time.Sleep(time.Millisecond) // another process may be opening it just now
 	}
 }
 
@@ -201,7 +201,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File)
 	if err != nil {
 		return err
 	}
-	defer writeHolder(f, lockline.Free) // for whoever reads it; the flock itself is what counts
+	defer writeHolder(f, lockline.Free) // for readers; the flock itself is what counts
 	return fn(f)
 }
 
@@ -291,7 +291,7 @@ func leadsTo(path string, l files.Lock) (bool, error) {
 	return err == nil && os.SameFile(locked, named), err
 }
 
-// holder says who holds a lock file, as far as its first line tells.
+// holder says which process holds a lock file, as far as its first line tells.
 func (s *Spool) holder(path string) string {
 	b, err := files.Contents(s.files, path)
 	if err != nil || len(b) < lockline.Size {
@@ -408,8 +408,8 @@ func (s *Spool) ClaimLocked(name string) (bool, error) {
 	return whole.Type != syscall.F_UNLCK, nil
 }
 
-// Inside reports whether a file or folder, which need not be there yet, is a
-// directory or lies in it, by whatever name: also through symbolic links.
+// Inside reports whether a file or folder, which need not exist yet, is a directory or is
+// in it, by whatever name: also through symbolic links.
 func Inside(name, dir string) bool {
 	home, err := os.Stat(dir)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"fairspool/spool/internal/rowtext"
 )
 
-// Owner is what an owner has in the queue. It is counted in the transactions that change that, so
-// that nobody has to look through the queue: each writes the rows that it changes (O), and each
-// cluster keeps whose it is and how many bytes it was written with (Y).
+// Owner is what an owner has in the queue. The transactions that change it count it, so
+// that no command has to read the queue: each writes the rows that it changes (O), and
+// each cluster keeps its owner and the bytes that it was written with (Y).
 type Owner struct {
 	Name     string
 	Clusters int
@@ -61,7 +61,8 @@ func (v *View) Owner(name string) Owner {
 	return o
 }
 
-// Charged returns whose the cluster is counted for, empty for nobody, and with how many bytes.
+// Charged returns the owner for whom the cluster is counted (empty: for none), and its
+// bytes.
 func (c *Cluster) Charged() (owner string, bytes int64) { return c.owner, c.bytes }
 
 // charge counts what is added for an owner. The rows are written at the end of the transaction.

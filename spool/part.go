@@ -18,7 +18,7 @@ type portion struct {
 	unread     *classad.Unread // of the attributes in read, and of others with the names that it says
 	wanted     *wanted
 	apart      *wanted                // with the moments, of which shared ads have none
-	moves      [len(momentNames)]bool // which moments stand apart: nobody asks for them in shared ads
+	moves      [len(momentNames)]bool // which moments are separate: they are not read in shared ads
 	identified bool                   // ClusterId is wanted, so that no two clusters are alike
 	lacking    []bool                 // by segment of jobs: no extract that fits was found
 	// lackingSlots is the same by segment of slots.

@@ -206,8 +206,9 @@ func (s *Spool) refresh() error {
 	})
 }
 
-// twice reads again what turned out to be damaged, before anybody is told of it: what was read may have been cut off
-// since by its writer, which never acknowledged it, or have been changed by writers while it was read.
+// twice reads again what turned out to be damaged, before it is reported: what was read may have been
+// cut off since by its writer, which never acknowledged it, or have been changed by writers while it
+// was read.
 func twice(read func() error) error {
 	err := read()
 	if errors.As(err, new(*DamageError)) {
@@ -302,7 +303,7 @@ func (s *Spool) ending(p position, b []byte, known ack, sure bool, why error) er
 	case p.off < known.End:
 		return s.damage(p, "%v", why)
 	case wasSynced(b, p.seq):
-		return s.damage(p, "%v, and a later transaction stands behind it", why)
+		return s.damage(p, "%v, and a later transaction follows it", why)
 	case !sure:
 		return s.damage(p, "%v, and the lock file, which would say whether it ever counted, does not check either", why)
 	}

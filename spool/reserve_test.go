@@ -130,7 +130,7 @@ func TestReserve(t *testing.T) {
 			d.size = d.used()
 			before := dump(t, d.dir)
 			err := d.does(submit)
-			if !IsFull(err) || !strings.HasSuffix(err.Error(), "nothing was changed: make room on the disk; qdel and qhold work all the same") {
+			if !IsFull(err) || !strings.HasSuffix(err.Error(), "nothing was changed: make room on the disk; qdel and qhold still work") {
 				t.Errorf("submit on a full disk = %v, want that it is full, and what to do", err)
 			}
 			if after := dump(t, d.dir); after != before || d.sizeOf(reserveName) != testReserve {
@@ -173,8 +173,8 @@ func TestReserveTooSmall(t *testing.T) {
 		tx.PutMark("x", strings.Repeat("x", testReserve+1))
 		return nil
 	}}))
-	if !IsFull(err) || !strings.Contains(err.Error(), "the reserve does not do: nothing was changed") {
-		t.Errorf("more than the reserve = %v, want that it does not do", err)
+	if !IsFull(err) || !strings.Contains(err.Error(), "the reserve is too small: nothing was changed") {
+		t.Errorf("more than the reserve = %v, want that it is too small", err)
 	}
 	if after := dump(t, d.dir); after != before || d.sizeOf(reserveName) != testReserve {
 		t.Errorf("it left %d bytes of the reserve and: %s", d.sizeOf(reserveName), firstDifference(after, before))

@@ -105,7 +105,7 @@ func (r *restoring) all(domain string) error {
 		}
 	}
 	if !r.ended {
-		return &DumpError{r.in.In.N + 1, "it ends here and is not whole"}
+		return &DumpError{r.in.In.N + 1, "it ends here and is incomplete"}
 	}
 	return nil
 }

@@ -24,20 +24,20 @@ type Salvaged struct {
 	Lost                                      int // findings that are damage
 }
 
-// Salvage writes what is whole in the spool dir, however damaged, into a new one
-// in the directory to, which is empty or not there yet. each is told what is
-// lost, or is taken though nothing proves it (Damaged), and how much of what is
-// taken. The new spool is read back, all of it, before Salvage returns. Nothing is
-// written to dir, and no lock is waited for. The UID_DOMAIN is
-// that of dir or, when its VERSION does not check, that of the Options. The error
-// says that nothing could be saved, and then there is no new spool.
+// Salvage writes what is whole in the spool dir, however damaged, into a new one in the
+// directory to, which is empty or not there yet. each receives what is lost, what is
+// copied unverified (Damaged), and the amounts of what is copied. The new spool is read
+// back, all of it, before Salvage returns. Nothing is written to dir, and no lock is
+// waited for. The UID_DOMAIN is that of dir or, when its VERSION does not check, that of
+// the Options. The error says that nothing could be saved, and then there is no new
+// spool.
 func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 	v, err := newSalvage(dir, o, each)
 	if err == nil {
 		to, err = filepath.Abs(to)
 	}
 	if err == nil && Inside(to, v.s.dir) {
-		err = fmt.Errorf("spool %s: it lies in the old one, to which nothing is written: give another directory", to)
+		err = fmt.Errorf("spool %s: it is in the old one, which must not change: give another directory", to)
 	}
 	if err == nil {
 		err = v.identify()
@@ -99,7 +99,7 @@ func (v *salvage) telling(file, format string, args ...any) {
 }
 
 // failed reports an error about a file, nil for none, and what follows from
-// it; it tells whether there was one.
+// it; it reports whether there was one.
 func (v *salvage) failed(file string, err error, so string) bool {
 	var d *DamageError
 	switch {

@@ -135,7 +135,7 @@ func (w *wreck[K, V]) segment(f segmentFile[K]) {
 		w.failed(path, err2, so)
 		return
 	}
-	w.failed(path, err, "its blocks are looked at one by one")
+	w.failed(path, err, "its blocks are checked one by one")
 	w.pieces(path, b)
 }
 
@@ -281,9 +281,9 @@ func (w *wreck[K, V]) pieces(path string, b []byte) {
 		case times[p.key] > 1, i > 0 && list[i-1].key > p.key, i+1 < len(list) && list[i+1].key < p.key:
 			w.losingOne(path, p.line, p.key, "its block is not in its place or is not in one piece, and no line of the index proves it; a part begins on this line")
 		case p.doubtful || !w.reads(hired, p, b):
-			w.losingOne(path, p.line, p.key, "its block is not whole, and no line of the index proves it; what is left of it begins on this line")
+			w.losingOne(path, p.line, p.key, "its block is incomplete, and no line of the index verifies it; the rest of it begins on this line")
 		default:
-			w.losing(path, p.line, "%s is taken as it reads, which nothing proves: look at it", w.name(p.key))
+			w.losing(path, p.line, "%s is taken as it reads, unverified: check it", w.name(p.key))
 			text := b[p.at : p.at+p.size]
 			w.note(found[K]{entry[K]{key: p.key, at: int64(p.at), size: int64(p.size), crc: checksum(text)}, path})
 		}

@@ -40,7 +40,7 @@ func (v *salvage) claims(rows map[pool.JobID]pool.Claim) error {
 	var sound []pool.Claim
 	for _, id := range slices.SortedFunc(maps.Keys(rows), pool.JobID.Compare) {
 		if !v.present[id] {
-			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, for the job is not there", id, rows[id].Slot)
+			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, because the job is missing", id, rows[id].Slot)
 			continue
 		}
 		sound = append(sound, rows[id])
@@ -64,7 +64,7 @@ func salvageRows[K comparable, V any](v *salvage, t *table[K, V]) map[K]V {
 	if t.load != nil {
 		if file, err := t.load(); err != nil {
 			path := v.s.path(v.g.tables[name].name)
-			v.failed(path, err, "its rows are taken as they read, which nothing proves: look at them")
+			v.failed(path, err, "its rows are taken as they read, unverified: check them")
 			unprovenRows(v, path, t)
 			t.load = nil
 		} else {
@@ -130,7 +130,7 @@ func (v *salvage) there(name string, known stretch, recorded bool) (size int64, 
 	}
 	switch {
 	case !recorded:
-		v.losing(path, 0, "nothing is left that says what of it counts: it is taken as far as it can be read")
+		v.losing(path, 0, "no record says what of it counts: it is copied as far as it can be read")
 	case size < known.end:
 		v.losing(path, 0, "%d bytes are there, recorded are %d: the rest is lost", size, known.end)
 	}
@@ -233,7 +233,7 @@ func (m *monthSalvage) end(proven bool) error {
 		return nil
 	}
 	if !proven {
-		m.losing(m.path, m.first, "the ad of a job that left is taken as it reads, which nothing proves: look at it")
+		m.losing(m.path, m.first, "the ad of a job that left is taken as it reads, unverified: check it")
 	}
 	m.taken++
 	return m.to.left(m.month, text[1:])
@@ -285,7 +285,7 @@ func (v *salvage) logMonth(month string, known stretch) error {
 		return nil
 	})
 	if err == nil && v.indexed && size == known.end && sum != known.crc {
-		v.losing(v.s.path(name), 0, "its checksum is %08x, recorded is %08x: what can be read is taken, which nothing proves", sum, known.crc)
+		v.losing(v.s.path(name), 0, "its checksum is %08x, recorded is %08x: what can be read is copied, unverified", sum, known.crc)
 	}
 	return err
 }

@@ -334,7 +334,7 @@ func (c *checker) sampleFile(name string) {
 	c.fine(name, "samples of %s%s", plural.Count(blocks, "moment"), torn)
 }
 
-// altered reports damage and tells whether there was none.
+// altered reports damage and reports whether there was none.
 func (c *checker) altered(name string, bad []history.Damage) bool {
 	for _, d := range bad {
 		c.damaged(name, d.Line, "%s", d.Why)
@@ -369,7 +369,7 @@ type Samples struct {
 	// Points is how many points of each series are wanted at most, 0 for all
 	// that there are.
 	Points int
-	// Wanted says of whom; nil: of everybody.
+	// Wanted selects submitters; nil: all.
 	Wanted func(name string) bool
 }
 
@@ -426,9 +426,9 @@ type sampled struct {
 	since, until time.Time
 }
 
-// covering returns those of a tier's files in which samples stand up to a time
-// without a gap: behind one may be what a wrong clock left. The coarsest tier has
-// nobody to fill a gap.
+// covering returns those of a tier's files in which samples stand up to a time without a
+// gap: behind one may be what a wrong clock left. The coarsest tier has no other tier to
+// fill a gap.
 func (p *pass) covering(tier history.Tier, until time.Time) []string {
 	files := p.files[tier.Name]
 	end := len(files)

@@ -18,7 +18,7 @@ import (
 )
 
 // Kind is a row of the schema: a kind of rows, which are a small table, lines of the journal and ads
-// of a dump. A row is written whole, and what it has is told by its ad alone.
+// of a dump. A row is written whole, and its ad alone has its contents.
 type Kind[K comparable, V any] struct {
 	letter, gone byte   // of a row in the journal, and of the key of one that is gone
 	table        string // begins the names of the files with the table
@@ -39,8 +39,8 @@ type Kind[K comparable, V any] struct {
 	rescue func(*salvage, map[K]V) error
 }
 
-// The lead of a kind is what a row begins with before each attribute of its key, so that a row that
-// nobody asks for need not be parsed. One that has them elsewhere is right all the same.
+// The lead of a kind is what a row begins with before each attribute of its key, so that
+// an unused row need not be parsed. One that has them elsewhere is right all the same.
 var (
 	claimKind = &Kind[pool.JobID, pool.Claim]{
 		letter: 'K', gone: 'k', table: "claims", title: "Claim", lead: []string{" [ Job = "},
@@ -109,7 +109,7 @@ var (
 		letter: 'J', gone: 'j', table: "course", title: "Course", lead: []string{" [ Queues = "},
 		key: poolrows.QueuesOf, write: poolrows.WriteCourse, read: poolrows.CourseOf,
 	})
-	// Inputs are what jobs of other pools read that nobody else may see.
+	// Inputs are texts that jobs of other pools read and that no other user may see.
 	Inputs = &Kind[int, pool.Input]{
 		letter: 'Z', gone: 'z', table: "inputs", title: "Input", lead: []string{" [ Cluster = "},
 		key: func(in pool.Input) int { return in.Cluster }, order: cmp.Compare[int],
@@ -439,7 +439,7 @@ func (t *table[K, V]) salvage(v *salvage) error {
 	return nil
 }
 
-// Get returns the row of a key, false if there is none.
+// Get returns the row of a key; false if there is no row.
 func (k *Kind[K, V]) Get(v *View, key K) (V, bool) {
 	row, ok, err := tableIn(v.state(), k).get(key)
 	must(err)

@@ -22,7 +22,7 @@ import (
 	"fairspool/spool/internal/reserve"
 )
 
-// Options say who opens a spool and how.
+// Options say which user opens a spool, and how.
 type Options struct {
 	// Program is the command's name, for the journal and for messages.
 	Program string
@@ -31,12 +31,12 @@ type Options struct {
 	UIDDomain string
 	// LockWait is how long an Update waits for other writers; zero tries once.
 	LockWait time.Duration
-	// AllowNetwork opens a spool on a network file system all the same.
+	// AllowNetwork opens a spool even on a network file system.
 	AllowNetwork bool
 	// Now is the policy time that transactions are recorded under; zero takes
 	// the machine's.
 	Now time.Time
-	// User is who is said to have made the changes; empty: the effective user.
+	// User is recorded as the author of the changes; empty: the effective user.
 	User string
 	// Sight says what a View may show of jobs of an owner; nil: all. It binds no transaction.
 	Sight func(owner string) Sight
@@ -45,7 +45,7 @@ type Options struct {
 	// OwnSignals: the process itself catches the signals that end it, so that they are not to be
 	// postponed while it has the lock of writers. Those by which a terminal stops it are in any case.
 	OwnSignals bool
-	// Warn is told of torn tails that were cut off; nil drops it.
+	// Warn receives warnings of torn tails that were cut off; nil drops them.
 	Warn func(message string)
 }
 
@@ -126,8 +126,8 @@ func settle(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	return s, nil
 }
 
-// inspect returns a spool in any condition, for those who only look, and what is
-// in its directory. Any of the names tells that there is or was a spool.
+// inspect returns a spool in any condition, for read-only commands, and the contents of
+// its directory. Any of the names tells that there is or was a spool.
 func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -330,7 +330,7 @@ type Stat struct {
 	History map[string]int64 // bytes by month: the ads of jobs that have left
 	Log     map[string]int64 // bytes by month: the transactions that were folded
 	Samples map[string]int64 // bytes by tier: what userprio -history shows
-	Older   []int            // generations that are kept because somebody still reads them
+	Older   []int            // generations that are kept for their readers
 }
 
 // Stat counts what the spool holds. Of jobs and slots it reads only what the

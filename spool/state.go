@@ -16,11 +16,10 @@ import (
 	"fairspool/spool/internal/rowtext"
 )
 
-// state is the spool in memory, as of one transaction: a generation, and what
-// the journal says since. Lines are only looked through, and what they make is
-// made when somebody asks for it, so that a command pays for what it needs. What a
-// transaction changes goes through the same records, so that what it sees of
-// its own changes is what everybody reads later.
+// state is the spool in memory, as of one transaction: a generation, and what the journal
+// says since. Lines are only looked through, and what they describe is made on demand, so
+// that a command pays for what it needs. What a transaction changes goes through the same
+// records, so that what it sees of its own changes is what everybody reads later.
 type state struct {
 	spool      *Spool
 	base       pinned
@@ -127,8 +126,8 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	return 1, nil
 }
 
-// noteBlock takes the lines that speak of the first line's key, into each of kept. They wait until
-// somebody asks for what they make, unless that was made before.
+// noteBlock takes the lines that speak of the first line's key, into each of kept. They
+// wait until what they describe is used, unless that was made before.
 func noteBlock[K int | string, V any](kept []*blocks[K, V], c *chunk, kinds string, apply func(*blocks[K, V], record, uint64) error, w *worker) (lines int, err error) {
 	k, rest, err := kept[0].keys.parse(c.text[2:lineEnd(c.text)])
 	if err != nil {
@@ -217,8 +216,7 @@ func (s *state) applyJobs(jobs *blocks[int, Cluster], r record, seq uint64) erro
 	return nil
 }
 
-// applySlot changes a slot. An ad of an earlier transaction may be in
-// somebody's hands and is copied.
+// applySlot changes a slot. An ad of an earlier transaction may be in use and is copied.
 func (s *state) applySlot(slots *blocks[string, pool.Slot], r record, seq uint64) error {
 	switch r.Kind {
 	case 'S':
@@ -257,9 +255,8 @@ func (s *state) len() (int, error) {
 	return s.jobs.count(s.own, func(f segmentFile[int]) int { return f.jobs }, func(e *entry[int]) int { return e.jobs }, (*Cluster).jobs)
 }
 
-// table is a small table: rows that are lines of one kind, by key. Its file is
-// read when somebody asks for the table, and a row is parsed when somebody
-// asks for the row.
+// table is a small table: rows that are lines of one kind, by key. Its file is read when
+// the table is first used, and a row is parsed when the row is.
 type table[K comparable, V any] struct {
 	kind  *Kind[K, V]
 	load  func() (chunk, error) // the generation's file; nil once it is read, or if there is none
@@ -529,7 +526,7 @@ func (s *Spool) tableOf(g *generation, name string) func() (chunk, error) {
 // mark is a text that is kept under a name.
 type mark struct{ Name, Text string }
 
-// Mark returns the text that is kept under a name, empty if there is none.
+// Mark returns the text of the mark of a name, or an empty text.
 func (v *View) Mark(name string) string {
 	m, _, err := v.state().marks.get(name)
 	must(err)

@@ -329,9 +329,9 @@ func (s *Spool) unchanged(err error) error {
 	case !IsFull(err) || s.options.Reserve == 0:
 		return fmt.Errorf("%w: nothing was changed", err)
 	case used:
-		return fmt.Errorf("%w, and the reserve does not do: nothing was changed: make room on the disk, or change fewer jobs at once", err)
+		return fmt.Errorf("%w, and the reserve is too small: nothing was changed: make room on the disk, or change fewer jobs at once", err)
 	}
-	return fmt.Errorf("%w: nothing was changed: make room on the disk; qdel and qhold work all the same", err)
+	return fmt.Errorf("%w: nothing was changed: make room on the disk; qdel and qhold still work", err)
 }
 
 // writing is what holds while the writers' lock is held.
@@ -451,9 +451,9 @@ func (s *Spool) mend(w *writing) (ack, error) {
 	return s.adopt(w, end)
 }
 
-// recover finds the end of a journal that the lock file does not know. The
-// one who switched to its generation may have died before the switch was
-// durable, or what the lock file said did not survive.
+// recover finds the end of a journal that the lock file does not know. The process that
+// switched to its generation may have died before the switch was durable, or what the
+// lock file said did not survive.
 func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 	if err := s.files.SyncDir(s.dir); err != nil {
 		return ack{}, err
@@ -607,9 +607,8 @@ func (s *Spool) keepHistory(tx *Tx) error {
 	return tx.err
 }
 
-// end closes what the transaction opened. Unless they are to be kept, it takes
-// back the ads of the jobs that leave, who did not leave after all, and the
-// digests.
+// end closes what the transaction opened. Unless they are to be kept, it takes back the
+// ads of the jobs that leave, because they did not leave in the end, and the digests.
 func (tx *Tx) end(keep bool) {
 	for _, m := range tx.months {
 		if !keep {

@@ -98,7 +98,8 @@ func (s *Spool) create() error {
 		if err := s.checkUnused(); err != nil {
 			return err
 		}
-		// Who made the directory may have died before it made its name durable.
+		// The process that made the directory may have died before it made its name
+		// durable.
 		if err := s.files.SyncDir(filepath.Dir(s.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
@@ -277,9 +278,9 @@ func RunByRoot(dir string) bool {
 //  2. Transaction N is committed.
 //  3. The names of samples are renamed, and VERSION says NEW.
 //
-// In between, the domain is NEW for whoever finds transaction N in the journal, and OLD for
-// others. The next writer finishes what was begun, or takes it back, before it writes: so N
-// is the renaming or there is none.
+// In between, the domain is NEW for a command that finds transaction N in the journal,
+// and OLD for others. The next writer finishes what was begun, or takes it back, before
+// it writes: so N is the renaming or there is none.
 
 // RenameDomain makes the spool's UID_DOMAIN another one, in a transaction that fn makes: fn
 // names it and renames the submitters. It is for Negotiating. Other processes that have the
@@ -324,7 +325,7 @@ func (s *Spool) commitDomain(tx *Tx, w *writing, to string) error {
 	err := s.commit(tx, w)
 	if err != nil && !errors.Is(err, files.ErrUncertain) {
 		if back := s.putVersion(before); back != nil {
-			s.warn("%s: the next command that changes the spool mends it: %v", s.path("VERSION"), back)
+			s.warn("%s: the next command that changes the spool repairs it: %v", s.path("VERSION"), back)
 		}
 	}
 	return err
@@ -400,8 +401,8 @@ func (s *Spool) settleDomain(w *writing) error {
 	return nil
 }
 
-// replaced returns VERSION as a file if it may have been replaced since it was read; nil if not,
-// and if it is missing, which is for those who open the spool.
+// replaced returns VERSION as a file if it may have been replaced since it was read; nil
+// if not, and if it is missing, which the opening of the spool reports.
 func (s *Spool) replaced() os.FileInfo {
 	info, err := os.Stat(s.path("VERSION"))
 	if err != nil || s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) {

@@ -374,9 +374,8 @@ func (w *wanted) varies(c *Cluster) bool {
 	return false
 }
 
-// Pieces is the queue cut in pieces, for those who go through all of it and keep
-// nothing: the clusters of a piece are made when it is read, and the view does not
-// remember them.
+// Pieces is the queue in pieces, for reading all of it without keeping it: the clusters
+// of a piece are made when it is read, and the view does not keep them.
 type Pieces struct {
 	view *View
 	jobs *blocks[int, Cluster]

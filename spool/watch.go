@@ -268,8 +268,8 @@ func (w *MachineWatch) Look() (changed bool, err error) {
 	return changed, err
 }
 
-// quiet reports whether nobody has written to the spool since the last look: whoever does
-// writes to the lock file too. A file's time is coarse, and one that is not past yet may
+// quiet reports whether the spool was not written to since the last look: every writer
+// writes to the lock file, too. A file's time is coarse, and one that is not past yet may
 // be that of a later write as well.
 func (w *MachineWatch) quiet() (lock os.FileInfo, is bool) {
 	lock, err := os.Stat(w.spool.path("lock"))

@@ -51,17 +51,17 @@ func command() cmdline.Command {
 			return nil, nil
 		},
 		AsRoot: func(c *cmdline.Call) bool { return c.Has("pilot") },
-		About: `Answers one caller on standard input, a connection to the socket "door" in the spool: runs the command that the caller asks for, as the caller's, whom the kernel names, and sends back what it prints. It runs as the account that has the spool.
+		About: `Answers one caller on standard input, a connection to the socket "door" in the spool: it runs the command that the caller asks for, with the identity that the kernel reports, and sends back the output. It runs as the account that owns the spool.
 
-It is started for each connection by systemd (fairspool.socket), by an inetd, or by starter -watch -door. People do not call it: their commands do, when the pool is another account's.
+systemd (fairspool.socket), an inetd, or starter -watch -door start it for each connection. Users do not call it: their commands do, if the pool belongs to another account.
 
-With -pilot it is the end of a link to another machine, which runs jobs of the pool: by standard input and output, where the machine has called by ssh, or, with -machine, by ssh to a machine of an engine, which glidein starts.
+With -pilot it is the pool's end of a link to another machine, which runs jobs. The link is standard input and output, if the machine has called by ssh; with -machine it is an ssh connection to a machine of an engine, started by glidein.
 
-With -flock it is what another pool calls for slots of this one: ask puts a job of one of its users into the queue, which is a pilot of that pool, by what standard input says; look lists those that are here; cancel removes some. FLOCK_FROM says which domains may do so. The caller's account stands for one, or DOMAIN names it, in a line of authorized_keys; then what the other end wants is in SSH_ORIGINAL_COMMAND.`,
+With -flock it answers another pool that wants slots of this one. ask submits a job, described on standard input, that is a pilot of that pool; look lists such jobs; cancel removes some. FLOCK_FROM says which domains may do so. The account of the caller stands for a domain, or a line of authorized_keys names DOMAIN; the request is then in SSH_ORIGINAL_COMMAND.`,
 		Flags: []cmdline.Flag{
-			{Name: "pilot", Help: "be the spool's end of a link to a pilot"},
+			{Name: "pilot", Help: "be the pool's end of a link to a pilot"},
 			{Name: "flock", Help: "answer another pool that wants slots"},
-			{Name: "engine", Args: []string{"NAME"}, Help: "-pilot: the engine that -machine is of"},
+			{Name: "engine", Args: []string{"NAME"}, Help: "-pilot: the engine to which -machine belongs"},
 			{Name: "machine", Args: []string{"HOST"}, Help: "-pilot: call HOST, as its engine says"},
 		},
 		Examples: []cmdline.Example{
@@ -99,7 +99,7 @@ func run(c *cmdline.Call) error {
 		return pilotdesk.Run(c)
 	}
 	if c.Has("engine") || c.Has("machine") {
-		return cmdline.Usagef("-engine and -machine: have a meaning with -pilot only")
+		return cmdline.Usagef("-engine and -machine: only with -pilot")
 	}
 	dir, err := c.ExistingDir()
 	if err != nil {

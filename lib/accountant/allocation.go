@@ -14,15 +14,15 @@ type Allocation struct {
 	Unmet float64
 }
 
-// Allocate divides quotas by what is asked for. requested is the weight that the
-// members of each group use and want, in the order of List as quotas and the
-// allocations are. Every group has what it asks for up to its own quota. What is
-// left of it goes to the group's parent, which divides it among itself, by its own
-// quota, and those of its children that accept surplus, by their quotas with all
-// below them; nobody gets more than it wants, and those without a quota share equally
-// what these leave. What a child gets so is divided in the same way below it. The rest
-// goes up one more level. No group below one that does not accept surplus, nor that one
-// itself, has any of what comes from above it (HTCondor's hierarchical group quotas).
+// Allocate divides quotas by what is asked for. requested is the weight that the members
+// of each group use and want, in the order of List as quotas and the allocations are.
+// Every group has what it asks for up to its own quota. The remainder goes to the group's
+// parent, which divides it among itself, by its own quota, and its children that accept
+// surplus, by their quotas including all below them. No group gets more than it wants,
+// and groups without a quota share the rest equally. A child divides its part in the same
+// way below it. The rest goes up one more level. A group that does not accept surplus,
+// and all groups below it, get nothing from above it (HTCondor's hierarchical group
+// quotas).
 //
 // whole cuts allocations to whole slots, as is right where every slot weighs 1: what is
 // cut off is dealt out again in whole slots by the same rules, in equal parts, to the
@@ -57,7 +57,7 @@ type allotment struct {
 	wish   []float64 // the same with those below it that accept surplus
 }
 
-// divider divides surplus among those who compete for that of group i, whose wish sinks
+// divider divides the surplus of group i among its competitors, and reduces their wishes
 // by what they gain. It returns their gains and what is left.
 type divider func(i int, surplus float64, who []int) (gains []float64, left float64)
 
@@ -82,8 +82,8 @@ func (a *allotment) collect(parts divider, leaves func(i int) float64) {
 	}
 }
 
-// spread divides surplus among a group and those below it that accept some, and
-// returns what nobody of them wants. Names bound how deep the tree is.
+// spread divides surplus among a group and those below it that accept some, and returns
+// the unwanted rest. Names bound how deep the tree is.
 func (a *allotment) spread(i int, surplus float64, parts divider) float64 {
 	if surplus <= 0 || a.wish[i] <= 0 {
 		return max(0, surplus)
@@ -138,7 +138,8 @@ func (a *allotment) divide(i int, surplus float64, who []int) (gains []float64, 
 }
 
 // hand hands out surplus once: to each by its weight, up to its wish. All of it is gone
-// then, or one more has all that it wants. It returns false if nobody of weight wants any.
+// then, or one more has all that it wants. It returns false if no competitor with a
+// weight wants any.
 func hand(surplus, wish *float64, weights, wishes, gains []float64) bool {
 	sum := 0.0
 	for n, w := range weights {

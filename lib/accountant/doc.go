@@ -1,5 +1,5 @@
-// Package accountant answers: who has used how much, and what is everybody's
-// priority now?
+// Package accountant answers: how much has each submitter used, and what is its priority
+// now?
 //
 // Each submitter has one Record. Between two events (a claim begins or ends)
 // the weight in use is constant, so the real user priority (RUP) at any later
@@ -7,11 +7,10 @@
 //
 //	RUP(t) = β·RUP(t-δt) + (1-β)·ρ    with β = 0.5^(δt/h)
 //
-// (HTCondor manual, "User Priorities and Negotiation", "Priority
-// Calculation"), where ρ is the weight in use and h the half-life. Records
-// are advanced at events only; asking for a priority never changes one. That
-// is why the same history gives the same RUP however often anything looks at
-// it.
+// (HTCondor manual, "User Priorities and Negotiation", "Priority Calculation"), where ρ
+// is the weight in use and h the half-life. Records are advanced at events only; asking
+// for a priority never changes one. So the same history gives the same RUP however often
+// it is read.
 //
 // Worked example, half-life one day: a RUP of 10 without claims is 5 after
 // one day and 2.5 after two; ten slots held for long bring it to 10. It never
@@ -21,19 +20,19 @@
 // the one set by hand, or computed from the submitter's name and the
 // configuration. Lower is better for both.
 //
-// # Who else is charged
+// # What a claim charges
 //
 // A Charge is a claim as the accounts see it. It changes, in a Book, the
 // submitter's record, those of its group and of all groups above it (Groups; a
 // group has a Record too), and the tallies: what Maui and Grid Engine reckon by,
 // under the job's other Credentials. Quotas divides a pool among the groups.
 //
-// # What else is told of records
+// # Forecasts and edits
 //
-// A Forecast says when an EUP will be where if nothing changes, Portions what part
-// of a pool EUPs are worth. An Edit is what a person changed by hand; Undo takes
-// away what it contributed, also when slots were used since. A Clock is how far a clock is ahead
-// of the time since the boot.
+// A Forecast says when an EUP will reach a value if nothing changes, Portions which part
+// of a pool EUPs are worth. An Edit is a change by hand; Undo removes its contribution,
+// even if slots were used since. A Clock is how far a clock is ahead of the time since
+// the boot.
 //
 // The package is pure: it knows numbers, names and the times that it is given, and
 // reads no clock, file or ad.

@@ -11,8 +11,8 @@ import (
 // Horizon is how far a forecast looks: what would come later comes never.
 const Horizon = 100 * 365 * 24 * time.Hour
 
-// Forecast says when something will be so if nothing changes: no claim begins or
-// ends, nobody edits, and leases end when they end.
+// Forecast says when a condition will hold if nothing changes: no claim begins or ends,
+// nothing is edited, and leases end at their time.
 type Forecast struct {
 	Never bool
 	At    time.Time // the first millisecond, not before the moment of asking; zero if never
@@ -179,9 +179,9 @@ func (l leg) bottom() (time.Time, bool) {
 	return l.when((MinPriority - l.tends) / (l.priority - l.tends))
 }
 
-// cuts returns the moments, the first of them now, between which the difference
-// of two EUPs only grows or only falls. At the last of them either both are at
-// rest or nothing happens any more that anybody would see.
+// cuts returns the moments, the first of them now, between which the difference of two
+// EUPs only grows or only falls. At the last of them either both are at rest, or no
+// further change is visible.
 func (r Record) cuts(other Record, now time.Time, p Params) []time.Time {
 	mine, theirs := r.legs(now, p), other.legs(now, p)
 	var cuts []time.Time
@@ -243,11 +243,11 @@ type Portion struct {
 	InTheEnd float64 // where it settles when all go on and leases have ended
 }
 
-// Portions returns the portions of the submitters whose records these are, the
-// best EUP first, equal ones by name. A RUP follows what is in use, so who gets more
-// is soon worth less: in the end what submitters have is not inverse to their
-// factors but to the square roots of these, as long as each has half a slot or more.
-// To get twice of what another gets takes a quarter of its factor.
+// Portions returns the portions of the submitters whose records these are, the best EUP
+// first, equal ones by name. A RUP follows usage, so a submitter that gets more soon has
+// a worse EUP: in the end shares are inverse not to the factors but to their square
+// roots, as long as each submitter has half a slot or more. Twice another submitter's
+// share takes a quarter of its factor.
 func Portions(records []Record, now time.Time, p Params) []Portion {
 	list := make([]Portion, len(records))
 	sum, sumInTheEnd := 0.0, 0.0

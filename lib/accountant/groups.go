@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// RootGroup is the name of the group of everybody who is in no other.
+// RootGroup is the name of the group of submitters without a group.
 const RootGroup = "<none>"
 
 // Group is one accounting group. What it is entitled to is in units of slot
@@ -344,17 +344,16 @@ func (g *Groups) Caps(quotas []Quota) []float64 {
 	return caps
 }
 
-// Complaints returns a line for each set of quotas that cannot all be had in a pool
-// of this weight, in the order of List: static ones that exceed their parent's or the
-// pool, and dynamic ones that sum to more than 1. A pool without weight is none to
-// complain about.
+// Complaints returns a line for each set of quotas that does not fit into a pool of this
+// weight, in the order of List: static quotas that exceed their parent's or the pool, and
+// dynamic quotas that sum to more than 1. It is empty for a pool without weight.
 func (g *Groups) Complaints(weight float64, r QuotaRules) []string {
 	if g == nil || !(weight > 0) {
 		return nil
 	}
 	then := "they are scaled down to fit"
 	if r.Oversubscribe {
-		then = "they stand as they are, so the groups served first may leave less than the quota of those served last"
+		then = "the groups served first may leave less than the quota of those served last"
 	}
 	var lines []string
 	for i, q := range g.Quotas(weight, r) {

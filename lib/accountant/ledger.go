@@ -18,7 +18,7 @@ type Book interface {
 	PutTally(Tally)
 }
 
-// Charge is a claim as the accounts see it: who is charged how much.
+// Charge is a claim as the accounts see it: which submitter is charged how much.
 type Charge struct {
 	Submitter string
 	Weight    Weight

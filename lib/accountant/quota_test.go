@@ -118,7 +118,7 @@ func TestCaps(t *testing.T) {
 func TestComplaints(t *testing.T) {
 	groups := []Group{static("a", 20), static("b", 15), static("a.x", 12), static("a.y", 12.5), dynamic("a.x.p", 0.75), dynamic("a.x.q", 0.5)}
 	fractions := []string{"dynamic quotas of the groups in a.x sum to 1.25, want 1 at most: they are scaled down to fit"}
-	const late = "they stand as they are, so the groups served first may leave less than the quota of those served last"
+	const late = "the groups served first may leave less than the quota of those served last"
 	for _, c := range []struct {
 		pool   float64
 		over   bool

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// MinPriority is the best RUP there is, and everybody's first (manual,
-// "Real User Priority").
+// MinPriority is the best RUP, and that of a new submitter (manual, "Real User
+// Priority").
 const MinPriority = 0.5
 
 // Record is what is known of one submitter or accounting group as of At. The
@@ -51,12 +51,12 @@ type Record struct {
 	// the weight that it gets before shares count, 0 for none.
 	Ceiling Limit
 	Floor   int64
-	// Leases are settings on time. One that has run out has no effect from its
-	// Until on, whether or not anybody took it out of the record.
+	// Leases are settings for a limited time. A lease has no effect from its Until on,
+	// even if it is still in the record.
 	FactorLease, CeilingLease, FloorLease Lease
 }
 
-// Limit is a bound in whole units of slot weight. The zero Limit is none.
+// Limit is a bound in whole units of slot weight. The zero Limit means no limit.
 type Limit struct {
 	Set   bool
 	Slots int64 // 0 and more
@@ -228,8 +228,8 @@ func (r Record) HeldOutside(slots int, w Weight, t time.Time, p Params) Record {
 	return r
 }
 
-// Joined returns the record of one who went by two names until t: what either used
-// and uses is added up. Where both have a setting, that of r counts.
+// Joined returns the record of a submitter that had two names until t: usage of both is
+// added up. If both have a setting, that of r counts.
 func (r Record) Joined(o Record, t time.Time, p Params) Record {
 	r, o = r.Settle(t, p), o.Settle(t, p)
 	r.Priority = math.Max(r.Priority+o.Priority-MinPriority, MinPriority)
@@ -310,10 +310,10 @@ const (
 	FactorDefault                       // DEFAULT_PRIO_FACTOR
 )
 
-// FactorOf returns the priority factor that the configuration gives a
-// submitter or group without one of its own, and which of its settings that is:
-// nice users first, then that of the group, then users of another domain, then
-// everybody (manual, "Effective User Priority").
+// FactorOf returns the priority factor that the configuration gives a submitter or group
+// without its own factor, and the setting it comes from: that of nice users first, then
+// of the group, then of users of another domain, then the default (manual, "Effective
+// User Priority").
 func (p Params) FactorOf(name string) (float64, FactorFrom) {
 	if p.Nice(name) {
 		return p.NiceFactor, FactorNice
@@ -384,7 +384,7 @@ func split(name string) (user, domain string) {
 	return user, domain
 }
 
-// cutDomain does as split, and tells whether there was an @.
+// cutDomain does as split, and reports whether there was an @.
 func cutDomain(name string) (user, domain string, ok bool) {
 	if i := strings.LastIndexByte(name, '@'); i >= 0 {
 		return name[:i], name[i+1:], true
@@ -405,10 +405,10 @@ func SubmitterName(owner, accountingGroup, domain string) string {
 	return owner + "@" + domain
 }
 
-// Clock is how far a clock is ahead of the time since the machine was booted, which nobody can
-// set. For the machine's clock that changes only when the clock is set: what slews it moves
+// Clock is how far a clock is ahead of the time since the machine was booted, which cannot
+// be set. For the machine's clock it changes only when the clock is set: what slews it moves
 // both, and so does a suspended machine. A pool keeps its own, see ClockMark. The zero Clock
-// says nothing, as where the time is the user's own.
+// is unknown, as for a time given by the user.
 type Clock struct {
 	Boot   string        // names the boot, without white space
 	Offset time.Duration // whole milliseconds

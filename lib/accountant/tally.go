@@ -23,8 +23,8 @@ type Tally struct {
 	Cpus     int64         // processors charged since At
 	PE       Weight        // processor equivalents charged since At
 	Interval time.Duration // of the windows; FSINTERVAL when they were last advanced
-	// Windows are the windows that there is anything to say of, the newest
-	// first: it is the one that At lies in. Never changed in place.
+	// Windows are the windows with usage, the newest first, which contains At. They are
+	// never changed in place.
 	Windows []Window
 	// Decayed is Grid Engine's usage as of At, LongTerm the same undecayed.
 	Decayed, LongTerm Recent
@@ -188,8 +188,8 @@ func recentOf(u Used) Recent {
 	return Recent{measured(u.CPU.Seconds()), measured(u.Memory), measured(u.IO)}
 }
 
-// Credentials are what other policies than the submitter's RUP reckon by, and
-// what of the job they reckon with. An empty text is none.
+// Credentials are the names, and the figures of a job, by which other policies than RUP
+// compute. An empty text means no name.
 type Credentials struct {
 	User    string // the job's Owner
 	Group   string // UnixGroup
@@ -350,7 +350,7 @@ func (w WindowParams) sound() WindowParams {
 	return w
 }
 
-// Start returns when the window began that t lies in.
+// Start returns the beginning of the window that contains t.
 func (w WindowParams) Start(t time.Time) time.Time {
 	return time.UnixMilli(startOf(t, w.sound().Interval))
 }

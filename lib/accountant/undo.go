@@ -90,8 +90,8 @@ func (e Edit) asOf(t time.Time, p Params) (before, after Record) {
 	return e.Before.AsOf(t, p), e.After.AsOf(t, p)
 }
 
-// undoSettings gives the settings that the edit changed, and that nobody changed
-// since, the values that they would have by now.
+// undoSettings gives the settings that the edit changed, and that were not changed since,
+// the values that they would have now.
 func (e Edit) undoSettings(r Record, t time.Time, p Params) (Record, error) {
 	before, after := e.asOf(e.At, p)
 	beforeNow, afterNow := e.asOf(t, p)
@@ -165,8 +165,7 @@ const (
 	AttrLastUsageTime            Attribute = "LastUsageTime"
 )
 
-// setting is one that stays as it is until somebody changes it, or its lease
-// ends.
+// setting is a value that stays until an edit changes it, or its lease ends.
 type setting struct {
 	attribute Attribute
 	same      func(a, b Record) bool

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Usage is what was used over time, in whole weight-milliseconds, with the
-// thousandths that do not make a whole one kept apart. The zero Usage is none.
+// Usage is usage over time, in whole weight-milliseconds, with the remaining thousandths
+// kept separately.
 type Usage struct {
 	Millis int64 // weight-milliseconds
 	Rest   int64 // thousandths of one, 0 to 999

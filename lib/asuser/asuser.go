@@ -217,9 +217,9 @@ func Refusal(u User) string {
 	case s == nil || u.UID >= s.least:
 		return ""
 	case u.UID == 0:
-		return fmt.Sprintf("it has root's rights, which no job has that comes from a spool of the account %s", s.account.Name)
+		return fmt.Sprintf("it has root's rights, and root runs no such job from a spool of the account %s", s.account.Name)
 	case u.UID == s.account.UID:
-		return "the spool belongs to it, and no job has the rights to that"
+		return "it owns the spool, and no job runs with its rights"
 	}
 	return fmt.Sprintf("uid %d is below MIN_UID = %d: a system account's", u.UID, s.least)
 }

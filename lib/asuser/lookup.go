@@ -30,9 +30,9 @@ const (
 // patience is how long a directory of users may take to answer.
 const patience = 10 * time.Second
 
-// LookUp returns the user of that name; false for one that this machine does not
-// know. An error is about a directory of users that could not be asked: who that is
-// cannot be told just now, and nothing must be done for that user as root.
+// LookUp returns the user of that name; false if this machine does not know the user. An
+// error means that a directory of users could not be asked: the user is unknown for now,
+// and nothing must be done for it as root.
 //
 // The groups of a user in /etc/passwd are those of /etc/group alone.
 func LookUp(name string) (u User, known bool, err error) {
@@ -125,8 +125,8 @@ func groupsIn(text []byte, u User) []int {
 	return groups
 }
 
-// GroupID returns the id of the group of that name; false for one that is not known,
-// also because nobody could be asked.
+// GroupID returns the id of the group of that name; false if it is unknown, also because
+// no directory could be asked.
 func GroupID(name string) (gid int, known bool) {
 	if !isName(name) {
 		return 0, false
@@ -135,8 +135,8 @@ func GroupID(name string) (gid int, known bool) {
 	return gid, known
 }
 
-// GroupName returns the name of the group with that id; false for one that is not known, also
-// because nobody could be asked.
+// GroupName returns the name of the group with that id; false if it is unknown, also
+// because no directory could be asked.
 func GroupName(gid int) (name string, known bool) {
 	name, _, known = findGroup(strconv.Itoa(gid), func(_ string, id int) bool { return id == gid })
 	return name, known

@@ -166,7 +166,7 @@ func mailLetters(b *batch, g given) error {
 	for _, c := range strings.ToLower(strings.ReplaceAll(g.text, ",", "")) {
 		switch {
 		case c == 's':
-			b.warn(g.at, "%s: s: a job is not suspended, passed over", g.name)
+			b.warn(g.at, "%s: s: a job is not suspended, ignored", g.name)
 			continue
 		case of[c] == "":
 			return g.wants("letters of a, b, e and n")

@@ -44,7 +44,7 @@ func gridEngine() *system {
 		none("give -wait to submit", "sync="),
 		none("give -dry-run to submit", "verify"),
 		none("administrators give them to a job in the queue: prio -ot", "ot="),
-		none("means nothing here", "@=", "ac=", "adds=", "ar=", "binding=", "c=", "ckpt=", "clearp=", "clears=", "C=", "dc=", "dul=", "help", "inherit", "jsv=", "jc=",
+		none("has no meaning here", "@=", "ac=", "adds=", "ar=", "binding=", "c=", "ckpt=", "clearp=", "clears=", "C=", "dc=", "dul=", "help", "inherit", "jsv=", "jc=",
 			"mods=", "nostdin", "noshell", "notify", "now=", "par=", "pty=", "R=", "rou=", "rdi=", "scope=", "si=", "si_par=", "tcon=", "u=", "xd=", "xdv=", "xd_run_as_image_user="),
 	)}
 }
@@ -68,7 +68,7 @@ func gridJoin(b *batch, g given) (err error) {
 func gridBinary(b *batch, g given) error {
 	is, err := yes(g)
 	if is {
-		b.warn(g.at, "%s: the file is a script, passed over", g.name)
+		b.warn(g.at, "%s: the file is a script, ignored", g.name)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func gridBinary(b *batch, g given) error {
 func gridRerun(b *batch, g given) error {
 	is, err := yes(g)
 	if err == nil && !is {
-		b.warn(g.at, "%s: a job that has to leave its slot always runs again, passed over", g.name)
+		b.warn(g.at, "%s: a job that has to leave its slot always runs again, ignored", g.name)
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func gridResources(b *batch, g given) error {
 		case "gpu", "gpus", "ngpus":
 			err = gpus(b, p, "gpus of a task")
 		default:
-			b.warn(g.at, "%s: means nothing here, passed over", p.name)
+			b.warn(g.at, "%s: has no meaning here, ignored", p.name)
 		}
 		return err
 	})

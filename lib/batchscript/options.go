@@ -107,7 +107,7 @@ func (b *batch) word(w word, rest []word) (n int, err error) {
 		if b.is(ofSlurm) && (w.text == "hetjob" || w.text == "packjob") {
 			return 0, refuse(w.at, "%s: jobs of several parts are not run", w.text)
 		}
-		b.warn(w.at, "%s: no option, passed over", submitfile.Shorten(w.text))
+		b.warn(w.at, "%s: no option, ignored", submitfile.Shorten(w.text))
 		return 0, nil
 	case b.system.exact:
 		i := slices.IndexFunc(b.system.options, func(o option) bool { return o.long == w.text[1:] })
@@ -135,7 +135,7 @@ func (b *batch) long(w word, rest []word) (n int, err error) {
 		}
 	}
 	if len(found) > 1 {
-		b.warn(w.at, "--%s: is short for several options of %s, such as --%s, passed over", submitfile.Shorten(name), b.system.name, found[0].long)
+		b.warn(w.at, "--%s: is short for several options of %s, such as --%s, ignored", submitfile.Shorten(name), b.system.name, found[0].long)
 		return 0, nil
 	}
 	if len(found) == 0 {
@@ -200,7 +200,7 @@ func (b *batch) take(o option, g given, rest []word) (n int, err error) {
 		return 0, refuse(g.at, "%s: wants an argument", g.name)
 	}
 	if o.do == nil {
-		b.warn(g.at, "%s: %s, passed over", g.name, o.why)
+		b.warn(g.at, "%s: %s, ignored", g.name, o.why)
 		return n, nil
 	}
 	return n, o.do(b, g)
@@ -223,7 +223,7 @@ func (b *batch) unknown(w word, rest []word) (n int) {
 	if len(w.text) > 2 {
 		hint = nearest.Hint(w.text, names)
 	}
-	b.warn(w.at, "%s: no option of %s, passed over%s", submitfile.Shorten(w.text), b.system.name, hint)
+	b.warn(w.at, "%s: no option of %s, ignored%s", submitfile.Shorten(w.text), b.system.name, hint)
 	for n < len(rest) && !strings.HasPrefix(rest[n].text, "-") {
 		n++
 	}
@@ -375,7 +375,7 @@ func keepsSize(what string, read func(string) (int, bool)) func(*batch, given) e
 		case !ok:
 			return g.wants("a size such as 512M or 4G")
 		case n == 0:
-			b.warn(g.at, "%s: 0 is all memory of a node, which no job asks for, passed over", g.name)
+			b.warn(g.at, "%s: 0 is all memory of a node, which no job asks for, ignored", g.name)
 			return nil
 		}
 		g.text = strconv.Itoa(n)

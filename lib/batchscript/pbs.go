@@ -36,7 +36,7 @@ func pbs() *system {
 	},
 		none("there is one queue for all jobs", "q="),
 		none("jobs run without a terminal", "I", "X"),
-		none("means nothing here", "b=", "c=", "C=", "D=", "f", "G=", "K=", "L=", "n", "T=", "u=", "x"),
+		none("has no meaning here", "b=", "c=", "C=", "D=", "f", "G=", "K=", "L=", "n", "T=", "u=", "x"),
 	))}
 }
 
@@ -104,7 +104,7 @@ func (b *batch) chunks(g given) error {
 		if i == 0 && !valued {
 			p.name, p.text = g.name, part
 			if strings.Trim(part, "0123456789") != "" || part == "" {
-				b.warn(g.at, "%s: %s: the pool chooses the slot, passed over", g.name, submitfile.Shorten(part))
+				b.warn(g.at, "%s: %s: the pool chooses the slot, ignored", g.name, submitfile.Shorten(part))
 				p.text = "1"
 			}
 			if err := keeps("nodes")(b, p); err != nil {
@@ -153,7 +153,7 @@ func (b *batch) resource(g given, name string) error {
 	case "gpus", "ngpus":
 		return gpus(b, g, "gpus of a node")
 	}
-	b.warn(g.at, "%s: means nothing here, passed over", g.name)
+	b.warn(g.at, "%s: has no meaning here, ignored", g.name)
 	return nil
 }
 
@@ -170,7 +170,7 @@ func pbsAttributes(b *batch, g given) error {
 		p.text = value
 		return sets("unix_group")(b, p)
 	}
-	b.warn(g.at, "%s: means nothing here, passed over", p.name)
+	b.warn(g.at, "%s: has no meaning here, ignored", p.name)
 	return nil
 }
 

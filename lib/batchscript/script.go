@@ -209,10 +209,10 @@ func (b *batch) read(text string) error {
 				return err
 			}
 		case ok:
-			b.warn(at, "%s: stands behind the first command, passed over", b.system.prefix)
+			b.warn(at, "%s: is after the first command, ignored", b.system.prefix)
 		case inHead && !others && systemOfLine(line) != nil:
 			others = true
-			b.warn(at, "%s: passed over: the script's %s lines count", systemOfLine(line).prefix, b.system.prefix)
+			b.warn(at, "%s: ignored: the script's %s lines count", systemOfLine(line).prefix, b.system.prefix)
 		}
 	}
 	return nil

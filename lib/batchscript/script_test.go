@@ -118,7 +118,7 @@ echo
 8: notification = always
 8: notify_user = u@example.org
 by ["/bin/bash"]
-job.sh:10: #SBATCH: stands behind the first command, passed over`},
+job.sh:10: #SBATCH: is after the first command, ignored`},
 		{"slurm's tasks and arrays", `#!/bin/sh
 #SBATCH -n4 -c 2 --mem-per-cpu=1G --gres=gpu:a100:2,fs:1
 #SBATCH --array=1-9:2%3 -o %A_%3a.%j
@@ -147,13 +147,13 @@ job.sh:10: #SBATCH: stands behind the first command, passed over`},
 queue 5
 by ["/bin/sh"]
 job.sh:2: --gres gpu:a100:2: a100: any GPU will do, whatever its type
-job.sh:2: --gres: fs:1: only GPUs are asked for this way, passed over
+job.sh:2: --gres: fs:1: only GPUs are asked for this way, ignored
 job.sh:2: -n: 4 tasks: the script is started once, on a slot with 8 cores
 job.sh:4: -d: 14_2: the job waits for all jobs of cluster 14
-job.sh:5: -p: there is one queue for all jobs, passed over
-job.sh:5: --nodelst: no option of sbatch, passed over; did you mean --nodelist?
-job.sh:5: --exclusive: the pool chooses the slot: requirements in a submit description choose among them, passed over
-job.sh:8: #PBS: passed over: the script's #SBATCH lines count`},
+job.sh:5: -p: there is one queue for all jobs, ignored
+job.sh:5: --nodelst: no option of sbatch, ignored; did you mean --nodelist?
+job.sh:5: --exclusive: the pool chooses the slot: requirements in a submit description choose among them, ignored
+job.sh:8: #PBS: ignored: the script's #SBATCH lines count`},
 		{"a list of indices", "#SBATCH -a 3,1-2,2 -o %a\n", `
 0: getenv = true
 1: output = $(ArrayIndex)
@@ -185,10 +185,10 @@ echo
 7: hold = true
 queue 3
 by ["/bin/bash"]
-job.sh:3: -l arch: means nothing here, passed over
-job.sh:7: -q: there is one queue for all jobs, passed over
-job.sh:7: -nosuch: no option of qsub, passed over
-job.sh:7: -r: a job that has to leave its slot always runs again, passed over`},
+job.sh:3: -l arch: has no meaning here, ignored
+job.sh:7: -q: there is one queue for all jobs, ignored
+job.sh:7: -nosuch: no option of qsub, ignored
+job.sh:7: -r: a job that has to leave its slot always runs again, ignored`},
 		{"grid engine's paths", "#$ -o host:$HOME/$JOB_NAME.$JOB_ID.$TASK_ID -e $nosuch/ -wd /tmp -j n\n", `
 1: initialdir = /tmp
 1: output = /home/u/job.sh.$(Cluster).undefined
@@ -211,14 +211,14 @@ job.sh:7: -r: a job that has to leave its slot always runs again, passed over`},
 queue 4
 by ["/bin/bash"]
 arguments ["one" "two words"]
-job.sh:4: -q: there is one queue for all jobs, passed over`},
+job.sh:4: -q: there is one queue for all jobs, ignored`},
 		{"pbs's chunks", "#PBS -l select=2:ncpus=4:ngpus=1:mem=2gb:host=a\n#PBS -l place=scatter\n", `
 1: request_cpus = 8
 1: request_gpus = 2
 1: request_memory = 4096
-job.sh:1: -l select host: means nothing here, passed over
+job.sh:1: -l select host: has no meaning here, ignored
 job.sh:1: -l select: 2 nodes: the job runs on one slot of one machine
-job.sh:2: -l place: means nothing here, passed over`},
+job.sh:2: -l place: has no meaning here, ignored`},
 		{"slurm's devices", `#SBATCH -G 1 --tmp=4G -L matlab:2,comsol@server
 #SBATCH --open-mode=truncate --nice=-7 --mem 0 -t 0 --begin=today
 `, `
@@ -227,7 +227,7 @@ job.sh:2: -l place: means nothing here, passed over`},
 1: concurrency_limits = matlab:2,comsol
 1: request_gpus = 1
 2: priority = 7
-job.sh:2: --mem: 0 is all memory of a node, which no job asks for, passed over`},
+job.sh:2: --mem: 0 is all memory of a node, which no job asks for, ignored`},
 		{"slurm's GPUs of a node", "#SBATCH --gpus-per-node=a100:2 --nodes=2-4 --mem-per-gpu=1G --gres=none\n", `
 0: getenv = true
 1: request_cpus = 2
@@ -240,7 +240,7 @@ job.sh:1: --nodes: 2 tasks: the script is started once, on a slot with 2 cores`}
 0: getenv = true
 1: request_cpus = 3
 1: request_gpus = 6
-job.sh:1: --exclude: the pool chooses the slot: requirements in a submit description choose among them, passed over
+job.sh:1: --exclude: the pool chooses the slot: requirements in a submit description choose among them, ignored
 job.sh:1: -n: 3 tasks: the script is started once, on a slot with 3 cores`},
 		{"one GPU of a type", "#SBATCH --gres=gpu:a100,gpu\n", `
 0: getenv = true
@@ -258,18 +258,18 @@ job.sh:1: -o: %q: stands for nothing here, kept as it is`},
 2: batch_name = b
 2: after_ok = 2
 2: after_any = 3
-job.sh:1: --mail-type: QUEUE: want NONE, BEGIN, END, FAIL or ALL, passed over
+job.sh:1: --mail-type: QUEUE: want NONE, BEGIN, END, FAIL or ALL, ignored
 job.sh:2: -d: aftercorr: each job waits for all jobs of the other array`},
 		{"slurm's words that are none", "#SBATCH now --no=1 --nosuch=x y -Z z\n", `
 0: getenv = true
-job.sh:1: now: no option, passed over
-job.sh:1: --no: is short for several options of sbatch, such as --nodes, passed over
-job.sh:1: --nosuch: no option of sbatch, passed over
-job.sh:1: y: no option, passed over
-job.sh:1: -Z: no option of sbatch, passed over`},
+job.sh:1: now: no option, ignored
+job.sh:1: --no: is short for several options of sbatch, such as --nodes, ignored
+job.sh:1: --nosuch: no option of sbatch, ignored
+job.sh:1: y: no option, ignored
+job.sh:1: -Z: no option of sbatch, ignored`},
 		{"mail at two times", "#$ -m a\n#$ -m e,s\n#$ -m ae\n", `
 3: notification = complete
-job.sh:2: -m: s: a job is not suspended, passed over`},
+job.sh:2: -m: s: a job is not suspended, ignored`},
 		{"no mail", "#$ -m n\n", `
 1: notification = never`},
 		{"mail never, and else", "#$ -m an\n", `
@@ -286,7 +286,7 @@ by ["/bin/csh"]
 job.sh:1: -pe: 2-8: the job asks for 2
 job.sh:1: -hold_jid_ad: each job waits for all jobs of the other array
 job.sh:1: -hold_jid_ad: 5.1: the job waits for all jobs of cluster 5
-job.sh:1: -b: the file is a script, passed over`},
+job.sh:1: -b: the file is a script, ignored`},
 		{"grid engine's least slots", "#$ -pe smp -8\n#$ -l h_vmem=3G,mem_free=1G,,\n", `
 1: request_cpus = 1
 2: request_memory = 3072
@@ -304,7 +304,7 @@ queue 2`},
 1: unix_group = physics
 2: priority = 5
 2: after_any = 7
-job.sh:2: -W umask: means nothing here, passed over`},
+job.sh:2: -W umask: has no meaning here, ignored`},
 		{"pbs's sizes", "#PBS -l ncpus=2,pmem=1gb,file=2gb,vmem=1gb,mem=4gb\n", `
 1: request_disk = 2048M
 1: request_cpus = 2
@@ -315,7 +315,7 @@ job.sh:2: -W umask: means nothing here, passed over`},
 2: request_cpus = 1
 2: request_memory = 1024
 job.sh:1: -l nodes: chunks of several kinds: the first counts, the job runs on one slot
-job.sh:1: -l nodes: fast: the pool chooses the slot, passed over`},
+job.sh:1: -l nodes: fast: the pool chooses the slot, ignored`},
 		{"error joins an output that is not named", "#$ -j y -N a/b\n", `
 0: output = a_b.$(Cluster).$(Process).out
 0: error = a_b.$(Cluster).$(Process).out

@@ -53,7 +53,7 @@ func slurm() *system {
 		none("the pool chooses the slot: requirements in a submit description choose among them",
 			"constraint,C=", "prefer=", "nodelist,w=", "exclude,x=", "nodefile,F=", "switches=", "contiguous", "exclusive=?", "oversubscribe,s", "share", "mincpus=",
 			"cores-per-socket=", "sockets-per-node=", "threads-per-core=", "extra-node-info,B=", "spread-job", "use-min-nodes", "segment="),
-		none("means nothing here",
+		none("has no meaning here",
 			"acctg-freq=", "bb=", "bbf=", "container=", "container-id=", "core-spec,S=", "thread-spec=", "cpu-freq=", "cpus-per-gpu=", "deadline=", "delay-boot=",
 			"distribution,m=", "export-file=", "extra=", "gid=", "uid=", "gpu-bind=", "gpu-freq=", "gpus-per-socket=", "gres-flags=", "hint=", "kill-on-invalid-dep=",
 			"mem-bind=", "network=", "ntasks-per-core=", "ntasks-per-gpu=", "ntasks-per-socket=", "overcommit,O", "power=", "profile=", "propagate=?",
@@ -94,7 +94,7 @@ func slurmResources(b *batch, g given) error {
 		switch {
 		case one == "none" || one == "":
 		case kind != "gpu":
-			b.warn(g.at, "%s: %s: only GPUs are asked for this way, passed over", g.name, submitfile.Shorten(one))
+			b.warn(g.at, "%s: %s: only GPUs are asked for this way, ignored", g.name, submitfile.Shorten(one))
 		default:
 			if amount == "" {
 				amount = "1"
@@ -167,7 +167,7 @@ func slurmMail(b *batch, g given) error {
 	value := ""
 	for one := range strings.SplitSeq(strings.ToUpper(g.text), ",") {
 		if of[one] == "" {
-			b.warn(g.at, "%s: %s: want NONE, BEGIN, END, FAIL or ALL, passed over", g.name, submitfile.Shorten(one))
+			b.warn(g.at, "%s: %s: want NONE, BEGIN, END, FAIL or ALL, ignored", g.name, submitfile.Shorten(one))
 			continue
 		}
 		value = mailBoth(value, of[one])

@@ -82,7 +82,7 @@ func (a *Ad) len() int {
 	return len(a.cells)
 }
 
-// entry is an attribute for those who go through all of them.
+// entry is an attribute for loops over all of them.
 type entry struct {
 	name string
 	expr *Expr
@@ -112,7 +112,7 @@ func (a *Ad) cell(name *attribute) *cell {
 	return nil
 }
 
-// get is cell for those who want an expression.
+// get is cell for callers that want an expression.
 func (a *Ad) get(name *attribute) *Expr {
 	if c := a.cell(name); c != nil {
 		return c.expr()
@@ -423,8 +423,8 @@ func mapBytes(s string, f func(byte) byte) string {
 
 func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || caseless.Compare(a, b) == 0) }
 
-// seed is fixed for the life of the process. It decides places in memory only,
-// never an order that anybody can see.
+// seed is fixed for the life of the process. It decides places in memory only, never a
+// visible order.
 var seed = maphash.MakeSeed()
 
 // hashName hashes a name without regard to case.

@@ -260,8 +260,8 @@ func (st *state) falls(sc *scope) int {
 	return st.fallen(found, sc, &wanted[requirements], -1)
 }
 
-// fallen is attribute for those who only ask which clause of its conjunction is
-// the first that is not true; -1 when all are.
+// fallen is attribute for callers that only need the first clause of its conjunction that
+// is not true; -1 if all are.
 func (st *state) fallen(found *cell, in *scope, name *attribute, level int) int {
 	if found.kind != kindProgram {
 		if found.True() {

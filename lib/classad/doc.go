@@ -18,24 +18,22 @@
 //
 // # Matching
 //
-// Match asks both ads, MatchRanks for their ranks as well, Satisfies one side
-// only. Whoever matches one ad with thousands makes a Matcher, which works out
-// once what depends on the one alone. None of them allocates.
+// Match asks both ads, MatchRanks for their ranks as well, Satisfies one side only. To
+// match one ad with thousands, make a Matcher, which computes once what depends on that
+// ad alone. None of them allocates.
 //
 // # Streams
 //
-// A Reader reads ads in the long form (that of condor_status -long), in the new
-// form, in JSON and in XML; a Writer writes the first three. With an Interner
-// the ads of many readers share equal names and expressions, so that ten
-// thousand slots cost little more than what differs between them. A Builder
-// makes ads from lines that somebody else reads.
+// A Reader reads ads in the long form (that of condor_status -long), in the new form, in
+// JSON and in XML; a Writer writes the first three. With an Interner the ads of many
+// readers share equal names and expressions, so that ten thousand slots cost little more
+// than what differs between them. A Builder makes ads from lines that its user reads.
 //
 // # Looking into expressions
 //
-// References tells which attributes an expression needs, Varies whether time
-// or chance can change it. Specialize folds one ad of a match into an
-// expression. Clauses takes a conjunction apart, and Explain says which of an
-// ad's clauses fails in a match.
+// References lists the attributes that an expression needs, Varies reports whether time
+// or chance can change it. Specialize folds one ad of a match into an expression. Clauses
+// takes a conjunction apart, and Explain says which of an ad's clauses fails in a match.
 //
 // # Meaning
 //
@@ -49,7 +47,7 @@
 // limited; beyond the limits the value is ERROR.
 //
 // There are two ways to write strings. In the old, long form a backslash
-// stands for itself, save before a quote; in the new form it begins an escape.
+// stands for itself, except before a quote; in the new form it begins an escape.
 // Style says which one to print.
 //
 // Differences from HTCondor: regular expressions are RE2 (package regexp), so
@@ -60,6 +58,6 @@
 //
 // # What it may not know
 //
-// The package is pure: it opens no file, reads no clock and no environment. An
-// Ad may be read by many goroutines, and changed by one while nobody reads.
+// The package is pure: it opens no file, reads no clock and no environment. An Ad may be
+// read by many goroutines, and changed by one while none reads.
 package classad

@@ -15,10 +15,10 @@ type Context struct {
 	// in a match, CurrentTime nothing at all, and eval() parses like
 	// ParseStrictExpr.
 	Strict bool
-	// UserMap answers userMap(): what a map says of a user, a list of names
-	// with commas between, the user's usual one first. UserHome answers
-	// userHome(): a user's home directory. Both have the same answer for the
-	// same question as long as an evaluation lasts. nil knows nobody.
+	// UserMap answers userMap(): what a map says of a user, a list of names with commas
+	// between, the user's usual one first. UserHome answers userHome(): a user's home
+	// directory. Both must give the same answer to the same question during an
+	// evaluation. nil knows no user.
 	UserMap  func(mapName, user string) (names string, ok bool)
 	UserHome func(user string) (directory string, ok bool)
 	// MaxSteps bounds the operators, references and calls of one evaluation, which is
@@ -322,7 +322,7 @@ func (st *state) runDeeper(e *Expr, sc *scope, level int) Value {
 	return v
 }
 
-// evalNode evaluates a part of an expression that nobody evaluates often.
+// evalNode evaluates a part of an expression that is not evaluated often.
 func (st *state) evalNode(n node, sc *scope) Value { return st.run(newExpr(n), sc) }
 
 // item evaluates the i-th element of a list value.
@@ -336,7 +336,7 @@ func (st *state) item(list Value, i int) Value {
 	s := list.scope()
 	v := st.run(s.items[i], s.up)
 	if v.kind == KindString {
-		st.spend(int(v.bits)) // whoever asked will look at it
+		st.spend(int(v.bits)) // the caller will look at it
 	}
 	return v
 }

@@ -14,7 +14,7 @@ type Style uint8
 
 const (
 	// StyleOld is what tools print and long-form ads are written in: strings are
-	// raw, save their quotes, and reals have at most 16 digits.
+	// raw, except their quotes, and reals have at most 16 digits.
 	StyleOld Style = iota
 	// StyleNew has strings with escapes, reals with an exponent, and the words is
 	// and isnt.

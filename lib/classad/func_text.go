@@ -290,7 +290,7 @@ func versionCompare(a, b string) int {
 }
 
 // regexpFunctions search texts with regular expressions. Patterns are those of
-// package regexp (RE2), which has most of what PCRE has, save look-around and
+// package regexp (RE2), which has most of what PCRE has, except look-around and
 // backreferences; a pattern that it does not know is ERROR.
 var regexpFunctions = map[string]*function{
 	"regexp":       {min: 2, max: 3, search: true, truth: true},
@@ -453,7 +453,7 @@ func expand(b []byte, replacement, text string, m []int) ([]byte, bool) {
 // pattern is a regular expression of package regexp (RE2). Its texts are
 // bytes, not UTF-8: see widen.
 type pattern struct {
-	search *lazydfa.Matcher      // says whether a text matches
+	search *lazydfa.Matcher      // reports whether a text matches
 	size   int                   // about how many places there are in it
 	groups func() *regexp.Regexp // says where, for the few that ask
 }
@@ -515,7 +515,7 @@ func (p *pattern) cost(text string) int { return len(text) * (1 + p.size/4) }
 
 func (p *pattern) matches(s string) bool { return p.search.Match(s) }
 
-// withoutBlanks removes white space and comments from a pattern, save those in
+// withoutBlanks removes white space and comments from a pattern, except those in
 // brackets and behind a backslash: option x.
 func withoutBlanks(pattern string) string {
 	var b strings.Builder

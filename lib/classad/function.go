@@ -173,7 +173,7 @@ func (st *state) affords(n node) bool {
 }
 
 // unresolved lists the names that an attribute's expression takes from
-// elsewhere, or says whether one of them matches a pattern.
+// elsewhere, or reports whether one of them matches a pattern.
 func unresolved(st *state, sc *scope, c *callCode) Value {
 	r, ok := c.node.args[0].(*reference)
 	if !ok {

@@ -411,7 +411,7 @@ func (l *lexer) punctuation(t *token) {
 		l.question(t)
 		return
 	default:
-		t.kind, t.text = tokBad, fmt.Sprintf("a character that means nothing here: %q", l.text[l.at:l.at+1])
+		t.kind, t.text = tokBad, fmt.Sprintf("a character that has no meaning here: %q", l.text[l.at:l.at+1])
 	}
 	l.at += n
 }

@@ -148,7 +148,7 @@ func (a *Ad) EvalBool(c *Context, name string) (b, ok bool) { return a.read(c, n
 // Matcher matches one ad with many others. What depends on the one ad alone is
 // worked out once and not for every other: its constants are folded into its
 // own expressions, and into those of the others that are met often.
-// The answers are those of Match, MatchRanks, Satisfies and Rank, save that an
+// The answers are those of Match, MatchRanks, Satisfies and Rank, except that an
 // expression which goes too deep for them may have an answer here. The ad must
 // not change meanwhile. A Matcher is for one goroutine at a time.
 type Matcher struct {

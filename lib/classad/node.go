@@ -11,8 +11,8 @@ type node interface{ isNode() }
 
 type (
 	literal struct{ v Value }
-	// zoneless is absTime("...") without a zone: a moment on the wall clock
-	// of whoever evaluates it.
+	// zoneless is absTime("...") without a zone: a moment on the wall clock of the
+	// evaluating Context.
 	zoneless struct{ seconds int64 }
 	// span is relTime("..."). It evaluates to a real number, not to a
 	// relative time, as it does in HTCondor.
@@ -349,9 +349,9 @@ func (i *Interner) known(text []byte, old bool) *Expr {
 	return i.exprs[internKey{string(text), old}]
 }
 
-// remember keeps an expression for its text, and returns it or the one that
-// somebody else kept meanwhile. When there is no more room it begins anew, for
-// what comes often comes again.
+// remember keeps an expression for its text, and returns it, or the one that another
+// goroutine kept meanwhile. When there is no more room it begins anew, for what comes
+// often comes again.
 func (i *Interner) remember(text string, old bool, e *Expr) *Expr {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -374,8 +374,8 @@ func (i *Interner) remember(text string, old bool, e *Expr) *Expr {
 	return e
 }
 
-// made returns a list or an ad that was not parsed but put together, or the
-// equal expression that somebody has already; any other expression as it is.
+// made returns a list or an ad that was not parsed but put together, or an equal
+// expression that is kept already; any other expression as it is.
 func (i *Interner) made(e *Expr) *Expr {
 	switch e.root.(type) {
 	case *listing, *record:
@@ -426,7 +426,8 @@ func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 	return s, false
 }
 
-// Share has an ad read like those of the same names that were met before: whoever looks at one after the other is faster.
+// Share has an ad read like those of the same names that were met before: looking at one
+// after the other is faster.
 func (i *Interner) Share(ad *Ad) {
 	if ad.shape != nil && !ad.shape.frozen.Load() {
 		ad.shape, _ = i.shape(ad.shape)

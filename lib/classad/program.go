@@ -11,7 +11,7 @@ type program struct {
 	// counting is the same without any of that, for when the limit of depth
 	// is near: every operator looks at how deep it stands.
 	counting atomic.Pointer[operand]
-	// clauses are the terms of the expression, once asked for: whoever
+	// clauses are the terms of the expression, computed on demand and kept: a caller that
 	// explains one match explains many.
 	clauses atomic.Pointer[[]*Expr]
 	// conjunction is what they compile to, once a Matcher asked for it.
@@ -217,7 +217,7 @@ func (c *compiler) junction(n *binary, level int) operand {
 		kept = append(kept, t)
 		if t.constant() {
 			if _, decided := shortCut(n.op, t.v); decided {
-				break // nobody looks at what is behind
+				break // the rest is never looked at
 			}
 		}
 	}

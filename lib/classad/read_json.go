@@ -12,12 +12,11 @@ import (
 // jsonStream reads ads from JSON: objects one behind the other with any white
 // space between them, arrays of objects, or a mixture.
 //
-// true and false become booleans, numbers without point and exponent integers
-// (reals when they are too large), other numbers reals, null UNDEFINED, arrays
-// lists and objects nested ads. A string written "\/Expr(TEXT)\/" is the
-// expression TEXT in the new dialect. Only with the backslashes before the
-// outer slashes, as HTCondor writes and demands them: a string "/Expr(x)/" that
-// somebody put into an ad stays a string.
+// true and false become booleans, numbers without point and exponent integers (reals when
+// they are too large), other numbers reals, null UNDEFINED, arrays lists and objects
+// nested ads. A string written "\/Expr(TEXT)\/" is the expression TEXT in the new
+// dialect. Only with the backslashes before the outer slashes, as HTCondor writes and
+// demands them: a string "/Expr(x)/" in an ad stays a string.
 //
 // It has a scanner of its own, since that of encoding/json replaces bytes that
 // are not UTF-8, does not say how a string was written, and is slower by a

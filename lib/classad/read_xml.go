@@ -167,8 +167,8 @@ func (s *xmlStream) stop(err error) {
 	s.end = s.errorHere(msg)
 }
 
-// errorHere is an error at the token read last. The message may have the names
-// of elements in it, which are as long as somebody likes.
+// errorHere is an error at the token read last. The message may have the names of
+// elements in it, which may have any length.
 func (s *xmlStream) errorHere(msg string) *SyntaxError {
 	if len(msg) > 200 {
 		msg = msg[:200] + "..."

@@ -17,16 +17,16 @@ import (
 // "{" begins JSON, "<" XML, everything else is the long form. SetForm says so
 // beforehand.
 //
-// A bad ad is a *SyntaxError, and the next call goes on behind it as far as
-// its end can be told: in the long form behind the next blank line, in the new
-// form at the next line that begins with "[".
+// A bad ad is a *SyntaxError, and the next call goes on after its presumed end: in the
+// long form behind the next blank line, in the new form at the next line that begins with
+// "[".
 //
 // In the long form, ads stand between blank lines. Lines that begin with # are
 // comments, and so are the headings "-- Schedd: ..." of condor_q; a line of
 // three stars and more, as in history files, separates ads like a blank line.
 // An expression that is not complete at the end of its line goes on in the
 // next line if that is indented. A bad line makes its whole ad an error. A NUL
-// byte makes an ad an error wherever it stands, save in a comment between
+// byte makes an ad an error wherever it stands, except in a comment between
 // long-form lines.
 //
 // Equal names and expressions of the ads share memory, see Intern. New-form,

@@ -236,12 +236,12 @@ func (w *walk) base(n node, sc *scope) {
 	}
 }
 
-// Varies reports whether the value of an expression, with my and target as the
-// two ads of a match, may change with the time, the local zone or what the
-// Context looks up, and whether it may change by chance. Both ads may be nil,
-// which is none. Nothing is evaluated: attributes are followed, all branches
-// and arguments count, and where it is not certain which attribute is meant,
-// all those that may be. An eval() whose text is not a constant counts as both.
+// Varies reports whether the value of an expression, with my and target as the two ads of
+// a match, may change with the time, the local zone or what the Context looks up, and
+// whether it may change by chance. Both ads may be nil. Nothing is evaluated: attributes
+// are followed, all branches and arguments count, and where it is not certain which
+// attribute is meant, all those that may be. An eval() whose text is not a constant
+// counts as both.
 func Varies(e *Expr, my, target *Ad) (clock, chance bool) {
 	e = e.orUndefined()
 	v := &variation{ads: [2]*Ad{my, target}, seen: map[sighting]bool{}}
@@ -297,7 +297,7 @@ func (v *variation) node(n node, at within) {
 		v.sees |= seesClock
 	case *reference:
 		if n.special.isScope() {
-			v.everything() // whoever gets the ad may look anywhere in it
+			v.everything() // the receiver may use any part of the ad
 		}
 		v.name(&n.attribute, at)
 	case *absolute:
@@ -425,11 +425,11 @@ func (v *variation) parsed(arg node, at within) {
 // a bare x, in the first and, where that has no x, in the second.
 type Looks struct{ Own, Other, Either []string }
 
-// Sides returns what an expression looks up, for ads without attributes that are
-// called like a scope (ShadowsScopes). What the attributes refer to in turn is not
-// followed. ok is false for expressions of which that cannot be told, such as those
-// that select from anything else, nest ads, or read an expression from a text: see
-// References for these.
+// Sides returns what an expression looks up, for ads without attributes that are called
+// like a scope (ShadowsScopes). What the attributes refer to in turn is not followed. ok
+// is false for expressions whose references are not certain, such as those that select
+// from anything else, nest ads, or read an expression from a text: see References for
+// these.
 func Sides(e *Expr) (looks Looks, ok bool) {
 	if e = e.orUndefined(); e.constant() {
 		return Looks{}, e.lit.kind < KindList

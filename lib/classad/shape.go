@@ -79,7 +79,7 @@ func (s *shape) at(i int) attribute {
 	return a
 }
 
-// name is the name at a place, for those who need no more of it.
+// name is the name at a place, for callers that need nothing else of it.
 func (s *shape) name(i int) string {
 	for ; i >= len(s.names); s = s.more {
 		i -= len(s.names)
@@ -559,11 +559,10 @@ func (b *builder) kindOf(l *layout) *kind {
 	return k
 }
 
-// Builder makes ads from attributes that somebody else reads, one at a time, in
-// the new dialect, as ParseExpr and StyleSpool have it. It is as fast as a
-// Reader: an attribute like one of the ads before is only compared. Names,
-// expressions and the lists of names are shared with the other ads of its
-// Interner.
+// Builder makes ads from attributes that its user reads, one at a time, in the new
+// dialect, as ParseExpr and StyleSpool have it. It is as fast as a Reader: an attribute
+// like one of the ads before is only compared. Names, expressions and the lists of names
+// are shared with the other ads of its Interner.
 //
 //	b := NewBuilder(nil)
 //	for _, lines := range ads {

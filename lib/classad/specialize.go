@@ -87,8 +87,7 @@ type finding struct {
 type position struct {
 	side  int // whose expression it is in
 	level int // how many operators and attributes stand around it
-	// logical: whoever gets the value looks at it only as true, false,
-	// UNDEFINED or ERROR.
+	// logical: the value is used only as true, false, UNDEFINED or ERROR.
 	logical bool
 }
 
@@ -280,7 +279,7 @@ func (s *specializer) call(n *call, at position) node {
 	return &call{n.name, f, args}
 }
 
-// operands works out arguments; known says whether all of them are constants.
+// operands works out arguments; known reports whether all of them are constants.
 func (s *specializer) operands(nodes []node, at position) (out []node, changed, known bool) {
 	out, known = make([]node, len(nodes)), true
 	for i, n := range nodes {

@@ -7,7 +7,7 @@ import (
 
 // Unread stands for the attributes that were left out when ads were read. Ads of which only
 // those with certain names were read are chained to its Ad, and it notes which others are looked
-// up: where there are none, whoever looked has seen what the whole ads say. It may be used by
+// up: where there are none, the reader has seen what the whole ads say. It may be used by
 // several goroutines.
 type Unread struct {
 	ad    *Ad

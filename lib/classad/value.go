@@ -395,7 +395,7 @@ func combine(o op, l, r Value) Value {
 		return Undefined()
 	case l.kind == KindUndefined && (o == opOr || b):
 		// An UNDEFINED left side gives way to false on the right of &&
-		// and to nothing on the right of ||, save true.
+		// and to nothing on the right of ||, except true.
 		if o == opOr && b {
 			return Bool(true)
 		}

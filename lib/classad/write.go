@@ -189,7 +189,7 @@ func appendLongExpr(b []byte, e *Expr) (text []byte, ok bool) {
 	return append(b[:at], want...), readsAs(want, want)
 }
 
-// blanks makes line breaks blanks, and tells whether there were any.
+// blanks makes line breaks blanks, and reports whether there were any.
 func blanks(b []byte) (any bool) {
 	for i, c := range b {
 		if c == '\n' || c == '\r' {

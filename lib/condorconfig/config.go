@@ -357,7 +357,7 @@ func (r *reader) define(name, value string, at Place) error {
 			return err
 		}
 		if !isName(x.Text) || len(x.Unknown) > 0 {
-			r.warn(at, "%s: left out: its name cannot be told", shorten(name))
+			r.warn(at, "%s: left out: its name is unknown", shorten(name))
 			return nil
 		}
 		name = x.Text
@@ -406,7 +406,7 @@ func (r *reader) include(how []string, value string, at Place) error {
 		return nil
 	case len(x.Unknown) > 0 || x.Text == "":
 		r.note(at, "include : %s", shorten(value))
-		r.warn(at, "include : %s: which file this is cannot be told here; name the file on the command line", shorten(value))
+		r.warn(at, "include : %s: which file this is cannot be determined; name the file on the command line", shorten(value))
 		return nil
 	case r.options.Open == nil:
 		r.note(at, "include : %s", shorten(value))
@@ -483,7 +483,7 @@ func (r *reader) holds(condition string, at Place) (bool, error) {
 	}
 	yes, ok := Truth(c.Rest)
 	if !ok {
-		r.warn(at, "if %s: taken as false, as it cannot be told here", shorten(condition))
+		r.warn(at, "if %s: taken as false, because it cannot be determined", shorten(condition))
 	}
 	return ok && yes != c.Not, nil
 }

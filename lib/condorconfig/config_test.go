@@ -100,7 +100,7 @@ func TestReadNotes(t *testing.T) {
 		{"endif", "pool.conf:1: endif without if"},
 		{"if true\nX = 1", "pool.conf:1: if without endif"},
 		{"if true\nelse\nelse\nendif", "pool.conf:3: else after else"},
-		{"if banana\nendif", "pool.conf:1: if banana: taken as false, as it cannot be told here"},
+		{"if banana\nendif", "pool.conf:1: if banana: taken as false, because it cannot be determined"},
 		{"if version = x\nendif", "pool.conf:1: if version = x: taken as false; want version, then ==, >= or <=, then x.y.z"},
 		{"X @=end\n1", "pool.conf:1: X: no line @end ends the value"},
 		{"Y = 5\nwarning : five is $(Y)", "pool.conf:2: the configuration says: five is 5"},

@@ -24,9 +24,9 @@ const (
 // Expansion is what a value comes to.
 type Expansion struct {
 	Text string
-	// Used are the macros that were put in, directly or through others; Assumed those
-	// of them that only Options.Default knows. Missing are those that nobody defines:
-	// nothing was put in for them.
+	// Used are the macros that were put in, directly or through others; Assumed those of
+	// them that only Options.Default knows. Missing are the undefined ones, which were
+	// replaced by nothing.
 	Used, Assumed, Missing []string
 	// Unknown are references that stand in Text as they were written, since what they
 	// are worth depends on HTCondor's host, on a daemon or on chance.
@@ -50,8 +50,7 @@ func (c *Config) Expand(m Macro) (Expansion, error) {
 	return e.definition(m)
 }
 
-// Shown is Expand for people: references to macros that nobody defines stay as they
-// are written.
+// Shown is Expand for people: references to undefined macros stay as they are written.
 func (c *Config) Shown(m Macro) (Expansion, error) {
 	e := expander{Config: c, at: m.Place, of: m.Name, keep: true}
 	return e.definition(m)
@@ -349,7 +348,7 @@ func List(text string) []string { return macro.List(text) }
 func Constant(text string) (v classad.Value, ok bool) { return macro.Constant(text) }
 
 // Expression parses an expression as configurations write it. In a string, a backslash
-// stands for itself, save before a quote; asNew is the same text for readers to whom it
+// stands for itself, except before a quote; asNew is the same text for readers to whom it
 // begins an escape, on one line.
 func Expression(text string) (e *classad.Expr, asNew string, err error) {
 	return macro.Expression(text)

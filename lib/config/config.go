@@ -56,7 +56,7 @@ type Config struct {
 	EnforceDiskLimits     bool             // STARTD_ENFORCE_DISK_LIMITS
 	MaxScratchSize        int64            // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
 	AssignCPUAffinity     bool             // ASSIGN_CPU_AFFINITY
-	NobodySlotUser        string           // NOBODY_SLOT_USER; empty: nobody runs jobs of unknown owners
+	NobodySlotUser        string           // NOBODY_SLOT_USER; empty: jobs of unknown owners do not run
 	FlockTo               []string         // FLOCK_TO
 	FlockFrom             []FlockFrom      // FLOCK_FROM
 	FlockRefuse           []string         // FLOCK_REFUSE
@@ -120,7 +120,7 @@ type RunTime struct {
 }
 
 // Settings returns what Begin of the table with the name made, with what was set of it; nil
-// without such a table. It is the table's own: everybody else leaves it as it is.
+// without such a table. It belongs to the table; others must not change it.
 func (c *Config) Settings(table string) any { return c.settings[table] }
 
 // Where returns "file:line" of the line that set the key, "config" when With
@@ -163,9 +163,9 @@ func (c *Config) Text(key string) string {
 	return ""
 }
 
-// Complain returns err as the fault of the key: "file:line: NAME: err", "config
-// NAME: err" when With set it, or "NAME: err" when nobody did. It is for values
-// that the package takes as they are, such as expressions.
+// Complain returns err as the fault of the key: "file:line: NAME: err", "config NAME:
+// err" when With set it, or "NAME: err" if it has its default. It is for values that the
+// package takes as they are, such as expressions.
 func (c *Config) Complain(key string, err error) error {
 	return complaint(c.where[key].String(), key, err)
 }

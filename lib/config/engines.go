@@ -229,7 +229,7 @@ func enginesTable() *Table {
 func hostName(s string) error {
 	strange := strings.ContainsFunc(s, func(r rune) bool { return !isNameRune(r) && r != '.' })
 	if s == "" || strange || strings.HasPrefix(s, "-") || strings.HasPrefix(s, ".") {
-		return fmt.Errorf("%q: want a machine's name of letters, digits, dots, - and _; users and ports stand in ssh_config", s)
+		return fmt.Errorf("%q: want a machine's name of letters, digits, dots, - and _; users and ports belong into ssh_config", s)
 	}
 	return nil
 }

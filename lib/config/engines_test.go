@@ -64,7 +64,7 @@ KIND = "ssh"
 
 func TestEnginesRefused(t *testing.T) {
 	const farm = "[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1']\n"
-	const host = ": want a machine's name of letters, digits, dots, - and _; users and ports stand in ssh_config"
+	const host = ": want a machine's name of letters, digits, dots, - and _; users and ports belong into ssh_config"
 	for _, x := range []struct{ text, want string }{
 		{"[engine.farm]\nHOSTS = ['n1']", `f:2: engine.farm: without KIND, as in KIND = "ssh"`},
 		{"[engine.farm]\nKIND = 'pbs'", `f:2: engine.farm.KIND: "pbs": want "ssh", "slurm", "sge", "command", "fairspool"`},

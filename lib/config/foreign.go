@@ -17,7 +17,7 @@ import (
 // is something else, and every command reads it.
 const MostForeign = 16 << 20
 
-// ReadForeign returns where a file lies that was written for another program, and its text.
+// ReadForeign returns the path and the text of a file that was written for another program.
 // The name is relative to the folder. The error is not one of fs: callers take that for one
 // of the configuration file's own, and go on without it.
 func ReadForeign(folder, name string) (path, text string, err error) {
@@ -135,7 +135,7 @@ var ErrNotServed = errors.New("not part of this version")
 
 // LaterKeys are names of keys that the manuals have and this version does not serve, each with
 // the value that asks for nothing; empty: there is no such value. The keys are refused by
-// name, so that nobody believes a setting to be in force that is not.
+// name, so that no setting seems to be in force that is not.
 type LaterKeys map[string]string
 
 // LaterNames returns what reads the keys of a list when they are first asked for, as NAME or

@@ -105,8 +105,8 @@ func (c *Config) warnOfLongNames(key string, names []string) {
 	c.Warnings = append(c.Warnings, c.Complain(key, errors.New(text)).Error())
 }
 
-// complainOfGroup tells that there is no group for a key. That is the fault of who
-// asked for other GROUP_NAMES, if somebody did, and not of the file.
+// complainOfGroup tells that there is no group for a key. If an option changed
+// GROUP_NAMES, the option is at fault, not the file.
 func (c *Config) complainOfGroup(s *groupSettings) error {
 	if c.where["GROUP_NAMES"].File == asked && c.where[s.key].File != asked {
 		return c.Complain("GROUP_NAMES", fmt.Errorf("lacks the group of %s (%s)", OneLine(s.key), c.where[s.key]))

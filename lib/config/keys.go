@@ -121,9 +121,9 @@ const (
 	defaultPostJobRank = `(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID - 1.0e10*(Offline=?=True))`
 )
 
-// Who is preempted for a user's priority: by the manuals before HTCondor 8.2, whoever
-// has had the slot for an hour. Of these, as in HTCondor today, first the job of the
-// user with the worst priority, then the one that has run for the shortest time.
+// Which jobs are preempted for a user's priority: by the manuals before HTCondor 8.2,
+// those that have had the slot for an hour. Of these, as in HTCondor today, first the job
+// of the user with the worst priority, then the one that has run for the shortest time.
 const (
 	defaultPreemptionRequirements = `(time() - EnteredCurrentState) > 3600`
 	defaultPreemptionRank         = `(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)`

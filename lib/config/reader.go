@@ -35,7 +35,7 @@ func (s *sighting) UnmarshalTOML(v any) error {
 func (r *reader) look(p toml.Primitive) (value any, line int) {
 	var s sighting
 	var at toml.ParseError
-	meta := r.meta // of which decoding notes something: whoever asks where changes nothing
+	meta := r.meta // decoding notes positions in a copy, so lookups change nothing
 	if err := meta.PrimitiveDecode(p, &s); errors.As(err, &at) {
 		line = at.Position.Line
 	}
@@ -100,7 +100,7 @@ func (r *reader) inside(t *Table, p toml.Primitive) []Setting {
 }
 
 // named returns what a table in a table says, which has names up to the depth. A large site has
-// thousands: the table is read at once, and places are looked up when somebody asks.
+// thousands: the table is read at once, and places are looked up on demand.
 func (r *reader) named(t *Table, table string, p toml.Primitive, all map[string]any, depth int) (said []Setting) {
 	places := &opened{table: p}
 	var descend func(inside map[string]any, parts []string)

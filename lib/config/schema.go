@@ -245,8 +245,7 @@ func (c *Config) take(s Setting) error {
 	return c.takeNamed(s)
 }
 
-// takeNamed sets what a key with somebody's name in it says: a group's or a
-// limit's.
+// takeNamed sets the value of a key that contains the name of a group or a limit.
 func (c *Config) takeNamed(s Setting) error {
 	if k, group, ok := groupKey(s.Name); ok {
 		if _, table := s.Value.(map[string]any); table {

@@ -61,7 +61,7 @@ func openCell(o Options) *cell {
 // many short jobs looks for it once.
 var prepared sync.Map
 
-// makeCell makes an empty cgroup, in the place of one that somebody has left there.
+// makeCell makes an empty cgroup, in the place of one that was left there.
 func makeCell(dir string) *cell {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrExist) {
@@ -82,7 +82,7 @@ func makeCell(dir string) *cell {
 	return &cell{dir: dir, fd: fd}
 }
 
-// limit sets the memory limit, and tells whether the kernel keeps one. A family that
+// limit sets the memory limit, and reports whether the kernel keeps one. A family that
 // may not have more memory may not have swap space instead: it would not be ended, but
 // slow down the whole machine. What is over the limit is ended as a whole.
 func (c *cell) limit(o Options) bool {
@@ -276,7 +276,7 @@ func ownGroup(groups, root string) (own string, ok bool) {
 // place is a cgroup in which others can be made.
 type place struct {
 	dir string
-	// ours: nobody but us is in it, so that we can leave it to what we make there.
+	// ours: no other process is in it, so that we can leave it to what we make there.
 	ours bool
 }
 
@@ -293,8 +293,7 @@ func places(mount, own string, pid int) (list []place) {
 // prepare makes a place fit for others below it, and returns the path of base there, which
 // is made. Controllers are handed down as far as that is possible.
 func (p place) prepare(base string, pid int) (dir string, err error) {
-	// Whoever moves a process needs the right to write this file of the cgroup above
-	// both ends.
+	// Moving a process takes the right to write this file of the cgroup above both ends.
 	if err := unix.Faccessat(unix.AT_FDCWD, p.dir+"/cgroup.procs", unix.W_OK, unix.AT_EACCESS); err != nil {
 		return "", err
 	}

@@ -1,17 +1,15 @@
-// Package family keeps together all processes that a job has started, whoever
-// their parent is by now: it finds them, measures them, and ends them. It is for
-// Linux.
+// Package family keeps together all processes that a job has started, whatever their
+// present parent: it finds them, measures them, and ends them. It is for Linux.
 //
 // # How a family is known
 //
-// Four things tell that a process is one of the job's, and each holds where
-// another does not:
+// Four signs mark a process as one of the job's, and each holds where another does not:
 //
 //   - Descent. Open makes the calling process a subreaper (prctl(2)): it, instead
 //     of init, becomes the parent of every orphan among its descendants. What
 //     calls setsid, closes all files and clears its environment is a descendant all
 //     the same, for as long as the caller lives.
-//   - A cgroup (version 2), where the machine lets us make one. Nobody leaves it
+//   - A cgroup (version 2), where the machine lets us make one. No process leaves it
 //     without the rights to another one's cgroup.procs, the kernel kills all of it
 //     at once, and it is still there when the caller has died.
 //   - A mark in the limits: the soft limit of file locks (RLIMIT_LOCKS), which Linux does
@@ -30,13 +28,12 @@
 //
 // # Why none is missed, and nobody else is hit
 //
-// A list of processes is old when it has been read. So End stops what it finds until
-// a whole look finds nobody new, for what is stopped starts nothing more, and then
-// kills until two looks in a row find nobody: what moves between them, from a parent
-// that dies to us, is seen by the second. A cgroup is killed by the kernel before that; but
-// not by Clear, after which another program is to be started in it. A process is known by its number and the time
-// of its start, and is signalled through a descriptor (pidfd_open(2)) which was compared
-// with both, so that no number passes to another in between.
+// A list of processes is old when it has been read. So End stops the processes that it finds until a whole look
+// finds no new one, because a stopped process starts nothing, and then kills until two looks in a row find none:
+// what moves between them, from a parent that dies to us, is seen by the second. A cgroup is killed by the kernel
+// before that; but not by Clear, after which another program is to be started in it. A process is known by its
+// number and the time of its start, and is signalled through a descriptor (pidfd_open(2)) which was compared with
+// both, so that no number passes to another in between.
 //
 // # Where the cgroup is
 //

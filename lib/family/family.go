@@ -22,7 +22,7 @@ import (
 // What keeps a memory limit.
 const (
 	ByCgroup = "cgroup" // the kernel
-	ByWatch  = "watch"  // whoever looks at Usage
+	ByWatch  = "watch"  // the caller of Usage
 )
 
 // Options say which family it is, and what it may use.
@@ -48,8 +48,8 @@ type Family struct {
 	before  unix.Rusage
 
 	mu     sync.Mutex
-	leader int           // whoever started it waits for this one; 0: nobody yet
-	beside map[int]bool  // likewise, of what was joined
+	leader int           // its starter waits for this process; 0: there is none yet
+	beside map[int]bool  // likewise, of those that were joined
 	ended  chan struct{} // stops the reaping; nil: not begun, or over
 	last   Usage
 	final  bool // last is what it was when all had ended
@@ -74,8 +74,8 @@ func (f *Family) open() {
 	unix.Getrusage(unix.RUSAGE_CHILDREN, &f.before)
 }
 
-// FD returns the open directory of the family's cgroup, for clone3(2) to start the
-// job in; false when there is none. It is good until Close.
+// FD returns the open directory of the family's cgroup, for clone3(2) to start the job
+// in; false if there is none. It is valid until Close.
 func (f *Family) FD() (fd int, ok bool) {
 	if f.cell == nil {
 		return -1, false
@@ -98,10 +98,10 @@ func (f *Family) By() string {
 	return ByWatch
 }
 
-// Begin calls start, which starts the job's own process and returns its id; whoever
-// started it has to wait for it. What start forks inherits the mark in the limits. From the
-// first of them on, all other processes of the family that end as children of ours are
-// reaped. It returns start's error.
+// Begin calls start, which starts the job's own process and returns its id; the caller
+// must wait for it. What start forks inherits the mark in the limits. From the first of
+// them on, all other processes of the family that end as children of ours are reaped. It
+// returns start's error.
 func (f *Family) Begin(start func() (pid int, err error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +181,7 @@ func (f *Family) End(patience time.Duration) error {
 	f.Usage()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.final = true // whoever asks from now on need not look
+	f.final = true // later callers need not look
 	return nil
 }
 

@@ -214,8 +214,8 @@ func (f *Family) reap() {
 	if f.removed {
 		return // they may be another family's by now
 	}
-	// Most often it is the job's own process that has ended. Whoever is found only when that is waited
-	// for, is so by the look before the end.
+	// Most often it is the job's own process that has ended. A process that appears only
+	// when that is waited for is found by the look before the end.
 	if pid, ended := anyEnded(); !ended || pid == f.leader || f.beside[pid] {
 		return
 	}

@@ -60,8 +60,8 @@ func (f *Family) measure() {
 	f.last = u
 }
 
-// counted adds the memory that the kernel counts for a cgroup, so that nobody has to look
-// at each process; false when it does not.
+// counted adds the memory that the kernel counts for a cgroup, so that the processes need
+// not be read; false if the kernel does not count it.
 func (f *Family) counted(u *Usage) bool {
 	if f.cell == nil {
 		return false
@@ -119,8 +119,8 @@ func (f *Family) waited() (u unix.Rusage) {
 	return u
 }
 
-// transfersEvery is how often it is found out what goes from and to disks: nobody wants to
-// know it every second, and it takes as long as all the rest.
+// transfersEvery is the interval for measuring disk transfers: they are not needed every
+// second, and take as long as all the rest.
 const transfersEvery = 5 * time.Second
 
 // transfers adds what went from and to disks. Linux counts blocks of 512 bytes for those

@@ -57,12 +57,12 @@ type Block struct {
 	// HalfLife is PRIORITY_HALFLIFE, Factor the factor that most have.
 	HalfLife time.Duration
 	Factor   float64
-	// Settings stand for all that factors are computed from, and for Moment's Past:
-	// when they differ from the last block's, anybody's figures may.
+	// Settings stand for all that factors are computed from, and for Moment's Past: when
+	// they differ from the last block's, any figure may have changed.
 	Settings uint32
 	// Names is the ID of the Names that its samples' IDs are of.
 	Names uint32
-	// All tells that whoever is not in the block is not there any more.
+	// All: a name that is not in the block exists no more.
 	All     bool
 	Samples []Sample
 }

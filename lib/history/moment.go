@@ -73,9 +73,9 @@ func (m Moment) settings() uint32 {
 	return crc32.Checksum(text, castagnoli)
 }
 
-// samples returns those of whom there is something new since a time, or of
-// everybody if that is zero: who had an event, asks for something, or has another
-// factor because a lease ran out.
+// samples returns the samples of submitters with news since a time, or of all if that is
+// zero: submitters that had an event, ask for something, or have another factor because a
+// lease ended.
 func (m Moment) samples(since time.Time) []named {
 	t := m.totals(since)
 	var list []named
@@ -120,7 +120,7 @@ func (m Moment) sample(r accountant.Record, demand float64) named {
 	}, r.Name}
 }
 
-// total is what a group and all below it come to; the root has nobody below it.
+// total is the sum of a group and all below it; the root has none below it.
 type total struct {
 	use    accountant.Usage
 	demand float64

@@ -57,7 +57,7 @@ type Reader struct {
 	byName map[string]*track
 	times  []int64 // of the blocks since since
 	blocks int     // all of them
-	skip   *track  // stands for everybody who is not wanted
+	skip   *track  // stands for all submitters that are not wanted
 }
 
 // NewReader returns a reader of the series from since to until of those that
@@ -73,10 +73,9 @@ func NewReader(since, until time.Time, points int, wanted func(name string) bool
 // SetNames says which names the samples of later blocks speak of.
 func (r *Reader) SetNames(n *Names) { r.names, r.byID = n, make([]*track, n.Len()+1) }
 
-// Add takes the next block. One that is older than the last, or not in the time
-// asked for, changes nothing. It returns how many of the samples are of nobody
-// that there is a name for; those of a name that is newer than the names are
-// passed over.
+// Add takes the next block. One that is older than the last, or not in the time asked
+// for, changes nothing. It returns the number of samples without a known name; samples of
+// a name that is newer than the names are skipped.
 func (r *Reader) Add(b *Block) (nameless int) {
 	t := b.Time.UnixMilli()
 	if r.names == nil || b.Names != r.names.ID {
@@ -113,7 +112,7 @@ func (r *Reader) Add(b *Block) (nameless int) {
 // Empty reports whether there was no block that counts.
 func (r *Reader) Empty() bool { return r.blocks == 0 }
 
-// enter notes the time of a block and tells whether it counts.
+// enter notes the time of a block and reports whether it counts.
 func (r *Reader) enter(t int64) bool {
 	if t > r.until || len(r.times) > 0 && t <= r.times[len(r.times)-1] {
 		return false
@@ -244,9 +243,9 @@ func (k *track) add(s Sample, t int64) {
 	k.points = append(k.points, p)
 }
 
-// plausible reports whether so many weight seconds may have been used while the RUP
-// went from before to after, or whether somebody set the accumulated usage: it
-// did not fall, and the RUP has risen by what that use adds to it at least.
+// plausible reports whether so many weight seconds may have been used while the RUP went
+// from before to after, or whether an edit set the accumulated usage: it did not fall,
+// and the RUP has risen by what that use adds to it at least.
 func (k *track) plausible(used, seconds, before, after float64) bool {
 	halfLife := k.halfLife.Seconds()
 	beta := math.Exp2(-seconds / halfLife)
@@ -286,7 +285,7 @@ func (r *Reader) fill(k *track, to int) {
 	k.next = to
 }
 
-// steady returns for how many milliseconds the RUP is as good as the same.
+// steady returns for how many milliseconds the RUP is practically constant.
 func (k *track) steady() int64 {
 	held := k.last.InUse.Float()
 	part := visible * k.last.Priority / math.Abs(k.last.Priority-held)
@@ -367,8 +366,8 @@ type scanner struct {
 
 var headLine, endLine = []byte("@ "), []byte("\n= ")
 
-// piece returns the text up to and including the next line that ends a block.
-// At the end of the file what is left is nobody's.
+// piece returns the text up to and including the next line that ends a block. At the end
+// of the file the rest belongs to no submitter.
 func (s *scanner) piece() ([]byte, error) {
 	looked := 0
 	for {
@@ -482,7 +481,7 @@ func (e end) begin(text []byte, last int) (int, error) {
 	case start < 0 || start > 0 && text[start-1] != '\n' || !bytes.HasPrefix(text[start:], headLine):
 		return 0, errEnd
 	case crc32.Checksum(text[start:last], castagnoli) != e.sum:
-		return 0, errors.New("its checksum is another")
+		return 0, errors.New("its checksum differs")
 	case !bytes.HasPrefix(text[start+len(headLine):], e.time):
 		return 0, errEnd
 	}

@@ -206,8 +206,8 @@ func checkOldEnvironment(text string) error {
 	return err
 }
 
-// protection is who may change an attribute of a job in the queue that no description may
-// set, because the pool's own records hang on it.
+// protection says which users may change an attribute of a job in the queue that no
+// description may set, because the pool's own records depend on it.
 type protection struct {
 	admin bool   // an administrator may
 	why   string // whose it is, or what to do instead
@@ -320,7 +320,7 @@ func checkValue(key string, e *classad.Expr) error {
 		return nil
 	}
 	if !constant && watched[key] {
-		return fmt.Errorf("%s: want numbers of clusters, as in 12, 13", submitfile.Shorten(e.String()))
+		return fmt.Errorf("%s: want numbers of clusters, such as 12, 13", submitfile.Shorten(e.String()))
 	}
 	if !constant || v.Kind() == classad.KindUndefined && !lasting[key] {
 		return nil

@@ -16,10 +16,10 @@ import (
 // Fate is what becomes of a submit command.
 type Fate int
 
-// What becomes of a command: Served acts; Kept is an attribute of the job, or
-// nothing at all, and means nothing here that anybody could miss; Waiting is an
-// attribute on which the pool does not act, which is said once; Refused is an
-// error, for the jobs would silently misbehave.
+// What becomes of a command: Served acts. Kept is an attribute of the job, or nothing at
+// all, and its lack of effect is harmless. Waiting is an attribute on which the pool does
+// not act, with one warning. Refused is an error, because the jobs would silently
+// misbehave.
 const (
 	Served Fate = iota
 	Kept
@@ -555,7 +555,7 @@ func (c *Command) setting(j *job, g given) (setting, error) {
 		}
 		err := j.checkSeconds(g)
 		if err != nil && strings.ContainsAny(g.Text[:1], "0123456789") {
-			err = j.refuse(g, "%s: want a time, as 2:00:00, 90m, 2d or a number of seconds", submitfile.Shorten(g.Text))
+			err = j.refuse(g, "%s: want a time, such as 2:00:00, 90m, 2d or a number of seconds", submitfile.Shorten(g.Text))
 		}
 		return setting{c.Attr, g.Text, false}, err
 	default:

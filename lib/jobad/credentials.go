@@ -126,8 +126,8 @@ func unquoted(text string) string {
 	return text
 }
 
-// accounting sets who is charged: AccountingGroup, without the domain, when
-// it is somebody else than the owner alone.
+// accounting sets AccountingGroup, without the domain, if a submitter other than the
+// owner alone is charged.
 func (j *job) accounting() error {
 	group, hasGroup, err := j.command("accounting_group")
 	if err != nil {
@@ -184,10 +184,10 @@ func (j *job) account(g given, group, user string) error {
 		return err
 	}
 	if strings.EqualFold(group, accountant.RootGroup) {
-		return j.refuse(g, "%s: is the group of those who are in none: leave the command out", group)
+		return j.refuse(g, "%s: is the group of submitters without a group: leave the command out", group)
 	}
 	if _, clash := j.options.Groups.Find(user); clash {
-		return j.refuse(g, "%q: is the name of an accounting group, so nobody can be called that", user)
+		return j.refuse(g, "%q: is the name of an accounting group, so no user can have it", user)
 	}
 	j.setString("AcctGroupUser", user)
 	j.setString(pool.AttrAccountingGroup, name)
@@ -225,8 +225,8 @@ func accountError(name string) error {
 	return nil
 }
 
-// unknownGroup warns of a name whose group is none of the pool's: it would count
-// for nobody's group.
+// unknownGroup warns of a name whose group is not configured: it would count for the root
+// group.
 func (j *job) unknownGroup(g given, name string) {
 	dot := strings.LastIndexByte(name, '.')
 	groups := j.options.Groups

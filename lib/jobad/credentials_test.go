@@ -64,7 +64,7 @@ func TestGroups(t *testing.T) {
 		{"+AccountingGroup = \"group_physics.lep.newton\"", "a.sub:2: +AccountingGroup: GROUP_NAMES has no group group_physics.lep; did you mean group_physics.hep?; the jobs count for group_physics"},
 		{"+AccountingGroup = group_physics.hep", "a.sub:2: +AccountingGroup: group_physics.hep: no name in double quotes, the jobs count for alice"},
 		{"+AccountingGroup =", "a.sub:2: +AccountingGroup: undefined: no name in double quotes, the jobs count for alice"},
-		{"accounting_group_user = Group_Physics", `a.sub:2: accounting_group_user: "Group_Physics": is the name of an accounting group, so nobody can be called that`},
+		{"accounting_group_user = Group_Physics", `a.sub:2: accounting_group_user: "Group_Physics": is the name of an accounting group, so no user can have it`},
 	} {
 		text := "executable = /bin/true\n" + c.line + "\nqueue\n"
 		_, warnings, err := read(text, Options{Owner: "alice", Domain: "x", Dir: "/", Groups: groups})

@@ -117,7 +117,7 @@ func TestLateDeadline(t *testing.T) {
 func TestSettled(t *testing.T) {
 	o := testOptions()
 	o.Settled = []string{"JobPrio", "Project", "RequestLic"}
-	const why = ": has to be the same for all jobs where some appear as others finish: leave out max_materialize and max_idle"
+	const why = ": has to be the same for all jobs with max_materialize or max_idle: leave these out"
 	for _, c := range []struct{ text, want string }{
 		{"priority = -$(Process)\nmax_materialize = 1\nqueue 3", "a.sub:2: priority" + why},
 		{"P = p$(Process)\nproject = $(P)\nmax_idle = 1\nqueue 3", "a.sub:3: project" + why},

@@ -151,7 +151,8 @@ func (j *job) after(command, attr string) error {
 // is still as wide as other times where it is shown.
 const LastDeadline = 253402300799
 
-// Deadline is the time by which a job should have started, as somebody wrote it (qsub(1), -dl).
+// Deadline is the time by which a job should have started, as a user writes it (qsub(1),
+// -dl).
 type Deadline struct {
 	Unix  int64 // seconds
 	Local bool  // it was written in local time, so that the time zone decides
@@ -300,7 +301,7 @@ func (j *job) keepDeadline(g given, text string, n int64) error {
 		return err
 	}
 	if j.Varies() {
-		return j.refuse(g, "%q: local time has to be the same for all jobs where some appear as others finish: write Unix seconds, or 2026-11-22T15:30:00Z", submitfile.Shorten(text))
+		return j.refuse(g, "%q: a local time has to be the same for all jobs with max_materialize or max_idle: write Unix seconds, or 2026-11-22T15:30:00Z", submitfile.Shorten(text))
 	}
 	j.deadlines = map[string]int64{text: n}
 	return nil

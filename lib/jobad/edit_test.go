@@ -71,8 +71,8 @@ func TestCheckEdit(t *testing.T) {
 		{"KillSig", `"SIGFOO"`, `KillSig: "SIGFOO": not a signal, want a name as SIGTERM or a number from 1 to 31`}, {"HoldKillSig", "99", `HoldKillSig: "99": not a signal, want a name as SIGTERM or a number from 1 to 31`},
 		{"JobDescription", "7", "JobDescription: 7: want a text in double quotes"}, {"JobBatchName", `"x"`, ""}, {"Iwd", `"run"`, `Iwd: "run": want a path that begins with a slash`}, {"Iwd", "undefined", "Iwd: undefined: want a value"},
 		{"CronMinute", `"60"`, `CronMinute: want numbers from 0 to 59 as in crontab(5): 5, 1-10, */2, *`}, {"CronMinute", `"*/5"`, ""}, {"WhenToTransferOutput", `"later"`, `WhenToTransferOutput: "later": want one of ON_EXIT, ON_EXIT_OR_EVICT, ON_SUCCESS`},
-		{"AfterOk", `"12,13"`, ""}, {"AfterOk", "12", ""}, {"AfterAny", `"soon"`, `AfterAny: "soon": want numbers of clusters, as in 12, 13`}, {"AfterAny", "undefined", ""},
-		{"AfterOk", `strcat("1","2")`, `AfterOk: strcat("1","2"): want numbers of clusters, as in 12, 13`}, {"afterany", "X", "afterany: X: want numbers of clusters, as in 12, 13"},
+		{"AfterOk", `"12,13"`, ""}, {"AfterOk", "12", ""}, {"AfterAny", `"soon"`, `AfterAny: "soon": want numbers of clusters, such as 12, 13`}, {"AfterAny", "undefined", ""},
+		{"AfterOk", `strcat("1","2")`, `AfterOk: strcat("1","2"): want numbers of clusters, such as 12, 13`}, {"afterany", "X", "afterany: X: want numbers of clusters, such as 12, 13"},
 	} {
 		e, err := classad.ParseExpr(c.expr)
 		if err != nil {

@@ -28,7 +28,7 @@ type Assignment struct {
 
 // Evicted returns what the job's own TransformOnEvict sets in its ad when it has to leave
 // for the reason of code and subcode, as VacateReasonCode and VacateReasonSubCode are, in
-// the order of the statements; only what is another then. again tells whether the job
+// the order of the statements; only what is another then. again reports whether the job
 // asks for something else from then on, so that it is to be run once more where it would
 // be held otherwise. TransformOnEvict lists names; TransformBody_NAME holds statements,
 // with the character 30 between:

@@ -11,9 +11,8 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Cluster are the jobs of a description as one cluster: Ad has the attributes
-// that all procs share, each run what its procs have besides. The runs cover
-// the procs from First on.
+// Cluster are the jobs of a description as one cluster: Ad has the attributes that all
+// procs share, each run those of its procs alone. The runs cover the procs from First on.
 //
 // The ads lack ClusterId and ProcId, which are the spool's to set.
 type Cluster struct {

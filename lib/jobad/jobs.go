@@ -252,7 +252,7 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 	attr, custom := customName(a.Name)
 	switch {
 	case late:
-		return a.Name + ": stands behind the last queue line and has no effect"
+		return a.Name + ": is after the last queue line and has no effect"
 	case submitfile.Settled(key):
 		return a.Name + ": is set for every job, this line has no effect"
 	case custom && isProtected(attr):

@@ -61,7 +61,7 @@ func (j *job) lateness() error {
 		case err != nil || n < 1 || n > math.MaxInt32:
 			return j.refuse(g, "%q: want a whole number of jobs from 1 up", submitfile.Shorten(g.Text))
 		case lines > 1:
-			return j.refuse(g, "jobs that appear as others finish want one queue line, here are %d", lines)
+			return j.refuse(g, "a description with max_materialize or max_idle has one queue line, this one has %d", lines)
 		case j.Varies():
 			return j.refuse(g, "%s: has to be the same for all jobs", submitfile.Shorten(g.Text))
 		}
@@ -83,7 +83,7 @@ func (j *job) settled() error {
 		case err != nil:
 			return err
 		case ok && j.Varies():
-			return j.refuse(g, "has to be the same for all jobs where some appear as others finish: leave out max_materialize and max_idle")
+			return j.refuse(g, "has to be the same for all jobs with max_materialize or max_idle: leave these out")
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func (j *Jobs) Digest(sources bool) (digest []byte, first int64, err error) {
 	if len(digest) >= maxHead {
 		return nil, 0, &submitfile.Error{
 			Place: submitfile.Place{File: j.description.File()},
-			Msg:   fmt.Sprintf("%d bytes of macros and environment: more than %d cannot be kept for the jobs that appear as others finish", len(digest), maxHead-1),
+			Msg:   fmt.Sprintf("%d bytes of macros and environment: more than %d cannot be kept with max_materialize or max_idle", len(digest), maxHead-1),
 		}
 	}
 	digest = append(digest, '\n')
@@ -161,9 +161,9 @@ func Materialize(digest io.ReadSeeker, domain string, cluster, first, n int, off
 	return c, offset + passed, err
 }
 
-// ReadDigest returns the jobs of a digest that somebody else has made, checked as New checks a
-// description. Of the surroundings only the folder, the environment, the command line and the
-// name of kept output are the digest's; all else is in o.
+// ReadDigest returns the jobs of a digest that another process has made, checked as New
+// checks a description. Of the surroundings only the folder, the environment, the command
+// line and the name of kept output are the digest's; all else is in o.
 func ReadDigest(digest []byte, o Options) (*Jobs, error) {
 	head, items, _ := bytes.Cut(digest, []byte("\n"))
 	if len(head) >= maxHead {

@@ -106,7 +106,7 @@ func TestLate(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"max_idle = 0\nqueue", `a.sub:2: max_idle: "0": want a whole number of jobs from 1 up`},
 		{"max_idle = few\nqueue", `a.sub:2: max_idle: "few": want a whole number of jobs from 1 up`},
-		{"max_idle = 1\nqueue\nqueue", "a.sub:2: max_idle: jobs that appear as others finish want one queue line, here are 2"},
+		{"max_idle = 1\nqueue\nqueue", "a.sub:2: max_idle: a description with max_materialize or max_idle has one queue line, this one has 2"},
 		{"max_idle = 1$(Process)\nqueue 4", "a.sub:2: max_idle: 10: has to be the same for all jobs"},
 	} {
 		if _, _, err := read(sleep+c.text, testOptions()); err == nil || err.Error() != c.want {

@@ -30,7 +30,7 @@ func CheckOwner(name, niceGroup string, groups *accountant.Groups) error {
 	case foreign && (len(domain) > longestOwner || !domainName().MatchString(domain)):
 		return errors.New("want a domain of letters, digits, _, . and - behind the @")
 	case user[0] >= '0' && user[0] <= '9':
-		return errors.New("begins with a digit, as the clusters do that prio, qdel and qstat are given")
+		return errors.New("begins with a digit, like the number of a cluster")
 	case !ownerName().MatchString(user):
 		return errors.New("want letters, digits, _, . and -, the first a letter or _")
 	case len(user) > longestOwner:

@@ -82,7 +82,7 @@ func conditionError(e *classad.Expr) error {
 // defaultRetries is HTCondor's DEFAULT_JOB_MAX_RETRIES.
 const defaultRetries = 2
 
-// retries sets OnExitRemove, which says whether a job that has ended leaves the
+// retries sets OnExitRemove, which reports whether a job that has ended leaves the
 // queue. With max_retries, retry_until or success_exit_code it leaves when it has
 // ended once more than JobMaxRetries, has succeeded, or when retry_until or
 // on_exit_remove are true.
@@ -211,7 +211,7 @@ func (j *job) notification() error {
 		return err
 	}
 	if name := strings.ToLower(unquoted(who.Text)); name == "never" || name == "false" {
-		j.caution(who, "would send mail to somebody called %s; to have none, write notification = never", name)
+		j.caution(who, "would send mail to a user called %s; for no mail write notification = never", name)
 	}
 	j.setString("NotifyUser", unquoted(who.Text))
 	return nil
@@ -246,7 +246,7 @@ func (j *job) leaseOf(g given) error {
 	case n == 0:
 		return nil
 	case n < 20:
-		j.caution(g, "%d: 20 seconds are the least, and are taken", n)
+		j.caution(g, "%d: raised to 20 seconds, the least", n)
 		n = 20
 	}
 	j.setExpr("JobLeaseDuration", strconv.FormatInt(n, 10))
@@ -259,7 +259,7 @@ func (j *job) exitRequirements() error {
 	if !ok || err != nil {
 		return err
 	}
-	return j.refuse(g, "no longer means anything, in HTCondor neither: use on_exit_remove or on_exit_hold")
+	return j.refuse(g, "has no meaning any more, nor in HTCondor: use on_exit_remove or on_exit_hold")
 }
 
 // noop sets IsNoopJob, which HTCondor does not run.
@@ -269,7 +269,7 @@ func (j *job) noop() error {
 		return err
 	}
 	if yes, plain := truth(g.Text); !plain || yes {
-		return j.refuse(g, "%s: there are no jobs that are not run: leave it out, or hold the job", submitfile.Shorten(g.Text))
+		return j.refuse(g, "%s: the job would be run: leave it out, or hold the job", submitfile.Shorten(g.Text))
 	}
 	j.setExpr("IsNoopJob", "false")
 	return nil

@@ -65,7 +65,7 @@ func (j *job) commandLine() error {
 			return err
 		}
 		if ok {
-			return j.refuse(g, "has no place beside a command behind --")
+			return j.refuse(g, "cannot be combined with a command after --")
 		}
 	}
 	java, err := j.inJava()
@@ -74,7 +74,7 @@ func (j *job) commandLine() error {
 	}
 	if java {
 		g, _, err := j.command("universe")
-		return cmp.Or(err, j.refuse(g, "java: wants a description that names the class, not a command behind --"))
+		return cmp.Or(err, j.refuse(g, "java: wants a description that names the class, not a command after --"))
 	}
 	return j.program(given{Name: "command", Text: string(j.options.Command[0])})
 }
@@ -372,7 +372,7 @@ func withCopied(own, copied []string) string {
 }
 
 // getenv returns what is to be copied of the submitter's environment: all of it, or
-// the names of a list. asked tells whether anything may be.
+// the names of a list. asked reports whether anything may be.
 func (j *job) getenv() (env []string, asked bool, err error) {
 	g, ok, err := j.command("getenv")
 	switch {

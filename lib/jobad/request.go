@@ -101,7 +101,7 @@ func (j *job) processors(g given) (n float64, isNumber bool, err error) {
 	e, err := j.compile(g, g.Text)
 	if err != nil {
 		if isMeasure(g.Text) {
-			err = j.refuse(g, "%s: want a number of processors, without a word behind it", submitfile.Shorten(g.Text))
+			err = j.refuse(g, "%s: want only a number of processors", submitfile.Shorten(g.Text))
 		}
 		return 0, false, err
 	}
@@ -201,9 +201,8 @@ const maxCpus = 1_000_000
 func isUndefined(text string) bool { return strings.EqualFold(text, "undefined") }
 
 // otherRequests sets what request_NAME asks for, in the order of the names, and what
-// require_NAME says that each has to be like.
-// Each becomes a clause, save for a plain 0: who wants none needs no slot
-// that has some.
+// require_NAME says that each has to be like. Each becomes a clause, except for a plain
+// 0: a job that wants none needs no slot that has some.
 func (j *job) otherRequests() ([]request, error) {
 	named, err := j.named()
 	if err != nil {
@@ -378,7 +377,7 @@ func (j *job) quantity(g given, attr string) (n float64, isNumber bool, err erro
 	n, isNumber = plainNumber(e)
 	switch {
 	case isNumber && n < 0:
-		return 0, false, j.refuse(g, "%s: want no negative number", submitfile.Shorten(g.Text))
+		return 0, false, j.refuse(g, "%s: must not be negative", submitfile.Shorten(g.Text))
 	case BeyondInteger(g.Text):
 		return 0, false, j.refuse(g, "%s: too large", submitfile.Shorten(g.Text))
 	}
@@ -397,7 +396,7 @@ func plainNumber(e *classad.Expr) (float64, bool) {
 }
 
 // BeyondInteger reports whether an expression is, as text, a number too large for a ClassAd
-// integer. The language takes such a one for 0, which nobody means.
+// integer. The language reads such a number as 0, which is never meant.
 func BeyondInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	return errors.Is(err, strconv.ErrRange)
@@ -572,20 +571,20 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 	case isSize:
 		return strconv.FormatInt(int64(n), 10), true, nil
 	case j.isStray(text):
-		return "", false, j.refuse(g, "%q: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
+		return "", false, j.refuse(g, "%q: want a size, such as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 	}
 	e, err := j.compile(g, text)
 	if err != nil {
 		if isMeasure(text) {
-			err = j.refuse(g, "%s: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
+			err = j.refuse(g, "%s: want a size, such as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 		}
 		return "", false, err
 	}
 	if x, isNumber := plainNumber(e); isNumber && x < 0 {
-		return "", false, j.refuse(g, "%s: want no negative number", submitfile.Shorten(text))
+		return "", false, j.refuse(g, "%s: must not be negative", submitfile.Shorten(text))
 	}
 	if v, constant := e.Constant(); constant && v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal && !isUndefined(text) {
-		return "", false, j.refuse(g, "%s: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
+		return "", false, j.refuse(g, "%s: want a size, such as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 	}
 	return e.Format(classad.StyleSpool), false, nil // without what a comment would hide
 }

@@ -77,9 +77,9 @@ func TestDoubtfulDefaults(t *testing.T) {
 		{"", "(ImageSize + 1023) / 1024", "", "request_memory = 5", ""},
 		{"", "", `strcat("1", " GB")`, "", `JOB_DEFAULT_REQUESTDISK: strcat("1", " GB"): is "1 GB" for a job that has not run: it asks for none`},
 		{"0 - JobPrio", "", "", "priority = 3", "JOB_DEFAULT_REQUESTCPUS: 0 - JobPrio: is -3 for a job that has not run: it asks for none"},
-		{"", "lots", "", "", `JOB_DEFAULT_REQUESTMEMORY: "lots": want a size, as 512 MB or 1.5 GB, or an expression`},
+		{"", "lots", "", "", `JOB_DEFAULT_REQUESTMEMORY: "lots": want a size, such as 512 MB or 1.5 GB, or an expression`},
 		{"", "1 GB, 2 GB", "", "", `JOB_DEFAULT_REQUESTMEMORY: 1 GB, 2 GB: expected an operator or the end of the expression, found "GB"`},
-		{"", "", "-1", "", "JOB_DEFAULT_REQUESTDISK: -1: want no negative number"}, {"many", "", "", "", "JOB_DEFAULT_REQUESTCPUS: many: is undefined for a job that has not run: it asks for none"},
+		{"", "", "-1", "", "JOB_DEFAULT_REQUESTDISK: -1: must not be negative"}, {"many", "", "", "", "JOB_DEFAULT_REQUESTCPUS: many: is undefined for a job that has not run: it asks for none"},
 		{"2 +", "", "", "", "JOB_DEFAULT_REQUESTCPUS: 2 +: expected a value, a name or (, found the end of the text"},
 	} {
 		o := testOptions()
@@ -95,13 +95,13 @@ func TestRefusedRequests(t *testing.T) {
 		{"request_cpus = -1", "request_cpus: -1: want a whole number from 0 to 1000000"},
 		{"request_cpus = 1.5", "request_cpus: 1.5: want a whole number from 0 to 1000000"},
 		{"request_cpus = true", "request_cpus: true: want a whole number from 0 to 1000000"},
-		{"request_memory = lots", `request_memory: "lots": want a size, as 512 MB or 1.5 GB, or an expression`},
-		{"request_memory = 1 GB, lots", `request_memory: "lots": want a size, as 512 MB or 1.5 GB, or an expression`},
-		{`request_memory = "1 GB"`, `request_memory: "1 GB": want a size, as 512 MB or 1.5 GB, or an expression`},
-		{"request_disk = -5", "request_disk: -5: want no negative number"},
+		{"request_memory = lots", `request_memory: "lots": want a size, such as 512 MB or 1.5 GB, or an expression`},
+		{"request_memory = 1 GB, lots", `request_memory: "lots": want a size, such as 512 MB or 1.5 GB, or an expression`},
+		{`request_memory = "1 GB"`, `request_memory: "1 GB": want a size, such as 512 MB or 1.5 GB, or an expression`},
+		{"request_disk = -5", "request_disk: -5: must not be negative"},
 		{"request_disk = 99999999999999999999T", "request_disk: 99999999999999999999T: too large"},
 		{"request_disk = 99999999999999999999", "request_disk: 99999999999999999999: too large"},
-		{"request_gpus = -1", "request_gpus: -1: want no negative number"},
+		{"request_gpus = -1", "request_gpus: -1: must not be negative"},
 		{"request_a.b = 1", `request_a.b: "A.b" is no name of an attribute`},
 	} {
 		_, _, err := read(sleep+c.text+"\nqueue\n", testOptions())
@@ -211,8 +211,8 @@ func TestLaterAmountMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"request_memory = 1GB, 2GB\nretry_request_memory_max = 4GB", "a.sub:2: request_memory: says by itself what later attempts ask for, which excludes retry_request_memory_max"},
 		{"retry_request_memory = 2GB\nretry_request_memory_increase = 1GB", "a.sub:2: retry_request_memory: excludes retry_request_memory_increase"},
-		{"retry_request_memory = more", `a.sub:2: retry_request_memory: "more": want a size, as 512 MB or 1.5 GB, or an expression`},
-		{"retry_request_disk_max = -1", "a.sub:2: retry_request_disk_max: -1: want no negative number"},
+		{"retry_request_memory = more", `a.sub:2: retry_request_memory: "more": want a size, such as 512 MB or 1.5 GB, or an expression`},
+		{"retry_request_disk_max = -1", "a.sub:2: retry_request_disk_max: -1: must not be negative"},
 		{"request_memory = 1GB, 2GB", ""},
 		{"retry_request_memory = 2GB", ""},
 		{bigger, ""}, {"on_evict_checks = a\n+TransformBody_a = \"SET Tries 1\"", ""}, {"transform_body_a = x\nargs = $(transform_body_a)", ""},

@@ -16,8 +16,8 @@ import (
 type clause struct {
 	text   string
 	offers []string // not if the user's expression mentions one of these
-	// lenient clauses are those that nobody asked for: only a slot that says
-	// otherwise fails them. Ads of slots written by hand are short.
+	// lenient clauses are added without a request: only a slot that says otherwise fails
+	// them. Ads of slots written by hand are short.
 	lenient bool
 }
 
@@ -419,7 +419,7 @@ func (j *job) cudaVersion() error {
 		minor, err = strconv.ParseUint(second, 10, 20)
 	}
 	if err != nil {
-		return j.refuse(g, "%q: want a version, as 12 or 12.1", submitfile.Shorten(g.Text))
+		return j.refuse(g, "%q: want a version, such as 12 or 12.1", submitfile.Shorten(g.Text))
 	}
 	if dotted || major < 1000 {
 		major = major*1000 + minor%100

@@ -232,8 +232,8 @@ func TestGPUs(t *testing.T) {
 
 func TestGPUMistakes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"cuda_version = new", `a.sub:2: cuda_version: "new": want a version, as 12 or 12.1`},
-		{"request_gpus = 1\ngpus_minimum_memory = much", `a.sub:3: gpus_minimum_memory: "much": want a size, as 512 MB or 1.5 GB, or an expression`},
+		{"cuda_version = new", `a.sub:2: cuda_version: "new": want a version, such as 12 or 12.1`},
+		{"request_gpus = 1\ngpus_minimum_memory = much", `a.sub:3: gpus_minimum_memory: "much": want a size, such as 512 MB or 1.5 GB, or an expression`},
 		{"gpus_minimum_memory = 1 GB", "a.sub:2: gpus_minimum_memory: has no effect without request_gpus"},
 		{"require_gpus = Capability > 5", "a.sub:2: require_gpus: has no effect without request_gpus"},
 		{"require_boats = Sails > 5", "a.sub:2: require_boats: has no effect without request_boats"},

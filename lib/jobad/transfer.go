@@ -340,7 +340,7 @@ func (j *job) urlCommand(t *transfers) (given, error) {
 	return g, err
 }
 
-// noCopy warns who wants a copy of the executable kept: one that is changed
+// noCopy warns if a copy of the executable is wanted: an executable that is changed
 // before the job starts is not the one that was submitted.
 func (j *job) noCopy() error {
 	copies, err := j.boolean("copy_to_spool", false)

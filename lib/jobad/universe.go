@@ -131,14 +131,14 @@ func (j *job) hosts(u universe) error {
 	}
 	switch {
 	case parallel && n != 1:
-		return j.refuse(g, "%d: a job runs on one slot, so parallel jobs have to do with 1; see submit(5)", n)
+		return j.refuse(g, "%d: a job runs on one slot: a parallel job can only have 1; see submit(5)", n)
 	case parallel && !ok:
 		g, _, _ = j.command("universe")
 		return j.refuse(g, "parallel: wants machine_count, which has to be 1 here")
 	case ok && !parallel:
 		j.setExpr("MachineCount", strconv.FormatInt(n, 10))
 		if n > 1 {
-			j.caution(g, "means nothing but in the parallel universe; for several processors write request_cpus = %d", n)
+			j.caution(g, "has a meaning only in the parallel universe; for several processors write request_cpus = %d", n)
 		}
 	}
 	if u.number == pool.Parallel {

@@ -445,7 +445,7 @@ func ParseClusters(text string) ([]int, error) {
 		n, ok := cluster(word)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("%q: want numbers of clusters, as in 12, 13", cut(line(word), 40))
+			return nil, fmt.Errorf("%q: want numbers of clusters, such as 12, 13", cut(line(word), 40))
 		case !seen[n] && len(list) == MaxClusters:
 			return nil, fmt.Errorf("want at most %d clusters", MaxClusters)
 		case !seen[n]:
@@ -454,7 +454,7 @@ func ParseClusters(text string) ([]int, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%q: want numbers of clusters, as in 12, 13", cut(line(text), 40))
+		return nil, fmt.Errorf("%q: want numbers of clusters, such as 12, 13", cut(line(text), 40))
 	}
 	return list, nil
 }

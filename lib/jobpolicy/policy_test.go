@@ -280,10 +280,10 @@ func TestDependencies(t *testing.T) {
 func TestParseClusters(t *testing.T) {
 	for _, c := range []struct{ text, want, err string }{
 		{"12", "12", ""}, {"12 13", "12 13", ""}, {" 13,12,,13\t4 ", "13 12 4", ""}, {"2147483647", "2147483647", ""},
-		{"", "", `"": want numbers of clusters, as in 12, 13`}, {", ,", "", `", ,": want numbers of clusters, as in 12, 13`},
-		{"12.0", "", `"12.0": want numbers of clusters, as in 12, 13`}, {"0", "", `"0": want numbers of clusters, as in 12, 13`},
-		{"-1", "", `"-1": want numbers of clusters, as in 12, 13`}, {"12 ok", "", `"ok": want numbers of clusters, as in 12, 13`},
-		{"2147483648", "", `"2147483648": want numbers of clusters, as in 12, 13`},
+		{"", "", `"": want numbers of clusters, such as 12, 13`}, {", ,", "", `", ,": want numbers of clusters, such as 12, 13`},
+		{"12.0", "", `"12.0": want numbers of clusters, such as 12, 13`}, {"0", "", `"0": want numbers of clusters, such as 12, 13`},
+		{"-1", "", `"-1": want numbers of clusters, such as 12, 13`}, {"12 ok", "", `"ok": want numbers of clusters, such as 12, 13`},
+		{"2147483648", "", `"2147483648": want numbers of clusters, such as 12, 13`},
 	} {
 		list, err := ParseClusters(c.text)
 		if got := numbers(list); got != c.want || errText(err) != c.err {

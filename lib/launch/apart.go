@@ -22,8 +22,8 @@ const (
 	Output Files = iota
 	// Checkpoint is copied to where the job's next attempt has it from.
 	Checkpoint
-	// Rest is all that is there, which is kept for the next attempt, or for whoever looks after the job. The scratch
-	// directory is gone with that.
+	// Rest is all that is there, which is kept for the next attempt, or for the job's
+	// owner. The scratch directory is gone with that.
 	Rest
 )
 
@@ -76,11 +76,11 @@ func (j Job) There() Job {
 }
 
 // Send writes to w what the job finds in its scratch directory on another machine, for Receive there: its executable,
-// its standard input, its inputs, and what was kept for it. It looks for all that the job needs
-// of its submitter's files, and makes or truncates its output as Start would, so that what is wrong there is
-// found before the job runs. Failures of the files are *StartErrors. After an error Receive fails, too, for what
-// came does not end. A job that transfers nothing has an empty archive. Whoever cancels ctx also closes what w writes
-// to, which may wait; the same holds for r, and for the functions below.
+// its standard input, its inputs, and what was kept for it. It looks for all that the job needs of its submitter's
+// files, and makes or truncates its output as Start would, so that what is wrong there is found before the job runs.
+// Failures of the files are *StartErrors. After an error Receive fails, too, for what came does not end. A job that
+// transfers nothing has an empty archive. A caller that cancels ctx must also close what w writes to, which may wait;
+// the same holds for r, and for the functions below.
 func (j Job) Send(ctx context.Context, w io.Writer) error {
 	a := newArchive(w, j.Scratch)
 	return j.Account.As(func() error {
@@ -184,7 +184,7 @@ func (j Job) Receive(ctx context.Context, r io.Reader) (placed Placed, err error
 			return failed(ctx, "input", parcel{name: j.Scratch}, HoldInput, err)
 		}
 		if j.Transfer != nil && j.Transfer.brings {
-			// It belongs to the account here, whoever it belongs to there.
+			// It belongs to the account here, whatever its owner there.
 			if err := makeExecutable(j.Cmd); err != nil {
 				return startError(HoldStart, "executable "+j.arg0(), err)
 			}
@@ -287,7 +287,8 @@ type standardOutput struct {
 	appends    bool
 }
 
-// streams returns the job's standard output and error, once if they are one file, and without those that nobody wants.
+// streams returns the job's standard output and error, once if they are one file, and
+// without the unwanted ones.
 func (j Job) streams() (all []standardOutput) {
 	out := standardOutput{"output", partStdout, j.Out, j.AppendOut}
 	if j.Err == j.Out {
@@ -362,7 +363,7 @@ func (j Job) takeOutput(ctx context.Context) error {
 func (j Job) takeState(ctx context.Context, of Files) error {
 	err := j.takeStreams(ctx, false)
 	if of == Rest {
-		if !j.Transfer.resumes && err == nil { // nobody would go on with it
+		if !j.Transfer.resumes && err == nil { // nothing would go on with it
 			j.takeStreams(ctx, true)
 		}
 		return ctx.Err() // what could not be copied is kept

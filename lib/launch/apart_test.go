@@ -244,7 +244,7 @@ func TestSendRefuses(t *testing.T) {
 	}{
 		{"no program", []string{"Cmd", `"gone"`}, "executable IWD/gone: no such file or directory", HoldStart},
 		{"a directory", []string{"Cmd", `"dir"`}, "executable IWD/dir: is a directory", HoldStart},
-		{"no executable", []string{"Cmd", `"file"`}, "executable IWD/file: nobody may execute it", HoldStart},
+		{"no executable", []string{"Cmd", `"file"`}, "executable IWD/file: no user may execute it: chmod +x it", HoldStart},
 		{"no input", []string{"In", `"gone"`}, "input IWD/gone: no such file or directory", HoldStdin},
 		{"a pipe as input", []string{"In", `"pipe"`}, "input IWD/pipe: neither a file nor a directory", HoldStdin},
 		{"no directory for output", []string{"Out", `"no/out"`}, "output IWD/no/out: the directory IWD/no does not exist", HoldStdout},

@@ -83,8 +83,8 @@ func stream(ctx context.Context, from io.Reader, to io.Writer) (n int64, err err
 	}
 }
 
-// inArchive makes copies in an archive, of paths below a directory. What comes later gives way to nothing: who unpacks it
-// replaces what came before.
+// inArchive makes copies in an archive, of paths below a directory. A later entry
+// replaces an earlier one when it is unpacked.
 type inArchive struct {
 	tar  *tar.Writer
 	out  *bufio.Writer
@@ -152,7 +152,7 @@ func (a *inArchive) end() error {
 	return err
 }
 
-// unpacker unpacks an archive into a directory that was empty, and in which nobody else makes anything. It believes
+// unpacker unpacks an archive into a directory that was empty, and in which no other process makes anything. It believes
 // nothing of it: whatever the archive has is made below the directory, and no link that it brings is followed. What comes
 // later replaces what came before.
 type unpacker struct {

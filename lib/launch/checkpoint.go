@@ -99,9 +99,9 @@ const Unfinished = ".new"
 
 // Checkpoint copies what of the scratch directory is the job's checkpoint to Kept, in the
 // place of an earlier one: on the disk, and as a whole or not at all. The scratch directory
-// stays as it is, for the job to go on there; nobody may write to it meanwhile. The next
-// Place gives the checkpoint back. Every failure is a *StartError, save that of a context
-// that was cancelled; then the earlier checkpoint is still there.
+// stays as it is, for the job to go on there; no process may write to it meanwhile. The
+// next Place gives the checkpoint back. Every failure is a *StartError, except that of a
+// context that was cancelled; then the earlier checkpoint is still there.
 func (t *Transfer) Checkpoint(ctx context.Context) error {
 	made := t.Kept + Unfinished
 	err := t.checkpoint(ctx, made)

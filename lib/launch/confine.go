@@ -318,8 +318,8 @@ var items = map[string]item{
 	"sigpending": {unix.RLIMIT_SIGPENDING, 1}, "msgqueue": {unix.RLIMIT_MSGQUEUE, 1}, "nice": {unix.RLIMIT_NICE, 1},
 }
 
-// How closely a line means somebody: what is said of the user goes before what is
-// said of one of its groups, and that before what is said of all. 0: it does not.
+// How closely a line matches a user: what is said of the user goes before what is said of
+// one of its groups, and that before what is said of all. 0: it does not.
 const (
 	everybody = 1 + iota
 	ofGroup

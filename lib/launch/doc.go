@@ -30,10 +30,9 @@
 // The text of BatchScript, if the ad has one, is a file in the scratch directory, to which the
 // arguments refer.
 //
-// It inherits the umask, and which signals are ignored, from whoever calls
-// Start. It leads a session and a process group of its own; signals go to the
-// whole group, and what is left of the group when the job's own process has
-// ended is killed.
+// It inherits the umask, and which signals are ignored, from the caller of Start. It
+// leads a session and a process group of its own; signals go to the whole group, and what
+// is left of the group when the job's own process has ended is killed.
 //
 // # Whose rights a job has
 //
@@ -61,10 +60,9 @@
 // Place took: copies keep the time of their originals, so that whatever the job
 // writes to has another.
 //
-// In the scratch directory copies give way to later ones and follow no link. In
-// the user's directories each copy is written beside its place, brought to the
-// disk, and renamed: whoever looks, even after a crash, finds the old file or the
-// new one.
+// In the scratch directory copies give way to later ones and follow no link. In the
+// user's directories each copy is written beside its place, brought to the disk, and
+// renamed: a reader, even after a crash, finds the old file or the new one.
 //
 // # How files travel
 //
@@ -105,14 +103,14 @@
 //
 // # Why no two attempts overlap
 //
-// Whoever supervises a job has the pipe of its claim open for reading, and hands
-// that to Start. The job inherits it as its file descriptor 3, and so does
-// every process that it makes. While any of them has it open, the pipe can be opened
-// for writing without waiting. So the process that cannot do that
-// knows that no process of that attempt is alive, whatever has become of
-// the supervisor. A job that closes descriptors which it did not open (as
-// daemons do) gives this up for the process that did so, and so does one that is started
-// without it, to be dumped some day; lib/family knows them by other signs.
+// The supervisor of a job has the pipe of its claim open for reading, and hands that to
+// Start. The job inherits it as its file descriptor 3, and so does every process that it
+// makes. While any of them has it open, the pipe can be opened for writing without
+// waiting. So the process that cannot do that knows that no process of that attempt is
+// alive, whatever has become of the supervisor. A job that closes descriptors which it
+// did not open (as daemons do) gives this up for the process that did so, and so does one
+// that is started without it, to be dumped some day; lib/family knows them by other
+// signs.
 //
 // A job does not outlive its supervisor by much: the kernel sends SIGKILL to
 // its first process when the thread that started it dies (prctl(2),

@@ -64,7 +64,7 @@ func Expand(ad, slot *classad.Ad, value func(e *classad.Expr) classad.Value) (*c
 		}
 		out.SetString(name, x.out.String())
 		if strings.EqualFold(name, pool.AttrBatchScript) {
-			continue // nobody wants to see all of it twice
+			continue // the whole text is shown only once
 		}
 		x.found = append(x.found, Found{matchExpPrefix + name, classad.Literal(classad.String(x.out.String()))})
 	}
@@ -94,7 +94,7 @@ func olderSpelling(text string) string {
 	return text
 }
 
-// Bounds on what one ad may refer to: somebody else's commands wait meanwhile.
+// Bounds on what one ad may refer to: other users' commands wait meanwhile.
 const (
 	mostWork       = 10_000  // references
 	expressionWork = 99      // for so many more of them an expression counts

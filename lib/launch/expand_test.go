@@ -158,7 +158,7 @@ func TestUniverses(t *testing.T) {
 		{[]string{"JobUniverse", "9"}, "JobUniverse: this machine runs no jobs of the grid universe"},
 		{[]string{"JobUniverse", "10"}, "JobUniverse: this machine runs no jobs of the java universe"},
 		{[]string{"JobUniverse", "13"}, "JobUniverse: this machine runs no jobs of the vm universe"},
-		{[]string{"JobUniverse", "77"}, "JobUniverse: 77 is no universe that this machine runs jobs of"},
+		{[]string{"JobUniverse", "77"}, "JobUniverse: this machine runs no jobs of universe 77"},
 		{[]string{"JobUniverse", "5", "WantDocker", "true"}, "DockerImage: the job names no image"},
 		{[]string{"JobUniverse", "5", "WantContainer", "true"}, "ContainerImage: the job names no image"},
 	} {

@@ -52,7 +52,7 @@ func (j Job) check() (cmd os.FileInfo, err error) {
 		return nil, startError(HoldStart, "executable "+j.Cmd, unix.EISDIR)
 	}
 	if cmd.Mode().Perm()&0o111 == 0 {
-		return nil, &StartError{Reason: "executable " + j.Cmd + ": nobody may execute it", Code: HoldStart, Subcode: int(unix.EACCES)}
+		return nil, &StartError{Reason: "executable " + j.Cmd + ": no user may execute it: chmod +x it", Code: HoldStart, Subcode: int(unix.EACCES)}
 	}
 	return cmd, nil
 }
@@ -168,9 +168,9 @@ func (s standard) ready(f *os.File, cmd os.FileInfo, keep bool) error {
 	return f.Truncate(0)
 }
 
-// openAs opens one file without ever waiting, as opening a named pipe would,
-// and hands it on as a job expects it: blocking. A terminal does not become ours, for whoever
-// has its other end could send us signals.
+// openAs opens one file without ever waiting, as opening a named pipe would, and hands it
+// on as a job expects it: blocking. A terminal does not become ours, because the process
+// at its other end could send us signals.
 func openAs(code int, what, name string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -220,9 +220,9 @@ func (s standard) close() {
 // StartError says why a job could not be started, or its output not be stored.
 type StartError struct {
 	Reason string // one line
-	// Passing is true when the machine was short of something just then, so
-	// that the same job may well start another time. Otherwise somebody has to
-	// mend the job or its files first.
+	// Passing is true when the machine was short of something just then, so that the same
+	// job may well start another time. Otherwise the job or its files must be mended
+	// first.
 	Passing bool
 	// Code and Subcode are HTCondor's HoldReasonCode, 0 for HoldStart, and
 	// HoldReasonSubCode: the system's error number, 0 for none.

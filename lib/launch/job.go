@@ -234,7 +234,7 @@ func suits(ad *classad.Ad) error {
 	if name, known := unserved[universe]; known {
 		return fmt.Errorf("%s: this machine runs no jobs of the %s universe", pool.AttrJobUniverse, name)
 	}
-	return fmt.Errorf("%s: %d is no universe that this machine runs jobs of", pool.AttrJobUniverse, number)
+	return fmt.Errorf("%s: this machine runs no jobs of universe %d", pool.AttrJobUniverse, number)
 }
 
 // threadNames are the variables by which libraries and runtimes are told how many

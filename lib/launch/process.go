@@ -397,7 +397,7 @@ func AccountOf(owner, nobody string) (Account, error) {
 	return accountOf(u), nil
 }
 
-// standIn returns the user who runs the jobs of those that the machine does not know.
+// standIn returns the user that runs the jobs of unknown owners.
 func standIn(nobody string) (asuser.User, error) {
 	u, known, err := asuser.LookUp(nobody)
 	switch {

@@ -383,7 +383,7 @@ func TestStartRefuses(t *testing.T) {
 		{"directory is a file", func(j *Job) { j.Dir = plain }, HoldIwd, unix.ENOTDIR, "working directory " + plain + ": not a directory"},
 		{"no executable", func(j *Job) { j.Cmd = dir + "/no" }, HoldStart, unix.ENOENT, "executable " + dir + "/no: no such file or directory"},
 		{"executable is a directory", func(j *Job) { j.Cmd = dir }, HoldStart, unix.EISDIR, "executable " + dir + ": is a directory"},
-		{"not executable", func(j *Job) { j.Cmd = plain }, HoldStart, unix.EACCES, "executable " + plain + ": nobody may execute it"},
+		{"not executable", func(j *Job) { j.Cmd = plain }, HoldStart, unix.EACCES, "executable " + plain + ": no user may execute it: chmod +x it"},
 		{"no interpreter", func(j *Job) { j.Cmd = file("noint", "#!/no/such\n", 0o755) }, HoldStart, unix.ENOENT,
 			"executable " + dir + "/noint: the interpreter that it names is missing"},
 		{"no program", func(j *Job) { j.Cmd = file("data", "\x00\x01\x02", 0o755) }, HoldStart, unix.ENOEXEC, "executable " + dir + "/data: exec format error"},

@@ -297,8 +297,8 @@ func isNote(name string) bool {
 
 func (j Job) inNotes(name string) string { return filepath.Join(j.Scratch, name) }
 
-// room is a scratch directory: it belongs to the account of the job, and nobody else
-// looks in.
+// room is a scratch directory: it belongs to the account of the job, and no other user
+// can look in.
 type room struct {
 	path    string
 	account Account
@@ -309,7 +309,7 @@ func (j Job) room() room { return room{j.Scratch, j.Account, j.notes} }
 
 // Place makes the scratch directory of the job, and when it transfers files copies its
 // inputs there, and over them what an earlier attempt has left for this one. It makes no
-// directory above it. Every failure is a *StartError, save that of a context that was
+// directory above it. Every failure is a *StartError, except that of a context that was
 // cancelled. Whatever became of it, RemoveTree removes the directory.
 func (j Job) Place(ctx context.Context) (Placed, error) {
 	switch {
@@ -401,8 +401,7 @@ func leave(path string, text []byte) error {
 	return err
 }
 
-// failed says why there is no directory. A disk may be full just now; but who may not
-// get at it will not tomorrow.
+// failed says why there is no directory. A full disk passes; missing permissions do not.
 func (r room) failed(err error) *StartError {
 	return &StartError{
 		Reason: fmt.Sprintf("scratch directory %s: %v", r.path, cause(err)), Passing: !errors.Is(err, fs.ErrPermission),
@@ -423,7 +422,7 @@ func OwnFolder(folder string) error {
 	case !ok || int(owner.Uid) != os.Geteuid():
 		return fmt.Errorf("%s: belongs to another user: remove it, or name another folder", folder)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s: others may write there: look what they left, then chmod 700", folder)
+		return fmt.Errorf("%s: others may write there: check its contents, then chmod 700", folder)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ type target interface {
 	link(to, path string) error
 }
 
-// inScratch makes copies in a directory in which nobody else writes. What is
-// there gives way, and no link is followed.
+// inScratch makes copies in a directory in which no other process writes. What is there
+// gives way, and no link is followed.
 type inScratch struct {
 	sync bool // copies of files are brought to the disk
 }
@@ -197,8 +197,8 @@ func (c *copying) become(path string) error {
 	return os.Rename(c.name, path)
 }
 
-// beside makes something under a hidden name in the directory of a path, passing
-// over names of somebody who was killed.
+// beside makes something under a hidden name in the directory of a path, skipping names
+// that a killed process has left.
 func beside(path string, create func(name string) error) (name string, err error) {
 	for n := 0; ; n++ {
 		name = filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%d.%d", hidden, os.Getpid(), n))

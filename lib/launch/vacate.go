@@ -34,7 +34,7 @@ func ParseSignal(text string) (syscall.Signal, error) {
 	return 0, fmt.Errorf("%q: not the name of a signal", text)
 }
 
-// Leaving is why a job is told to leave its machine.
+// Leaving is the reason why a job must leave its machine.
 type Leaving int
 
 // Why a job may have to leave.
@@ -47,7 +47,7 @@ const (
 )
 
 // Retires reports whether a job that leaves for this reason is let run for its retirement
-// time first: the reason is not its own, nor that of whoever it belongs to.
+// time first: the reason is neither the job's own nor its owner's.
 func (why Leaving) Retires() bool { return why == Preempted || why == Drained }
 
 // KillSignal returns the signal that asks a job to leave its machine:
@@ -141,10 +141,10 @@ func durationOf(seconds float64) (d time.Duration, ok bool) {
 }
 
 // VacateTime returns how long a job may take to leave after the kill signal:
-// JobMaxVacateTime, else KillSigTimeout (both in seconds, a time below zero is none), but
-// no more than the machine allows, which is also what a job gets that asks for nothing. A
-// job that asks for more may use what remains of its retirement time for it, if that is
-// more than the machine allows. Source: condor.md's section on vacating, HTCondor's
+// JobMaxVacateTime, else KillSigTimeout (both in seconds; a negative time is ignored),
+// but no more than the machine allows, which is also the default. A job that asks for
+// more may use what remains of its retirement time for it, if that is more than the
+// machine allows. Source: condor.md's section on vacating, HTCondor's
 // Resource::evalMaxVacateTime.
 func VacateTime(ad *classad.Ad, machine, remaining time.Duration) time.Duration {
 	for _, name := range []string{pool.AttrMaxVacateTime, pool.AttrKillSigTimeout} {
@@ -181,7 +181,7 @@ func Retirement(c *classad.Context, limit *classad.Expr, slot, job *classad.Ad) 
 
 // Retiring returns how long a job that has run for ran is still let run before it is told
 // to leave, and how long it may then take: together they end with its retirement time,
-// even if it takes all the time that it may, or as soon as the machine allows. Whoever
+// even if it takes all the time that it may, or as soon as the machine allows. A job that
 // does not retire is told at once, with a retirement of 0. Source: HTCondor's
 // Resource::retirementExpired.
 func Retiring(ad *classad.Ad, machine, retirement, ran time.Duration) (wait, vacate time.Duration) {

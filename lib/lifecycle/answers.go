@@ -58,7 +58,8 @@ func caught(err *error) {
 	}
 }
 
-// Update runs fn in a transaction of the spool that charges nobody, as the function Account does.
+// Update runs fn in a transaction of the spool that charges no submitter, as the function
+// Account does.
 func Update(s *spool.Spool, fn func(*spool.Tx) error) error { return new(Answers).update(s, fn) }
 
 // Account does as the function Account, with the answers known so far, and keeps those that it finds.

@@ -26,12 +26,12 @@ func Refuse(v *spool.View, at accountant.Reading) error {
 	if at.Ahead <= farAhead || v.Mark(accountant.ClockMark) == "" {
 		return nil
 	}
-	return fmt.Errorf("-now %s is more than a day ahead of the machine's clock: until then jobs would add nothing to usage; nothing was changed, and -force takes it all the same",
+	return fmt.Errorf("-now %s is more than a day ahead of the machine's clock: until then jobs would add nothing to usage; nothing was changed; -force accepts it",
 		at.Now.UTC().Format(time.RFC3339))
 }
 
-// tolerance is how far times may differ without being told apart. All that is shown of times
-// is in seconds.
+// tolerance is the largest difference between times that count as equal. All that is
+// shown of times is in seconds.
 const tolerance = time.Second
 
 // Account runs fn in a transaction of the spool, as Update does, for events at the time at.
@@ -67,9 +67,9 @@ func keptClock(v *spool.View) (accountant.Clock, bool) {
 	return c, err == nil && c.Known()
 }
 
-// FollowClock makes the spool keep the machine's clock, from which at was read: where it keeps
-// none, and where that has been set while nothing is charged. No event is ever before the last
-// one: a clock that is behind that one is not kept.
+// FollowClock makes the spool keep the machine's clock, from which at was read: if it
+// keeps none, or if the clock was set while nothing is charged. No event is ever before
+// the last one: a clock that is behind the last event is not kept.
 func FollowClock(tx *spool.Tx, at accountant.Reading) {
 	if !at.Clock.Known() {
 		return
@@ -112,7 +112,7 @@ func Late(records []accountant.Record, now time.Time) string {
 	if last.Sub(now) <= tolerance {
 		return ""
 	}
-	return fmt.Sprintf("now is %s before the last event; this counts as of then", span(last.Sub(now)))
+	return fmt.Sprintf("now is %s before the last event; the time of the last event is used", span(last.Sub(now)))
 }
 
 // Beyond returns a sentence if the last event is after now in a spool whose times are or were by
@@ -122,7 +122,7 @@ func Beyond(v *spool.View, now time.Time) string {
 	if v.Mark(accountant.ClockMark) == "" || last.Sub(now) <= tolerance {
 		return ""
 	}
-	return fmt.Sprintf("the last event is of %s, which is still to come: until then jobs add nothing to usage", last.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the last event is dated %s, in the future: until then jobs add nothing to usage", last.UTC().Format(time.RFC3339))
 }
 
 // wasSet is how far the machine's clock may be from the pool's without a word: what keeps it
@@ -139,7 +139,7 @@ func ClockSet(at accountant.Reading, machine time.Time) string {
 	if !at.Clock.Known() || by.Abs() < wasSet {
 		return ""
 	}
-	return fmt.Sprintf("the machine's clock was set %s by %s while jobs had slots, and the pool's time goes on as if it had not been", way, span(by.Abs()))
+	return fmt.Sprintf("the machine's clock was set %s by %s while jobs had slots, and the pool's time does not follow it", way, span(by.Abs()))
 }
 
 // span words a length of time of a second and more: 1:00:00, 3652+01:00:00.

@@ -139,7 +139,7 @@ func TestClockIsKept(t *testing.T) {
 	cycle(m.at(noon.Add(hour)))
 	want("before the last event", ownTimes)
 	b.view(func(v *spool.View) {
-		if got, want := Late(v.Submitters(), noon.Add(year-hour)), "now is 1:00:00 before the last event; this counts as of then"; got != want {
+		if got, want := Late(v.Submitters(), noon.Add(year-hour)), "now is 1:00:00 before the last event; the time of the last event is used"; got != want {
 			t.Errorf("Late = %q, want %q", got, want)
 		}
 		if got := Late(v.Submitters(), noon.Add(year)); got != "" {

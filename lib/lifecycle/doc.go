@@ -111,7 +111,7 @@
 // makes them, qrls lets that go on, qdel gives them up.
 //
 // Account also sees to it that no operation evaluates expressions of users while it holds the writers' lock; see
-// Answers. Update does so for transactions that charge nobody.
+// Answers. Update does so for transactions that charge no submitter.
 //
 // The package knows the spool, the accountant and, for rights, the members of Unix groups. It
 // knows no flags, processes or clocks: times are given to it.

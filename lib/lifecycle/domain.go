@@ -99,7 +99,7 @@ func (d Renaming) cluster(tx *spool.Tx, c *spool.Cluster) {
 	}
 }
 
-// slot renames who holds a slot by its own ad, and the domain of its users.
+// slot renames the holder in a slot's own ad, and the domain of its users.
 func (d Renaming) slot(tx *spool.Tx, s pool.Slot) {
 	ad := s.Ad.Clone()
 	for _, name := range []string{pool.AttrRemoteUser, pool.AttrRemoteOwner} {

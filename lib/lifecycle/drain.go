@@ -17,7 +17,7 @@ import (
 // Haste is how the jobs of a drained machine leave it, as condor_drain(1) has it.
 type Haste int
 
-// The kinds of haste: each leaves out what the one before still gives a job.
+// The kinds of haste: each gives a job less than the previous kind.
 const (
 	Graceful Haste = iota // its retirement time, and the time to vacate
 	Quick                 // the time to vacate
@@ -49,7 +49,7 @@ func HasteOf(why pool.Reason) Haste {
 // Drained says that a machine takes no jobs, until it is opened again.
 type Drained struct {
 	Machine string
-	By      string    // the login name of who drained it
+	By      string    // the login name of the user that drained it
 	At      time.Time // policy time
 	Haste   Haste
 	Reason  string // in that person's words; empty for none
@@ -69,8 +69,8 @@ func (d Drained) why() pool.Reason {
 	return pool.Reason{Text: text, Code: MachineDrained, Subcode: d.Haste.subcode()}
 }
 
-// drainedMark begins the names of the marks under which the spool keeps who is drained;
-// behind it stands the machine in lower case.
+// drainedMark begins the names of the marks of drained machines; the machine's name in
+// lower case follows.
 const drainedMark = "drained "
 
 func machineKey(machine string) string { return strings.ToLower(machine) }
@@ -193,8 +193,8 @@ func hurry(tx *spool.Tx, c pool.Claim, why pool.Reason) {
 	}
 }
 
-// Reopen lets jobs come to a drained machine again, and tells whether it was drained.
-// Those that have to leave it leave all the same.
+// Reopen lets jobs come to a drained machine again, and reports whether it was drained.
+// Jobs that have to leave it still leave.
 func Reopen(tx *spool.Tx, machine string) bool {
 	tx.Op("reopen", machine)
 	name := drainedMark + machineKey(machine)
@@ -206,8 +206,8 @@ func Reopen(tx *spool.Tx, machine string) bool {
 }
 
 // Slots returns all slots of the pool as View.Slots does, those of drained machines as
-// pool.OverlayDrained makes them, unless by their own words somebody else holds them, and those
-// with a maintenance with its clause in their Requirements.
+// pool.OverlayDrained makes them, unless their own ads name another holder. A slot with a maintenance
+// has its clause in the Requirements.
 func Slots(v *spool.View) ([]pool.Slot, []error) {
 	slots, bad := v.Slots()
 	drainsOf(v).overlay(v, slots)

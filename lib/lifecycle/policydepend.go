@@ -18,7 +18,7 @@ import (
 // ending is what is known of the end of a cluster that others wait for.
 type ending struct {
 	over bool   // all of its jobs have ended, and it is known how
-	bad  string // why who waits for its success waits in vain; empty: not, or not yet
+	bad  string // why jobs that wait for its success wait in vain; empty: they do not, or not yet
 }
 
 // endingOf returns what is known of a cluster's end.
@@ -70,9 +70,9 @@ func (j *judge) dependent(s pool.Procs, ad *classad.Ad) {
 	}
 }
 
-// waive notes of held jobs that are released that they want to run all the same, once
-// the clusters have ended that AfterOk names now. Where all of these may still succeed,
-// as somebody changed AfterOk since, there is nothing to waive.
+// waive notes that held jobs which are released will run once the clusters that AfterOk
+// names now have ended, whatever their results. If all of these may still succeed,
+// because AfterOk was changed since, there is nothing to waive.
 func (x steered) waive() {
 	ok, _ := jobpolicy.After(x.ad)
 	failed := func(of int) bool { return endingOf(&x.tx.View, of).bad != "" }
@@ -92,9 +92,9 @@ func (j *judge) vain(s pool.Procs, name, why string) {
 	j.add(Due{s, HoldThem, pool.Reason{Text: command + ": " + why, Code: jobpolicy.DependencyFailed, Subcode: 0}})
 }
 
-// watched returns the clusters that have to be recollected, and those that nobody
-// needs to know of any more. What jobs that are still to come wait for is not known
-// before they are made: it may be all clusters before theirs.
+// watched returns the clusters that have to be recollected, and those on which no job
+// depends any more. What jobs that are still to come wait for is not known before they
+// are made: it may be all clusters before theirs.
 func (j *judge) watched() (unknown, unneeded []int) {
 	late := 0
 	for _, f := range j.v.Factories() {
@@ -120,8 +120,8 @@ func (j *judge) watched() (unknown, unneeded []int) {
 	return unknown, unneeded
 }
 
-// Forget ends the watch of those of the clusters that still nobody needs to know
-// of. The caller names the transaction.
+// Forget ends the watch of clusters on which no job depends any more. The caller names
+// the transaction.
 func Forget(tx *spool.Tx, unneeded []int) {
 	if len(unneeded) == 0 {
 		return
@@ -166,7 +166,7 @@ func WaitsFor(v *spool.View, cluster int, ad *classad.Ad) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "waited for others, which have ended; the next cycle sees to that"
+		return "waited for others, which have ended; the next cycle makes it idle"
 	}
 	return "waits " + strings.Join(parts, ", ")
 }
@@ -187,8 +187,8 @@ type Recollection struct {
 // Recollections are those of several clusters, by number.
 type Recollections map[int]*Recollection
 
-// Recollect begins to recollect the jobs of clusters: Add is to be told of all of
-// them that the history has.
+// Recollect begins to recollect the jobs of clusters: call Add with each of them that the
+// history has.
 func Recollect(v *spool.View, clusters []int) Recollections {
 	list := Recollections{}
 	for _, n := range clusters {

@@ -55,8 +55,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Arrive turns the Promised claims Matched whose slots nobody holds any more, neither a
-// claim of this pool nor somebody by the slot's own words, and returns them by job. A
+// Arrive turns Promised claims Matched whose slots have no holder any more, neither a
+// claim of this pool nor a holder named by the slot's own ad, and returns them by job. A
 // slot that is not advertised is held, and so is one in a state in which no cycle gives
 // it away, such as Owner. The caller names the transaction.
 func Arrive(tx *spool.Tx, now time.Time) []pool.Claim {

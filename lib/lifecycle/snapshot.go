@@ -38,9 +38,8 @@ type known struct {
 	hand    bool   // the ad was written by hand
 }
 
-// unchanged reports whether a slot's ad is the one that the cycle saw. Ads
-// written by hand have no versions; whoever edits them during a cycle finds
-// the change respected by the next.
+// unchanged reports whether a slot's ad is the one that the cycle saw. Ads written by
+// hand have no versions; an edit during a cycle counts in the next.
 func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 	if s.slots[name].hand {
 		return true
@@ -151,8 +150,8 @@ func claimed(v *spool.View, claims []pool.Claim) []jobprio.Running {
 
 // Respell gives all submitters and groups the names that the configuration spells
 // otherwise now, in their records and in the claims: names of groups are the same
-// whatever their case. The record of one who has both names is the two joined. Whoever
-// calls it names the transaction.
+// whatever their case. The record of a submitter with both names joins the two. The
+// caller names the transaction.
 func Respell(tx *spool.Tx, now time.Time, p accountant.Params) {
 	for _, r := range tx.Submitters() {
 		name := p.Groups.Spelled(r.Name)
@@ -259,8 +258,8 @@ func eachUnchanged(tx *spool.Tx, p pool.Procs, seen Snapshot, do func(pool.Procs
 }
 
 // keepQueueFacts notes them in the jobs. passing are the jobs that a plan matched, in the
-// order of the queue, and made the matches that came about: a job that got nothing after all
-// has passed nobody.
+// order of the queue, and made the matches that came about: a job that got nothing in the
+// end has passed no other.
 func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made []negotiator.Match) {
 	matched := make(map[pool.JobID]bool, len(made))
 	for _, m := range made {

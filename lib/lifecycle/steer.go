@@ -131,9 +131,8 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 	return RemovedNow
 }
 
-// RemoveLate sees to it that the jobs of a factory that are still to come are never made,
-// for the reason why. Who waits for their cluster is told of them as of removed ones.
-// The caller names the transaction.
+// RemoveLate ends the creation of a factory's further jobs, for the reason why. For jobs
+// that wait for their cluster they count as removed. The caller names the transaction.
 func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
 	tx.UseReserve()
 	tx.DropFactory(f.Cluster)
@@ -314,7 +313,7 @@ func HoldBack(tx *spool.Tx, f spool.Factory, why string) (text string, done bool
 	case held:
 		return "held back already", true
 	case f.Paused != "":
-		return "will not be made anyway: " + f.Paused, false
+		return "will not be created anyway: " + f.Paused, false
 	}
 	f.Paused = heldBack + why
 	tx.PutFactory(f)
@@ -327,9 +326,9 @@ func LetGo(tx *spool.Tx, f spool.Factory) (text string, done bool) {
 	case held:
 		f.Paused = ""
 		tx.PutFactory(f)
-		return "will be made again", true
+		return "will be created again", true
 	case f.Paused != "":
-		return "will not be made: " + f.Paused, false
+		return "will not be created: " + f.Paused, false
 	}
 	return "not held back", false
 }

@@ -72,7 +72,7 @@ func watchFor(tx *spool.Tx, id int, c jobad.Cluster, watch func(*spool.Tx, int))
 		ok, any := jobpolicy.After(ad)
 		for _, of := range slices.Concat(ok, any) {
 			if of >= id {
-				return fmt.Errorf("cluster %d, which the jobs are to wait for: there is no such cluster", of)
+				return fmt.Errorf("cluster %d, for which the jobs should wait: there is no such cluster", of)
 			}
 			Watch(tx, of)
 		}
@@ -165,13 +165,13 @@ func Materialize(tx *spool.Tx, cfg *config.Config, domain string, at time.Time, 
 	for i, f := range list {
 		c, next, err := materialize(tx, f, domain, room[i], at)
 		if err != nil && ForNow(err) {
-			warn("cluster %d: its next jobs cannot be made in this cycle: %v", f.Cluster, err)
+			warn("cluster %d: its next jobs cannot be created in this cycle: %v", f.Cluster, err)
 			continue
 		}
 		if err != nil {
 			f.Paused = err.Error()
 			tx.PutFactory(f)
-			warn("cluster %d: its next jobs cannot be made, and no more will be: %v", f.Cluster, err)
+			warn("cluster %d: its next jobs cannot be created, and no more will be: %v", f.Cluster, err)
 			continue
 		}
 		tx.Grow(f.Cluster, c.Ad, f.Next, newRuns(c))

@@ -78,7 +78,7 @@ func TestMaterializeFails(t *testing.T) {
 				return err
 			}
 			return os.Symlink(digest, digest)
-		}, "cannot be made in this cycle: ", false},
+		}, "cannot be created in this cycle: ", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)

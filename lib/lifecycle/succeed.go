@@ -341,10 +341,10 @@ func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p acco
 	}
 }
 
-// inOrder returns the claim of the submitter's next job that can have the slot, unless a job that the slot
-// would take goes before it: of anybody's under a policy with one queue of all jobs, else one of its own
-// that a cycle has to decide about. ok is also false if that is unknown, as the queue was too long to be
-// kept whole.
+// inOrder returns the claim of the submitter's next job that can have the slot, unless a
+// job that the slot would take goes before it: any job under a policy with one queue,
+// else one of the submitter's own that a cycle must decide about. ok is also false if
+// that is unknown, as the queue was too long to be kept whole.
 func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool) {
 	var own, others []*pool.Successors
 	for i := range u.Queues {

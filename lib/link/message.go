@@ -156,7 +156,7 @@ func (b *Body) Close() error {
 	return err
 }
 
-// Fail breaks the body off: whoever reads it gets a *BodyError of that text.
+// Fail breaks the body off: its reader gets a *BodyError with that text.
 func (b *Body) Fail(why string) error {
 	why = why[:min(len(why), longestReason)]
 	end := binary.BigEndian.AppendUint32(nil, failed)

@@ -42,7 +42,7 @@ func Check(path string) error {
 		return fmt.Errorf("statfs: %w", err)
 	}
 	if name, is := network[kind]; is {
-		return fmt.Errorf("lies on %s, where locks and the order of writes cannot be relied upon: put it on a local disk", name)
+		return fmt.Errorf("is on %s, where locks and the order of writes are unreliable: put it on a local disk", name)
 	}
 	return nil
 }

@@ -54,8 +54,8 @@ func (l *Lines) Marked() bool { return l.marked }
 // a continued line.
 func (l *Lines) Blank() int { return l.blank }
 
-// Source returns the physical line with the number, from 1, without its end; nothing if
-// there is none.
+// Source returns the physical line with the number, from 1, without its end; empty if
+// there is no such line.
 func (l *Lines) Source(line int) string {
 	if line < 1 || line > len(l.starts) {
 		return ""
@@ -185,8 +185,8 @@ func ParseCondition(text string) (Condition, error) {
 	return c, err
 }
 
-// Holds reports whether the condition is true. defined says whether a macro has a value;
-// version is the release that the text is read by. A literal is defined, save the empty
+// Holds reports whether the condition is true. defined reports whether a macro has a value;
+// version is the release that the text is read by. A literal is defined, except the empty
 // one, as in "defined $(X)" it is what X is worth; y and n are names there.
 func (c Condition) Holds(defined func(name string) bool, version [3]int) bool {
 	yes := c.yes
@@ -371,7 +371,7 @@ func worth(e *classad.Expr) classad.Value {
 }
 
 // Expression parses an expression as these files write it. In a string, a backslash
-// stands for itself, save before a quote; asNew is the same text for readers to whom it
+// stands for itself, except before a quote; asNew is the same text for readers to whom it
 // begins an escape, on one line.
 func Expression(text string) (e *classad.Expr, asNew string, err error) {
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 
 // Substring is $SUBSTR: the bytes of text from start on, the first being 0, and no more
 // than length of them if bounded. A negative start counts from the end of the text; a
-// negative length leaves that many bytes off its end. What lies outside the text is left
+// negative length leaves that many bytes off its end. The part outside the text is left
 // out.
 func Substring(text string, start, length int, bounded bool) string {
 	if start < 0 {
@@ -61,7 +61,7 @@ func RandomInteger(pick func(n int64) int64, min, max, step int64) (int64, error
 }
 
 // CutDefault takes "NAME:default" apart. A colon within parentheses, as of a reference in
-// the name, is not the one. ok tells whether there is a default.
+// the name, is not the one. ok reports whether there is a default.
 func CutDefault(body string) (name, fallback string, ok bool) {
 	return cutOutside(body, ':')
 }

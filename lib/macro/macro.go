@@ -46,9 +46,9 @@ type Part struct {
 // A reference is $(NAME), $(NAME:default), $ENV(NAME), $ENV(NAME:default), $$(...) or a
 // function that IsFunction knows, with balanced parentheses. NAME is one for IsName, or
 // has references in it. $$([...]) ends with "])", as parentheses in the strings of its
-// expression need not be balanced. What looks like a reference and is none is literal,
-// while what stands in it may have references again. Two dollar signs in a row begin no
-// other reference than $$(...).
+// expression need not be balanced. Text that only looks like a reference is literal, but
+// may contain references. Two dollar signs in a row begin no other reference than
+// $$(...).
 func Split(text string) []Part {
 	first := strings.IndexByte(text, '$')
 	if first < 0 {

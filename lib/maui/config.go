@@ -123,8 +123,7 @@ const (
 	Limits // how many there are
 )
 
-// Bound is a limit: no more than Soft, unless nobody else could use what is left, and then
-// no more than Hard.
+// Bound is a limit: Soft applies while other users could use the slots, and Hard always.
 type Bound struct {
 	Set        bool
 	Soft, Hard float64
@@ -232,10 +231,10 @@ func (n Names) names() names { return names{n.User, n.Group, n.Account, n.QOS, n
 // DefaultOf returns the account (ADEF) or class (CDEF) of a job that names none; empty: none.
 func (c *Config) DefaultOf(kind Kind, n Names) string { return c.given(n.names(), kind) }
 
-// MayHave reports whether a job may have the QOS, account or class that it names. There has to be
-// access to a QOS. To an account or class there is where the job's lists have it, or, for a job
-// without a list, where no list names it and it is no other job's default: Maui asks nothing of
-// names that nobody has listed.
+// MayHave reports whether a job may have the QOS, account or class that it names. A QOS
+// needs access. An account or class must be in the job's lists or, for a job without a
+// list, in no list and no other job's default: Maui asks nothing of names that are in no
+// list.
 func (c *Config) MayHave(kind Kind, n Names) bool {
 	name := n.names().of(kind)
 	if kind == QOS {

@@ -31,7 +31,7 @@ type Job struct {
 // holds.
 func (j *Job) Procs() int64 { return whole(float64(max(j.Tasks, 0)) * float64(max(j.ProcsPerTask, 0))) }
 
-// World is what priorities are reckoned with besides the jobs.
+// World is what priorities are computed from besides the jobs.
 type World struct {
 	Now    time.Time
 	Totals Totals

@@ -76,8 +76,8 @@ const (
 	Kinds // how many there are
 )
 
-// DefaultName is the index of the settings for everybody who has none of their own, and
-// the QOS of jobs that have no other.
+// DefaultName is the index of the default settings, and the QOS of jobs without another
+// one.
 const DefaultName = "DEFAULT"
 
 // Parameters are the parameters of maui.cfg that say how a component or a subcomponent enters its

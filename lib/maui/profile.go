@@ -171,7 +171,7 @@ func (n names) of(k Kind) string {
 
 // qosOf returns the QOS that jobs with these names go by: the one they ask for, if there is
 // access to it, or else the first QDEF that there is access to, of user, group, account and
-// class, each one's own before that of its kind's DEFAULT. Whoever has none goes by the QOS
+// class, each one's own before that of its kind's DEFAULT. A job without any has the QOS
 // DEFAULT, which all may have. Refused says that they ask for one to which there is no
 // access.
 func (c *Config) qosOf(n names) (qos string, refused bool) {

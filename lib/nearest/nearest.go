@@ -1,5 +1,5 @@
-// Package nearest finds the name that somebody probably meant when they wrote
-// an unknown one: for flags, configuration keys, submit commands and submitters.
+// Package nearest finds the known name that a user probably meant by an unknown one: for
+// flags, configuration keys, submit commands and submitters.
 //
 // It knows names only, not what they name.
 package nearest

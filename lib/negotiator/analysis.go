@@ -25,21 +25,21 @@ type Analysis struct {
 	// first, or the one that Config.Explain asks about.
 	Preemption    []Protected `json:",omitempty"`
 	PreemptionFor string      `json:",omitempty"`
-	// Holders are those who hold the most of the slots that match, whatever these
-	// are doing, and MoreHolders how many others there are.
+	// Holders are the submitters that hold most of the matching slots, in whatever state,
+	// and MoreHolders is the number of other holders.
 	Holders     []SlotHolder `json:",omitempty"`
 	MoreHolders int          `json:",omitempty"`
 	// Ahead are the submitters that hold slots that match, got some, or wait for the
-	// nearest, in the order of negotiation, and MoreAhead how many others there are. OneQueue
-	// says that this is the order of their first jobs in Config.Queue; who waits with none
-	// comes last.
+	// nearest, in the order of negotiation, and MoreAhead is the number of others.
+	// OneQueue: this is the order of their first jobs in Config.Queue; submitters without
+	// a waiting job come last.
 	Ahead     []Contender `json:",omitempty"`
 	MoreAhead int         `json:",omitempty"`
 	OneQueue  bool        `json:",omitempty"`
 }
 
-// Step is where a number of slots drops out. Its Cause is none of a job's, but for
-// Left.
+// Step is a step at which a number of slots drops out. Its Cause is never one of a job's,
+// except Left.
 type Step struct {
 	Cause Cause
 	// Text is the clause of Requirements that is the first not to be true, or the
@@ -63,7 +63,7 @@ type Nearest struct {
 	// Lacks says what is too little of a partitionable slot, such as "Cpus 2 of 4":
 	// there are 2, and the job requests 4.
 	Lacks string `json:",omitempty"`
-	// Holders are those who hold the slot, or parts of it, each once, by name.
+	// Holders are the submitters that hold the slot, or parts of it, each once, by name.
 	Holders []string `json:",omitempty"`
 }
 
@@ -97,8 +97,8 @@ type Contender struct {
 	Place int `json:",omitempty"`
 }
 
-// Lines tells people how far the slots are from taking a job: the steps, the
-// nearest slot, who holds what matches, and who else wants it.
+// Lines describes what keeps the slots from taking a job: the steps, the nearest slot,
+// the holders of matching slots, and the other submitters that want them.
 func (a Analysis) Lines() []string {
 	total := 0
 	for _, s := range a.Steps {
@@ -162,7 +162,7 @@ var stepTexts = map[Cause]struct{ one, many string }{
 	CauseClaimed:        {"matches, but was claimed before the cycle", "match, but were claimed before the cycle"},
 	CauseBusy:           {"matches, but is in a state that takes no job", "match, but are in a state that takes no job"},
 	CauseDrained:        {"matches, but is drained", "match, but are drained"},
-	CauseResting:        {"matches, but is left alone after matches that nobody took up", "match, but are left alone after matches that nobody took up"},
+	CauseResting:        {"matches, but is left alone after matches that no starter took up", "match, but are left alone after matches that no starter took up"},
 	CauseReserved:       {"matches, but is kept for a wide job", "match, but are kept for wide jobs"},
 	CauseTaken:          {"matches, but was taken in the cycle", "match, but were taken in the cycle"},
 	Left:                {"matches, and is left", "match, and are left"},

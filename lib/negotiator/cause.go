@@ -26,13 +26,13 @@ const (
 	CauseTooWide Cause = "TooWide"
 	// CauseTooSmall: what is left of a partitionable slot is not enough.
 	CauseTooSmall Cause = "TooSmall"
-	// CauseTaken and CauseClaimed: somebody got the slot in this cycle, or held it
+	// CauseTaken and CauseClaimed: another job got the slot in this cycle, or held it
 	// before.
 	CauseTaken   Cause = "Taken"
 	CauseClaimed Cause = "Claimed"
 	// CauseReserved: the slot is kept for another, wider job.
 	CauseReserved Cause = "Reserved"
-	// CauseResting: the slot is left alone after matches that nobody took up.
+	// CauseResting: the slot is left alone after matches that no starter took up.
 	CauseResting Cause = "Resting"
 	// CauseSlotConstraint: NEGOTIATOR_SLOT_CONSTRAINT leaves the slot out.
 	CauseSlotConstraint Cause = "SlotConstraint"
@@ -87,7 +87,7 @@ type FullGroup struct {
 func (g FullGroup) Text() string {
 	switch {
 	case g.Subtree:
-		return fmt.Sprintf("%s, with what is below it, uses %.6g of %.6g", g.Name, g.Used, g.Allowed)
+		return fmt.Sprintf("%s, with its subgroups, uses %.6g of %.6g", g.Name, g.Used, g.Allowed)
 	case g.Allowed == 0 && g.Used == 0:
 		return g.Name + " has no quota of its own"
 	}
@@ -124,7 +124,7 @@ const (
 	AlreadyPreempted Protection = "AlreadyPreempted"
 	// Retiring: its job has time left to retire (RetirementTimeRemaining).
 	Retiring Protection = "Retiring"
-	// LeftAlone: it is left alone after matches that nobody took up.
+	// LeftAlone: it is left alone after matches that no starter took up.
 	LeftAlone Protection = "LeftAlone"
 	// NotRunning: it runs no job yet, is being vacated, or is promised.
 	NotRunning Protection = "NotRunning"
@@ -149,7 +149,7 @@ const (
 	OwnCeiling Protection = "OwnCeiling"
 	// GroupShare: or a group above its quota, or the holder's below its part.
 	GroupShare Protection = "GroupShare"
-	// Unprotected: nothing, but something else is in the way of the job.
+	// Unprotected: nothing, but another obstacle keeps the job waiting.
 	Unprotected Protection = "Unprotected"
 )
 
@@ -164,8 +164,8 @@ var protectionTexts = map[Protection]struct{ one, many string }{
 	Unconsidered:           {"NEGOTIATOR_CONSIDER_PREEMPTION is false", "NEGOTIATOR_CONSIDER_PREEMPTION is false"},
 	AlreadyPreempted:       {"it goes to another job already", "they go to other jobs already"},
 	Retiring:               {"its job has time to retire", "their jobs have time to retire"},
-	LeftAlone:              {"it is left alone after matches that nobody took up", "they are left alone after matches that nobody took up"},
-	NotRunning:             {"it runs no job yet, or its job is leaving already", "they run no jobs yet, or their jobs are leaving already"},
+	LeftAlone:              {"it is left alone after matches that no starter took up", "they are left alone after matches that no starter took up"},
+	NotRunning:             {"its job has not started or is already leaving", "their jobs have not started or are already leaving"},
 	Unmatched:              {"it does not match while it is claimed", "they do not match while they are claimed"},
 	OwnJob:                 {"it runs a job of the same submitter", "they run jobs of the same submitter"},
 	BetterPriority:         {"its holder's EUP is not worse", "their holders' EUPs are not worse"},
@@ -176,7 +176,7 @@ var protectionTexts = map[Protection]struct{ one, many string }{
 	OwnShare:               {"the submitter would have more than its share", "the submitter would have more than its share"},
 	OwnCeiling:             {"the submitter would come above its ceiling", "the submitter would come above its ceiling"},
 	GroupShare:             {"group quotas do not allow it", "group quotas do not allow it"},
-	Unprotected:            {"something else is in the way of the job", "something else is in the way of the job"},
+	Unprotected:            {"another obstacle keeps the job waiting", "another obstacle keeps the job waiting"},
 }
 
 // Text says why.

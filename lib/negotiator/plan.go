@@ -30,7 +30,7 @@ type Pool struct {
 	// and are left out; those whose match is given up take part again in this
 	// very cycle. No proc may stand in two runs.
 	Jobs []jobprio.Run
-	// Submitters are all records of the accountant. Whoever has none has
+	// Submitters are all records of the accountant. A submitter without a record has
 	// never used anything.
 	Submitters []accountant.Record
 	// Backoffs are the slots to be left alone, also those whose time is over:
@@ -38,8 +38,8 @@ type Pool struct {
 	Backoffs []pool.Backoff
 	// Reservations are those that the last cycle left.
 	Reservations []pool.Reservation
-	// Held are jobs that are held or wait for others, and Running those with claims: what
-	// Config.Queue reckons with besides the idle ones. Not asked for without one.
+	// Held are jobs that are held or wait for others, and Running those with claims,
+	// which Config.Queue needs besides the idle ones. They are not read without a Queue.
 	Held    []jobprio.Run
 	Running []jobprio.Running
 	// Taken are the steps that owners' expressions have taken before the cycle, of those that
@@ -157,8 +157,8 @@ type Quotas struct {
 	// bounds all groups below it.
 	Strict bool
 	// SortExpr is GROUP_SORT_EXPR, with MY the group's ad (AccountingGroup, GroupQuota,
-	// GroupResourcesInUse, GroupResourcesAllocated): who goes first, the lowest; nil: the
-	// smallest part of the quota in use.
+	// GroupResourcesInUse, GroupResourcesAllocated): the group with the lowest value goes
+	// first; nil: the one with the smallest part of its quota in use.
 	SortExpr *classad.Expr
 	// Rounds, RoundRobinRate and WeightedDemand are GROUP_QUOTA_MAX_ALLOCATION_ROUNDS,
 	// GROUP_QUOTA_ROUND_ROBIN_RATE and NEGOTIATOR_USE_WEIGHTED_DEMAND. They count with Spins
@@ -198,7 +198,7 @@ type Plan struct {
 
 	// Matches are the new matches, in the order in which they were made.
 	Matches []Match
-	// GiveUp are the claims that nobody took up in time, by job: the match
+	// GiveUp are the claims that no starter took up in time, by job: the match
 	// never happened, and the job is idle again. To be done before Matches,
 	// where the same job may have another slot already.
 	GiveUp []pool.Claim
@@ -207,7 +207,7 @@ type Plan struct {
 	// earlier Backoff of the same slot.
 	Backoffs []pool.Backoff
 
-	// Submitters are everybody who wants or uses something, in the order of
+	// Submitters are the submitters that want or use something, in the order of
 	// negotiation.
 	Submitters []Share
 	// Outside is what submitters hold by the slots' own words, without a claim of
@@ -242,8 +242,8 @@ type Plan struct {
 	Tickets []Tickets
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
-	// Looked are attributes that were looked up in slots and jobs, in lower case: all by which
-	// these were told apart.
+	// Looked are the attributes that were looked up in slots and jobs, in lower case: all
+	// that can make slots or jobs differ.
 	Looked []string
 	// PutOff are the owners whose steps were not enough for all of their jobs, by name.
 	PutOff []PutOff
@@ -298,9 +298,9 @@ func (h *Holding) Add(w accountant.Weight) {
 	h.Weight += w
 }
 
-// Why a match may have its slot: nobody held it; or the slot's Rank prefers the job to
-// the one that it runs; or the job's submitter has the better EUP, and too little of
-// what is its share (manual, "Negotiation").
+// Why a match may have its slot: the slot had no holder; or the slot's Rank prefers the
+// job to the one that it runs; or the job's submitter has the better EUP, and too little
+// of what is its share (manual, "Negotiation").
 const (
 	NoPreemption       = "NoPreemption"
 	RankPreemption     = "Rank"
@@ -343,7 +343,7 @@ type Preempted struct {
 	Job     pool.JobID
 	Attempt int
 	Outside string
-	// Submitter is who held the slot, Weight what it was charged for that.
+	// Submitter held the slot and was charged Weight for it.
 	Submitter string
 	Weight    accountant.Weight
 	// Ran is for how long the job has run there: work that is lost unless the job keeps it.
@@ -360,10 +360,10 @@ type PutOff struct {
 	Jobs  int
 }
 
-// Standing is where consecutive procs stand in Config.Queue among the jobs that the cycle
-// left: Place is that of the first, and each of the others comes right behind the one before.
-// Place and Priority, which is the same for all of them, are as in a Rejection; without a
-// place none of them has one.
+// Standing is the place of consecutive procs in Config.Queue among the jobs that the
+// cycle left: Place is that of the first, and the others follow it directly. Priority is
+// the same for all. Both are as in a Rejection; without a Place none of the procs has
+// one.
 type Standing struct {
 	pool.Procs
 	Submitter string
@@ -445,31 +445,32 @@ const (
 	SpinServed  = "got all it wants (removed)"
 )
 
-// Succession is what a claim may go on with when its job has ended before the next
-// cycle: the same submitter's next job that fits, unless a better one waits for the slot: that of a submitter with less than its share or, with a Config.Queue, one
-// before it there. It says what the cycle saw. Whoever acts on it has to look whether a
-// job is still idle and matches the slot, which the cycle did not ask.
+// Succession is what a claim may go on with when its job has ended before the next cycle: the same submitter's next job that
+// fits, unless a better one waits for the slot: that of a submitter with less than its share or, with a Config.Queue, one
+// before it there. It says what the cycle saw. A supervisor that acts on it must check that a job is still idle, and that it
+// matches the slot, which the cycle did not ask.
 type Succession struct {
 	pool.Course
-	// Queues are what is left of the queues of submitters who have claims, in the order
-	// in which each submitter's are served. In one queue of all they are those of all who
-	// wait for slots, too, the one whose first job goes first before the others.
+	// Queues are the remaining queues of submitters with claims, in the order in which
+	// each submitter's are served. With one queue for all they include those of all
+	// submitters that wait for slots, ordered by their first jobs.
 	Queues []pool.Successors
-	// Entitled are what submitters may have while some wait: those who have less, in the order of
-	// negotiation, and those who have more, by name. A submitter that is not among them has
-	// all that it wants. In one queue of all there are none.
+	// Entitled are the submitters' entitlements while some wait: first those of
+	// submitters with less, in the order of negotiation, then those of submitters with
+	// more, by name. A submitter that is not listed has all that it wants. With one queue
+	// for all the list is empty.
 	Entitled []pool.Entitled
 }
 
-// Holder returns who holds a slot by its own ad: a claim from outside. Empty when
-// nobody does.
+// Holder returns the holder of a slot according to its own ad (a claim from outside), or
+// an empty text.
 func Holder(eval *classad.Context, ad *classad.Ad) string {
 	state, _ := ad.EvalString(eval, pool.AttrState)
 	return HolderIn(eval, ad, state)
 }
 
-// Vacant reports whether a slot can be given away by its own ad: nobody holds it, and its
-// State, if it has one, is Unclaimed or Matched.
+// Vacant reports whether a slot can be assigned according to its own ad: it has no
+// holder, and its State, if it has one, is Unclaimed or Matched.
 func Vacant(eval *classad.Context, ad *classad.Ad) bool {
 	state, _ := ad.EvalString(eval, pool.AttrState)
 	return IsOpen(state) && HolderIn(eval, ad, state) == ""

@@ -349,7 +349,7 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseShare:
 		return fmt.Sprintf("a larger share of %s (a lower EUP, or less wanted by others)", x.Submitter)
 	case CauseSkipped:
-		return "NEGOTIATE_ALL_JOBS_IN_CLUSTER = true, or the jobs of its cluster before it out of the way"
+		return "NEGOTIATE_ALL_JOBS_IN_CLUSTER = true, or the end of the jobs of its cluster before it"
 	case CauseOthers:
 		if a.OneQueue && x.Ahead > 0 {
 			return fmt.Sprintf("the same for %s before it in the queue", plural.Pick(x.Ahead, "1 job of others", "%d jobs of others"))
@@ -364,9 +364,9 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	return ""
 }
 
-// Places in the order of groups (HTCondor's default GROUP_SORT_EXPR): those
-// without a quota come late, nobody's group after them, and those for which
-// GROUP_SORT_EXPR is no number last of all.
+// Places in the order of groups (HTCondor's default GROUP_SORT_EXPR): groups without a
+// quota come late, the root group after them, and groups for which GROUP_SORT_EXPR is not
+// a number last.
 const (
 	SortLate = 3.3e38
 	SortLast = 3.4e38

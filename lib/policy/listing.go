@@ -49,7 +49,7 @@ type Job struct {
 	Number, Task int
 	Place        int    // in the queue, from 1 on; 0: it has none
 	Why          string // it has none
-	// Run returns the job alone, with its ad and who is charged.
+	// Run returns the job alone, with its ad and the charged submitter.
 	Run func() jobprio.Run
 }
 

@@ -1,4 +1,5 @@
-// Package policy answers: what does a way to say who goes first have to tell the pool?
+// Package policy is the interface between the pool and a policy, which decides which jobs
+// go first.
 //
 // A Policy orders jobs by shares, as HTCondor does, or puts all submitters' jobs into one queue, as
 // Maui and Grid Engine do. Each is a package below this one, and is registered by one line in
@@ -38,8 +39,8 @@ type Policy interface {
 	Rules(c *config.Config) Rules
 }
 
-// Sources are what a policy with one queue reckons with besides the jobs. The functions
-// are called only if the configuration makes a difference of it.
+// Sources are what a policy with one queue needs besides the jobs. The functions are
+// called only if the configuration makes a difference of it.
 type Sources struct {
 	// Slots calls do with the slots, and perhaps once more if do looked at what was not read: what it
 	// does then counts.
@@ -52,7 +53,7 @@ type Sources struct {
 	Delivered time.Time
 }
 
-// Beside says which jobs a snapshot has besides the idle ones.
+// Beside says which jobs a snapshot contains in addition to the idle ones.
 type Beside struct {
 	Running bool // those that have a claim
 	Held    bool // those that are held or wait for others

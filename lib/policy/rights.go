@@ -64,7 +64,7 @@ type Rights struct {
 	Caller string // who asks
 	Admin  bool   // whether the caller is an administrator
 	Owner  string // whose the job is
-	// Groups returns the names of the owner's Unix groups. The error is that they cannot be told.
+	// Groups returns the names of the owner's Unix groups. It fails if they are unknown.
 	Groups func() ([]string, error)
 }
 
@@ -112,8 +112,8 @@ func (r Rules) Priorities() (least, most int64) {
 	return r.LeastPrio, r.MostPrio
 }
 
-// Submit returns why a job with such an ad cannot be submitted: a *Refusal, or an error that
-// keeps this from being told.
+// Submit returns why a job with such an ad cannot be submitted: a *Refusal, or another
+// error if that cannot be determined.
 func (r Rights) Submit(ad *classad.Ad) error { return r.Change(classad.New(), ad, nil) }
 
 // Change returns why some attributes of a job cannot become what they are in another ad; nil
@@ -143,7 +143,7 @@ func owner(r Rights, _, after *classad.Ad) error {
 	}
 	name, err := NameIn(after, pool.AttrOwner)
 	if err == nil && (name != r.Owner || name != r.Caller) {
-		err = fmt.Errorf("%q: only administrators may submit for somebody else than %s", name, r.Caller)
+		err = fmt.Errorf("%q: only administrators may submit for users other than %s", name, r.Caller)
 	}
 	return err
 }
@@ -237,8 +237,8 @@ func IsUndefined(ad *classad.Ad, attr string) bool {
 	return ok && v.Kind() == classad.KindUndefined
 }
 
-// ConstantOf returns the value of an attribute that is a constant. What is none counts as if
-// it were not there, see sge.Queue.Job, or nobody could tell today what it is tomorrow.
+// ConstantOf returns the value of an attribute that is a constant. An expression counts
+// as missing, see sge.Queue.Job, because its value could change.
 func ConstantOf(ad *classad.Ad, attr string) (classad.Value, bool) {
 	e, ok := ad.Lookup(attr)
 	if !ok {

@@ -127,7 +127,7 @@ const (
 	AttrBypassCount    = "BypassCount"    // how often jobs behind it were matched first
 	AttrSystemPriority = "SystemPriority" // 1 to 1000 in the place of its own priority, or 2e9 and what is added to it
 
-	// Who wants to be told of a job's end.
+	// Notification of a job's end.
 	AttrJobNotification = "JobNotification"
 	AttrNotifyUser      = "NotifyUser"
 	AttrNotifyCommand   = "NotifyCommand" // the program to run for events of the job; ours
@@ -193,7 +193,7 @@ const (
 	AttrMaxJobRetirementTime = "MaxJobRetirementTime" // seconds
 	AttrWantGracefulRemoval  = "WantGracefulRemoval"
 	AttrCoreSize             = "CoreSize"        // bytes
-	AttrDontAppend           = "DontAppend"      // the output of an attempt replaces that of the one before
+	AttrDontAppend           = "DontAppend"      // the output of an attempt replaces that of the previous one
 	AttrAppendFiles          = "AppendFiles"     // which files are appended to, the standard universe's
 	AttrMemoryLimitedBy      = "MemoryLimitedBy" // ours: "cgroup", "watch" or "rlimit"
 	AttrDiskLimitedBy        = "DiskLimitedBy"   // ours: likewise

@@ -34,7 +34,8 @@ func (s Slot) Machine(c *classad.Context) string {
 	return s.Name
 }
 
-// AmountOf returns an attribute of an ad that is an amount, such as Cpus; 0 where it is none.
+// AmountOf returns an attribute of an ad that is an amount, such as Cpus; 0 if it is not
+// a number.
 func AmountOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 	x, ok := ad.EvalNumber(c, name)
 	if !ok || !(x > 0) || math.IsInf(x, 0) {
@@ -47,8 +48,8 @@ func AmountOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 type ClaimState int
 
 // The states of a claim. A Matched claim's job is still idle. So is that of a Promised
-// claim, which waits for the holder of its slot to go: another claim, which is
-// Vacating, or somebody who by the slot's own words holds it. It turns Matched then.
+// claim, which waits for the holder of its slot to go: another claim, which is Vacating,
+// or a holder named by the slot's own ad. It turns Matched then.
 const (
 	Matched ClaimState = iota + 1
 	RunningClaim
@@ -203,16 +204,16 @@ func (c Claim) LockName() string {
 }
 
 // Backoff leaves a slot alone whose matches were not taken up: no match
-// before Until. Failures counts the matches in a row that nobody took up.
+// before Until. Failures counts the matches in a row that no starter took up.
 type Backoff struct {
 	Slot     string
 	Failures int
 	Until    time.Time
 }
 
-// HeldOutside returns the Promised claims that wait for no claim of the same slot to
-// end, in the order of the list: by their slots' own words somebody else holds them, or
-// did so at the match.
+// HeldOutside returns the Promised claims that wait for no claim of the same slot to end,
+// in the order of the list: their slots' own ads name another holder, or did so at the
+// match.
 func HeldOutside(claims []Claim) []Claim {
 	var promised []Claim
 	for _, c := range claims {

@@ -6,9 +6,8 @@
 // dynamic slot: Left is the partitionable slot's ad without the pieces, DynamicAd
 // that of one of them.
 //
-// It is a leaf: it knows ads and accounting weights, and nothing of files,
-// policy or commands. Whoever needs to hand a job, a slot or a claim from one
-// part to another uses these types.
+// It is a leaf: it knows ads and accounting weights, and nothing of files, policy or
+// commands. All parts pass jobs, slots and claims to each other by these types.
 package pool
 
 import (

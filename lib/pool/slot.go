@@ -51,12 +51,12 @@ func digits(s string) int {
 }
 
 // Overlay returns a slot's ad as a claim on the slot makes it, with HTCondor's
-// attributes: State and Activity, since when it is in them (EnteredCurrentState), who
-// has it (RemoteUser, RemoteOwner, the submitter both), its job (JobId) and what the
-// slot's Rank makes of that (CurrentRank); of a job that was started also when
-// (JobStart) and how many seconds ago, as of now (TotalJobRunTime). The ad, which may
-// be that of a dynamic slot, is not changed. What a Promised claim is to its slot
-// OverlayPromise says: it does not have it yet.
+// attributes: State and Activity, since when it is in them (EnteredCurrentState), who has
+// it (RemoteUser, RemoteOwner, the submitter both), its job (JobId) and what the slot's
+// Rank makes of that (CurrentRank); of a job that was started also when (JobStart) and
+// how many seconds ago, as of now (TotalJobRunTime). The ad, which may be that of a
+// dynamic slot, is not changed. For a Promised claim, which does not have its slot yet,
+// see OverlayPromise.
 func Overlay(ad *classad.Ad, c Claim, now time.Time) *classad.Ad {
 	if c.State == Promised {
 		return OverlayPromise(ad, c)
@@ -100,7 +100,7 @@ func OverlayPromise(ad *classad.Ad, c Claim) *classad.Ad {
 // attributes: State and Activity, which is Retiring while jobs are still leaving the
 // machine and Idle then, since when (EnteredCurrentState, unless that is zero), Draining,
 // and the reason, if there is one (DrainReason). The ad is not changed. It is for a slot
-// that nobody holds.
+// without a holder.
 func OverlayDrained(ad *classad.Ad, since time.Time, reason string, leaving bool) *classad.Ad {
 	ad = ad.Clone()
 	ad.SetString(AttrState, Drained)

@@ -35,8 +35,8 @@ type Settings struct {
 	Interval time.Duration
 	// Samples is how many points Result.Series have at most; 0: there are none.
 	Samples int
-	// Told is called now and then with the number of jobs that have ended, and that there are; nil: nobody is told. An error
-	// ends the replay.
+	// Told, unless nil, is called now and then with the number of jobs that have ended
+	// and the number of all jobs. An error ends the replay.
 	Told func(ended, all int) error
 }
 
@@ -55,7 +55,8 @@ type Result struct {
 	Cores  int64  // of all slots
 	Cycles int    // that were made; none is, while no job waits
 	// Unfair is the share error: half the sum of the differences between what submitters hold and what they are entitled to,
-	// over the pool, as the mean over the time from the first submission to the last, from 0 to 1. No error is counted while nobody waits.
+	// over the pool, as the mean over the time from the first submission to the last, from 0 to 1. No error is counted while
+	// no job waits.
 	Unfair float64
 	// Busy is the utilisation: the part of the pool's cores that jobs had over the same time, which leaves the drain out.
 	Busy float64

@@ -38,10 +38,10 @@ type Config struct {
 	Tree *Node
 }
 
-// DefaultDepartment is the department of users who are in no other.
+// DefaultDepartment is the department of users without another one.
 const DefaultDepartment = "defaultdepartment"
 
-// DefaultNode is the name of the share tree's nodes for those who have none of their own.
+// DefaultNode is the name of the share tree's nodes for users without a node.
 const DefaultNode = "default"
 
 // DefaultPE is the parallel environment of jobs that ask for several slots and name none.
@@ -51,7 +51,7 @@ const DefaultPE = "default"
 // SlotsComplex is the complex that every job asks for, one of each slot.
 const SlotsComplex = "slots"
 
-// DeadlineUsers is the userset of those who may give their jobs deadlines.
+// DeadlineUsers is the userset whose members may give their jobs deadlines.
 const DeadlineUsers = "deadlineusers"
 
 // TicketPolicy is one of the three that give tickets.
@@ -65,7 +65,7 @@ const (
 	TicketPolicies // how many there are
 )
 
-// String returns the policy's letter in policy_hierarchy; "?" for what is none.
+// String returns the policy's letter in policy_hierarchy; "?" for an unknown policy.
 func (p TicketPolicy) String() string {
 	if p >= TicketPolicies {
 		return "?"

@@ -15,12 +15,12 @@ type Course struct {
 	// WeightPriority and the like are what the three parts of Prio are multiplied with.
 	WeightPriority, WeightUrgency, WeightTicket float64
 	POSIX                                       int64 // -1023 to 1024: NPPrior is (POSIX + 1024) / 2048
-	// NoNPPrior says that nobody's was computed, as it decides nothing and is not shown: NPPrior
-	// is 0.5.
+	// NoNPPrior: npprior was not computed for any job, because it has no effect and is
+	// not shown; NPPrior is 0.5.
 	NoNPPrior bool
 	Urgency   UrgencyCourse
-	// MaxTickets is the most that any job has: NTckts is Tckts / MaxTickets, or 0.5 if that is
-	// as good as none.
+	// MaxTickets is the most that any job has: NTckts is Tckts / MaxTickets, or 0.5 if
+	// MaxTickets is practically 0.
 	MaxTickets float64
 	NoTickets  bool // nobody has tickets: NTckts is 0.5
 	Counted    CountedCourse
@@ -380,8 +380,8 @@ type UrgencyCourse struct {
 	// run; Greatest is never below 0.
 	Least, Greatest float64
 	Equal           bool // all are equally urgent: NUrg is 0.5
-	// NoUrgency says that nobody's was computed, as it decides nothing and is not shown: NUrg
-	// is 0.5, and Urg and what it is made of are 0.
+	// NoUrgency: the urgency was not computed for any job, because it has no effect and
+	// is not shown; NUrg is 0.5, and Urg and its parts are 0.
 	NoUrgency bool
 }
 

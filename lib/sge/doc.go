@@ -6,16 +6,16 @@
 // tickets, comes out, with everything it is made of. Queue is the same as a policy of
 // fairspool/lib/jobprio, and makes Jobs of job ads.
 //
-// What depends on all jobs (the scales, the turns in which tickets are handed out, the share tree) is
-// worked out once by Rank and kept in arrays by number; the Numbers of a job are made when somebody asks.
-// Doubles, in the program's order of terms.
+// What depends on all jobs (the scales, the turns in which tickets are handed out, the
+// share tree) is computed once by Rank and kept in arrays by number; the Numbers of a job
+// are made on demand. Doubles, in the program's order of terms.
 //
 // The functional and the override policy serve jobs one after the other. Jobs of the same owner,
 // project, department and share are one contender; what a contender would get never grows while others
-// are served, not even by rounding, so an earlier number is a bound, and only who seems to be first is
-// reckoned again. A plain greedy agrees with it exactly, as a test. The share tree is made into branches
-// by number once for a pass, with a temporary branch for each user on a "default"; lists of jobs go
-// up from branch to branch and are merged. The procs that count are all that run, and of each
+// are served, not even by rounding, so an earlier number is a bound, and only the apparent first is
+// computed again. A plain greedy agrees with it exactly, as a test. The share tree is made into
+// branches by number once for a pass, with a temporary branch for each user on a "default"; lists of
+// jobs go up from branch to branch and are merged. The procs that count are all that run, and of each
 // cluster that waits the lowest min(max_pending_tasks_per_job, free slots + 1): what tickets cost is
 // bounded by clusters.
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // forest is the share tree of one pass: its nodes with what was used and what they are entitled
-// to, and which member hangs on which of them. Without a tree nobody hangs on anything.
+// to, and which member hangs on which of them. Without a tree no job belongs to a node.
 type forest struct {
 	members  []member
 	running  int
@@ -57,8 +57,9 @@ func (f *forest) hang() {
 	}
 }
 
-// place returns the branch of the jobs of a user and a project. Who has to take a default gets
-// a temporary branch beside it, with as many shares (share_tree(5), the user default).
+// place returns the branch of the jobs of a user and a project. A user that has to take a
+// default gets a temporary branch beside it, with as many shares (share_tree(5), the user
+// default).
 func (f *forest) place(in *index, user, project string) int32 {
 	i := f.node(in, user, project)
 	if i == none || !f.fallback(i) {
@@ -121,7 +122,7 @@ const none = -1
 // jobs tells how many jobs are on the branch and below.
 func (b *branch) jobs() int { return b.waiting + b.running }
 
-// fallback reports whether the branch is a node for those who have none of their own.
+// fallback reports whether the branch is a node for users without one.
 func (f *forest) fallback(i int32) bool {
 	b := &f.branches[i]
 	return b.name == DefaultNode && !b.temporary && b.project != i && b.parent != none
@@ -388,7 +389,7 @@ func (f *forest) divide(p int32) {
 }
 
 // compensate cuts the weights of a branch's children that are entitled to more than
-// compensation times their long-term target, and tells whether there are any. It is done once:
+// compensation times their long-term target, and reports whether there are any. It is done once:
 // what comes out may be more than that again.
 func (f *forest) compensate(p int32, compensation float64) bool {
 	any := false

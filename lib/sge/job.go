@@ -36,7 +36,7 @@ type Request struct {
 	Text    string  // as it was asked for
 }
 
-// World is what priorities are reckoned with besides the jobs.
+// World is what priorities are computed from besides the jobs.
 type World struct {
 	Now time.Time
 	// FreeSlots is how many slots of the pool are free: as many procs of a cluster, and one
@@ -79,8 +79,8 @@ type Fact struct {
 	Unit      string // of the attribute's values
 	Default   string // what counts if there is none, or none that makes sense; empty: nothing
 	set       func(s *sketch, v classad.Value)
-	// fixed says that only a constant counts: what an expression is worth could change at any
-	// time, and nobody would look whether its owner may set that.
+	// fixed says that only a constant counts: the value of an expression could change at
+	// any time, without a check that its owner may set it.
 	fixed bool
 }
 

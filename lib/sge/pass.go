@@ -25,7 +25,7 @@ type pass struct {
 	crowd   *crowd
 	forest  *forest // nil if the share tree gives nothing
 	// before is what each member has of the dependent policies so far: it is what a dependent
-	// policy sorts with, and adds to. It is nil as long as nobody has any.
+	// policy sorts with, and adds to. It is nil as long as no job has any.
 	before []float64
 	// ran is what each policy gave each member that runs, and waits what it gave each that
 	// waits; nil if it gave nothing.
@@ -87,7 +87,7 @@ func (p *pass) give(policy TicketPolicy, dependent bool) {
 	case policy == ShareTree && pool > 0 && p.config.Tree != nil:
 		p.forest = newForest(p.config, p.used, p.members, p.running)
 		p.forest.trace = p.trace
-		if dependent && before == nil { // nobody has any, which is not the same as not to ask
+		if dependent && before == nil { // no job has any, which differs from not asking
 			before = make([]float64, len(p.members))
 		}
 		p.ran[ShareTree] = p.forest.runningTickets(pool)
@@ -137,8 +137,8 @@ func (p *pass) remember(policy TicketPolicy) {
 // the one goes first that would get most, and what it gets takes from what the others would.
 //
 // So what a contender would get never grows while others go, not even by rounding: it is a
-// fraction whose divisors grow. What was reckoned earlier is a bound, and only who seems to be
-// first by those has to be reckoned again.
+// fraction whose divisors grow. An earlier number is a bound, and only the apparent first
+// has to be computed again.
 type contest struct {
 	members []member
 	before  []float64 // tickets so far, by member; nil if these do not count
@@ -284,7 +284,7 @@ func (p *pass) contenders(of []int32, n int) []contender {
 	return slices.DeleteFunc(all, func(one contender) bool { return len(one.members) == 0 })
 }
 
-// object is a user, a project or a department of somebody, and what it is entitled to.
+// object is a user, a project or a department of a job, and its entitlement.
 type object struct{ fshare, oticket float64 }
 
 // The kinds of objects.

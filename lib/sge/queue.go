@@ -40,9 +40,9 @@ func (q *Queue) Name() string { return "sge" }
 // Attributes are the names of the attributes of jobs that the order is made from.
 func (q *Queue) Attributes() []string { return q.config.Attributes() }
 
-// Order puts jobs in order. Nobody is left out; maxujobs is the only limit. Jobs that are
-// suspended take no part in the ranking, and keep the tickets that they have; those that are
-// to start later take none either, and stand behind all others.
+// Order puts jobs in order. No job is left out; maxujobs is the only limit. Suspended
+// jobs take no part in the ranking, and keep their tickets; jobs with a later start take
+// no part either, and follow all others.
 func (q *Queue) Order(w jobprio.Waiting) (o jobprio.Order) {
 	l := q.Listing(w)
 	o.Places = l.Places()
@@ -240,7 +240,7 @@ func (l *userLimit) Kind(r jobprio.Run) int {
 	return kind
 }
 
-// Refuses says that a user has as many jobs as anybody may have, such as "maxujobs 5 of user
+// Refuses says that a user has the maximum number of jobs, such as "maxujobs 5 of user
 // alice: 5 in use"; empty: it has fewer.
 func (l *userLimit) Refuses(kind int, _ bool) string {
 	if l.admits(kind, 0) {

@@ -294,10 +294,10 @@ var wants = [...]string{
 	Bool:   "true or false: its type is BOOL",
 }
 
-// Wants says what a request for a complex has to be (complex(5)), for a value that is none;
-// empty for one that is. Grid Engine refuses jobs with such requests, which would count for
-// nothing here. Nothing is wanted of requests for complexes without an urgency, or for one
-// that is not there.
+// Wants says what a request for a complex has to be (complex(5)), if the value is not
+// valid; empty if it is. Grid Engine refuses jobs with such requests, which would count
+// for nothing here. Nothing is wanted of requests for complexes without an urgency, or for
+// one that is not there.
 func (c *Config) Wants(complex int, attribute string, v classad.Value) string {
 	if complex < 0 || complex >= len(c.Complexes) || !c.Complexes[complex].counts() {
 		return ""

@@ -96,7 +96,7 @@ func (c *Config) environment(name string) (*PE, bool) {
 // noEnvironment says that there is none of this name, and what could have been meant.
 func (c *Config) noEnvironment(name string) error {
 	if len(c.PEs) == 0 {
-		return fmt.Errorf("parallel environment %q does not exist: there are none but %q, which need not be named", name, DefaultPE)
+		return fmt.Errorf("parallel environment %q does not exist: the only one is %q, which need not be named", name, DefaultPE)
 	}
 	names := make([]string, len(c.PEs))
 	for i, env := range c.PEs {

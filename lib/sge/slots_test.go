@@ -57,7 +57,7 @@ func TestSlotsRefused(t *testing.T) {
 			t.Errorf("Slots(%q, %q) = %d, %v, want an error with %q", c.pe, c.wanted, n, err, c.want)
 		}
 	}
-	if _, _, err := new(Config).Slots("mpi", "4"); err == nil || !strings.Contains(err.Error(), "there are none but") {
+	if _, _, err := new(Config).Slots("mpi", "4"); err == nil || !strings.Contains(err.Error(), "the only one is") {
 		t.Errorf("without environments the error is %v", err)
 	}
 }

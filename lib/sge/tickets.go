@@ -23,8 +23,8 @@ type amounts [TicketPolicies]float64
 func (a amounts) sum() float64 { return a[ShareTree] + a[Functional] + a[Override] }
 
 // ticketsOf has the policies give tickets: to all members together, and then to those that
-// run alone. In the second pass only the share tree gives something else than in the first, whose
-// amounts have a say in which are the most, though nobody has them any more.
+// run alone. In the second pass only the share tree gives other amounts than in the first,
+// whose amounts still affect the maximum, although no job has them any more.
 func ticketsOf(c *Config, used *Used, members []member, running int) *tickets {
 	t := &tickets{pass: newPass(c, used, members, running)}
 	if t.forest != nil && running > 0 {
@@ -65,7 +65,7 @@ func (t *tickets) runs(m int) amounts {
 	return a
 }
 
-// normal returns a sum of tickets as a part of the most that anybody has.
+// normal returns a sum of tickets as a part of the most that any job has.
 func (t *tickets) normal(sum float64) float64 {
 	if t.most < negligible {
 		return half

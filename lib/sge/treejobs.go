@@ -28,7 +28,7 @@ func (e *entry) less(other *entry) bool {
 	return e.key < other.key || e.key == other.key && e.at < other.at
 }
 
-// sort puts entries in order, and tells whether they were not.
+// sort puts entries in order, and reports whether they were not.
 func sort(list []entry) bool {
 	inOrder := true
 	for i := 1; i < len(list) && inOrder; i++ {

@@ -20,8 +20,8 @@ type urgent struct {
 	least, greatest float64
 }
 
-// negligible is a difference of urgencies or an amount of tickets that is as good as none, and
-// half what each job has instead of its part of it.
+// negligible is a difference of urgencies or an amount of tickets that counts as 0, and
+// half what each job then has instead of its part.
 const (
 	negligible = 0.00001
 	half       = 0.5

@@ -19,7 +19,7 @@
 // Options. Then Walk goes through the queue lines, and a Job through the procs
 // of one: Lookup expands the macros of a value as this proc has them.
 //
-// A Job tells whether a value depended on the proc (Varies), so that its user
+// A Job reports whether a value depended on the proc (Varies), so that its user
 // works out once what all procs share.
 //
 // Everything is bounded: files in files, macros in macros, the length of a

@@ -31,7 +31,7 @@ a.sub:2: "no statement": want NAME = value, or queue
       no statement
       ^`},
 		{"a tab", "show = a\n\tqueue\tx", `
-a.sub:2: queue x: want a number of jobs, or variables with in, from or matching behind them
+a.sub:2: queue x: want a number of jobs, or variables followed by in, from or matching
      queue x
            ^`},
 		{"a count", "show = a\nqueue  -1 in (a)", `

@@ -166,7 +166,7 @@ func (r *reader) head(q *queue, head string, each bool) (err error) {
 	q.count, err = jobCount(strings.TrimRight(count, " \t,"))
 	if err != nil {
 		if !each && variablesAt(count) < len(count) {
-			err = errors.New("want a number of jobs, or variables with in, from or matching behind them")
+			err = errors.New("want a number of jobs, or variables followed by in, from or matching")
 		}
 		return fmt.Errorf("%s: %w", q.label(), err)
 	}

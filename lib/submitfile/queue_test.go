@@ -50,11 +50,11 @@ func TestQueueCounts(t *testing.T) {
 		{"show = a\nqueue\nshow = b", "a"},
 		{"queue = 3\nshow = $(queue)\nqueue", "3"},
 		{"show = a\nqueue -1", "a.sub:2: queue -1: a negative number of jobs"},
-		{"show = a\nqueue x", "a.sub:2: queue x: want a number of jobs, or variables with in, from or matching behind them"},
+		{"show = a\nqueue x", "a.sub:2: queue x: want a number of jobs, or variables followed by in, from or matching"},
 		{"show = a\nqueue 1.5", "a.sub:2: queue 1.5: want a number of jobs"},
 		{"show = a\nqueue 2.0", "a | a"}, {"show = a\nqueue 0.02e2", "a | a"}, {"show = a\nqueue 02", "a | a"},
 		{"show = a\nqueue -1.0", "a.sub:2: queue -1.0: a negative number of jobs"}, {"show = a\nqueue 1e9", "a.sub:2: queue 1e9: more than 10000000 jobs in one cluster"},
-		{"show = a\nqueue 3 items", "a.sub:2: queue 3 items: want a number of jobs, or variables with in, from or matching behind them"},
+		{"show = a\nqueue 3 items", "a.sub:2: queue 3 items: want a number of jobs, or variables followed by in, from or matching"},
 		{"show = a\nqueue 10000001", "a.sub:2: queue 10000001: more than 10000000 jobs in one cluster"},
 		{"show = a\nqueue 99999999999999999999", "a.sub:2: queue 99999999999999999999: more than 10000000 jobs in one cluster"},
 		{"show = a\nqueue -99999999999999999999", "a.sub:2: queue -99999999999999999999: a negative number of jobs"},
@@ -92,7 +92,7 @@ func TestQueueIn(t *testing.T) {
 		{itemShown + "queue a-b in A", "a.sub:2: queue a-b in A: want a number of jobs"},
 		{itemShown + "queue 3 4 x in A", "a.sub:2: queue 3 4 x in A: want a number of jobs"},
 		{itemShown + "queue Dollar in A", "a.sub:2: queue Dollar in A: Dollar: is always a dollar sign: want another name for the variable"},
-		{itemShown + "queue in.dat", "a.sub:2: queue in.dat: want a number of jobs, or variables with in, from or matching behind them"},
+		{itemShown + "queue in.dat", "a.sub:2: queue in.dat: want a number of jobs, or variables followed by in, from or matching"},
 	})
 }
 
@@ -280,7 +280,7 @@ func TestQueueArguments(t *testing.T) {
 		{"show = a\nif false\nqueue\nendif", "2", nil, "a | a"},
 		{"show = a\nqueue", "2", nil, "a.sub: has a queue line of its own: leave -queue out"},
 		{"show = a\n", "x in (a", nil, "command line: queue x in (a: no line that begins with ) ends the list"},
-		{"show = a\n", "x", nil, "command line: queue x: want a number of jobs, or variables with in, from or matching behind them"},
+		{"show = a\n", "x", nil, "command line: queue x: want a number of jobs, or variables followed by in, from or matching"},
 		{"show = a\n", "", []string{"show = b"}, "b"},
 		{"show = a\n", "2", []string{"show = b", "show=$(show)c"}, "bc | bc"},
 		{"show = a\n", "", []string{"show"}, "command line: show: want NAME = VALUE"},

@@ -8,10 +8,10 @@ import (
 	"fairspool/lib/macro"
 )
 
-// Walk goes through the description as the cluster of the given number, and
-// calls each for every queue line that asks for jobs, with the values then in
-// force, at its first proc. warn is told of macros that are empty because
-// nobody defines them; it may be nil. An error of each ends the walk.
+// Walk goes through the description as the cluster of the given number, and calls each
+// for every queue line that asks for jobs, with the values then in force, at its first
+// proc. warn receives undefined macros, which are empty; it may be nil. An error of each
+// ends the walk.
 //
 // A Description must not be walked by two goroutines at once.
 func (d *Description) Walk(cluster int, warn func(Warning), each func(*Job) error) error {
@@ -153,7 +153,7 @@ func (j *Job) Varies() bool {
 	return was
 }
 
-// Varying calls look, and tells whether a value that it looked up depends on
+// Varying calls look, and reports whether a value that it looked up depends on
 // the proc. Varies is told of it, too.
 func (j *Job) Varying(look func() error) (bool, error) {
 	was := j.Varies()
@@ -171,8 +171,8 @@ type Value struct {
 	same bool // Text stands in the file as it is
 }
 
-// Place returns where a byte of the value stands, or where the value begins
-// when macros were put in. Values that nobody wrote have the zero Place.
+// Place returns where a byte of the value stands, or where the value begins when macros
+// were put in. Values without a source have the zero Place.
 func (v Value) Place(offset int) Place {
 	if v.at == nil {
 		return Place{}

@@ -43,7 +43,7 @@ type Settings struct {
 	Left func()
 	// Chore returns something else to do now and then while the job of an attempt runs.
 	Chore func(t Task, tell func(error)) Chore
-	// Reached is told of each step; tests have the process end there.
+	// Reached is called at each step; tests end the process there.
 	Reached func(Step)
 }
 
@@ -138,7 +138,7 @@ func (s *supervisor) complain(err error) {
 	}
 }
 
-// answer tells whoever has started the supervisor that its job is under way.
+// answer tells the process that started the supervisor that the job has begun.
 func (s *supervisor) answer() {
 	if !s.told {
 		s.told = true

@@ -124,9 +124,9 @@ func (s *supervisor) store(placed launch.Placed, how *pool.Ending, told bool) {
 }
 
 // copyBack copies the output. The job has ended: an order to leave changes nothing,
-// unless the job was removed, when nobody wants its output. What the job's policy
-// limits with its transfers is over when the limit is, as if the output could not be
-// copied; its other expressions are asked when all of that has ended.
+// unless the job was removed: then its output is not wanted. What the job's policy limits
+// with its transfers is over when the limit is, as if the output could not be copied; its
+// other expressions are asked when all of that has ended.
 func (s *supervisor) copyBack(placed launch.Placed, how *pool.Ending) {
 	s.policy.ended()
 	at := s.looks()
@@ -188,8 +188,8 @@ func (s *supervisor) removed() (is bool, lost error) {
 	return err == nil && (t.Ad == nil || t.Leaving == launch.Removed), nil
 }
 
-// outputFailed says that output could not be copied, and keeps all of it for whoever
-// looks after the job.
+// outputFailed says that output could not be copied, and keeps all of it for the job's
+// owner.
 func (s *supervisor) outputFailed(placed launch.Placed, how *pool.Ending, err error) {
 	how.OutputFailed = brief(err)
 	var refused *launch.StartError

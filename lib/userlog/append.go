@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Patience is how long Append waits for others that append. Who holds the lock
-// longer is not one of us, and cannot be allowed to keep a command waiting.
+// Patience is how long Append waits for others that append. A process that holds the lock
+// longer is not fairspool's, and must not keep a command waiting.
 const Patience = 2 * time.Second
 
 // Append writes events to the log at path in one write behind what the file
@@ -30,9 +30,9 @@ func Append(path string, events ...Event) error {
 	return AppendWithin(&left, path, events...)
 }
 
-// AppendWithin is Append with what is left of somebody's patience, and takes from
-// that the time for which it waited: many logs of one call share it. When nothing is
-// left it still writes what can be written at once.
+// AppendWithin is Append with a remaining patience, from which it subtracts the time that
+// it waited: many logs of one call share it. When nothing is left it still writes what
+// can be written at once.
 func AppendWithin(left *time.Duration, path string, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -99,10 +99,9 @@ func write(left *time.Duration, path string, b []byte, missing bool) error {
 	return f.Close()
 }
 
-// open opens a log for appending. Without O_NONBLOCK a named pipe that nobody
-// reads would keep us here. The log is made only if it is not there: of others'
-// files in a folder like /tmp some systems refuse to open any that might have to
-// be made.
+// open opens a log for appending. Without O_NONBLOCK a named pipe without a reader would
+// keep us here. The log is made only if it is not there: of others' files in a folder
+// like /tmp some systems refuse to open any that might have to be made.
 func open(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NONBLOCK | unix.O_NOCTTY
 	f, err := os.OpenFile(path, flags, 0)
@@ -137,8 +136,8 @@ func appendWhole(left *time.Duration, f *os.File, path string, b []byte, missing
 	return err
 }
 
-// takeBack removes the beginning of an event that could not be finished, unless
-// somebody who knows no lock has written behind it.
+// takeBack removes the beginning of an event that could not be finished, unless a writer
+// without the lock has written after it.
 func takeBack(f *os.File, size int64, n int) error {
 	now, err := f.Stat()
 	if err != nil || now.Size() != size+int64(n) {
@@ -147,8 +146,8 @@ func takeBack(f *os.File, size int64, n int) error {
 	return f.Truncate(size)
 }
 
-// lock waits for the lock of a log, and tells whether it got it. A write without
-// is still one write: only what somebody left half is not looked after.
+// lock waits for the lock of a log, and reports whether it got it. A write without the
+// lock is still one write: only incomplete events of others are not removed.
 func lock(f *os.File, left *time.Duration) bool {
 	begun := time.Now()
 	defer func() { *left -= time.Since(begun) }()

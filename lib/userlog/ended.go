@@ -327,7 +327,8 @@ type RemoteError struct {
 	Code, Subcode int // 0 for none
 }
 
-// Disconnected is event 022: nobody knows how the job's machine is; it is asked.
+// Disconnected is event 022: the state of the job's machine is unknown; it is being
+// asked.
 type Disconnected struct {
 	Reason, Slot, Address string
 }

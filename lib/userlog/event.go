@@ -16,10 +16,10 @@
 // Unknown; whatever a reader does not understand it keeps, and an event that was
 // read and is written again has the same bytes, but for carriage returns.
 //
-// Reader reads a stream, Follower a file that grows. Append writes: all events
-// of a call in one write behind what the file holds, under a lock among
-// ourselves, so that events of several processes never run into each other, nor
-// into the half of an event that somebody else left.
+// Reader reads a stream, Follower a file that grows. Append writes: all events of a call
+// in one write behind what the file holds, under a lock among ourselves, so that events
+// of several processes never run into each other, nor into an incomplete event of another
+// process.
 //
 // The package opens the files it is told to and nothing else. It knows no
 // spool; times come with the events.
@@ -37,7 +37,7 @@ import (
 // Event is something that happened to a job.
 type Event struct {
 	Job pool.JobID // of events that concern no job HTCondor writes -1.-1
-	// Subproc is 0, save in logs of programs that count nodes with it.
+	// Subproc is 0, except in logs of programs that count nodes with it.
 	Subproc int
 	At      time.Time // written in the zone of its Location, as Stamp says
 	Stamp   Stamp

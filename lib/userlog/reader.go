@@ -245,7 +245,7 @@ func (f *Follower) same(there fs.FileInfo) bool {
 }
 
 func (f *Follower) open() error {
-	// Without O_NONBLOCK a named pipe that nobody writes would keep us here.
+	// Without O_NONBLOCK a named pipe without a writer would keep us here.
 	file, err := os.OpenFile(f.path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err

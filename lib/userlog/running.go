@@ -16,8 +16,8 @@ type Submitted struct {
 	Notes []string // further lines, may be empty
 }
 
-// ClusterSubmitted is event 035: a cluster was submitted whose jobs appear
-// little by little. Each of them has its event 000 besides.
+// ClusterSubmitted is event 035: a cluster was submitted whose jobs appear little by
+// little. Each of them has its own event 000.
 type ClusterSubmitted struct {
 	Host  string
 	Notes []string

@@ -82,7 +82,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Progress is told how many jobs have been read.
+// Progress receives the number of jobs read so far.
 type Progress func(jobs int)
 
 // Read reads a workload. The error is an *Error where a line is to blame.
@@ -202,11 +202,11 @@ func (w *reading) add(j Job) error {
 		return w.wrong("there are more than %d jobs", mostJobs)
 	}
 	if j.Cores <= 0 {
-		w.Unknown.add("cores: 1 is taken")
+		w.Unknown.add("cores: 1 is assumed")
 		j.Cores = 1
 	}
 	if j.User == "" {
-		w.Unknown.add(`user: "unknown" is taken`)
+		w.Unknown.add(`user: "unknown" is assumed`)
 		j.User = "unknown"
 	}
 	j.Wait = max(j.Wait, -1)

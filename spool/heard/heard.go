@@ -58,7 +58,8 @@ func Note(dir, machine string, s Sign) error {
 	if _, ok := parse(text); !ok || len(text) >= size || strings.Contains(text, "\n") {
 		return fmt.Errorf("%.80q: not a sign of life", text)
 	}
-	// In a folder of its own, so that those who wait for changes of the spool's do not wake.
+	// In a folder of its own, so that processes that wait for changes of the spool do not
+	// wake.
 	if err := os.Mkdir(filepath.Join(dir, folder), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -70,8 +71,8 @@ func Note(dir, machine string, s Sign) error {
 	return errors.Join(err, f.Close())
 }
 
-// Last returns the last sign of a machine, in whose name case does not matter; false if there is none
-// that can be read.
+// Last returns the last sign of a machine, in whose name case does not matter; false if
+// there is no readable one.
 func Last(dir, machine string) (Sign, bool, error) {
 	b, err := os.ReadFile(path(dir, machine))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,10 +18,10 @@ import (
 
 // Flags are the flags of a command that shows ads.
 var Flags = []cmdline.Flag{
-	{Name: "long", Min: 1, Help: "show whole ads, one `attribute = expression` a line, a blank line behind each"},
-	{Name: "json", Help: "show JSON, for programs"},
+	{Name: "long", Min: 1, Help: "show whole ads: a line `attribute = expression` for each attribute, a blank line after each ad"},
+	{Name: "json", Help: "show JSON"},
 	{Name: "af", Args: []string{"ATTR..."}, Letters: letters, Min: 2,
-		Help: "show the values of attributes or expressions, one line an ad. The letters behind the colon: j the job's id first, l with names, h in columns under a heading, without names, V strings in quotes, r as written and not evaluated, comma and t part by comma and tab, n each value on its own line, g a blank line behind each ad"},
+		Help: "show the values of attributes or expressions, one line for each ad. Letters after the colon: j the job's id first, l with names, h in columns under a heading, without names, V strings in quotes, r as written and not evaluated, comma and t separate by comma and tab, n each value on its own line, g a blank line after each ad"},
 }
 
 // Autoformat is -af by its long name, which may be abbreviated, for commands

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrBusy says that another process holds a lock on the file of a claim.
-var ErrBusy = errors.New("the claim is in other hands")
+var ErrBusy = errors.New("another process has the claim")
 
 // Lock is the file of a claim with the record lock on it, and the pipe by which the processes
 // of the attempt are found (package desk). A process must not open the file once more: closing that

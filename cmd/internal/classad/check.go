@@ -117,7 +117,7 @@ func refs(c *cmdline.Call, texts []string) error {
 		n.Internal, n.External = classad.References(e, my)
 		n.Clock, n.Chance = classad.Varies(e, my, nil)
 		if all[i] = n; n.Internal == nil {
-			c.Warn("%s: no answer: attributes refer to each other in a circle, or something is selected from what is not an ad", n.Expr)
+			c.Warn("%s: no answer: attributes refer to each other in a circle, or an attribute is selected from a value that is not an ad", n.Expr)
 			failed = cmdline.ErrReported
 		}
 	}

@@ -340,7 +340,7 @@ func (rs *reasons) show(w io.Writer) error {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString("\nWhat keeps slots from matching, and how many. \"Only\" counts those that nothing\nelse keeps from it.\n\n  Slots    Only\n")
+	b.WriteString("\nClauses that keep slots from matching, and how many slots. \"Only\" counts the\nslots that no other clause keeps from it.\n\n  Slots    Only\n")
 	for i, k := range list {
 		if i == shownReasons {
 			fmt.Fprintf(&b, "\nAnd %s, each for at most %s.\n", plural.Count(len(list)-i, "other reason"), plural.Count(k.Slots, "slot"))

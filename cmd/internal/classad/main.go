@@ -29,36 +29,36 @@ func Command() cmdline.Command {
 			"refs [-my FILE] [-json] EXPR...",
 			"check [-json] [FILE...]",
 		},
-		About: `A tool for those who write ads, and for tests. It works on files and not on the spool. A file may have ads in long form, new form, JSON or XML; - is standard input. The first word says what to do.
+		About: `Evaluates, matches, converts and checks ads in files. It uses no spool. Files may have ads in long form, new form, JSON or XML; - is standard input. The first word says what to do.
 
-eval prints the value of each expression on a line of its own, as tools and ads of the long form have it. With -jsonl it reads records from standard input instead, one JSON object a line with the texts "expr", "my" and "target" and perhaps "strict": true, and prints a line for each: the value, PARSE_ERROR or AD_PARSE_ERROR.
+eval prints the value of each expression on a line of its own, as tools and ads of the long form evaluate it. With -jsonl it reads records from standard input instead, one JSON object a line with the texts "expr", "my" and "target" and optionally "strict": true, and prints a line for each: the value, PARSE_ERROR or AD_PARSE_ERROR.
 
-match tells of each slot whether it and the job match, and the Rank that each gives the other. Higher ranks are better. -long and -af show the ads of the slots that match. Where too few do, -summary counts for how many slots each clause of the Requirements is the reason, and -explain says of each slot who refuses, by which clause, and what that clause looked at. Exit status 1 means that no slot matches.
+match shows for each slot whether it and the job match, and the Rank that each gives the other; higher is better. -long and -af show the ads of the slots that match. If too few match, -summary counts how many slots each clause of the Requirements excludes, and -explain shows for each slot which side refuses, by which clause, and the values that the clause looked at. Exit status 1 means that no slot matches.
 
-convert writes the ads in another form: long, new or json. Bad ads are told of and left out.
+convert writes the ads in another form: long, new or json. It reports bad ads and leaves them out.
 
-refs says which attributes an expression needs: those of its own ad (internal) and those that only the other ad can have (external).
+refs lists the attributes that an expression needs: those of its own ad (internal) and those that only the other ad can have (external).
 
-check reads the files and says how many ads they have and what is wrong with them.
+check reads the files, and reports how many ads they have and each error.
 
-An expression that begins with a minus has to stand behind --.`,
+Write -- before an expression that begins with a minus.`,
 		Flags: append([]cmdline.Flag{
-			{Name: "my", Args: []string{"FILE"}, Help: "eval, refs: the ad that the expressions belong to is the first in FILE"},
-			{Name: "target", Args: []string{"FILE"}, Help: "eval: the ad opposite, TARGET, is the first in FILE"},
+			{Name: "my", Args: []string{"FILE"}, Help: "eval, refs: use the first ad in FILE as the ad of the expressions (MY)"},
+			{Name: "target", Args: []string{"FILE"}, Help: "eval: use the first ad in FILE as the other ad (TARGET)"},
 			{Name: "jsonl", Help: "eval: read records from standard input, one a line, and print a result a line"},
-			{Name: "strict-evaluation", Help: "eval: the language as under STRICT_CLASSAD_EVALUATION, without what daemons add to it"},
-			{Name: "summary", Aliases: []string{"better-analyze"}, Help: "match: say how many slots match, and which clauses keep how many from it"},
-			{Name: "explain", Min: 2, Help: "match: say of each slot that does not match who refuses, and why"},
-			{Name: "from", Args: []string{"FORM"}, Help: "take files for FORM instead of looking at their first byte: auto, long, new, json or xml"},
+			{Name: "strict-evaluation", Help: "eval: use the language as under STRICT_CLASSAD_EVALUATION, without the additions of daemons"},
+			{Name: "summary", Aliases: []string{"better-analyze"}, Help: "match: show how many slots match, and how many each clause excludes"},
+			{Name: "explain", Min: 2, Help: "match: show for each slot that does not match which side refuses, and why"},
+			{Name: "from", Args: []string{"FORM"}, Help: "read files as FORM, instead of by their first byte: auto, long, new, json or xml"},
 			{Name: "to", Args: []string{"FORM"}, Help: "convert: write FORM, which is long, new or json"},
 			{Name: "stop", Help: "convert: stop at the first bad ad"},
-			{Name: "seed", Args: []string{"N"}, Help: "eval, match: what random() follows from, a whole number (default 0)"},
+			{Name: "seed", Args: []string{"N"}, Help: "eval, match: the seed of random(), a whole number (default 0)"},
 		}, adprint.Flags...),
 		Examples: []cmdline.Example{
-			{Does: "what an expression is worth", Line: `classad eval '5 / 2' 'undefined || true'`},
-			{Does: "what it is worth between a job and a slot", Line: `classad eval -my job.ad -target slot.ad 'TARGET.Memory >= RequestMemory'`},
+			{Does: "the value of an expression", Line: `classad eval '5 / 2' 'undefined || true'`},
+			{Does: "its value between a job and a slot", Line: `classad eval -my job.ad -target slot.ad 'TARGET.Memory >= RequestMemory'`},
 			{Does: "why nothing matches", Line: "classad match -summary job.ad slots.ads"},
-			{Does: "and why the slots of one machine do not", Line: "slots list -long node7 | classad match -explain job.ad -"},
+			{Does: "why the slots of one machine do not match", Line: "slots list -long node7 | classad match -explain job.ad -"},
 			{Does: "the names of the slots that match", Line: "classad match job.ad slots.ads -af Name"},
 			{Does: "the output of a tool as JSON", Line: "condor_status -long | classad convert -to json"},
 			{Does: "which attributes a requirement needs", Line: `classad refs -my job.ad 'TARGET.Memory >= RequestMemory'`},
@@ -134,7 +134,7 @@ func eval(c *cmdline.Call, texts []string) error {
 	}
 	if c.Has("jsonl") {
 		if len(texts) > 0 || c.Has("my") || c.Has("target") || c.Has("from") {
-			return cmdline.Usagef("-jsonl: takes expressions and ads from standard input, and none besides")
+			return cmdline.Usagef("-jsonl: takes expressions and ads from standard input only")
 		}
 		if c.Has(strictFlag) {
 			return cmdline.Usagef("-jsonl and -%s: each record says by itself whether it is strict", strictFlag)

@@ -75,7 +75,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 	if s.Session != nil && s.Session.Peer.UID != s.UID {
 		for _, name := range ofThePool {
 			if slices.Contains(set, name) {
-				return nil, Usagef("-%s: not in the pool of another account", name)
+				return nil, Usagef("-%s: not available in the pool of another account", name)
 			}
 		}
 		call.handOn = map[string]string{}
@@ -84,7 +84,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 		}
 	}
 	if slices.Contains(set, "spool") && call.dir == "" {
-		return nil, Usagef("-spool: wants a directory, and this one has no name")
+		return nil, Usagef("-spool: want a directory, got an empty name")
 	}
 	if slices.Contains(set, "now") {
 		t, err := ParseTime(value(x, "now"))

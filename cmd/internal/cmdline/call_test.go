@@ -86,7 +86,7 @@ func TestThroughDoor(t *testing.T) {
 	if err := os.WriteFile(machine, []byte("UID_DOMAIN = \"of.the.machine\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const not = ": not in the pool of another account\n"
+	const not = ": not available in the pool of another account\n"
 	for _, c := range []struct {
 		args, bad string
 		status    int

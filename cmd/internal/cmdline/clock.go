@@ -65,7 +65,7 @@ func (c *Call) OwnTime() bool { return c.simulated }
 
 // Force is the flag of the commands that record events of the accounts: they refuse a
 // time of the user's own that is far ahead of the machine's clock otherwise.
-var Force = Flag{Name: "force", Help: "take a -now that is more than a day ahead of the machine's clock, also where the accounts go by that"}
+var Force = Flag{Name: "force", Help: "accept a -now that is more than a day ahead of the machine's clock, even if the accounts go by that clock"}
 
 // Later returns what Now is by now: later by what has really passed since, whether or not the
 // machine's clock was set or the machine suspended meanwhile.

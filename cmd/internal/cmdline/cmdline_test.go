@@ -73,7 +73,7 @@ func TestLostOutput(t *testing.T) {
 		err error
 		bad string
 	}{
-		{syscall.ENOSPC, "toy: standard output: no space left on device: what it would have said is lost, all else is done\n"},
+		{syscall.ENOSPC, "toy: standard output: no space left on device: the output is lost, everything else is done\n"},
 		{syscall.EPIPE, ""},
 	} {
 		for _, n := range []int{1, 1 << 16} {
@@ -348,7 +348,7 @@ func TestActions(t *testing.T) {
 		{"", "", "toy: what to do? one of go, stay; see toy -help\n", 2},
 		{"sta", "", "toy: sta: unknown action: want one of go, stay; did you mean stay?\n", 2},
 		{"xyzzy", "", "toy: xyzzy: unknown action: want one of go, stay; see toy -help\n", 2},
-		{"stay -quiet -fast", "", "toy: -fast: has no meaning for stay\n", 2},
+		{"stay -quiet -fast", "", "toy: -fast: does not apply to stay\n", 2},
 	} {
 		var out, bad bytes.Buffer
 		status := Execute(c, strings.Fields(k.args), strings.NewReader(""), &out, &bad)

@@ -116,7 +116,7 @@ var common = []Flag{
 	{Name: "config", Args: []string{"FILE"}, Help: "read the configuration from FILE (also FAIRSPOOL_CONFIG)"},
 	{Name: "spool", Args: []string{"DIR"}, Help: "use the spool in DIR (also FAIRSPOOL_DIR)"},
 	{Name: "now", Args: []string{"TIME"}, Help: "act as of TIME, Unix seconds or RFC 3339 (also FAIRSPOOL_NOW)"},
-	{Name: "lock-wait", Args: []string{"SECONDS"}, Help: "wait so long at most for a locked spool (default 60)"},
+	{Name: "lock-wait", Args: []string{"SECONDS"}, Help: "wait at most SECONDS for a locked spool (default 60)"},
 	{Name: "help", Aliases: []string{"h"}, Help: "show this help and exit"},
 	{Name: "version", Help: "show the version and exit"},
 }
@@ -215,7 +215,7 @@ func (c Command) perform(call *Call) error {
 	a := c.Actions[i]
 	for _, f := range c.Flags {
 		if call.Has(f.Name) && !slices.Contains(a.Flags, f.Name) {
-			return Usagef("-%s: has no meaning for %s", f.Name, a.Name)
+			return Usagef("-%s: does not apply to %s", f.Name, a.Name)
 		}
 	}
 	return a.Run(call, call.Args[1:])

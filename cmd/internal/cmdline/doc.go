@@ -24,7 +24,7 @@
 // Good news goes to standard output and is buffered; bad news goes to standard
 // error at once, as `command: what: why`, in lower case, without a full stop,
 // on one line. An error in a text may show the place on lines of its own below
-// that. Output that could not be written is bad news too, save when the reader
+// that. Output that could not be written is bad news too, except when the reader
 // has gone away. Long work shows its progress on standard error, where that is a
 // terminal.
 //

@@ -311,12 +311,12 @@ func (c Command) flag(line []string) (o occurrence, n int, err error) {
 	case f.Refused:
 		return o, 0, Usagef("-%s: %s", f.Name, cmp.Or(f.Why, "not part of this version"))
 	case hasLetters && f.Letters == "":
-		return o, 0, Usagef("-%s: takes no options behind a colon", f.Name)
+		return o, 0, Usagef("-%s: takes no options after a colon", f.Name)
 	case hasValue && len(f.Args) == 0:
 		return o, 0, Usagef("-%s: takes no argument", f.Name)
 	}
 	if i := strings.IndexFunc(letters, func(r rune) bool { return !strings.ContainsRune(f.Letters, r) }); i >= 0 {
-		return o, 0, Usagef("-%s:%s: want letters of %s behind the colon", f.Name, letters, f.Letters)
+		return o, 0, Usagef("-%s:%s: want letters of %s after the colon", f.Name, letters, f.Letters)
 	}
 	o = occurrence{flag: f, letters: letters}
 	n = 1

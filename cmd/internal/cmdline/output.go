@@ -146,7 +146,7 @@ func lost(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("standard output: %w: what it would have said is lost, all else is done", Cause(err))
+	return fmt.Errorf("standard output: %w: the output is lost, everything else is done", Cause(err))
 }
 
 // Flush writes out what the command has printed so far, for commands that go

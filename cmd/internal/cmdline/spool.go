@@ -276,7 +276,7 @@ func (c *Call) starting(start func(onchange.Pool) (*exec.Cmd, error)) {
 		_, err = start(p)
 	}
 	if err != nil {
-		c.Warn("warning: no cycle was started: %v; negotiate and then starter run what waits", Cause(err))
+		c.Warn("warning: no cycle was started: %v; run negotiate, and then starter", Cause(err))
 	}
 }
 

@@ -86,11 +86,11 @@ func isSocket(path string) bool {
 // handOver has serve run the command with its arguments, and exits as it did there.
 func (c *Call) handOver(command Command, dial func() (io.ReadWriteCloser, error)) error {
 	if !command.Served {
-		return fmt.Errorf("not through the door of another account's pool: run it as the account, %s", c.asAccount())
+		return fmt.Errorf("not available through the door of another account's pool: run it as the account, %s", c.asAccount())
 	}
 	for _, name := range ofThePool {
 		if c.handOn[name] != "" && !c.inherited {
-			return Usagef("-%s: not in the pool of another account", name)
+			return Usagef("-%s: not available in the pool of another account", name)
 		}
 	}
 	// As serve sends it, which has buffered and cleaned it.
@@ -308,7 +308,7 @@ func Replace(name string, mode fs.FileMode, write func(io.Writer) error) (n int6
 		name = real
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return 0, errors.New("it is there, and no regular file: give the name of another, or - for standard output")
+		return 0, errors.New("it is not a regular file: give the name of another, or - for standard output")
 	}
 	f, err := beside(name, mode)
 	if err != nil {

@@ -150,9 +150,9 @@ func TestHandOverRefuses(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{"a command of the account's", own, "x", 1, "copying: not through the door of another account's pool: run it as the account, sudo -u "},
-		{"the time", copying(), "-now 5 x", 2, "copying: -now: not in the pool of another account\n"},
-		{"a configuration", copying(), "-config /dev/null x", 2, "copying: -config: not in the pool of another account\n"},
+		{"a command of the account's", own, "x", 1, "copying: not available through the door of another account's pool: run it as the account, sudo -u "},
+		{"the time", copying(), "-now 5 x", 2, "copying: -now: not available in the pool of another account\n"},
+		{"a configuration", copying(), "-config /dev/null x", 2, "copying: -config: not available in the pool of another account\n"},
 		{"a command that serve does not know", other, "x", 2, `fairspool: "other": no command that serve runs` + "\n"},
 	} {
 		status, out, bad := p.call(c.command, "", strings.Fields(c.args)...)
@@ -287,8 +287,8 @@ func TestReplace(t *testing.T) {
 
 func TestReplaceRefuses(t *testing.T) {
 	for name, want := range map[string]string{
-		t.TempDir():                              "no regular file",
-		"/dev/null":                              "no regular file",
+		t.TempDir():                              "not a regular file",
+		"/dev/null":                              "not a regular file",
 		filepath.Join(t.TempDir(), "no", "such"): "no such file or directory",
 	} {
 		if _, err := Replace(name, 0o600, func(io.Writer) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {

@@ -105,8 +105,8 @@ func TestFlags(t *testing.T) {
 		{"-setprio -all", `2 toy: -setprio: wants USER RUP, got the flag -all`},
 		{"-u -- x", `2 toy: -u: wants USER, got the flag --`},
 		{"-af", `2 toy: -af: wants ATTR...`},
-		{"-af:x A", `2 toy: -af:x: want letters of lh, behind the colon`},
-		{"-all:x", `2 toy: -all: takes no options behind a colon`},
+		{"-af:x A", `2 toy: -af:x: want letters of lh, after the colon`},
+		{"-all:x", `2 toy: -all: takes no options after a colon`},
 		{"-all=yes", `2 toy: -all: takes no argument`},
 		{"-u a -u b", `2 toy: -u: given twice`},
 		{"-adjust 5 -adjust 6", `2 toy: -adjust: given twice`},
@@ -202,7 +202,7 @@ func TestTrialCall(t *testing.T) {
 		{"-if a -if b", `[] [] [] `},
 		{"-del a -del b", `-delete: given twice`},
 		{"-setpiro alice 4", `unknown flag -setpiro; did you mean -setprio?`},
-		{"-now 5", `-now: not with a command that is only tried`},
+		{"-now 5", `-now: not inside -what-if`},
 	} {
 		call, err := Trial{Command: toy(nil), Words: strings.Fields(c.line)}.Call(&Call{})
 		got := fmt.Sprint(err)

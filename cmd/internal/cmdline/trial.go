@@ -40,7 +40,7 @@ func (t Trial) Call(c *Call) (*Call, error) {
 	call.Trial, call.Stdout, call.spool, call.ahead = &t, io.Discard, nil, 0
 	for _, o := range flags {
 		if slices.ContainsFunc(common, func(f Flag) bool { return f.Name == o.flag.Name }) {
-			return nil, Usagef("-%s: not with a command that is only tried", o.flag.Name)
+			return nil, Usagef("-%s: not inside -what-if", o.flag.Name)
 		}
 		call.flags[o.flag.Name] = append(call.flags[o.flag.Name], o)
 	}

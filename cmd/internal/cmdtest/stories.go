@@ -26,7 +26,7 @@ import (
 
 // Stories are the scripts in testdata/script of the package that is tested.
 //
-// A script finds a folder of its own, an empty environment save for PATH, where the commands are
+// A script finds a folder of its own, an empty environment except for PATH, where the commands are
 // as they are built, and a spool in $WORK/spool that the first command makes. Beside testscript's
 // words it has `keep`, which remembers the spool, `same`, which fails when the spool is no longer
 // what it was, and those that compare a call of a command with its entry in

@@ -288,7 +288,7 @@ func (v *conversion) emptied(k config.Key) bool {
 	above := "Set to nothing, which is not HTCondor's default but " + means.says + "."
 	v.add(tomlLine{key: k.Name, value: value, from: m.Place.String(), above: []string{above}}, m, condorconfig.Expansion{})
 	if k.Name == "PREEMPTION_REQUIREMENTS" {
-		v.warn(m.Place, "%s: set to nothing: HTCondor asks for nothing then, as with True; write False if nobody is to be preempted for priority", m.Name)
+		v.warn(m.Place, "%s: set to nothing: HTCondor asks for nothing then, as with True; write False for no preemption by priority", m.Name)
 	}
 	return true
 }

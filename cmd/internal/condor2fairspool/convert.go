@@ -30,7 +30,7 @@ func Command() cmdline.Command {
 	return cmdline.Command{
 		Name: "condor2fairspool", Brief: "make a fairspool.toml of HTCondor's configuration", WithoutSpool: true,
 		Synopsis: []string{"[-json | -q] FILE..."},
-		About:    `Reads configuration files of HTCondor in the given order, as one configuration, and prints the fairspool.toml that says the same, with the line that each setting is from. - is standard input. What has no meaning here, or could not be taken over, is a comment with the reason; warnings name what needs a look. Nothing is changed, and no command of the files is run.`,
+		About:    `Reads configuration files of HTCondor in the given order, as one configuration, and prints the fairspool.toml that says the same, with the line that each setting comes from. - is standard input. A setting that has no meaning here, or that could not be taken over, becomes a comment with the reason; warnings name what needs a look. It changes no file, and runs no command of the files.`,
 		Flags: []cmdline.Flag{
 			{Name: "json", Help: "print the result and the warnings as JSON"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "leave out the warnings"},
@@ -218,7 +218,7 @@ func (v *conversion) keys() error {
 			}
 			continue
 		case k.Name == "NEGOTIATE_ALL_JOBS_IN_CLUSTER" && v.skipsAutoclusters(m):
-			v.reasons[strings.ToLower(m.Name)] = "HTCondor passes over jobs that are alike, as fairspool does without it; false would pass over whole clusters here"
+			v.reasons[strings.ToLower(m.Name)] = "HTCondor skips equal jobs, as fairspool always does; false would skip whole clusters here"
 			continue
 		}
 		taken := len(v.lines)
@@ -305,7 +305,7 @@ func (v *conversion) refuse(k config.Key, m condorconfig.Macro, why string) {
 }
 
 // hostName is why a name of the host is not taken over.
-const hostName = "the name of the host, which fairspool takes without it"
+const hostName = "the name of the host, which is the default"
 
 // lineOf returns the line that sets the key, or why no line does.
 func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x condorconfig.Expansion, before string) (line tomlLine, why string) {

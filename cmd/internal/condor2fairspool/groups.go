@@ -210,20 +210,20 @@ func limitOf(name string) (k config.Key, key string, ok bool) {
 const (
 	noDaemons  = "there are no daemons"
 	noNetwork  = "nothing listens on the network; file permissions say who may do what"
-	noLogs     = "no daemon writes a log; negotiate and starter say what they do on their output"
+	noLogs     = "no daemon writes a log; negotiate and starter report on their output"
 	noPaths    = "a place of HTCondor's own files"
-	slotPolicy = "an expression of slot ads: their Requirements say what a slot takes, their Rank what it prefers; see slots(8)"
+	slotPolicy = "an expression of slot ads: set Requirements and Rank in the slot's ad; see slots(8)"
 	noEviction = "a slot neither suspends nor evicts its job by itself"
-	slotShape  = "slots are what their ads say: see slots(8)"
+	slotShape  = "the ads of slots say it: see slots(8)"
 	submitSide = "the submit description says it; see submit(5)"
-	noPart     = "that part of HTCondor is not here"
-	noFlocking = "there is one pool: jobs do not flock"
-	noLimit    = "a cycle waits for nobody, so that nothing has to bound it"
+	noPart     = "fairspool has no such part"
+	noFlocking = "an engine of KIND = \"fairspool\" is another pool: see fairspool.toml(5)"
+	noLimit    = "a cycle waits for nothing, so it needs no limit"
 	noCollect  = "there is no collector: slots and submitters are files of the spool"
-	noCkpt     = "no clock asks for checkpoints, and no server keeps them: see starter(8)"
-	noTransfer = "of URLs only file:/// is copied; see file-transfer(7)"
+	noCkpt     = "there are no periodic checkpoints and no checkpoint server: see starter(8)"
+	noTransfer = "file:/// is the only kind of URL that is copied; see file-transfer(7)"
 	jobStarts  = "negotiate matches and starter starts as many jobs as there are slots"
-	configRead = "HTCondor reads those files, too: give them to condor2fairspool after this one"
+	configRead = "HTCondor also reads these files: name them after this one on the command line"
 )
 
 // Why macros have no meaning here that control in HTCondor what users do: nothing takes their
@@ -233,9 +233,9 @@ const (
 	droppedTransforms = noControl + "jobs stay as submit makes them"
 	droppedPolicies   = noControl + "only a job's own expressions hold, release, remove or vacate it"
 	droppedLimits     = noControl + "there is no such limit"
-	droppedAttributes = noControl + "prio(1) has a list of its own of what users may not set"
+	droppedAttributes = noControl + "prio(1) lists the attributes that users may not set"
 	noRequirement     = "SUBMIT_REQUIREMENT_NAMES does not name it"
-	partOfTransform   = "part of what JOB_TRANSFORM_NAMES names, which is dropped"
+	partOfTransform   = "part of a transform of JOB_TRANSFORM_NAMES, which is dropped"
 	partOfPolicy      = "part of an expression SYSTEM_PERIODIC_..., which is dropped"
 )
 
@@ -261,11 +261,11 @@ var families = []struct{ patterns, why string }{
 	{"*_LOG MAX_*_LOG MAX_NUM_*_LOG *_DEBUG ALL_DEBUG TRUNC_*_LOG_ON_OPEN LOGS_* *_LOG_ROTATION", noLogs},
 	{"RELEASE_DIR LOCAL_DIR BIN SBIN LIB LIBEXEC INCLUDE ETC SHARE LOG LOCK RUN EXECUTE HISTORY TMP_DIR *_LOCK VALID_SPOOL_FILES INVALID_LOG_FILES SYSTEM_VALID_SPOOL_FILES MAIL CRED_STORE_DIR", noPaths},
 	{"CONDOR_ADMIN CONDOR_IDS", noDaemons},
-	{"FILESYSTEM_DOMAIN", "jobs run on this machine only, and see its files"},
+	{"FILESYSTEM_DOMAIN", "an attribute of slot ads, FileSystemDomain; see slots(8)"},
 
 	{"START RANK STARTD_RANK IS_VALID_CHECKPOINT_PLATFORM IS_OWNER", slotPolicy},
 	{"SUSPEND CONTINUE PREEMPT KILL WANT_SUSPEND WANT_VACATE WANT_HOLD* PREEMPT_VANILLA WANT_SUSPEND_VANILLA SUSPEND_VANILLA CONTINUE_VANILLA KILL_VANILLA POLL* START_VANILLA", noEviction},
-	{"CLAIM_PARTITIONABLE_LEFTOVERS", "the cycle itself divides what is left of a partitionable slot; see matching(7)"},
+	{"CLAIM_PARTITIONABLE_LEFTOVERS", "the cycle itself divides what is left of a partitionable slot; see negotiate(8)"},
 	{"PERIODIC_CHECKPOINT CKPT_* *CKPT*", noCkpt},
 	{"NUM_CPUS MEMORY NUM_SLOTS* SLOT_TYPE_* SLOT1_* MAX_NUM_CPUS MAX_SLOT_TYPES COUNT_HYPERTHREAD_CPUS RESERVED_* STARTD_ATTRS STARTD_EXPRS STARTD_JOB_EXPRS STARTD_JOB_ATTRS STARTD_SLOT_ATTRS STARTD_CRON_* STARTD_* MUST_MODIFY_REQUEST_EXPRS MODIFY_REQUEST_EXPR_* CONSUMPTION* NUM_CLAIMS MACHINE_RESOURCE_* RUNBENCHMARKS BENCHMARKS_* SLOT*_USER VIRTUAL_MACHINE_* NUM_VIRTUAL_* CONSOLE_DEVICES DETECTED_*", slotShape},
 	{"SLOTWEIGHT", "SLOT_WEIGHT is the macro that counts; SlotWeight is an attribute of slot ads"},
@@ -280,7 +280,8 @@ var families = []struct{ patterns, why string }{
 	{"CGROUP_* USE_PROCD USE_CGROUPS_*", "starter finds a job's processes itself; CGROUP_MEMORY_LIMIT_POLICY and BASE_CGROUP are the keys for that"},
 	{"ENFORCE_CPU_AFFINITY SLOT*_CPU_AFFINITY", "ASSIGN_CPU_AFFINITY is the macro that counts"},
 	{"DEDICATED_EXECUTE_ACCOUNT_REGEXP *_RUNAS_OWNER SLOT*_USER USE_PID_NAMESPACES", "starter runs a job as its owner; see starter(8)"},
-	{"JAVA JAVA_* HDFS* QUILL* DBMSD* STORK* CREDD* CRED_* JOB_ROUTER* GRIDMANAGER* GRID_* GT2_* *_GAHP *_GAHP_* C_GAHP* GLIDEIN* GLITE* BATCH_GAHP* UNICORE_* VM_* VMWARE_* LIBVIRT_* LEASEMANAGER* LEASEMANGER* WINDOWS_* GANGLIAD* DAGMAN_* EC2_* ANNEX_* DOCKER* SINGULARITY* HIBERNATE* HIBERNATION* TRANSFER_* IMAGE_* KBDD_*", noPart},
+	{"DOCKER* SINGULARITY*", "CONTAINER_RUNTIMES names the programs that run containers; see fairspool.toml(5)"},
+	{"JAVA JAVA_* HDFS* QUILL* DBMSD* STORK* CREDD* CRED_* JOB_ROUTER* GRIDMANAGER* GRID_* GT2_* *_GAHP *_GAHP_* C_GAHP* GLIDEIN* GLITE* BATCH_GAHP* UNICORE_* VM_* VMWARE_* LIBVIRT_* LEASEMANAGER* LEASEMANGER* WINDOWS_* GANGLIAD* DAGMAN_* EC2_* ANNEX_* HIBERNATE* HIBERNATION* TRANSFER_* IMAGE_* KBDD_*", noPart},
 	{"FILETRANSFER_PLUGINS ENABLE_URL_TRANSFERS FILE_TRANSFER_*", noTransfer},
 	{"SCHEDD_* SHADOW_* MAX_*", noDaemons},
 }

@@ -39,7 +39,7 @@ type Caller struct {
 type Answer func(question []byte) (answer any, err error)
 
 // ErrCut says that serve ended before the command did.
-var ErrCut = errors.New("the connection to serve ended before the answer: what was asked may be done or not; qstat and spool log tell")
+var ErrCut = errors.New("the connection to serve ended before the answer: the command may or may not have been done: see qstat and spool log")
 
 // connecting is how long a caller waits to be let in.
 const connecting = 10 * time.Second

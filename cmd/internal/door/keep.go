@@ -160,7 +160,7 @@ func Admit(c *net.UnixConn, dir string) (place io.Closer, err error) {
 	}
 	f.Close()
 	c.SetWriteDeadline(time.Now().Add(time.Second))
-	c.Write(appendFrame(appendFrame(nil, kindErr, fmt.Appendf(nil, "fairspool: %d of your commands are at work already, which is the most: try again\n", MaxCallers)), kindStatus, []byte("75")))
+	c.Write(appendFrame(appendFrame(nil, kindErr, fmt.Appendf(nil, "fairspool: %d of your commands are running already, the maximum: try again\n", MaxCallers)), kindStatus, []byte("75")))
 	return nil, errTooMany
 }
 

@@ -15,13 +15,13 @@ import (
 // Flags are those of starter that tell how a machine is drained.
 func Flags() []cmdline.Flag {
 	return []cmdline.Flag{
-		{Name: "drain", Help: "drain this machine and wait until its jobs have left; with -watch, when that is told to end"},
-		{Name: "graceful", Help: "-drain: jobs have their retirement time, and then the time to vacate"},
-		{Name: "quick", Help: "-drain: jobs have the time to vacate only"},
-		{Name: "fast", Help: "-drain: jobs are killed at once"},
-		{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: why, for slots and jobs to say"},
-		{Name: "cancel", Help: "-drain: let jobs come to this machine again"},
-		{Name: "machine", Args: []string{"HOST"}, Help: "-drain: another machine, where a pilot runs jobs, instead of this one"},
+		{Name: "drain", Help: "stop taking jobs, and wait until the jobs of this machine have left; with -watch, do so at the end"},
+		{Name: "graceful", Help: "-drain: give jobs their retirement time, and then the time to vacate"},
+		{Name: "quick", Help: "-drain: give jobs only the time to vacate"},
+		{Name: "fast", Help: "-drain: kill jobs at once"},
+		{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: the reason that slots and jobs show"},
+		{Name: "cancel", Help: "-drain: take jobs again"},
+		{Name: "machine", Args: []string{"HOST"}, Help: "-drain: drain HOST, where a pilot runs jobs, instead of this machine"},
 	}
 }
 
@@ -42,7 +42,7 @@ func Read(c *cmdline.Call) (o Options, err error) {
 	}
 	for _, f := range Flags() {
 		if c.Has(f.Name) && !c.Has("drain") {
-			return o, cmdline.Usagef("-%s: has a meaning with -drain only", f.Name)
+			return o, cmdline.Usagef("-%s: only with -drain", f.Name)
 		}
 	}
 	o.Drain, o.Cancel, o.Machine = c.Has("drain"), c.Has("cancel"), c.Value("machine")

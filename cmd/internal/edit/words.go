@@ -70,7 +70,7 @@ func editable(name, flag string, creates bool) error {
 	case strings.HasPrefix(user, ".") || strings.HasSuffix(user, ".") || strings.Contains(user, ".."):
 		return fmt.Errorf("%q: want a name on either side of a dot: group.user@uid.domain", name)
 	case strings.EqualFold(user, accountant.RootGroup):
-		return fmt.Errorf("%q: %s is the group of those who are in none", name, accountant.RootGroup)
+		return fmt.Errorf("%q: %s is the group of submitters without a group", name, accountant.RootGroup)
 	}
 	return nil
 }

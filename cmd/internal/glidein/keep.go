@@ -156,7 +156,7 @@ func (k *keeper) start(m machine, r *report) error {
 	}
 	defer l.close()
 	if left := l.left(k.now); left > 0 {
-		r.State, r.Reason = waiting, cmp.Or(l.reason, "a link was started and has not come up")
+		r.State, r.Reason = waiting, cmp.Or(l.reason, "a link was started and is not up yet")
 		r.Wait = int((left + time.Second - 1) / time.Second)
 		return nil
 	}
@@ -304,6 +304,6 @@ func cancel(c *cmdline.Call, name string) error {
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("%s: pid %d: %w", name, pid, err)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%s: the link ends; glidein leaves the machine alone for 10 min, or for good if you take it out of HOSTS\n", name)
+	_, err = fmt.Fprintf(c.Stdout, "%s: the link ends; glidein leaves the machine alone for 10 min, or always if you remove it from HOSTS\n", name)
 	return err
 }

@@ -26,19 +26,19 @@ func Command() cmdline.Command {
 			"-token HOST",
 			"-cancel HOST|PILOT",
 		},
-		About: `Looks at each machine that [engine.NAME] of the configuration names. Where LINK is "attach" and the machine has no link, glidein starts serve -pilot in the background, which runs starter -pilot on the machine by ssh and speaks with it as long as both live. It is meant for cron, between negotiate and starter; a cycle that a change starts runs it, too.
+		About: `Keeps pilots on the machines that [engine.NAME] of the configuration names. Where LINK is "attach" and a machine has no link, glidein starts serve -pilot in the background, which runs starter -pilot on the machine by ssh. Run it from cron, between negotiate and starter; a cycle after a change of the queue runs it, too.
 
-A machine that cannot be reached is left alone for about 10 seconds, and then twice as long each time, 10 minutes at most.
+glidein tries a machine that cannot be reached again after about 10 seconds, and then after twice as long each time, at most 10 minutes.
 
-With -install it copies the program starter, which stands beside glidein, to the machines named, or to all, and asks it there for its version. With -token it asks for a pilot that calls this host, where LINK is "home", and prints the token that this pilot has to show; the machine's last token is good no more unless its pilot is here. With -cancel it ends the link to a machine, and leaves the machine alone for 10 minutes; jobs there go on.`,
+-install copies the program starter, which is beside glidein, to the named machines, or to all, and asks it there for its version. -token requests a pilot that calls this host, where LINK is "home", and prints the token for it; the machine's last token becomes invalid unless its pilot is here. -cancel ends the link to a machine, and leaves the machine alone for 10 minutes; jobs there go on.`,
 		Flags: []cmdline.Flag{
-			{Name: "install", Help: "copy the program starter to the machines named, or to all"},
-			{Name: "token", Args: []string{"HOST"}, Help: "print a new token for the pilot of this machine, which calls this host"},
-			{Name: "cancel", Args: []string{"HOST"}, Help: "end the link to this machine, or the pilot of this number"},
-			{Name: "dry-run", Help: "say what would be done, and do nothing"},
-			{Name: "explain", Help: "say besides why no more pilots would be asked for, and why jobs would get no slots"},
+			{Name: "install", Help: "copy the program starter to the named machines, or to all"},
+			{Name: "token", Args: []string{"HOST"}, Help: "print a new token for the pilot of HOST, which calls this host"},
+			{Name: "cancel", Args: []string{"HOST"}, Help: "end the link to HOST, or the pilot with this number"},
+			{Name: "dry-run", Help: "show what would be done, and do nothing"},
+			{Name: "explain", Help: "also show why no more pilots would be requested, and why jobs would get no slots"},
 			{Name: "json", Help: "report as JSON"},
-			{Name: "q", Aliases: []string{"quiet"}, Help: "say nothing but bad news"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "print errors only"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "keep pilots on all machines, from cron", Line: "glidein -q"},
@@ -46,7 +46,7 @@ With -install it copies the program starter, which stands beside glidein, to the
 			{Does: "put starter on all machines, and after an upgrade again", Line: "glidein -install"},
 			{Does: "put it on one", Line: "glidein -install n3"},
 			{Does: "let a machine call that this host cannot reach", Line: "glidein -token n4 | ssh -J gate n4 'umask 077; cat >.fairspool/token'"},
-			{Does: "let go of a machine", Line: "glidein -cancel n3"},
+			{Does: "end the link to a machine", Line: "glidein -cancel n3"},
 		},
 		Outputs: outputs, Run: run,
 	}

@@ -294,7 +294,7 @@ func (l *look) supervisors() error {
 	}
 	if len(died) > 0 {
 		l.add(Finding{Code: SupervisorDied, Severity: Warning,
-			What:   "the supervisor of " + jobs(died) + " has died, and nothing has looked after what it left",
+			What:   "the supervisor of " + jobs(died) + " has died, and no starter has cleaned up after it",
 			Remedy: "run starter, which makes such jobs idle again", Machines: []string{l.Host}})
 	}
 	return nil
@@ -465,8 +465,8 @@ func (l *look) failed() error {
 	ago := l.Clock.Sub(l.Troubled)
 	if l.Trouble != "" && ago > longestWait && l.Troubled.After(l.Cycled) {
 		l.add(Finding{Code: CycleFailed, Severity: Warning,
-			What:   fmt.Sprintf("what a change started failed %s ago: %s", age(ago), l.Trouble),
-			Remedy: "run negotiate and starter, which say whether it still does; negotiate.log in the spool has more"})
+			What:   fmt.Sprintf("the cycle that a change started failed %s ago: %s", age(ago), l.Trouble),
+			Remedy: "run negotiate and starter, which show whether it still fails; negotiate.log in the spool has more"})
 	}
 	return nil
 }

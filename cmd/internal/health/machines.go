@@ -118,7 +118,7 @@ func (l *look) noStarter(silent []string, of map[string]int, late map[string]*un
 	f.Remedy = "run starter there, from cron or with -watch, or take the slots back with slots withdraw"
 	if all {
 		f.Code, f.Severity = OtherMachine, Critical
-		f.What = fmt.Sprintf("no slot is of this machine, %s: %s of %s, %s", l.Host, plural.Pick(slots, "1 slot is", "%d slots are"), names(silent), seen)
+		f.What = fmt.Sprintf("this machine, %s, has no slots: %s of %s, %s", l.Host, plural.Pick(slots, "1 slot is", "%d slots are"), names(silent), seen)
 		f.Remedy = "if this machine had the name before, set NETWORK_HOSTNAME = " + strconv.Quote(silent[0]) + "; otherwise run starter there, or slots withdraw -all and slots detect"
 	}
 	l.add(f)
@@ -144,7 +144,7 @@ func (l *look) notTaken(silent []string, late map[string]*untaken) {
 	if l.running() {
 		f.Severity = Warning
 	}
-	f.What = fmt.Sprintf("on %s no starter takes up what is matched: %s", names(f.Machines), all.words(l))
+	f.What = fmt.Sprintf("on %s no starter takes up the matches: %s", names(f.Machines), all.words(l))
 	f.Remedy = "run starter there, which says what is in the way, and see that cron or systemd runs it: starter(8) has the lines"
 	l.add(f)
 }

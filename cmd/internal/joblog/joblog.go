@@ -227,7 +227,7 @@ func (v *Events) writeWithin(left *time.Duration, c *cmdline.Call) {
 	if c.Config != nil {
 		if dir, err := c.SpoolDir(); err == nil && owes(dir) {
 			if err := v.owe(dir); err != nil {
-				c.Warn("job log: %v; all else is done", err)
+				c.Warn("job log: %v; everything else is done", err)
 			}
 			return
 		}
@@ -241,7 +241,7 @@ func (v *Events) writeWithin(left *time.Duration, c *cmdline.Call) {
 			continue
 		}
 		if bad++; bad <= most {
-			c.Warn("job log: %v; all else is done", err)
+			c.Warn("job log: %v; everything else is done", err)
 		}
 	}
 	if bad > most {

@@ -51,7 +51,7 @@ func TestWrite(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("log = %q, %v, want %q", got, err, want)
 	}
-	want = fmt.Sprintf("toy: job log: %s: no such file or directory; all else is done\n", filepath.Join(dir, "no/such/folder.log"))
+	want = fmt.Sprintf("toy: job log: %s: no such file or directory; everything else is done\n", filepath.Join(dir, "no/such/folder.log"))
 	if bad.String() != want {
 		t.Errorf("warning = %q, want %q", bad.String(), want)
 	}

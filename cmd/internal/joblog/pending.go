@@ -397,7 +397,7 @@ func (f finisher) write(file *os.File) bool {
 	text, err := io.ReadAll(file)
 	batches, whole := batchesOf(text)
 	if err != nil || !whole && len(text) > 0 {
-		f.warn("%s: it is not whole: some events may be missing in the logs of jobs", file.Name())
+		f.warn("%s: it is incomplete: some events may be missing in the logs of jobs", file.Name())
 	}
 	left := Patience
 	var bad []error
@@ -412,7 +412,7 @@ func (f finisher) write(file *os.File) bool {
 		return false
 	}
 	for _, err := range bad {
-		f.warn("job log: %v; all else is done", err)
+		f.warn("job log: %v; everything else is done", err)
 	}
 	return true
 }
@@ -557,7 +557,7 @@ func (f finisher) deliver(path string, late map[string]bool) error {
 	}
 	batches, whole := batchesOf(text)
 	if !whole {
-		f.warn("%s: it is not whole: some events may be missing in the logs of jobs", path)
+		f.warn("%s: it is incomplete: some events may be missing in the logs of jobs", path)
 	}
 	if !again {
 		if err := os.Rename(path, name+begunName); err != nil {
@@ -581,7 +581,7 @@ func (f finisher) deliver(path string, late map[string]bool) error {
 			late[b.Path] = true
 			rest = append(rest, b)
 		default:
-			f.warn("job log: %v; all else is done", err)
+			f.warn("job log: %v; everything else is done", err)
 		}
 	}
 	if len(rest) > 0 {

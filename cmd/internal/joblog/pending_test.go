@@ -336,7 +336,7 @@ func TestFinishUnwritable(t *testing.T) {
 	}
 	defer func(d time.Duration) { tryFor = d }(tryFor)
 	tryFor = 0
-	want := []string{"job log: " + log + ": is a directory; all else is done"}
+	want := []string{"job log: " + log + ": is a directory; everything else is done"}
 	if left := p.finish(); left != 0 || !slices.Equal(p.warnings, want) {
 		t.Errorf("%d files, warnings %q, want %q", left, p.warnings, want)
 	}
@@ -352,7 +352,7 @@ func TestFinishTorn(t *testing.T) {
 		if err := os.Truncate(path, size); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{path + ": it is not whole: some events may be missing in the logs of jobs"}
+		want := []string{path + ": it is incomplete: some events may be missing in the logs of jobs"}
 		if !warned {
 			want = nil
 		}

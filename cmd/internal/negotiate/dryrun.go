@@ -33,7 +33,7 @@ type dry struct {
 // tells of it. It writes nothing.
 func look(c *cmdline.Call, o options) error {
 	if c.OwnJobsOnly() && (o.job == nil || len(o.changes) > 0) {
-		return errors.New("shows what becomes of all users' jobs, and QUEUE_VISIBLE = \"own\": see your own with negotiate -explain JOB or qstat -start, or ask an administrator")
+		return errors.New("shows all users' jobs, which QUEUE_VISIBLE = \"own\" hides: see your own with negotiate -explain JOB or qstat -start, or ask an administrator")
 	}
 	s, err := c.ExistingSpool()
 	if err != nil {

@@ -49,7 +49,7 @@ func mail(c *cmdline.Call, s *spool.Spool, quiet bool) {
 		err = p.post(list[0])
 	}
 	if err != nil {
-		c.Warn("the cycle is done, but mail is left for the next: %v", err)
+		c.Warn("the cycle is done, but its mail is left to the next cycle: %v", err)
 	}
 }
 
@@ -128,7 +128,7 @@ type places struct {
 var usualPlaces = places{exec.LookPath, []string{"/usr/sbin", "/usr/lib"}}
 
 // errNoMail names what to do about it.
-var errNoMail = errors.New("neither mail, mailx nor sendmail is there: set NOTIFY_COMMAND to the program that sends mail")
+var errNoMail = errors.New("found neither mail, mailx nor sendmail: set NOTIFY_COMMAND to a program that sends mail")
 
 // mailProgramOf returns the program to send messages by: the configured one, else the
 // machine's mail or mailx, else its sendmail.

@@ -35,32 +35,34 @@ func Command() cmdline.Command {
 			"-health [-json | -q] [options]",
 			"-check-config [-json | -q] [options]",
 		},
-		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Where JOB_PRIORITY_POLICY is "maui" or "sge", there are no shares: all jobs stand in one queue by Maui's priority, see maui(7), or by Grid Engine's, see sge(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
+		About: `Runs one negotiation cycle. It sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots that the jobs rank best. starter then runs the matched jobs. Running jobs may have to leave for others, see preemption(7); groups may have quotas, see quotas(7). Where JOB_PRIORITY_POLICY is "maui" or "sge", there are no shares: one queue holds all jobs, in the order of maui(7) or sge(7).
 
-Before all that it does with jobs what their own expressions want (periodic_hold and the like), looks whether those that wait for others still have to, and makes the jobs for which clusters with max_materialize or max_idle have room. After it, whoever wanted to be told of the end of jobs is sent mail.
+Before matching, negotiate applies the jobs' own policy (periodic_hold and the like), checks which waiting jobs still depend on others, and creates jobs of clusters with max_materialize or max_idle. After matching, it sends mail about jobs that have ended.
 
-The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.
+Run it from cron, every minute or so. Cycles never overlap.
 
-With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told, with the jobs that are there. A CHANGE is a command that changes something, written like ` + examplesOfChanges() + ".",
+The report says what each submitter is entitled to and got, and why jobs were not matched. It is also written to cycle.json in the spool.
+
+With -dry-run, -what-if or -explain nothing changes: negotiate computes the cycle as of now, and shows what it would do. A CHANGE is a command that changes something, such as 'userprio -setfactor alice@example.org 2', 'config GROUP_QUOTA_physics=30', 'slots add 10 like slot1@node1', 'submit 100 like 12.0', 'prio +5 12', 'qdel 12', 'qhold 12', 'qrls 12' or 'starter -drain'.` + examplesOfChanges() + ".",
 		Flags: []cmdline.Flag{
-			{Name: "dry-run", Help: "say what would change and who would get what, and change nothing"},
-			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "change nothing, and say what would be different after CHANGE, or after several, a -what-if each, made in this order"},
-			{Name: "explain", Args: []string{"JOB"}, Help: "change nothing, and say all about a cluster or a job: what it would be matched with, or why not"},
-			{Name: "health", Help: "change nothing, and say what keeps the pool from running jobs or soon will, and what to do; exit with 0 (nothing), 1 (warning), 2 (critical) or 3 (unknown), as monitoring plug-ins do"},
-			{Name: "check-config", Help: "run no cycle: check the configuration, and print each setting with the line that it is from"},
+			{Name: "dry-run", Help: "show what the cycle would do, and change nothing"},
+			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "show what would be different in the cycle after CHANGE, and change nothing; several -what-if apply in this order"},
+			{Name: "explain", Args: []string{"JOB"}, Help: "show what a cluster or a job would be matched with, or why it would not be, and change nothing"},
+			{Name: "health", Help: "show what keeps the pool from running jobs, or soon will, and what to do; exit with 0 (nothing), 1 (warning), 2 (critical) or 3 (unknown), as monitoring plug-ins do"},
+			{Name: "check-config", Help: "check the configuration, and print each setting with the line that sets it; run no cycle"},
 			{Name: "json", Help: "print the report as JSON"},
-			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs a person"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs attention"},
 			cmdline.Force,
-			{Name: onchange.Flag, Help: "internal: make a cycle and a pass of starter; a command that has changed the queue calls negotiate so"},
+			{Name: onchange.Flag, Help: "internal: run a cycle and a pass of starter; started by commands that have changed the queue"},
 		},
 		Examples: []cmdline.Example{
-			{Does: "a crontab's line", Line: "negotiate -q"},
+			{Does: "a line of a crontab", Line: "negotiate -q"},
 			{Does: "who would get what", Line: "negotiate -dry-run"},
-			{Does: "why is my job not starting", Line: "negotiate -explain 12.0"},
+			{Does: "why does my job not start", Line: "negotiate -explain 12.0"},
 			{Does: "what would alice lose with twice the factor", Line: "negotiate -what-if 'userprio -setfactor alice@example.org 2'"},
 			{Does: "what would ten more slots bring", Line: "negotiate -what-if 'slots add 10 like slot1@node1'"},
 			{Does: "would the jobs of a description start at once", Line: "negotiate -what-if 'submit analysis.sub'"},
-			{Does: "is the pool well", Line: "negotiate -health"},
+			{Does: "is the pool healthy", Line: "negotiate -health"},
 			{Does: "which settings differ from the defaults", Line: "negotiate -check-config | grep -v ' default '"},
 		},
 		Names:   complete.Names,

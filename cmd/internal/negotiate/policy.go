@@ -128,7 +128,7 @@ func recollect(c *cmdline.Call, s *spool.Spool, clusters []int) error {
 		return err
 	}
 	if bad != nil {
-		c.Warn("%v: jobs that wait for others may wait in vain", bad)
+		c.Warn("%v: jobs that wait for others may wait forever", bad)
 		return nil
 	}
 	return s.Update(func(tx *spool.Tx) error {
@@ -193,6 +193,6 @@ func policyFirst(c *cmdline.Call, v *spool.View, now time.Time) {
 		}
 	}
 	if len(d.Words()) > 0 {
-		c.Warn("jobs would first be, by their own policy: %s; here they count as they are", strings.Join(d.Words(), ", "))
+		c.Warn("the jobs' own policy would first act on them: %s; here they count unchanged", strings.Join(d.Words(), ", "))
 	}
 }

@@ -81,7 +81,7 @@ func readChanges(c *cmdline.Call) ([]change, error) {
 			switch call, err = ch.trial.Call(c); {
 			case err != nil:
 			case call.Has("dry-run"):
-				err = cmdline.Usagef("-dry-run: changes nothing that could be tried")
+				err = cmdline.Usagef("-dry-run: changes nothing, so there is nothing to try")
 			case call.Name == "userprio" && !userprio.Changes(call):
 				err = cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
 			}
@@ -388,7 +388,7 @@ func readAttributes(words []string) ([]attribute, error) {
 			return nil, cmdline.Usagef("%s: want ATTRIBUTE=EXPRESSION", word)
 		}
 		if strings.EqualFold(name, pool.AttrName) {
-			return nil, cmdline.Usagef("%s: a slot keeps its name", word)
+			return nil, cmdline.Usagef("%s: the name of a slot cannot change", word)
 		}
 		e, err := classad.ParseExpr(text)
 		if err != nil {
@@ -481,7 +481,7 @@ func (w *world) setSlot(name string, settings []attribute) error {
 		ad := s.Ad.Clone()
 		for _, a := range settings {
 			if _, constant := a.to.Constant(); !constant && isName(a.to.String()) && !ad.Has(a.to.String()) {
-				return fmt.Errorf("%s: the slot has no attribute %s; a text has quotes of its own: '%s=\"%s\"'", a.name, a.to, a.name, a.to)
+				return fmt.Errorf("%s: the slot has no attribute %s; put a text in quotes: '%s=\"%s\"'", a.name, a.to, a.name, a.to)
 			}
 			ad.Set(a.name, a.to)
 		}

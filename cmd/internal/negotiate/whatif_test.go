@@ -458,7 +458,7 @@ func TestWhatIfThroughTheDoor(t *testing.T) {
 		{"submit a.sub|slots advertise more.ads", 0, "2.1 of dave@pool with slot9@node"},
 		{"userprio -setfactor alice@pool 7|qdel 1", 0, "1.0 of alice@pool"},
 		{"config SLOT_WEIGHT=2", 1, "only administrators may try settings"},
-		{"submit -owner alice a.sub", 1, "only administrators may submit for somebody else"},
+		{"submit -owner alice a.sub", 1, "only administrators may submit for others"},
 		{"submit c.sub", 1, "-what-if 'submit c.sub': c.sub: no such file or directory"},
 		{"slots advertise less.ads", 1, "less.ads: no such file or directory"},
 	} {

@@ -236,7 +236,7 @@ func Take(dir string) (*Driver, error) {
 	info, err := f.Stat()
 	there, missing := os.Stat(filepath.Join(dir, fileName))
 	if err != nil || missing != nil || !os.SameFile(info, there) {
-		return nil, errors.New("-" + Flag + " is internal: a command that has changed the queue calls negotiate so")
+		return nil, errors.New("-" + Flag + " is internal: commands that have changed the queue use it")
 	}
 	d := &Driver{dir: dir}
 	if d.file, err = opened(f); err != nil {

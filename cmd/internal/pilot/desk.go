@@ -542,7 +542,7 @@ func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (supervis
 			break
 		}
 		if err != nil {
-			d.Tell(fmt.Errorf("what it has used is not recorded yet: %w", err))
+			d.Tell(fmt.Errorf("its usage is not recorded yet: %w", err))
 			time.Sleep(wait)
 		}
 	}

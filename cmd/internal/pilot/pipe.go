@@ -19,7 +19,7 @@ import (
 // Stdio returns the pipe that standard input and output are. Nothing else may use them then.
 func Stdio() (io.ReadWriteCloser, error) {
 	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err == nil {
-		return nil, errors.New("standard input is a terminal, and no pipe to the other end of a link: glidein makes one; see glidein(8)")
+		return nil, errors.New("standard input is a terminal, not a link to another machine: glidein makes one; see glidein(8)")
 	}
 	in, err := pollable(0)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestRefusedStateFolders(t *testing.T) {
 		kind       int64
 	}{
 		{path("file"), "state folder: " + path("file") + ": not a folder: remove it", 0},
-		{path("far"), "state folder " + path("far") + ": lies on NFS, where locks and the order of writes cannot be relied upon: put it on a local disk, and name it by STATE or -state", unix.NFS_SUPER_MAGIC},
+		{path("far"), "state folder " + path("far") + ": is on NFS, where locks and the order of writes are unreliable: put it on a local disk, and name it by STATE or -state", unix.NFS_SUPER_MAGIC},
 	} {
 		before := localdisk.TypeOf
 		localdisk.TypeOf = func(string) (int64, error) { return c.kind, nil }

@@ -33,7 +33,7 @@ var reached = func(supervise.Step) {}
 // Run is serve -pilot.
 func Run(c *cmdline.Call) error {
 	if c.Has("engine") != c.Has("machine") {
-		return cmdline.Usagef("-engine and -machine: go together")
+		return cmdline.Usagef("-engine and -machine: give both")
 	}
 	if err := account.Serve(c); err != nil {
 		return err

@@ -37,10 +37,10 @@ type changes []change
 
 // levels are the options for the priorities that count before and behind JobPrio.
 var levels = []struct{ flag, attr, where string }{
-	{"pre1", pool.AttrPreJobPrio1, "which counts before all others"},
-	{"pre2", pool.AttrPreJobPrio2, "which counts next, before JobPrio"},
-	{"post1", pool.AttrPostJobPrio1, "which counts behind JobPrio"},
-	{"post2", pool.AttrPostJobPrio2, "which counts behind that"},
+	{"pre1", pool.AttrPreJobPrio1, "which counts first"},
+	{"pre2", pool.AttrPreJobPrio2, "which counts second, before JobPrio"},
+	{"post1", pool.AttrPostJobPrio1, "which counts after JobPrio"},
+	{"post2", pool.AttrPostJobPrio2, "which counts last"},
 }
 
 func levelFlags() (flags []cmdline.Flag) {

@@ -25,13 +25,13 @@ func Command() cmdline.Command {
 			"-set ATTR=EXPR ... " + selection.Synopsis,
 			"{+N | -N | -p N | ...} " + selection.SynopsisAll,
 		},
-		About: `Sets or changes JobPrio, a 32-bit integer, 0 when a job begins; higher goes first. It decides only between jobs of one submitter, and never makes a running job leave. PreJobPrio1 and PreJobPrio2 count before it, PostJobPrio1 and PostJobPrio2 behind it. Any other attribute that may change later is set with -set.
+		About: `Changes the priorities of jobs. JobPrio is a 32-bit integer, 0 by default; jobs with a higher one go first. It orders only the jobs of one submitter, and never makes a running job leave. PreJobPrio1 and PreJobPrio2 count before it, PostJobPrio1 and PostJobPrio2 after it. -set changes any other attribute that may change.
 
-Where JOB_PRIORITY_POLICY is "maui", all jobs stand in one queue by Maui's priority, which JobPrio does not enter: it decides between jobs of one submitter whose priorities are equal, the levels beside it not at all. Administrators put jobs ahead of all others with -system, as setspri does.
+Where JOB_PRIORITY_POLICY is "maui", one queue holds all jobs, by Maui's priority. JobPrio then orders only jobs of one submitter with equal priorities, and the other four do not count. Administrators put jobs ahead of all others with -system, as setspri does.
 
-Where it is "sge", all jobs stand in one queue by Grid Engine's priority, of which JobPrio, -1023 to 1024, is a part: it moves jobs past those of others. Owners may only lower it, administrators raise it, too. The levels beside it do not count. The other parts are set with -js, -ot, -dl and -P, as with qalter.
+Where it is "sge", one queue holds all jobs, by Grid Engine's priority. JobPrio, -1023 to 1024, is a part of it, and moves jobs past those of other users. Owners may only lower it; administrators may also raise it. The other four do not count. -js, -ot, -dl and -P set the other parts, as qalter does.
 
-Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may change them. What can be changed is; each name that cannot is told, and the exit status is 1. On success prio prints nothing, but with -json.`,
+Name jobs by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only the owner of a job and administrators may change it. prio changes what it can, reports each name for which it failed, and then exits with status 1. On success it prints nothing, except with -json.`,
 		Flags: slices.Concat([]cmdline.Flag{
 			{Name: "p", Args: []string{"N"}, Help: "set the priority to N"},
 			{Name: "adjust", Args: []string{"N"}, Help: "add N to the priority; also -adjust N"},
@@ -43,10 +43,10 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 		Served: true,
 		Examples: []cmdline.Example{
 			{Does: "move a cluster ahead", Line: "prio +5 12"},
-			{Does: "put one job behind", Line: "prio -p -10 12.3"},
+			{Does: "move one job back", Line: "prio -p -10 12.3"},
 			{Does: "all jobs of a user", Line: "prio -p 0 alice"},
-			{Does: "these ten before all others of theirs", Line: "prio -pre1 1 12.0-9"},
-			{Does: "the next of all, where JOB_PRIORITY_POLICY is maui", Line: "prio -system 1000 12.3"},
+			{Does: "these ten before all others of their submitter", Line: "prio -pre1 1 12.0-9"},
+			{Does: "before all other jobs, where JOB_PRIORITY_POLICY is maui", Line: "prio -system 1000 12.3"},
 			{Does: "as if it had waited an hour longer, at Maui's default weights", Line: "prio -system +60 12"},
 			{Does: "give a job a deadline, and more tickets, where JOB_PRIORITY_POLICY is sge", Line: "prio -dl '2026-11-22 15:30' -ot 100 12.3"},
 			{Does: "ask for more memory", Line: "prio -set RequestMemory=4096 12"},

@@ -19,13 +19,11 @@ func Command() cmdline.Command {
 		Name:     "qdel",
 		Brief:    "remove jobs from the queue",
 		Synopsis: []string{selection.Synopsis, selection.SynopsisAll},
-		About: `Removes jobs. One that waits leaves the queue at once. One that runs is marked for removal: it is told to end, and leaves when it has.
+		About: `Removes jobs. A waiting job leaves the queue at once. A running job is marked for removal and told to end; it leaves the queue when it has ended. A cluster that is removed creates no further jobs (max_materialize, max_idle).
 
-Of a cluster that keeps jobs back (max_materialize, max_idle) the others are not made any more.
-
-Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may remove them. What can be removed is; each name that cannot is told, and the exit status is 1.`,
+Name jobs by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only the owner of a job and administrators may remove it. qdel removes what it can, reports each name for which it failed, and then exits with status 1.`,
 		Flags: slices.Concat(selection.Flags("remove"), []cmdline.Flag{
-			steer.Reason("keep TEXT with the jobs as their RemoveReason"),
+			steer.Reason("keep TEXT as RemoveReason of the jobs"),
 			cmdline.Force,
 			selection.JSON,
 		}, selection.Elsewhere),
@@ -34,8 +32,8 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "one job", Line: "qdel 12.0"},
 			{Does: "two clusters", Line: "qdel 12 13"},
 			{Does: "all jobs of a user", Line: "qdel alice"},
-			{Does: "those of two users, as Grid Engine writes it", Line: "qdel -u alice,bob"},
-			{Does: "those of a user's jobs that are held", Line: "qdel -constraint 'JobStatus == 5' alice"},
+			{Does: "the jobs of two users, as in Grid Engine", Line: "qdel -u alice,bob"},
+			{Does: "the held jobs of a user", Line: "qdel -constraint 'JobStatus == 5' alice"},
 		},
 		Takes: []string{"JOB", "USER"}, Names: complete.Names,
 		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "qdel", Value: selection.Answer{}}} },
@@ -58,7 +56,7 @@ func run(c *cmdline.Call) error {
 		Event: aborted,
 		Late: func(tx *spool.Tx, f spool.Factory, why string) (string, bool) {
 			lifecycle.RemoveLate(tx, f, why)
-			return "will not be made", true
+			return "will not be created", true
 		},
 	}.Run(c)
 }

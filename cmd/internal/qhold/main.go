@@ -22,16 +22,14 @@ func Command() cmdline.Command {
 		Name:     "qhold",
 		Brief:    "hold jobs",
 		Synopsis: []string{selection.Synopsis, selection.SynopsisAll},
-		About: `Holds jobs: they wait until qrls releases them, and no cycle matches them. One that is matched gives its slot back. One that runs is told to end, and is held from now on; what it has computed is lost, unless it keeps that itself.
+		About: `Holds jobs: they wait until qrls releases them. A matched job gives its slot back. A running job is told to end, and is held at once; its results are lost unless the job saves them itself. A cluster that is held as a whole creates no further jobs (max_materialize, max_idle) until it is released.
 
-Of a cluster that keeps jobs back (max_materialize, max_idle), when it is named as a whole, the others are not made until it is released.
-
-Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may hold them. What can be held is; each name that cannot is told, and the exit status is 1.`,
+Name jobs by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only the owner of a job and administrators may hold it. qhold holds what it can, reports each name for which it failed, and then exits with status 1.`,
 		Flags: slices.Concat(selection.Flags("hold"), []cmdline.Flag{
-			steer.Reason("keep TEXT with the jobs as their HoldReason"),
+			steer.Reason("keep TEXT as HoldReason of the jobs"),
 			cmdline.Force,
 			selection.JSON,
-			{Name: "subcode", Args: []string{"N"}, Help: "keep N with the jobs as their HoldReasonSubCode, for scripts; 0 without it"},
+			{Name: "subcode", Args: []string{"N"}, Help: "keep N as HoldReasonSubCode of the jobs, for scripts (default 0)"},
 		}, selection.Elsewhere),
 		Served: true,
 		Examples: []cmdline.Example{

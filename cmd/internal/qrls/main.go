@@ -19,13 +19,11 @@ func Command() cmdline.Command {
 		Name:     "qrls",
 		Brief:    "release held jobs",
 		Synopsis: []string{selection.Synopsis, selection.SynopsisAll},
-		About: `Releases held jobs, whatever holds them: they are idle again, and the next cycle may match them. One that is still leaving its slot is idle when it has.
+		About: `Releases held jobs, whatever holds them: they are idle again, and the next cycle may match them. A job that is still leaving its slot is idle when it has left. A cluster that was held as a whole creates jobs again (max_materialize, max_idle).
 
-Of a cluster that keeps jobs back (max_materialize, max_idle) and is held as a whole, the others are made again.
-
-Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may release them. What can be released is; of several jobs with one name those that are not held are passed over. Each name of which none was released is told, and the exit status is 1.`,
+Name jobs by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only the owner of a job and administrators may release it. qrls releases what it can. If a name stands for several jobs, those that are not held are skipped. qrls reports each name for which it released no job, and then exits with status 1.`,
 		Flags: slices.Concat(selection.Flags("release"), []cmdline.Flag{
-			steer.Reason("keep TEXT with the jobs as their ReleaseReason"),
+			steer.Reason("keep TEXT as ReleaseReason of the jobs"),
 			cmdline.Force,
 			selection.JSON,
 		}, selection.Elsewhere),

@@ -254,7 +254,7 @@ func (d look) tellKept(kept []spool.Factory) error {
 }
 
 // apart divides the names for which there are no jobs into ids and users. A
-// user without jobs is nothing wrong, save where details were asked for.
+// user without jobs is nothing wrong, except where details were asked for.
 func apart(missing []string) (ids, users []string) {
 	for _, m := range missing {
 		if m[0] >= '0' && m[0] <= '9' {

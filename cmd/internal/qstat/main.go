@@ -20,42 +20,42 @@ func Command() cmdline.Command {
 		Before:   before,
 		Brief:    "show the queue",
 		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-f [-ne] [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-g c [options]", "-j [ID[,ID...]] [-json | -xml]", "-start [-json] [CLUSTER | CLUSTER.PROC | USER ...]", "-history [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-wait LOG [-timeout SECONDS] [-json] [CLUSTER | CLUSTER.PROC ...]"},
-		About: `Shows the jobs in the queue: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones, and last those that have ended and were left in the queue. All users' jobs are shown, not only the caller's as in Grid Engine.
+		About: `Shows the jobs of all users in the queue: running jobs, by slot; waiting jobs, in the order in which they would be served; held jobs; and jobs that have ended but stay in the queue.
 
-A terminal gets the brief list: job, owner, state, for how long, slot or the reason to wait or to be held, and the command; and in the last line how many jobs are in which state. Elsewhere, and with -sge, it is the layout of Grid Engine.
+A terminal gets a brief list: job, owner, state and its duration, slot or reason, and command; the last line counts the jobs in each state. A pipe or a file gets Grid Engine's layout, and so does -sge.
 
-There job-ID is what commands call the job, such as 12.0; waiting procs that look alike share a line, which has the cluster there, and the procs as ja-task-ID. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held since it could not be run, dr removed but still ending, hr held but still ending, z ended. The time is that of the start where there is one, else of the submission.
+In that layout, job-ID is the name of the job in commands, such as 12.0. Waiting procs that look alike share a line, with the cluster as job-ID and the procs as ja-task-ID. prior is JobPrio: among jobs of one submitter, higher goes first. The time is that of the start, or of the submission if there is no start. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held because it could not run, dr removed but still ending, hr held but still ending, z ended.
 
-With JOB_PRIORITY_POLICY = "maui" all jobs stand in one queue, whoever their submitters are: prior is the start priority, and behind the waiting jobs are those that the policy leaves out. With "sge" it is Grid Engine's number, and procs of a cluster that look alike stand at the place of the first, whose numbers the line has.
+With JOB_PRIORITY_POLICY = "maui" or "sge" one queue holds the jobs of all submitters. With "maui" prior is the start priority, and the jobs that the policy leaves out follow the waiting ones. With "sge" prior is Grid Engine's number, and procs that look alike stand at the place of the first, whose numbers the line shows.
 
-Columns are as wide as Grid Engine's, or on a terminal as wide as they need to be and the terminal allows.
+Columns have Grid Engine's widths; on a terminal, the widths that they need and that fit.
 
-For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end says which are still to come.`,
+For each cluster that has yet to create jobs (max_materialize, max_idle) a line at the end says which.`,
 		Flags: append([]cmdline.Flag{
-			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show jobs of these users only; * is everybody, *@a.org those of a domain"},
-			{Name: "s", Args: []string{"STATES"}, Help: "show jobs in these states only, letters behind each other: p pending, r running, s suspended, z ended; hu held by a user, ho by an administrator, hs by a policy, hj for other jobs, ha for a time to come, h all of these; a is prs"},
-			{Name: "q", Args: []string{"SLOT[,SLOT...]"}, Help: "show jobs on these slots or machines only; * and ? stand for any text and any character"},
-			{Name: "constraint", Args: []string{"EXPR"}, Help: "show jobs only for which the expression is true"},
+			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show only jobs of these users; * is all users, *@a.org all of a domain"},
+			{Name: "s", Args: []string{"STATES"}, Help: "show only jobs in these states, one letter after the other: p pending, r running, s suspended, z ended; hu held by a user, ho by an administrator, hs by a policy, hj for other jobs, ha until a later time, h all of these; a is prs"},
+			{Name: "q", Args: []string{"SLOT[,SLOT...]"}, Help: "show only jobs on these slots or machines; * stands for any text, ? for any character"},
+			{Name: "constraint", Args: []string{"EXPR"}, Help: "show only jobs for which the expression is true"},
 			{Name: "f", Help: "show the slots with their jobs, then the pending jobs"},
 			{Name: "ne", Help: "with -f, leave out slots without jobs"},
-			{Name: "r", Help: "show below each job what it asks for"},
-			{Name: "g", Args: []string{"c|d|t"}, Repeat: true, Help: "c shows how full the machines are, and how many jobs there are; d shows each proc on a line of its own; t says MASTER of jobs with a slot"},
-			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter; with the policy maui, in the layout of its diagnose -p, all that priorities come from, and below the jobs that it leaves out; with sge the normalised urgency, POSIX priority and tickets, and the POSIX priority"},
-			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited; with the policy maui the job's place in the queue; with sge its urgency and the contributions to that"},
+			{Name: "r", Help: "show each job's requests below it"},
+			{Name: "g", Args: []string{"c|d|t"}, Repeat: true, Help: "c: show how full the machines are, and the number of jobs; d: show each proc on a line of its own; t: show MASTER for jobs with a slot"},
+			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter; with the policy maui, in the layout of its diagnose -p, all components of the priorities, and below them the jobs that it leaves out; with sge the normalised urgency, POSIX priority and tickets, and the POSIX priority"},
+			{Name: "urg", Help: "show the submitter's EUP and place in the order, and the job's Deadline and waiting time; with the policy maui the job's place in the queue; with sge its urgency and the contributions to it"},
 			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP; with the policy maui the job's place in the queue; with sge the job's tickets"},
-			{Name: "w", Aliases: []string{"wide"}, Help: "cut nothing; in the layout of Grid Engine, also show how long each job waited (D+HH:MM:SS)"},
-			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
-			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits, or how it ended; without ID why all jobs wait that do, by the reason"},
+			{Name: "w", Aliases: []string{"wide"}, Help: "do not shorten columns; in Grid Engine's layout, also show how long each job has waited (D+HH:MM:SS)"},
+			{Name: "xml", Help: "show XML in Grid Engine's form"},
+			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show the details of a cluster or of a job such as 12.0, and why it waits or how it ended; without ID the reasons for which jobs wait"},
 		}, slices.Concat(adprint.Flags, moreFlags, elsewhere)...),
 		Examples: []cmdline.Example{
 			{Does: "the whole queue", Line: "qstat"},
 			{Does: "one user's jobs", Line: "qstat -u alice"},
-			{Does: "what is held", Line: "qstat -s h"},
+			{Does: "held jobs", Line: "qstat -s h"},
 			{Does: "how full the pool is", Line: "qstat -g c"},
 			{Does: "why a job waits, or how it ended", Line: "qstat -j 12.0"},
 			{Does: "when the jobs of alice start at the latest", Line: "qstat -start alice"},
-			{Does: "the brief list, until q is typed", Line: "qstat -watch"},
-			{Does: "what priorities come from", Line: "qstat -pri"},
+			{Does: "the brief list, until you type q", Line: "qstat -watch"},
+			{Does: "the components of priorities", Line: "qstat -pri"},
 			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
 		},
 		Takes: []string{"JOB", "USER"}, Names: complete.Names,
@@ -65,37 +65,37 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 
 // moreFlags are those of layouts, of forecasts, of logs, of jobs that have left, and of -watch.
 var moreFlags = []cmdline.Flag{
-	{Name: "brief", Help: "show a line for people: job, owner, state, how long, slot or reason, command. A terminal shows this unless another option chooses a layout; FAIRSPOOL_QSTAT=brief chooses it everywhere"},
-	{Name: "sge", Help: "show Grid Engine's layout, as a pipe or a file gets it (also FAIRSPOOL_QSTAT=sge)"},
-	{Name: "start", Help: "forecast when each waiting job starts at the latest, from the time limits of the jobs before it, if no jobs are submitted"},
-	{Name: "wait", Args: []string{"LOG"}, Help: "wait until the jobs have ended that the event log LOG tells of, or those named as arguments, and exit with their status"},
-	{Name: "timeout", Args: []string{"SECONDS"}, Help: "with -wait, give up after that time"},
-	{Name: "history", Help: "show the jobs that have left the queue, the last one first: when they began and ended, how they ended, how long they ran and how long they waited for their first start (D+HH:MM:SS)"},
-	{Name: "limit", Args: []string{"N"}, Help: "with -history, show N jobs at most"},
-	{Name: "since", Args: []string{"TIME"}, Help: "with -history, show jobs that ended at TIME or later: Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
+	{Name: "brief", Help: "show a brief list: job, owner, state, duration, slot or reason, command. It is the default on a terminal; FAIRSPOOL_QSTAT=brief makes it the default everywhere"},
+	{Name: "sge", Help: "show Grid Engine's layout, the default in a pipe or a file (also FAIRSPOOL_QSTAT=sge)"},
+	{Name: "start", Help: "forecast the latest start of each waiting job, from the time limits of the jobs before it, if no more jobs are submitted"},
+	{Name: "wait", Args: []string{"LOG"}, Help: "wait until the jobs in the event log LOG, or those named as arguments, have ended, and exit with their status"},
+	{Name: "timeout", Args: []string{"SECONDS"}, Help: "with -wait, give up after SECONDS"},
+	{Name: "history", Help: "show the jobs that have left the queue, the latest first: begin, end, result, run time and wait for the first start (D+HH:MM:SS)"},
+	{Name: "limit", Args: []string{"N"}, Help: "with -history, show at most N jobs"},
+	{Name: "since", Args: []string{"TIME"}, Help: "with -history, show jobs that ended at TIME or later: Unix seconds, RFC 3339, a day, or an age such as 90m, 2h or 1d"},
 	{Name: "watch", Args: []string{"[SECONDS]"},
-		Help: "show it again and again, every 2 seconds or as often as that at most, until q or ^C: whenever something has changed, and where times are shown that run. On a terminal it is drawn anew, elsewhere one follows the other behind a line with the time. Drawing a long queue takes less than a twentieth of one processor's time: then it is drawn less often"},
+		Help: "show it again until q or ^C, whenever something has changed or a shown time runs, at most every SECONDS (default 2). A terminal is redrawn; elsewhere each display follows a line with the time. A long queue is drawn less often, so that drawing takes less than a twentieth of one processor"},
 }
 
 // elsewhere are options of Grid Engine's qstat, condor_q and squeue that have no meaning here, or
 // another name.
 var elsewhere = cmdline.Elsewhere(
-	[2]string{"explain", "slots have no alarm and error states; slots list -long shows what a slot says"},
-	[2]string{"F", "what a slot offers is shown by slots list -long"},
-	[2]string{"l", "jobs are chosen by -constraint, such as RequestMemory > 1024"},
+	[2]string{"explain", "slots have no alarm and error states; slots list -long shows the state of a slot"},
+	[2]string{"F", "slots list -long shows what a slot offers"},
+	[2]string{"l", "choose jobs with -constraint, such as RequestMemory > 1024"},
 	[2]string{"ncb", "no job is bound to cores"},
 	[2]string{"pe", "no slot belongs to a parallel environment"},
-	[2]string{"qs", "slots are chosen by name (-q), or by what they say with slots list"},
+	[2]string{"qs", "choose slots by name with -q; slots list -long shows their ads"},
 	[2]string{"t", "a job has one task; -g d shows each proc"},
 	[2]string{"U", "slots have no lists of users; a slot's Requirements say whose jobs it takes"},
 
-	[2]string{"x", "jobs that have ended are shown by -history"}, [2]string{"a", "all jobs are shown without it"}, [2]string{"allusers", "all jobs are shown without it"},
-	[2]string{"run", "running jobs are shown by -s r"}, [2]string{"hold", "held jobs are shown by -s h, their reasons by -j JOB"}, [2]string{"held", "held jobs are shown by -s h, their reasons by -j JOB"},
-	[2]string{"analyze", "why a job waits is shown by -j JOB"}, [2]string{"better-analyze", "why a job waits is shown by -j JOB"},
-	[2]string{"format", "attributes are chosen by -af ATTR..."}, [2]string{"o", "attributes are chosen by -af ATTR..."},
-	[2]string{"n", "the slot of a job is shown without it; -af RemoteHost shows it alone"}, [2]string{"i", "waiting jobs are shown by -s p"},
-	[2]string{"submitter", "users are chosen by -u USER"}, [2]string{"user", "users are chosen by -u USER"}, [2]string{"states", "states are chosen by -s: p waiting, r running, h held"},
-	[2]string{"nobatch", "each job has its line without it"}, [2]string{"batch", "-g d shows each proc"}, [2]string{"global", "there is one queue, the spool's: see -spool"}, [2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
+	[2]string{"x", "-history shows jobs that have ended"}, [2]string{"a", "leave it out: all jobs are shown"}, [2]string{"allusers", "leave it out: all jobs are shown"},
+	[2]string{"run", "-s r shows running jobs"}, [2]string{"hold", "-s h shows held jobs, -j JOB the reason"}, [2]string{"held", "-s h shows held jobs, -j JOB the reason"},
+	[2]string{"analyze", "-j JOB shows why a job waits"}, [2]string{"better-analyze", "-j JOB shows why a job waits"},
+	[2]string{"format", "choose attributes with -af ATTR..."}, [2]string{"o", "choose attributes with -af ATTR..."},
+	[2]string{"n", "leave it out: the slot of a job is shown; -af RemoteHost shows only the slot"}, [2]string{"i", "-s p shows waiting jobs"},
+	[2]string{"submitter", "choose users with -u USER"}, [2]string{"user", "choose users with -u USER"}, [2]string{"states", "choose states with -s: p waiting, r running, h held"},
+	[2]string{"nobatch", "leave it out: each job has its own line"}, [2]string{"batch", "-g d shows each proc"}, [2]string{"global", "there is one queue, the spool's: see -spool"}, [2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
 )
 
 func run(c *cmdline.Call) error {

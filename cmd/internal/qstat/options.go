@@ -112,7 +112,7 @@ func conflict(c *cmdline.Call, own string, refused []string) error {
 	}
 	for _, n := range needed {
 		if has(n.option) && !has(n.with) {
-			return cmdline.Usagef("-%s: has a meaning with -%s only", n.option, n.with)
+			return cmdline.Usagef("-%s: only with -%s", n.option, n.with)
 		}
 	}
 	for _, g := range c.Repeated("g") {
@@ -120,11 +120,11 @@ func conflict(c *cmdline.Call, own string, refused []string) error {
 		case !slices.Contains([]string{"c", "d", "t"}, g[0]):
 			return cmdline.Usagef("-g %s: want c, d or t", g[0])
 		case own != "" && g[0] != "d":
-			return cmdline.Usagef("-g %s: only -g d has a meaning where nothing but priorities is shown", g[0])
+			return cmdline.Usagef("-g %s: a list of priorities takes only -g d", g[0])
 		}
 	}
 	if has("j") && (len(c.Args) > 0 || has("u")) {
-		return cmdline.Usagef("-j: takes jobs, and neither arguments nor -u")
+		return cmdline.Usagef("-j: names jobs itself: leave out arguments and -u")
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func waitOptionsOf(c *cmdline.Call) (o waitOptions, err error) {
 	}
 	for _, f := range Command().Flags {
 		if c.Has(f.Name) && !slices.Contains([]string{"wait", "timeout", "json"}, f.Name) {
-			return o, cmdline.Usagef("-%s: has no meaning with -wait", f.Name)
+			return o, cmdline.Usagef("-%s: not with -wait", f.Name)
 		}
 	}
 	o.log = c.Value("wait")

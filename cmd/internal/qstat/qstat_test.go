@@ -135,7 +135,7 @@ func TestTable(t *testing.T) {
 		{"-u carl", "qstat: warning: carl has no job in the queue; did you mean carol?\n"},
 		{"-u carl,bob", ""},
 		{"-json -u carl", ""},
-		{"-constraint Owner==carol", "qstat: warning: -constraint: no job has carol; a text stands in double quotes: -constraint 'Owner==\"carol\"'\n"},
+		{"-constraint Owner==carol", "qstat: warning: -constraint: no job has carol; put a text in double quotes: -constraint 'Owner==\"carol\"'\n"},
 		{"-constraint JobSatus==2", "qstat: warning: -constraint: no job has JobSatus; did you mean JobStatus?\n"},
 		{"-constraint JobStatus==77", ""},
 	} {

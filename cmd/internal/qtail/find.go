@@ -125,7 +125,7 @@ func (f *file) choose(v *spool.View, whole bool) (*classad.Ad, error) {
 		return nil, fmt.Errorf("%v: is still to come, and has written nothing", f.job)
 	}
 	if least == greatest {
-		return nil, fmt.Errorf("%v: no such job: cluster %d has %d.%d alone", f.job, f.job.Cluster, f.job.Cluster, least)
+		return nil, fmt.Errorf("%v: no such job: cluster %d has only %d.%d", f.job, f.job.Cluster, f.job.Cluster, least)
 	}
 	return nil, fmt.Errorf("%v: no such job: cluster %d has %d.%d to %d.%d", f.job, f.job.Cluster, f.job.Cluster, least, f.job.Cluster, greatest)
 }
@@ -279,7 +279,7 @@ func (f *file) open() (*os.File, error) {
 
 // refuse says that the job is another user's.
 func (f *file) refuse(who cmdline.Caller) error {
-	return fmt.Errorf("%v: belongs to %s: you are %s, and no administrator", f.job, f.owner, who.Name)
+	return fmt.Errorf("%v: belongs to %s: you are %s, not an administrator", f.job, f.owner, who.Name)
 }
 
 // wrong says why the file cannot be opened.

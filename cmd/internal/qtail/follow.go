@@ -122,7 +122,7 @@ func (t *trail) show() error {
 func (t *trail) more() error {
 	now, err := size(t.in)
 	if err == nil && now < t.end {
-		t.call.Warn("%s: is shorter than it was: shown from its beginning", t.path)
+		t.call.Warn("%s: has become shorter: shown from its beginning", t.path)
 		t.end = 0
 	}
 	if err == nil && now != t.end {

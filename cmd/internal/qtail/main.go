@@ -29,17 +29,15 @@ func Command() cmdline.Command {
 		Served:   true,
 		Brief:    "show the last lines of what a job has written",
 		Synopsis: []string{"[-f] [-e] [-n N] CLUSTER | CLUSTER.PROC"},
-		About: `Shows the last ten lines of a job's output, while it runs and when it has ended.
-
-A cluster with one job stands for that job.`,
+		About:    `Shows the last ten lines of a job's output, while the job runs and after it has ended. A cluster with one job stands for that job.`,
 		Flags: []cmdline.Flag{
-			{Name: "f", Help: "show what the job goes on to write, too, until it has ended"},
-			{Name: "e", Help: "show its standard error instead of its output"},
-			{Name: "n", Args: []string{"N"}, Help: "show the last N lines, instead of ten"},
+			{Name: "f", Help: "also show new output, until the job has ended"},
+			{Name: "e", Help: "show standard error instead of standard output"},
+			{Name: "n", Args: []string{"N"}, Help: "show the last N lines instead of ten"},
 		},
 		Examples: []cmdline.Example{
-			{Does: "what job 12 has written last", Line: "qtail 12"},
-			{Does: "what it writes, until it has ended", Line: "qtail -f 12"},
+			{Does: "the last output of job 12", Line: "qtail 12"},
+			{Does: "its output as it appears, until it has ended", Line: "qtail -f 12"},
 			{Does: "all that a job of an array has written to standard error", Line: "qtail -e -n 1000000 13.3"},
 		},
 		Before: before,

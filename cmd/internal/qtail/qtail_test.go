@@ -137,7 +137,7 @@ func TestShows(t *testing.T) {
 	}
 	for _, args := range []string{"1", "-f 1", "3", "9"} {
 		status, out, bad := cmdtest.RunFor(t, "mallory", "", Command(), strings.Fields(args)...)
-		if want := fmt.Sprintf(": belongs to %s: you are mallory, and no administrator\n", owner(t)); status != 1 || out != "" || !strings.HasSuffix(bad, want) {
+		if want := fmt.Sprintf(": belongs to %s: you are mallory, not an administrator\n", owner(t)); status != 1 || out != "" || !strings.HasSuffix(bad, want) {
 			t.Errorf("qtail %s for another = %d, %q, %q, want %q", args, status, out, bad, want)
 		}
 	}

@@ -41,23 +41,23 @@ func Command(plot Plot) cmdline.Command {
 			"[-with FILE] ... [-what-if CHANGE] ... [-json | -csv jobs|users] [options] [WORKLOAD]",
 			"-convert [WORKLOAD]",
 		},
-		About: `Runs jobs that were recorded through the cycles of a pool in memory, with the same operations that negotiate and starter use, and says how long they would have waited. Each -with and each -what-if is a configuration of its own, which is set beside that of the pool.
+		About: `Runs recorded jobs through the cycles of a pool in memory, with the operations that negotiate and starter use, and shows how long they would have waited. Each -with and each -what-if adds a configuration, which is compared with that of the pool.
 
-WORKLOAD is a file, or - for standard input: in the Standard Workload Format, as CSV with the columns job,submit,run,cores,user, as condor_history -json or sacct -P print it, or Grid Engine's accounting file; it may be compressed by gzip. Without it, the jobs are those of the pool's own history.
+WORKLOAD is a file, or - for standard input: in the Standard Workload Format, CSV with the columns job,submit,run,cores,user, the output of condor_history -json or sacct -P, or Grid Engine's accounting file; gzip may compress it. Without it, the jobs are those of the pool's own history.
 
-The pool has the slots that -slots says, or else those of the spool. A job has the time of submission, the run time and the cores that were recorded. Nothing of the spool is changed.`,
+The pool has the slots of -slots, or else those of the spool. Jobs have their recorded time of submission, run time and cores. The spool does not change.`,
 		Flags: []cmdline.Flag{
-			{Name: "slots", Args: []string{"N[xCORES]"}, Help: "a pool of N slots of CORES cores each, 1 by default, in the place of the spool's slots"},
-			{Name: "with", Args: []string{"FILE"}, Repeat: true, Help: "run the jobs with this configuration, too"},
-			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "run the jobs after a change, too: 'config KEY=VALUE ...'"},
-			{Name: "interval", Args: []string{"SECONDS"}, Help: "the time between two cycles; without it, NEGOTIATOR_INTERVAL"},
-			{Name: "wide", Args: []string{"cores|split|drop"}, Help: "what becomes of jobs that ask for several cores: they take as many of one slot (cores, the default), are taken for so many jobs of one core (split), or are left out (drop)"},
-			{Name: "shake", Args: []string{"N"}, Help: "run each configuration N times more, each time with submissions moved by up to a minute, and say which differences such moves make alone"},
-			{Name: "users", Help: "print a line for each user, too: those first whose wait the configurations change most"},
+			{Name: "slots", Args: []string{"N[xCORES]"}, Help: "use N slots of CORES cores each (default 1) instead of the spool's slots"},
+			{Name: "with", Args: []string{"FILE"}, Repeat: true, Help: "also run the jobs with this configuration"},
+			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "also run the jobs after a change: 'config KEY=VALUE ...'"},
+			{Name: "interval", Args: []string{"SECONDS"}, Help: "the time between two cycles (default NEGOTIATOR_INTERVAL)"},
+			{Name: "wide", Args: []string{"cores|split|drop"}, Help: "what to do with jobs of several cores: give them as many of one slot (cores, the default), make them as many jobs of one core (split), or leave them out (drop)"},
+			{Name: "shake", Args: []string{"N"}, Help: "run each configuration N more times, each time with submissions moved by up to a minute, and mark the differences that such moves alone make"},
+			{Name: "users", Help: "also print a line for each user, those first whose wait the configurations change most"},
 			{Name: "json", Help: "print all as JSON"},
-			{Name: "csv", Args: []string{"jobs|users"}, Help: "print a row for each job, or for each user, and configuration, as CSV"},
-			{Name: "plot", Args: []string{"FILE"}, Help: "draw effective priorities and cores in use of the last configuration, into a file that ends in .svg or .png, or - for the terminal"},
-			{Name: "convert", Help: "run nothing, and print the workload as CSV"},
+			{Name: "csv", Args: []string{"jobs|users"}, Help: "print CSV: a row for each job, or for each user, and configuration"},
+			{Name: "plot", Args: []string{"FILE"}, Help: "draw effective priorities and cores in use of the last configuration, into a FILE that ends in .svg or .png, or - for the terminal"},
+			{Name: "convert", Help: "print the workload as CSV, and run nothing"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "how long would last month's jobs wait with a half-life of a week", Line: "replay -what-if 'config PRIORITY_HALFLIFE=604800'"},
@@ -116,7 +116,7 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 			return o, cmdline.Usagef("-shake: %q: want a number of runs, from 1 to %d", text, most)
 		}
 		if o.form != "" && o.form != "json" {
-			return o, cmdline.Usagef("-shake: it goes with the table and -json alone, not with -%s", o.form)
+			return o, cmdline.Usagef("-shake: only with the table and -json, not with -%s", o.form)
 		}
 	}
 	if text := c.Value("interval"); text != "" {
@@ -296,7 +296,7 @@ func tell(c *cmdline.Call, w *workload.Workload) {
 		c.Warn("%s left out: %s", plural.Pick(n.Jobs, "1 job is", "%d jobs are"), n.What)
 	}
 	for _, n := range w.Unknown {
-		c.Warn("unknown of %s: %s", plural.Count(n.Jobs, "job"), n.What)
+		c.Warn("%s: unknown %s", plural.Count(n.Jobs, "job"), n.What)
 	}
 }
 

@@ -20,20 +20,20 @@ func Command() cmdline.Command {
 		Served:   true,
 		Brief:    "write a page, or metrics, of the pool",
 		Synopsis: []string{"-html FILE [-u USER] [-json] [options]", "-prometheus FILE [-json] [options]"},
-		About: `Writes what people and monitoring look at, from cron. FILE is written beside its place and renamed, so that a reader never finds a part of it; - is standard output.
+		About: `Writes a page for people, or metrics for monitoring. Run it from cron. FILE is replaced as a whole, so that a reader never finds a part of it; - is standard output.
 
--html writes one page of HTML that needs nothing else: the queue, who is entitled to what, why jobs wait and what would help, priorities and usage over a day, a week and a month, machines, the last cycles, health. Its size does not grow with the queue.
+-html writes one page of HTML that needs no other files: the queue, entitlements, why jobs wait and what would help, priorities and usage over a day, a week and a month, machines, the last cycles, health. Its size does not grow with the queue.
 
--prometheus writes metrics as Prometheus reads them, for the textfile collector of node_exporter: FILE ends in .prom there. METRICS_SUBMITTERS submitters have metrics of their own, the others together.`,
+-prometheus writes metrics in the form of Prometheus for the textfile collector of node_exporter, which wants a FILE that ends in .prom. METRICS_SUBMITTERS submitters have metrics of their own, the others together.`,
 		Flags: []cmdline.Flag{
 			{Name: "html", Args: []string{"FILE"}, Help: "write the page"},
 			{Name: "prometheus", Args: []string{"FILE"}, Help: "write the metrics"},
 			{Name: "json", Help: "print what was written as JSON"},
-			{Name: "u", Args: []string{"USER"}, Help: "with -html: the page of one user or submitter, with the jobs"},
+			{Name: "u", Args: []string{"USER"}, Help: "with -html: write the page of one user or submitter, with the jobs"},
 		},
 		Examples: []cmdline.Example{
-			{Does: "a crontab's line: a new page every five minutes", Line: "*/5 * * * * report -html /var/www/html/pool.html"},
-			{Does: "one's own page", Line: "report -html pool.html -u alice"},
+			{Does: "a line of a crontab: a new page every five minutes", Line: "*/5 * * * * report -html /var/www/html/pool.html"},
+			{Does: "the page of one user", Line: "report -html pool.html -u alice"},
 			{Does: "metrics for node_exporter", Line: "report -prometheus /var/lib/prometheus/node-exporter/fairspool.prom"},
 			{Does: "how many jobs wait", Line: "report -prometheus - | grep 'state=\"waiting\"'"},
 		},
@@ -53,7 +53,7 @@ func run(c *cmdline.Call) error {
 	case form == "":
 		return cmdline.Usagef("want -html FILE or -prometheus FILE")
 	case form == "prometheus" && c.Has("u"):
-		return cmdline.Usagef("-u: it has a meaning with -html only")
+		return cmdline.Usagef("-u: only with -html")
 	case c.Has("json") && c.Value(form) == "-":
 		return cmdline.Usagef("-json: the %s goes to standard output: name a file with -%s", map[string]string{"html": "page", "prometheus": "text"}[form], form)
 	case c.Has("u") && c.Value("u") == "":

@@ -136,7 +136,7 @@ func (k *Constraint) Doubt(procs []Procs) string {
 			return "no job has " + name
 		}
 		quoted := regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllLiteralString(k.text, strconv.Quote(name))
-		return fmt.Sprintf("no job has %s; a text stands in double quotes: -constraint '%s'", name, quoted)
+		return fmt.Sprintf("no job has %s; put a text in double quotes: -constraint '%s'", name, quoted)
 	}
 	return ""
 }

@@ -99,7 +99,7 @@ func (n *Names) add(arg string) error {
 		return fmt.Errorf("%q: no job; did you mean %s.%s?", arg, m[1], m[2])
 	}
 	if strings.Contains(arg, ",") {
-		return fmt.Errorf("%q: between jobs stand blanks: %s", arg, strings.ReplaceAll(arg, ",", " "))
+		return fmt.Errorf("%q: separate jobs by blanks: %s", arg, strings.ReplaceAll(arg, ",", " "))
 	}
 	cluster, rest, dotted := strings.Cut(arg, ".")
 	if !dotted {

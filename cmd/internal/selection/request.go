@@ -24,18 +24,18 @@ const (
 // does is what it does with them: "remove".
 func Flags(does string) []cmdline.Flag {
 	return []cmdline.Flag{
-		{Name: "a", Aliases: []string{"all"}, Help: does + " all jobs of the queue, as far as they are yours to " + does},
-		{Name: "u", Args: []string{"USER[,USER...]"}, Repeat: true, Help: does + " only jobs of these users; without names, all of them; * means all users"},
-		{Name: "constraint", Args: []string{"EXPR"}, Help: does + " only jobs for whose ads EXPR is true; without names, of all of them"},
+		{Name: "a", Aliases: []string{"all"}, Help: does + " all jobs in the queue that you may " + does},
+		{Name: "u", Args: []string{"USER[,USER...]"}, Repeat: true, Help: does + " the jobs of these users, or theirs among the named jobs; * means all users"},
+		{Name: "constraint", Args: []string{"EXPR"}, Help: does + " the jobs for whose ads EXPR is true, or such jobs among the named ones"},
 	}
 }
 
 // Elsewhere are options of other batch systems' commands that change jobs.
 var Elsewhere = cmdline.Elsewhere(
-	[2]string{"f", "an administrator's -force lets go of jobs whose machine is gone"}, [2]string{"forcex", "an administrator's -force lets go of jobs whose machine is gone"},
+	[2]string{"f", "slots withdraw -gone HOST gives up a machine that is gone, with its jobs"}, [2]string{"forcex", "slots withdraw -gone HOST gives up a machine that is gone, with its jobs"},
 	[2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
-	[2]string{"t", "procs are named behind a dot: 12.0 or 12.0-9"}, [2]string{"s", "jobs of a state are named by -constraint, such as JobStatus == 1"}, [2]string{"state", "jobs of a state are named by -constraint, such as JobStatus == 1"},
-	[2]string{"user", "users are named by -u USER"}, [2]string{"9", "the job is ended in any case: leave it out"}, [2]string{"KILL", "the job is ended in any case: leave it out"}, [2]string{"signal", "the job is ended in any case: leave it out"},
+	[2]string{"t", "name procs after a dot: 12.0 or 12.0-9"}, [2]string{"s", "choose jobs by state with -constraint, such as JobStatus == 1"}, [2]string{"state", "choose jobs by state with -constraint, such as JobStatus == 1"},
+	[2]string{"user", "name users with -u USER"}, [2]string{"9", "the job is ended in any case: leave it out"}, [2]string{"KILL", "the job is ended in any case: leave it out"}, [2]string{"signal", "the job is ended in any case: leave it out"},
 )
 
 // Request is which jobs a command line asks to be changed, and who asks.
@@ -297,9 +297,9 @@ func (q Request) denied(owner, word string) string {
 	case owner == "":
 		return "it has no Owner: only administrators may change it"
 	case q.users[word]:
-		return fmt.Sprintf("jobs of somebody else: you are %s, and no administrator", q.who.Name)
+		return fmt.Sprintf("jobs of others: you are %s, not an administrator", q.who.Name)
 	}
-	return fmt.Sprintf("belongs to %s: you are %s, and no administrator", owner, q.who.Name)
+	return fmt.Sprintf("belongs to %s: you are %s, not an administrator", owner, q.who.Name)
 }
 
 // missed says why a word names nothing.

@@ -71,7 +71,7 @@ func asked(args string, who cmdline.Caller) (q Request, err error) {
 // TestRequest names jobs as words, then behind "of" the users of -u, then behind a
 // question mark a constraint; nothing is all.
 func TestRequest(t *testing.T) {
-	const noAlice = ": you are alice, and no administrator"
+	const noAlice = ": you are alice, not an administrator"
 	alice, admin := cmdline.Caller{Name: "alice"}, cmdline.Caller{Name: "carol", Admin: true}
 	late(t, func(v *spool.View) {
 		for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestRequest(t *testing.T) {
 			{alice, "1.0-1", "1.0-1"},
 			// Each name is told once, whatever of it was refused.
 			{alice, "2 1.4 2 9 4", "1.4-4; 2: belongs to bob" + noAlice + "; 9: not in the queue; 4: belongs to bob" + noAlice},
-			{alice, "bob alice", "1.0-3 1.4-4 1.5-6 3.0-1 late 3; bob: jobs of somebody else" + noAlice},
+			{alice, "bob alice", "1.0-3 1.4-4 1.5-6 3.0-1 late 3; bob: jobs of others" + noAlice},
 			{alice, "1-3", "1.0-3 1.4-4 1.5-6 3.0-1 late 3; 1-3: belongs to bob" + noAlice},
 			{alice, "5", "; 5: it has no Owner: only administrators may change it"},
 			{alice, "dave 3.5 3.10 4.0", "; dave: no jobs in the queue; 3.5: still to come: until then only its whole cluster can be named; 3.10: not in the queue; 4.0: not in the queue"},

@@ -18,23 +18,23 @@ func Command() cmdline.Command {
 		Name:     "fairspool-setup",
 		Brief:    "make this machine's pool for all of its users",
 		Synopsis: []string{"[-dry-run] [-json] [-account NAME] [-spool DIR] [-prefix DIR]", "-undo [-purge] [-dry-run] [-json] [options]"},
-		About: `Makes what the users of a machine need to share a pool, and prints what it does, one line for each step: the system account that has the spool, the spool, /etc/fairspool/fairspool.toml and, where systemd runs the machine, units that open the door and run jobs. Without systemd it prints the lines of an rc script and a crontab that do. Root calls it once. What is there already is left as it is: a second call changes nothing.
+		About: `Sets up a pool that all users of a machine share, and prints each step on a line: the system account that owns the spool, the spool, /etc/fairspool/fairspool.toml and, where systemd runs the machine, units that open the door and run jobs. Without systemd it prints the lines of an rc script and a crontab that do so. Root runs it once. It leaves what exists already unchanged: a second call changes nothing.
 
 With -undo it removes what it has made, and nothing else. The spool and its account stay unless -purge is given.`,
 		Flags: []cmdline.Flag{
 			{Name: "json", Help: "print what is done as JSON"},
 			{Name: "dry-run", Help: "print what would be done, and do nothing"},
 			{Name: "undo", Help: "remove what was made"},
-			{Name: "purge", Help: "-undo: remove the spool, with all jobs and accounts, and the account that has it"},
-			{Name: "account", Args: []string{"NAME"}, Help: "the account that has the spool (default fairspool)"},
+			{Name: "purge", Help: "-undo: also remove the spool, with all jobs and accounts, and the account that owns it"},
+			{Name: "account", Args: []string{"NAME"}, Help: "the account that owns the spool (default fairspool)"},
 			{Name: "spool", Args: []string{"DIR"}, Help: "the spool (default SPOOL of the configuration, else /var/spool/fairspool)"},
 			{Name: "prefix", Args: []string{"DIR"}, Help: "the folder of fairspool's programs (default that of fairspool-setup)"},
 		},
 		Examples: []cmdline.Example{
-			{Does: "what would be done", Line: "fairspool-setup -dry-run"},
-			{Does: "do it", Line: "fairspool-setup"},
+			{Does: "show what would be done", Line: "fairspool-setup -dry-run"},
+			{Does: "set the pool up", Line: "fairspool-setup"},
 			{Does: "remove the units, and keep the spool", Line: "fairspool-setup -undo"},
-			{Does: "remove all, also the jobs and the accounts", Line: "fairspool-setup -undo -purge"},
+			{Does: "remove everything, also the jobs and the accounts", Line: "fairspool-setup -undo -purge"},
 		},
 		WithoutSpool: true,
 		Outputs:      func() []cmdline.Output { return []cmdline.Output{{Name: "fairspool-setup", Value: did{}}} },
@@ -106,7 +106,7 @@ func read(c *cmdline.Call) (*plan, error) {
 	case len(c.Args) > 0:
 		return nil, cmdline.Usagef("%s: fairspool-setup takes no arguments; see fairspool-setup -help", c.Args[0])
 	case p.purge && !c.Has("undo"):
-		return nil, cmdline.Usagef("-purge: has a meaning with -undo only")
+		return nil, cmdline.Usagef("-purge: only with -undo")
 	}
 	cfg, err := registry.Load(configFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -130,7 +130,7 @@ func read(c *cmdline.Call) (*plan, error) {
 	if c.Has("prefix") {
 		folder = filepath.Clean(c.Value("prefix"))
 	} else if !ok {
-		return nil, errors.New("the programs of fairspool do not stand beside fairspool-setup: name their folder with -prefix DIR")
+		return nil, errors.New("the programs of fairspool are not in the folder of fairspool-setup: name their folder with -prefix DIR")
 	}
 	p.programs = onchange.Pool{Programs: folder, Prefix: prefix}
 	for flag, path := range map[string]string{"spool": p.spool, "prefix": folder} {

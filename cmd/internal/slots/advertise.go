@@ -158,7 +158,7 @@ func lastOfEach(c *cmdline.Call, offers []offer) []offer {
 	var out []offer
 	for i, o := range offers {
 		if l := last[o.name]; l != i {
-			c.Warn("%s: slot %s: again in %s, which counts", o.where, o.name, offers[l].where)
+			c.Warn("%s: slot %s: is also in %s, which counts", o.where, o.name, offers[l].where)
 			continue
 		}
 		out = append(out, o)
@@ -353,7 +353,7 @@ func resourcesGiven(c *cmdline.Call) ([]pool.Amount, error) {
 	case c.Has("partitionable") && c.Has("count"):
 		return nil, cmdline.Usagef("-partitionable makes one slot: leave -count out")
 	case len(given) > 0 && !c.Has("partitionable"):
-		return nil, cmdline.Usagef("-resource: only a slot with -partitionable is divided by it")
+		return nil, cmdline.Usagef("-resource: only with -partitionable")
 	}
 	var amounts []pool.Amount
 	for _, args := range given {

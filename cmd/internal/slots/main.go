@@ -35,21 +35,21 @@ func Command() cmdline.Command {
 			"reserve -cancel ID [-json]",
 			"detect [-count N | -partitionable [-resource NAME=N]...] [-dry-run]",
 		},
-		About: `The pool's slots are those that were advertised and those written by hand into *.ads files in the spool's folder slots.d.
+		About: `Manages the slots of the pool: those that were advertised, and those written by hand into *.ads files in the spool's folder slots.d. The first word says what to do.
 
-advertise reads slot ads, in long form with blank lines between them or in new form, and puts all of them into the pool or none. An ad replaces the one of the same Name; without a Name its Machine counts. LastHeardFrom is set. An ad that says what the pool has already changes nothing, unless it has a ClassAdLifetime, which then begins anew.
+advertise reads slot ads, in long form with blank lines between them or in new form, and adds all of them or none. An ad replaces the ad of the same Name, or of the same Machine if it has no Name. advertise sets LastHeardFrom. An ad that the pool has already changes nothing, unless it has a ClassAdLifetime, which then starts anew.
 
-list shows the slots with the claims on them: of a partitionable slot what is left, and behind it a dynamic slot for each job that has a part of it. Names limit it to these slots, or to those of a machine.
+list shows the slots with their claims. For a partitionable slot it shows what is left, and then a dynamic slot for each job that has a part of it. NAME limits the list to a slot or to the slots of a machine.
 
-list -pilots shows the pilots: the processes that run jobs on other machines, and those that are asked for.
+list -pilots shows the pilots: the processes that run jobs on other machines, and those that were requested.
 
-withdraw takes advertised slots out of the pool, all that are named or none. A slot with a claim stays: remove its job first, or let it end.
+withdraw removes advertised slots: all that are named, or none. A slot with a claim stays: remove its job first, or let it end.
 
-withdraw -gone HOST is for another machine that is known to run nothing any more: the jobs that its pilot began are lost, to run again elsewhere, its pilot is refused, and its slots are taken out of the pool.
+withdraw -gone HOST gives up another machine that is known to run nothing any more: its jobs run again elsewhere, its pilot is refused, and its slots are removed.
 
-reserve keeps slots for a maintenance. Until it starts, the slots for which the constraint is true take only jobs that say how long they run at most (submit -time) and end before the start; until it ends, they take none. Jobs that run already stay. Without arguments it lists the maintenances that are not over.
+reserve announces a maintenance of the slots for which the constraint is true. Before its start they take only jobs that say how long they run at most (submit -time) and end in time; until its end they take none. Running jobs stay. Without arguments reserve lists the maintenances that are not over.
 
-detect advertises this machine's processors as slots, or all of it as one partitionable slot, of which each job gets as much as it asks for.`,
+detect advertises the processors of this machine as slots, or the whole machine as one partitionable slot, from which each job takes what it requests.`,
 		Flags: append([]cmdline.Flag{
 			{Name: "all", Help: "withdraw all advertised slots"},
 			{Name: "gone", Args: []string{"HOST"}, Help: "withdraw: give up another machine that runs nothing any more, with its jobs and slots"},
@@ -59,8 +59,8 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Name: "reason", Args: []string{"TEXT"}, Help: "reserve: say why"},
 			{Name: "cancel", Args: []string{"ID"}, Help: "reserve: take the maintenance with this number back"},
 			{Name: "count", Args: []string{"N"}, Help: "detect: make N slots instead of one for each processor"},
-			{Name: "partitionable", Help: "detect: make one slot of all, for jobs to take parts of"},
-			{Name: "resource", Args: []string{"NAME=N"}, Repeat: true, Help: "detect: the partitionable slot has N of NAME as well"},
+			{Name: "partitionable", Help: "detect: make one partitionable slot of the whole machine"},
+			{Name: "resource", Args: []string{"NAME=N"}, Repeat: true, Help: "detect: give the partitionable slot N of NAME as well"},
 			{Name: "dry-run", Help: "detect: show the ads and advertise nothing"},
 		}, adprint.Flags...),
 		Examples: []cmdline.Example{
@@ -69,8 +69,8 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Does: "add the slots of a file", Line: "slots advertise pool.ads"},
 			{Does: "name and memory of every slot", Line: "slots list -af Name Memory"},
 			{Does: "stop a machine for new disks on Tuesday", Line: `slots reserve -start "2026-12-01 08:00" -end +4h -reason "new disks" 'Machine == "node7"'`},
-			{Does: "take a machine's slots back", Line: "slots withdraw slot1@node7 slot2@node7"},
-			{Does: "run the jobs of a machine that has burnt elsewhere", Line: "slots withdraw -gone node7"},
+			{Does: "remove slots of a machine", Line: "slots withdraw slot1@node7 slot2@node7"},
+			{Does: "give up a machine that is lost, and run its jobs elsewhere", Line: "slots withdraw -gone node7"},
 		},
 		Takes: []string{"SLOT"}, Names: complete.Names,
 		Outputs: func() []cmdline.Output {

@@ -38,7 +38,7 @@ func healthy() report {
 	add("history/2026-10.ads", "1000000 bytes")
 	add("history/2026-11.ads", "48576 bytes")
 	add("jobs/2000-2000.7", "1 cluster")
-	r.add(spool.Finding{File: "/s/index.5", Older: true, What: "generation 5, kept for whoever reads it"})
+	r.add(spool.Finding{File: "/s/index.5", Older: true, What: "generation 5, kept for its readers"})
 	add("journal.6", "left over, or on its way: it does not count")
 	return r
 }
@@ -106,7 +106,7 @@ func TestCheckJSON(t *testing.T) {
 	r := report{dir: "/s"}
 	r.add(spool.Finding{File: "/s/CURRENT", What: "generation 1"})
 	r.add(spool.Finding{File: "/s/jobs/1-2.1", Line: 3, Damaged: true, What: "x"})
-	r.add(spool.Finding{File: "/s/index.0", Older: true, What: "generation 0, kept for whoever reads it"})
+	r.add(spool.Finding{File: "/s/index.0", Older: true, What: "generation 0, kept for its readers"})
 	out := show(t, r, false, "-json")
 	const want = `{
   "SchemaVersion": 1,
@@ -128,7 +128,7 @@ func TestCheckJSON(t *testing.T) {
       "File": "index.0",
       "Damaged": false,
       "Older": true,
-      "What": "generation 0, kept for whoever reads it"
+      "What": "generation 0, kept for its readers"
     }
   ]
 }

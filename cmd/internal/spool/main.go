@@ -33,39 +33,39 @@ func Command() cmdline.Command {
 			"rename-domain OLD NEW",
 			"log [-since TIME] [-who USER] [-n NUMBER] [-json]",
 		},
-		About: `Takes care of the spool, which the other commands only use. The first word says what to do. Only restore and salvage make a spool; the others want one that is there.
+		About: `Maintains the spool. The first word says what to do. Only restore and salvage create a spool.
 
-check reads every byte that the spool has on record, also while others work with it, and changes nothing. It sums up what is sound and tells all damage, with file and line. Exit status 1 means damage.
+check reads every byte that the spool has on record, and changes nothing; other commands may work meanwhile. It prints a summary, and all damage with file and line. Exit status 1 means damage.
 
-salvage writes what is whole in a damaged spool into a new one in NEWDIR. The old one is not touched.
+salvage writes the undamaged parts of a spool to a new spool in NEWDIR. The old spool does not change.
 
-dump writes all that the spool holds as plain ads, to FILE or to standard output. restore makes an equal spool of that in the directory of -spool, which has to be new or empty. The two together carry a spool over to the format of a new version: dump by the old one, restore by the new.
+dump writes all that the spool holds as plain ads, to FILE or to standard output. restore makes an equal spool of a dump, in the directory of -spool, which must be new or empty. To carry a spool over to the format of a new version, dump it with the old version and restore it with the new one.
 
-stat says what the spool holds, and how large its parts are.
+stat shows what the spool holds, and how large its parts are.
 
-compact folds the journal now, which negotiate does by itself when it has 8 MB. Others work on meanwhile.
+compact folds the journal now; negotiate does so when the journal has 8 MB. Other commands may work meanwhile.
 
-archive moves the history and the log of a MONTH that has passed, such as 2026-10, to DIR, or to the folder archive of the spool, and records that they are archived. With -damaged it moves only the files that are damaged, also of the present month, which goes on in a new file.
+archive moves the history and the log of a past MONTH, such as 2026-10, to DIR, or to the folder archive of the spool, and records that they are archived. With -damaged it moves only damaged files, also of the current month, which then goes on in a new file.
 
-rename-domain makes NEW the UID_DOMAIN of the spool, which is OLD, in one transaction: the submitters' names in accounts, jobs, claims and samples end in @NEW then. It works whatever UID_DOMAIN the configuration says. To undo it, rename NEW to OLD.
+rename-domain changes the UID_DOMAIN of the spool from OLD to NEW in one transaction: the names of submitters in accounts, jobs, claims and samples then end in @NEW. The configured UID_DOMAIN does not matter. To undo it, rename NEW to OLD.
 
-log tells who did what, one transaction a line, the oldest first.`,
+log shows who did what, one transaction a line, the oldest first.`,
 		Flags: []cmdline.Flag{
-			{Name: "json", Help: "check, stat, compact, archive, log: show JSON, for programs"},
-			{Name: "q", Aliases: []string{"quiet"}, Help: "check, compact: print nothing unless something needs a person"},
-			{Name: "damaged", Help: "archive: move only files that do not check, as they stand, also of the present month"},
-			{Name: "since", Args: []string{"TIME"}, Help: "log: from TIME on, Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
-			{Name: "who", Args: []string{"USER"}, Help: "log: what USER did, a name or a uid"},
-			{Name: "n", Args: []string{"NUMBER"}, Help: "log: the last NUMBER transactions of these"},
+			{Name: "json", Help: "check, stat, compact, archive, log: show JSON"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "check, compact: print nothing unless something needs attention"},
+			{Name: "damaged", Help: "archive: move only files with damage, unchanged, also of the current month"},
+			{Name: "since", Args: []string{"TIME"}, Help: "log: since TIME: Unix seconds, RFC 3339, a day, or an age such as 90m, 2h or 1d"},
+			{Name: "who", Args: []string{"USER"}, Help: "log: only changes by USER, a name or a uid"},
+			{Name: "n", Args: []string{"NUMBER"}, Help: "log: only the last NUMBER of these transactions"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "is anything damaged", Line: "spool check"},
-			{Does: "save what is whole", Line: "spool salvage /var/spool/fairspool.new"},
+			{Does: "save what is undamaged", Line: "spool salvage /var/spool/fairspool.new"},
 			{Does: "a backup while the pool works", Line: "spool dump /backup/pool.dump"},
-			{Does: "the backup as a spool again", Line: "spool restore -spool /var/spool/fairspool.new /backup/pool.dump"},
+			{Does: "make a spool of the backup", Line: "spool restore -spool /var/spool/fairspool.new /backup/pool.dump"},
 			{Does: "how large the journal is", Line: "spool stat"},
 			{Does: "fold the journal before a backup", Line: "spool compact -q"},
-			{Does: "make room: move the month of October to another disk", Line: "spool archive 2026-10 /backup/pool"},
+			{Does: "move the month of October to another disk", Line: "spool archive 2026-10 /backup/pool"},
 			{Does: "give the pool the domain example.org instead of the machine's name", Line: "spool rename-domain vm example.org"},
 			{Does: "what alice did since yesterday", Line: "spool log -who alice -since 1d"},
 			{Does: "the last ten changes, for a program", Line: "spool log -n 10 -json"},
@@ -158,7 +158,7 @@ func renameDomain(c *cmdline.Call, args []string) error {
 		return err
 	}
 	if configured != "" && configured != d.To {
-		c.Warn("warning: the configuration says UID_DOMAIN = %q, with which no command opens this spool now: make it %q, or take the line out", configured, d.To)
+		c.Warn("warning: the configuration says UID_DOMAIN = %q, with which no command can open this spool: change it to %q, or remove the line", configured, d.To)
 	}
 	if local := c.Config.LocalDomain; local == d.From {
 		c.Warn("warning: the configuration says ACCOUNTANT_LOCAL_DOMAIN = %q: the pool's submitters count as remote now", local)
@@ -196,7 +196,7 @@ func dump(c *cmdline.Call, args []string) error {
 		return s.Dump(c.Data())
 	}
 	if spool.Inside(file, s.Dir()) {
-		return cmdline.Usagef("dump: %s lies in the spool: give a file outside of it", file)
+		return cmdline.Usagef("dump: %s is in the spool: give a file outside of it", file)
 	}
 	n, err := cmdline.Replace(file, 0o600, s.Dump)
 	if err != nil {
@@ -259,7 +259,7 @@ func restore(c *cmdline.Call, args []string) error {
 // failure: the new spool is there.
 func salvage(c *cmdline.Call, args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return cmdline.Usagef("salvage: want one new directory for what is whole")
+		return cmdline.Usagef("salvage: want one new directory for the undamaged parts")
 	}
 	dir, err := directory(c)
 	if err != nil {
@@ -270,7 +270,7 @@ func salvage(c *cmdline.Call, args []string) error {
 		return err
 	}
 	if spool.Inside(to, dir) {
-		return cmdline.Usagef("salvage: %s lies in the spool, which is not to be touched", args[0])
+		return cmdline.Usagef("salvage: %s is in the spool, which must not change", args[0])
 	}
 	saved, err := spool.Salvage(dir, to, c.SpoolOptions(), func(f spool.Finding) {
 		if f.Damaged {
@@ -291,7 +291,7 @@ func salvage(c *cmdline.Call, args []string) error {
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, plural.Count(saved.Lost, "place"), plural.Pick(saved.Lost, "is", "are"))
+	c.Warn("%s: %s %s damaged: the parts named above are missing from the new spool, or were copied unverified", dir, plural.Count(saved.Lost, "place"), plural.Pick(saved.Lost, "is", "are"))
 	return nil
 }
 
@@ -487,7 +487,7 @@ func statLines(dir string, st spool.Stat) [][2]string {
 	}
 	if len(st.Older) > 0 {
 		numbers := strings.Trim(fmt.Sprint(st.Older), "[]")
-		lines = append(lines, [2]string{"Kept", plural.Count(len(st.Older), "old generation") + " (" + numbers + "), as long as somebody reads them"})
+		lines = append(lines, [2]string{"Kept", plural.Count(len(st.Older), "old generation") + " (" + numbers + "), while a reader uses them"})
 	}
 	return lines
 }

@@ -99,7 +99,7 @@ func closed(sp *spool.Spool, host string) (words string, err error) {
 		if d.Reason != "" {
 			why = fmt.Sprintf(" (%s)", d.Reason)
 		}
-		words = fmt.Sprintf("%s is drained%s: no job comes to it before starter -drain -cancel.\n", host, why)
+		words = fmt.Sprintf("%s is drained%s: it takes no jobs until starter -drain -cancel.\n", host, why)
 		return nil
 	})
 	return words, err

@@ -410,7 +410,7 @@ func (f *follower) reloaded() (*cmdline.Call, error) {
 	}
 	host, err := again.Hostname()
 	if err == nil && host != f.host {
-		err = errors.New("NETWORK_HOSTNAME is " + host + " now: that takes a restart")
+		err = errors.New("NETWORK_HOSTNAME is now " + host + ": restart starter")
 	}
 	if err != nil {
 		return nil, err
@@ -421,7 +421,7 @@ func (f *follower) reloaded() (*cmdline.Call, error) {
 	}
 	defer sp.Close()
 	if sp.Dir() != f.spool.Dir() {
-		return nil, errors.New("SPOOL is " + sp.Dir() + " now: that takes a restart")
+		return nil, errors.New("SPOOL is now " + sp.Dir() + ": restart starter")
 	}
 	if served, serves := asuser.Served(); serves {
 		if err := account.IsRoots(again); err != nil {
@@ -569,7 +569,7 @@ func (f *follower) tellJobs() {
 func openDoor(c *cmdline.Call, dir string) (shut func(), err error) {
 	folder, prefix, ok := onchange.Siblings(c.Name)
 	if !ok {
-		return nil, errors.New("-door: serve does not stand beside starter: install all programs of fairspool in one folder")
+		return nil, errors.New("-door: serve is not in the folder of starter: install all programs of fairspool in one folder")
 	}
 	program := onchange.Pool{Programs: folder, Prefix: prefix}.Program("serve")
 	common, err := c.Common()

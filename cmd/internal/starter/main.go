@@ -29,41 +29,41 @@ func Command() cmdline.Command {
 			"-drain -cancel [-machine HOST] [-json | -q] [options]",
 			"-pilot [-state DIR] [-home COMMAND -token FILE] [-idle SECONDS] [-time SECONDS] [-q] [options]",
 		},
-		About: `One pass, to be run from cron. Each job that was matched to a slot of this machine (NETWORK_HOSTNAME) is started under a supervisor: a process in the background that outlives the pass, records how the job ends, and makes it end when it is held or removed, has to leave its slot, or takes longer than it may.
+		About: `Starts, in one pass, each job that is matched with a slot of this machine (NETWORK_HOSTNAME). Each job gets a supervisor: a background process that outlives the pass, records how the job ends, and ends the job when it is held or removed, must leave its slot, or exceeds a limit. Run it from cron, or with -watch as a service.
 
-A job whose supervisor has died is made idle again, after what was left of it has been killed. A job that cannot be started is held with the reason. One with a deferral_time waits for that in its slot.
+If a supervisor has died, starter kills what is left of its job and makes the job idle again. A job that cannot be started is held, with the reason. A job with a deferral_time waits for that time in its slot.
 
-With -watch it stays, starts what was matched as soon as that is so, and makes a pass every minute. SIGTERM and SIGINT end it, and the jobs go on; at SIGHUP it reads the configuration again.
+With -watch starter stays, starts each job as soon as it is matched, and makes a pass every minute. SIGTERM and SIGINT end it; its jobs go on. SIGHUP makes it read the configuration again.
 
-With -drain this machine, or with -machine another one where a pilot runs jobs, takes no more jobs, and those that are there leave it, to run again elsewhere.
+With -drain this machine takes no more jobs, and its jobs leave it, to run again elsewhere. -machine names another machine, where a pilot runs jobs.
 
-Supervisors tell of trouble in starter.log in the spool.`,
+Supervisors write errors to starter.log in the spool.`,
 		Flags: slices.Concat([]cmdline.Flag{
-			{Name: "q", Aliases: []string{"quiet"}, Help: "say nothing but bad news"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "print errors only"},
 			{Name: "json", Help: "report as JSON; with -watch, one object a line"},
 			{Name: "wait", Help: "wait until the jobs that this pass started have ended"},
-			{Name: "watch", Help: "stay, and start what is matched at once"},
+			{Name: "watch", Help: "stay, and start jobs as soon as they are matched"},
 			{Name: "door", Help: "-watch: let users of other accounts use the pool, by serve"},
-			{Name: "pilot", Help: "run the jobs of a pool whose spool is on another machine, to which standard input and output lead"},
-			{Name: "home", Args: []string{"COMMAND"}, Help: "-pilot: the command that leads there, such as 'ssh -T pool@head serve -pilot'"},
-			{Name: "token", Args: []string{"FILE"}, Help: "-home: the file with the pilot's token, by glidein -token"},
-			{Name: "state", Args: []string{"DIR"}, Help: "-pilot: keep in DIR what is known of the jobs here"},
-			{Name: "idle", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: end after so long without a job"},
-			{Name: "time", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: have no more time than that"},
-			{Name: "grace", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: be killed so long after a signal; 30 seconds without it"},
+			{Name: "pilot", Help: "run jobs of a spool on another machine, to which standard input and output lead"},
+			{Name: "home", Args: []string{"COMMAND"}, Help: "-pilot: the command that connects to the pool, such as 'ssh -T pool@head serve -pilot'"},
+			{Name: "token", Args: []string{"FILE"}, Help: "-home: the file with the pilot's token, from glidein -token"},
+			{Name: "state", Args: []string{"DIR"}, Help: "-pilot: keep the state of the jobs here in DIR"},
+			{Name: "idle", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: end after SECONDS without a job"},
+			{Name: "time", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: end within SECONDS"},
+			{Name: "grace", Args: []string{"SECONDS"}, Help: "-pilot, as a batch engine's job: the seconds between the engine's signal and its kill (default 30)"},
 		}, drain.Flags(), []cmdline.Flag{
 			cmdline.Force,
-			{Name: hooks.Flag, Help: "internal: run the commands that wait for job events; a command that has brought one about calls it so"},
-			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
+			{Name: hooks.Flag, Help: "internal: run the commands that wait for job events; started by the command that caused one"},
+			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; started by a pass"},
 		}),
 		Examples: []cmdline.Example{
-			{Does: "start what was matched, from cron", Line: "starter -q"},
-			{Does: "start it and wait until all of it has ended", Line: "starter -wait"},
+			{Does: "start matched jobs, from cron", Line: "starter -q"},
+			{Does: "start matched jobs, and wait until they have ended", Line: "starter -wait"},
 			{Does: "stay, as a service", Line: "starter -watch"},
 			{Does: "stay, and let all users of the machine use the pool", Line: "starter -watch -door"},
 			{Does: "empty the machine for an upgrade", Line: "starter -drain -reason 'new kernel'"},
-			{Does: "open it again", Line: "starter -drain -cancel"},
-			{Does: "run jobs for the pool of another machine, which lets this one call it", Line: "starter -pilot -home 'ssh -T pool@head serve -pilot' -token pilot.token"},
+			{Does: "let it take jobs again", Line: "starter -drain -cancel"},
+			{Does: "run jobs for the pool of another machine, which this one calls", Line: "starter -pilot -home 'ssh -T pool@head serve -pilot' -token pilot.token"},
 			{Does: "empty another machine, where a pilot runs jobs", Line: "starter -drain -machine node7"},
 		},
 		Outputs: outputs, Run: run,
@@ -142,7 +142,7 @@ func read(c *cmdline.Call) (o options, err error) {
 		}
 	}
 	if c.Has("door") && !c.Has("watch") {
-		return o, cmdline.Usagef("-door: has a meaning with -watch only")
+		return o, cmdline.Usagef("-door: only with -watch")
 	}
 	for flag, to := range map[string]*time.Duration{"idle": &o.idle, "time": &o.time, "grace": &o.grace} {
 		if !c.Has(flag) {
@@ -156,14 +156,14 @@ func read(c *cmdline.Call) (o options, err error) {
 	}
 	for _, flag := range []string{"home", "token", "state", "idle", "time", "grace"} {
 		if c.Has(flag) && !o.pilot {
-			return o, cmdline.Usagef("-%s: has a meaning with -pilot only", flag)
+			return o, cmdline.Usagef("-%s: only with -pilot", flag)
 		}
 		if c.Has(flag) && strings.TrimSpace(c.Value(flag)) == "" {
 			return o, cmdline.Usagef("-%s: wants a value", flag)
 		}
 	}
 	if c.Has("home") != c.Has("token") {
-		return o, cmdline.Usagef("-home and -token: go together: glidein -token MACHINE on the spool's host makes a token")
+		return o, cmdline.Usagef("-home and -token: give both: glidein -token MACHINE on the spool's host makes a token")
 	}
 	o.json, o.wait = c.Has("json"), c.Has("wait")
 	o.watch, o.door = c.Has("watch"), c.Has("door")

@@ -226,7 +226,7 @@ func readToken(path string) (id int, token string, err error) {
 		text, err = os.ReadFile(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, "", fmt.Errorf("token %s: is not there: glidein -token MACHINE on the spool's host makes one", path)
+		return 0, "", fmt.Errorf("token %s: no such file: glidein -token MACHINE on the spool's host makes one", path)
 	}
 	if err != nil {
 		return 0, "", fmt.Errorf("token %s: %w", path, cmdline.Cause(err))

@@ -34,9 +34,9 @@ const commandLine = "command line"
 func (s *submission) checkCommandLine(description []string) error {
 	switch {
 	case len(s.CommandLine) == 0 || s.CommandLine[0] == "":
-		return cmdline.Usagef("--: want a command behind it, as in submit -- echo hello")
+		return cmdline.Usagef("--: want a command after it, as in submit -- echo hello")
 	case len(description) > 0:
-		return cmdline.Usagef("%s: a description and a command behind --: only one of them at a time", description[0])
+		return cmdline.Usagef("%s: a description and a command after --: only one of them at a time", description[0])
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (s *submission) runCommandLine(language *submitfile.Options, o *jobad.Optio
 	}
 	for _, text := range []string{path, language.Dir} {
 		if strings.Contains(text, "$$(") {
-			return fmt.Errorf("%s: no path of a job may have $$( in it, where its slot's attributes are put in", text)
+			return fmt.Errorf("%s: a path may not contain $$(, which stands for attributes of the slot", text)
 		}
 	}
 	language.HasQueue = true
@@ -92,12 +92,12 @@ func lookUp(name, dir string) (string, error) {
 // asCommand is what to do instead where the arguments are a command and no description.
 func asCommand(file string, words []string) string {
 	if len(words) > 0 && words[0] == "queue" {
-		return fmt.Sprintf("; a queue line stands behind -queue: submit %s -queue %s", file, strings.Join(words[1:], " "))
+		return fmt.Sprintf("; put a queue line after -queue: submit %s -queue %s", file, strings.Join(words[1:], " "))
 	}
 	if _, err := exec.LookPath(file); err != nil {
 		return ""
 	}
-	return "; a command stands behind --: submit -- " + submitfile.Shorten(strings.Join(append([]string{file}, words...), " "))
+	return "; put a command after --: submit -- " + submitfile.Shorten(strings.Join(append([]string{file}, words...), " "))
 }
 
 func notExecutable(err error) error {
@@ -258,7 +258,7 @@ func (s *submission) requested() ([]string, error) {
 		}
 		text := strings.TrimSpace(s.Value(r.flag))
 		if text == "" {
-			return nil, cmdline.Usagef("-%s: wants a word, and this one is empty", r.flag)
+			return nil, cmdline.Usagef("-%s: want a word, got an empty one", r.flag)
 		}
 		value, err := r.value(text)
 		if err != nil {
@@ -302,7 +302,7 @@ func (s *submission) tellReplacedBy(flag string, c jobad.Command, d *submitfile.
 	attribute := "my." + strings.ToLower(c.Attr)
 	for _, key := range d.Variables() {
 		if slices.Contains(names, key) || key == attribute {
-			return fmt.Errorf("%s: %s is a variable of the queue line, which goes before -%s %s: leave one of them out", d.File(), key, flag, submitfile.Shorten(value))
+			return fmt.Errorf("%s: %s is a variable of the queue line, which overrides -%s %s: leave one of them out", d.File(), key, flag, submitfile.Shorten(value))
 		}
 	}
 	late := d.AfterLast()
@@ -312,7 +312,7 @@ func (s *submission) tellReplacedBy(flag string, c jobad.Command, d *submitfile.
 		switch {
 		case late[i], at.Line == 0: // nobody wrote it
 		case key == attribute && flag != "batch-name":
-			return &submitfile.Error{Place: at, Msg: fmt.Sprintf("+%s: goes before -%s %s: leave one of them out", c.Attr, flag, submitfile.Shorten(value))}
+			return &submitfile.Error{Place: at, Msg: fmt.Sprintf("+%s: overrides -%s %s: leave one of them out", c.Attr, flag, submitfile.Shorten(value))}
 		case !a.Appended && a.Text != value && (slices.Contains(names, key) || key == attribute):
 			s.warn("%v", submitfile.Warning{Place: at, Msg: fmt.Sprintf("%s = %s: -%s %s counts instead", a.Name, submitfile.Shorten(a.Text), flag, submitfile.Shorten(value))})
 			return nil
@@ -334,14 +334,14 @@ const maxNumber = 1_000_000
 
 func memory(text string) (string, error) {
 	if !jobad.IsSize(text) {
-		return "", errors.New("want a size, as 4G, 500M or 1.5 GB; a number alone is MB")
+		return "", errors.New("want a size, such as 4G, 500M or 1.5 GB; a number alone is MB")
 	}
 	return text, nil
 }
 
 func clusters(text string) (string, error) {
 	if _, err := jobpolicy.ParseClusters(text); err != nil {
-		return "", fmt.Errorf("want numbers of clusters, as 12 or 12,13, %d at most", jobpolicy.MaxClusters)
+		return "", fmt.Errorf("want numbers of clusters, such as 12 or 12,13, %d at most", jobpolicy.MaxClusters)
 	}
 	return text, nil
 }
@@ -358,7 +358,7 @@ func wallTime(text string) (string, error) {
 		n, _ = strconv.ParseInt(text, 10, 64)
 	}
 	if n < 1 || n > longest {
-		return "", errors.New("want a time, as 2h, 90m, 1h30m, 2d, 1:30:00 or a number of seconds")
+		return "", errors.New("want a time, such as 2h, 90m, 1h30m, 2d, 1:30:00 or a number of seconds")
 	}
 	return strconv.FormatInt(n, 10), nil
 }

@@ -4,7 +4,7 @@
 // The description is read and checked as a whole before the spool is touched:
 // its includes and items are read and its commands run then, too. Its jobs
 // enter the queue in one transaction: all of them or none. Submitting reads no
-// job of the queue, however long that is, save with -unique, which reads the
+// job of the queue, however long that is, except with -unique, which reads the
 // owner's clusters.
 package submit
 
@@ -34,28 +34,28 @@ func Command() cmdline.Command {
 		Brief:       "put jobs into the queue",
 		Synopsis:    []string{"[options] [NAME=VALUE ...] -- CMD [ARG ...]", "[options] [NAME=VALUE ...] SCRIPT [ARG ...]", "[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]", "-interactive [options] [NAME=VALUE ...] [-- CMD [ARG ...]]"},
 		CommandLine: true,
-		About: `Behind --, puts a job into the queue that runs a command in this folder and with this environment, its words as they are. What it prints goes to NAME.CLUSTER.PROC.out and .err here, as echo.12.0.out.
+		About: `Submits jobs to the queue, and prints the number of their cluster.
 
-SCRIPT is a file with a #! line, or with lines of #SBATCH, #$ or #PBS at its head, which are heeded as far as they have a meaning here. Words behind it are its arguments; a copy of it is run, and its output is kept likewise.
+submit -- CMD ARG ... runs one command in the current folder with the current environment. Its output goes to NAME.CLUSTER.PROC.out and .err in that folder, such as echo.12.0.out.
 
-Otherwise reads a submit description, from standard input for - or without FILE when that is no terminal, and puts its jobs into the queue, all of them or none. The jobs of a description are one cluster; its number is printed.
+submit SCRIPT ARG ... runs a copy of a batch script: a file that begins with #!, or with #SBATCH, #$ or #PBS lines. Directives that have a meaning here count; the others are warnings. Output is kept as for a command.
 
-NAME=VALUE stands before the first line of the description. A FILE with = in its name is written with a slash before that: ./a=b.sub.
+submit FILE reads a submit description, from standard input if FILE is -, or if there is no FILE and standard input is no terminal. It submits all jobs of the description, as one cluster, or none. An error is reported with file, line and place.
 
-What is wrong with a description is shown with file, line and place, and nothing is submitted.`,
+NAME=VALUE counts as a line before the description. Write ./a=b.sub for a file with = in its name.`,
 		Flags: flags(),
 		Ends:  isScript,
 		Examples: []cmdline.Example{
 			{Does: "run a command", Line: "submit -- echo hello"},
-			{Does: "run a line of the shell, with 4 processors and for 2 hours at most", Line: "submit -cpus 4 -memory 8G -time 2h -name fit -- sh -c 'fit *.dat | sort >result'"},
-			{Does: "run a command when all jobs of cluster 12 have succeeded", Line: "submit -after 12 -- ./collect results/"},
+			{Does: "run a shell command line with 4 processors, for at most 2 hours", Line: "submit -cpus 4 -memory 8G -time 2h -name fit -- sh -c 'fit *.dat | sort >result'"},
+			{Does: "run a command after all jobs of cluster 12 have succeeded", Line: "submit -after 12 -- ./collect results/"},
 			{Does: "run a batch script with two arguments", Line: "submit -memory 4G job.sh input.dat -v"},
 			{Does: "submit the jobs of a description", Line: "submit analysis.sub"},
 			{Does: "submit one job for each file, with more memory", Line: `submit -a 'request_memory = 4G' one.sub -queue input matching '*.dat'`},
 			{Does: "submit five jobs without a file", Line: `printf 'executable = /bin/sleep\narguments = 60\nqueue 5\n' | submit -`},
 			{Does: "see what would be submitted", Line: "submit -dry-run - analysis.sub"},
 			{Does: "a shell with 4 processors, for 2 hours at most", Line: "submit -interactive -cpus 4 -time 2h"},
-			{Does: "submit from cron, unless the last ones are not yet done", Line: "submit -unique nightly nightly.sub"},
+			{Does: "submit from cron, unless the last jobs are still in the queue", Line: "submit -unique nightly nightly.sub"},
 		},
 		Outputs: outputs, Run: run,
 	}
@@ -183,33 +183,33 @@ func (s *submission) strict() error {
 func flags() []cmdline.Flag {
 	return slices.Concat([]cmdline.Flag{
 		{Name: "append", Args: []string{"LINE"}, Min: 1, Repeat: true,
-			Help: "put LINE before every queue line of the description; a queue line is as with -queue"},
+			Help: "put LINE before every queue line of the description; a LINE that begins with queue acts like -queue"},
 		{Name: "queue", Args: []string{"ARGS..."}, Min: 1,
-			Help: "submit what `queue ARGS` asks for; the description has no queue line then. Takes all words up to the next flag"},
-		{Name: "batch-name", Aliases: []string{"name"}, Args: []string{"NAME"}, Min: 1, Help: "name the jobs, whatever the description says"},
-		{Name: "cpus", Args: []string{"N"}, Help: "ask for N processors for each job (request_cpus)"},
-		{Name: "memory", Args: []string{"SIZE"}, Help: "ask for memory, as 4G or 500M; a number alone is MB (request_memory)"},
-		{Name: "gpus", Args: []string{"N"}, Help: "ask for N GPUs (request_gpus)"},
-		{Name: "time", Args: []string{"TIME"}, Help: "let each job run so long at most, as 2h, 90m, 1:30:00 or seconds (wall_time)"},
-		{Name: "after", Args: []string{"CLUSTERS"}, Help: "wait until all jobs of these clusters, as 12 or 12,13, have succeeded (after_ok)"},
+			Help: "use `queue ARGS` as the queue line of a description without one; takes all words up to the next option"},
+		{Name: "batch-name", Aliases: []string{"name"}, Args: []string{"NAME"}, Min: 1, Help: "set the name of the jobs, whatever the description says"},
+		{Name: "cpus", Args: []string{"N"}, Help: "request N processors for each job (request_cpus)"},
+		{Name: "memory", Args: []string{"SIZE"}, Help: "request memory for each job, such as 4G or 500M; a number alone is MB (request_memory)"},
+		{Name: "gpus", Args: []string{"N"}, Help: "request N GPUs for each job (request_gpus)"},
+		{Name: "time", Args: []string{"TIME"}, Help: "limit the run time of each job, such as 2h, 90m, 1:30:00 or seconds (wall_time)"},
+		{Name: "after", Args: []string{"CLUSTERS"}, Help: "start after all jobs of these clusters, such as 12 or 12,13, have succeeded (after_ok)"},
 		{Name: "output", Args: []string{"FILE"}, Help: "write standard output to FILE; /dev/null keeps none (output)"},
 		{Name: "error", Args: []string{"FILE"}, Help: "write standard error to FILE (error)"},
-		{Name: "file", Args: []string{"FILE"}, Min: 2, Help: "read the description from FILE, as without -file"},
+		{Name: "file", Args: []string{"FILE"}, Min: 2, Help: "read the description from FILE; the same as FILE alone"},
 		{Name: "dry-run", Args: []string{"FILE"}, Min: 3,
-			Help: "write the job ads to FILE, - for standard output, and submit nothing"},
-		{Name: "terse", Min: 3, Help: "print the first and the last job and nothing else: 12.0 - 12.9"},
+			Help: "write the job ads to FILE (- is standard output), and submit nothing"},
+		{Name: "terse", Min: 3, Help: "print only the first and the last job: 12.0 - 12.9"},
 		{Name: "verbose", Min: 1, Help: "show the ads of the submitted jobs"},
 		{Name: "json", Help: "print the cluster and the number of jobs as JSON; with -dry-run, write the ads as an array"},
-		{Name: "strict", Help: "take warnings for errors: submit nothing if there are any"},
-		{Name: "force", Help: "submit on hold what is refused otherwise, as its files are missing or no slot can run it; the reason is the hold reason"},
-		{Name: "disable", Min: 1, Help: "do not look whether files and folders are there"},
+		{Name: "strict", Help: "treat warnings as errors: submit nothing if there are any"},
+		{Name: "force", Help: "submit refused jobs on hold, such as those whose files are missing or that no slot can run; the hold reason says why they were refused"},
+		{Name: "disable", Min: 1, Help: "do not check that files and folders exist"},
 		{Name: "maxjobs", Args: []string{"N"}, Min: 3, Help: "submit nothing if the description asks for more than N jobs"},
 		{Name: "interactive", Aliases: []string{"i"}, Help: "run a shell, or what stands behind --, in a slot and on this terminal; see qshell(1)"},
 		{Name: "unique", Args: []string{"KEY"},
-			Help: "submit nothing if jobs that you submitted with the same KEY are still in the queue"},
-		{Name: "wait", Help: "wait until all the jobs have ended, and exit with their status: that of the first that did not return 0, 128 and the number of the signal for one that was killed"},
+			Help: "submit nothing while jobs that you submitted with the same KEY are in the queue"},
+		{Name: "wait", Help: "wait until all jobs have ended, and exit with the status of the first that did not return 0; 128 + N if signal N killed it"},
 		{Name: "owner", Args: []string{"NAME"}, Help: "submit for NAME instead of yourself; for administrators"},
-		{Name: "single-cluster", Min: 3, Help: "do nothing: the jobs of a description are always one cluster"},
+		{Name: "single-cluster", Min: 3, Help: "accepted without effect: a description always makes one cluster"},
 	}, elsewhere())
 }
 
@@ -222,10 +222,10 @@ func elsewhere() []cmdline.Flag {
 		[2]string{"factory", "give max_materialize or max_idle in the description instead"},
 		[2]string{"digest", "give max_materialize or max_idle in the description instead"},
 		[2]string{"dump", "write the job ads with -dry-run FILE instead"},
-		[2]string{"stm", "there is no sandbox to be moved"},
+		[2]string{"stm", "there is no sandbox to move"},
 
 		[2]string{"J", "name jobs with -name NAME"}, [2]string{"job-name", "name jobs with -name NAME"}, [2]string{"N", "name jobs with -name NAME"},
-		[2]string{"c", "ask for processors with -cpus N; the words of a command stand behind --"}, [2]string{"cpus-per-task", "ask for processors with -cpus N"},
+		[2]string{"c", "ask for processors with -cpus N; put the words of a command after --"}, [2]string{"cpus-per-task", "ask for processors with -cpus N"},
 		[2]string{"n", "a job is one process: ask for its processors with -cpus N"}, [2]string{"ntasks", "a job is one process: ask for its processors with -cpus N"},
 		[2]string{"nodes", "a job runs on one machine: ask for its processors with -cpus N"},
 		[2]string{"pe", "a job runs on one machine: ask for its processors with -cpus N"},
@@ -294,7 +294,7 @@ func (o options) mayActForOthers(c *cmdline.Call) error {
 	if err != nil || who.May(o.inPlaceOf) {
 		return err
 	}
-	return fmt.Errorf("-owner %s: only administrators may submit for somebody else", o.inPlaceOf)
+	return fmt.Errorf("-owner %s: only administrators may submit for others", o.inPlaceOf)
 }
 
 // permit refuses jobs that ask for what their owner, or the caller, may not have, and those that

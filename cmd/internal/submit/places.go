@@ -132,7 +132,7 @@ func (s *submission) lookAt(d *jobad.Jobs, k cluster, by rights, onlyWarn bool) 
 				continue
 			}
 			named[i]++
-			end := "the job is held if it is so when it starts"
+			end := "the job will be held if this is still so when it starts"
 			if !doubtful && s.force {
 				end = "the job is held"
 			} else if !doubtful {
@@ -337,7 +337,7 @@ func meantProgram(path string) string {
 	case strings.Contains(path, "/~/") || strings.Contains(path, "/$HOME"):
 		return "; the home folder is $ENV(HOME)"
 	case len(words) > 1 && exists(words[0], false) == nil:
-		return "; what stands behind " + words[0] + " belongs into arguments"
+		return "; put the words after " + words[0] + " into arguments"
 	}
 	return ""
 }

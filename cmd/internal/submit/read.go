@@ -83,7 +83,7 @@ func (s *submission) description(of given, language submitfile.Options, o *jobad
 	}
 	if len(of.words) > 0 {
 		if isDefinition(of.words[0]) {
-			return nil, cmdline.Usagef("%s: stands before the description's file", of.words[0])
+			return nil, cmdline.Usagef("%s: put it before the description's file", of.words[0])
 		}
 		return nil, cmdline.Usagef("%s: one submit description at a time%s", of.words[0], asCommand(of.file, of.words))
 	}

@@ -102,7 +102,7 @@ func (l *demands) container(ad *classad.Ad, proc int) (why, err error) {
 		if command == "container_image" && ad.Has(pool.AttrDockerImage) {
 			command = "docker_image"
 		}
-		why := l.jobs.RefuseCommand(command, c.attr, proc, fmt.Errorf("no slot of the pool runs %s: none says %s = true", c.what, c.offer))
+		why := l.jobs.RefuseCommand(command, c.attr, proc, fmt.Errorf("no slot of the pool runs %s: none has %s = true", c.what, c.offer))
 		if len(l.slots) > 0 {
 			return why, nil
 		}
@@ -170,7 +170,7 @@ func (l *demands) unknown(command, attr string, proc int, what, text, name strin
 	}
 	hint := nearest.Hint(name, known)
 	if hint == "" && regexp.MustCompile(`(?i)[=!]=?\s*`+regexp.QuoteMeta(name)+`\b`).MatchString(text) {
-		hint = "; a text stands in double quotes"
+		hint = "; put a text in double quotes"
 	}
 	if hint != "" || len(l.slots) > 0 || !l.read { // a pool without slots may get such ones
 		l.warn("%v", l.jobs.RefuseCommand(command, attr, proc, fmt.Errorf("%s%s%s", what, spelled(text, name), hint)))

@@ -1,5 +1,5 @@
 // Package systemd is what systemd does for starter on a machine that it runs: it gives supervisors
-// scopes of their own, says whether the machine shuts down, and hears how the service does. On other
+// scopes of their own, reports whether the machine shuts down, and hears how the service does. On other
 // machines nothing of this happens.
 package systemd
 

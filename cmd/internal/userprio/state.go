@@ -39,7 +39,7 @@ func writeState(c *cmdline.Call, s *spool.Spool, file string, text []byte) error
 		_, err := c.Data().Write(text)
 		return err
 	case spool.Inside(file, s.Dir()):
-		return cmdline.Usagef("-export: %s lies in the spool: give a file outside of it", file)
+		return cmdline.Usagef("-export: %s is in the spool: give a file outside of it", file)
 	}
 	_, err := c.Replace(file, 0o600, func(w io.Writer) error { _, err := w.Write(text); return err })
 	if err != nil {
@@ -74,13 +74,13 @@ func importState(c *cmdline.Call, o options) error {
 		return err
 	}
 	if ahead {
-		c.Warn("%s: has figures of a time after now, which count as of now", file)
+		c.Warn("%s: has figures from the future, which count as of now", file)
 	}
 	_, err = fmt.Fprintf(c.Stdout, "The accounting state was imported: %s and %s, %d changed.\n", plural.Count(len(read.Records), "record"), plural.Count(len(read.Tallies), "tally"), changed)
 	return err
 }
 
-// replace puts what was exported in the place of all there is, and tells whether
+// replace puts what was exported in the place of all there is, and reports whether
 // any of it was of a time after now: see countsFrom.
 func (t *trail) replace(by *state.State, now time.Time, p accountant.Params) (ahead bool) {
 	names := map[string]bool{}

@@ -114,7 +114,7 @@ func undoingOf(s *spool.Spool, number uint64, p accountant.Params) (undoing, err
 	case u.Undone != 0:
 		return u, fmt.Errorf("edit %d: already undone by %d", number, u.Undone)
 	case len(u.Rows) == 0:
-		return u, fmt.Errorf("edit %d: it did not keep what was there before: make the contrary edit", number)
+		return u, fmt.Errorf("edit %d: the values before it are not recorded: make the opposite edit", number)
 	}
 	for _, l := range list {
 		if l.Seq > number && l.Undone == 0 {
@@ -186,7 +186,7 @@ func (u undoing) make(t *trail, now time.Time, why string) error {
 		t.changeTally(current, e.Undo(current, now, u.p))
 	}
 	if len(t.rows) == 0 {
-		return fmt.Errorf("edit %d: nothing is left of it", u.Seq)
+		return fmt.Errorf("edit %d: nothing of it is left to undo", u.Seq)
 	}
 	t.name(accounts.OpUndo, []string{strconv.FormatUint(u.Seq, 10)}, why)
 	return nil

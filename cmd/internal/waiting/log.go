@@ -91,7 +91,7 @@ func (v *Log) Look() (Far, error) {
 			v.see(e)
 		case !v.strange:
 			v.strange = true
-			news = append(news, fmt.Sprintf("%s: %v; passed over, as are others of its kind", v.path, err))
+			news = append(news, fmt.Sprintf("%s: %v; skipped, as are others of its kind", v.path, err))
 		}
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -224,7 +224,7 @@ func (v *Log) Outcomes() []Outcome {
 // Missing says what did not come in time.
 func (v *Log) Missing() string {
 	if len(v.known) == 0 {
-		return fmt.Sprintf("%s tells of no such job", v.path)
+		return fmt.Sprintf("%s has no such job", v.path)
 	}
 	var open []pool.JobID
 	for id := range v.known {

@@ -133,7 +133,7 @@ func (o Outcome) String() string {
 	case o.Removed:
 		return fmt.Sprintf("%v was removed", o.Job)
 	case o.Lost:
-		return fmt.Sprintf("%v has ended, nobody knows how", o.Job)
+		return fmt.Sprintf("%v has ended, with an unknown result", o.Job)
 	case o.Signal < 0:
 		return fmt.Sprintf("%v was killed by a signal", o.Job)
 	case o.Signal > 0:

@@ -28,7 +28,7 @@ func TestOutcome(t *testing.T) {
 		{Outcome{Signal: -1}, 128, "12.0 was killed by a signal"},
 		{Outcome{Removed: true}, 1, "12.0 was removed"},
 		{Outcome{Removed: true, Reason: "by alice"}, 1, "12.0 was removed: by alice"},
-		{Outcome{Lost: true}, 1, "12.0 has ended, nobody knows how"},
+		{Outcome{Lost: true}, 1, "12.0 has ended, with an unknown result"},
 	} {
 		c.o.Job = job(0)
 		if got := c.o.Status(); got != c.want || c.o.String() != c.says {

@@ -250,8 +250,8 @@ func (in *stateReader) tally() error {
 	return nil
 }
 
-// fitting refuses a tally of a kind that nobody reckons by, and one that holds what
-// is not reckoned for its kind: it would stay for good, and be shown nowhere.
+// fitting refuses a tally of an unused kind, and one with figures that its kind does not
+// have: it would stay forever, and be shown nowhere.
 func fitting(y accountant.Tally) error {
 	switch y.Kind {
 	case accountant.KindOwn, accountant.KindProject, accountant.KindWithin:

@@ -28,7 +28,7 @@ var apart = []string{"proc", "dev", "tmp"}
 // the image does not have; nothing is written to the image.
 func bubblewrapped(r request) (args, env []string, err error) {
 	if r.program() == "" {
-		return nil, nil, &launch.StartError{Reason: "container: the job names no executable, and a directory does not say what is to be run"}
+		return nil, nil, &launch.StartError{Reason: "container: the job names no executable, and a directory has no default program"}
 	}
 	args = []string{
 		"--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",

@@ -26,10 +26,10 @@ import (
 
 // cache is a folder that records which images jobs have fetched into the store of podman. It has two kinds of files:
 //
-//   - name-HASH has the ID of the image that a name or an archive stands for. Whoever looks for an image locks it, and so
-//     fetches it once.
+//   - name-HASH has the ID of the image that a name or an archive stands for. A process that looks for an image locks it,
+//     so that it is fetched once.
 //   - id-ID has the size of an image in bytes, and the time of its last use as its own. Supervisors share its lock as long
-//     as their jobs use the image; whoever removes the image has the lock alone.
+//     as their jobs use the image; a process that removes the image has the lock alone.
 //
 // Jobs name images by their IDs, which are checksums of what they hold: an archive cannot pass for an image of a registry.
 type cache struct {

@@ -18,7 +18,8 @@ import (
 // after its attempt, and where is kept what an attempt has left for its job's next one.
 type Folder struct {
 	Path string
-	// Above is a folder of ours through which the users have to get whose jobs root runs; empty: there is none.
+	// Above is a folder of the pool that users whose jobs root runs must be able to
+	// enter; empty: there is none.
 	Above string
 }
 

@@ -23,7 +23,7 @@ func TestFolderIsOurs(t *testing.T) {
 				return err
 			}
 			return os.Chmod(folder, 0o777)
-		}, "others may write there: look what they left, then chmod 700"},
+		}, "others may write there: check its contents, then chmod 700"},
 	} {
 		execute, elsewhere := t.TempDir(), t.TempDir()
 		folder := filepath.Join(execute, "spool-1")

@@ -161,7 +161,7 @@ func (l *limits) stopped(e launch.Ended, u family.Usage, outOfMemory bool) (v jo
 	case outOfMemory && l.memoryMB > 0:
 		return l.memoryExceeded(max(u.PeakKB, l.memoryMB<<10)), true
 	case e.Signal == int(unix.SIGXFSZ) && l.strict:
-		reason := fmt.Sprintf("disk usage exceeded request_disk: a file was to be larger than %d KB", l.mayUseKB)
+		reason := fmt.Sprintf("disk usage exceeded request_disk: a file would be larger than %d KB", l.mayUseKB)
 		return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: launch.HoldResources, Subcode: launch.TooMuchDisk}, true
 	}
 	return v, false

@@ -162,7 +162,7 @@ func TestStopped(t *testing.T) {
 		{"killed", limits{memoryMB: 10, mayUseKB: 7}, launch.Ended{Signal: 9}, false, 0, ""},
 		{"killed for its memory", limits{memoryMB: 10}, launch.Ended{Signal: 9}, true, 102, "memory usage exceeded request_memory: used 10 MB of 10"},
 		{"a part of it was", limits{memoryMB: 10}, launch.Ended{Code: 1}, true, 102, "memory usage exceeded request_memory: used 10 MB of 10"},
-		{"a file too large", limits{mayUseKB: 7, strict: true}, xfsz, false, 104, "disk usage exceeded request_disk: a file was to be larger than 7 KB"},
+		{"a file too large", limits{mayUseKB: 7, strict: true}, xfsz, false, 104, "disk usage exceeded request_disk: a file would be larger than 7 KB"},
 		{"its own limit", limits{mayUseKB: 7}, xfsz, false, 0, ""},
 	} {
 		got, over := c.l.stopped(c.e, family.Usage{PeakKB: 9 << 10}, c.oom)

@@ -63,7 +63,7 @@ type Machine struct {
 }
 
 // New returns the machine for an attempt, whose processes inherit a pipe as file descriptor 3; nil: they do not.
-// Complain is told of trouble.
+// Complain receives errors.
 func New(s Settings, a pool.Attempt, pipe *os.File, complain func(error)) *Machine {
 	return &Machine{Settings: s, Attempt: a, pipe: pipe, complain: complain}
 }
@@ -123,7 +123,7 @@ func (m *Machine) Start(job launch.Job) (launch.Running, error) {
 	}
 	held := m.pipe
 	if m.criu != nil {
-		held = nil // criu cannot restore the pipe: the job's family alone tells who is left
+		held = nil // criu cannot restore the pipe: only the job's family shows which processes are left
 	}
 	m.ended = false
 	err := m.family.Begin(func() (pid int, err error) {

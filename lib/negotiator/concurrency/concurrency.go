@@ -22,7 +22,7 @@ type Limits struct {
 	ofSet, ofName map[string]Units // by lower-case name
 }
 
-// NewLimits returns the limits that are byDefault, in units, save for
+// NewLimits returns the limits that are byDefault, in units, except for
 // those of sets, by the name of the set, and those of names. A name has letters,
 // digits and underscores, no digit first; one dot may stand between two such, and
 // the first is then the name's set. A name that is none, or that is there twice in

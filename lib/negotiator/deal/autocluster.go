@@ -21,7 +21,7 @@ type Autocluster struct {
 	unread    bool                 // what it asks for, for want of steps
 	Explain   bool                 // Config.Explain has jobs of it
 	Limits    []concurrency.Demand // concurrency limits
-	yields    answers              // how running slots yield to the jobs; nil: nobody asked
+	yields    answers              // how running slots yield to the jobs; nil: not yet computed
 	preferred answers              // and which of them prefer these
 	idle      int                  // jobs, of all submitters
 	bundles   []*bundle            // that can be used, by place
@@ -41,8 +41,8 @@ type Autocluster struct {
 	aside []laneEntry
 }
 
-// Slack is how much more than its limit a submitter may use, so that
-// rounding in the last digit costs nobody a slot.
+// Slack is how much more than its limit a submitter may use, so that rounding in the last
+// digit costs no slot.
 const Slack = 1e-9
 
 func Fits(w accountant.Weight, room float64) bool { return w.Float() <= room+Slack }

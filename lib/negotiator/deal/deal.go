@@ -1,7 +1,8 @@
-// Package deal says who is entitled to what in a negotiation cycle, and gives the slots to the
-// jobs. Each phase is a struct with the one before in it, so that none asks those behind it:
+// Package deal computes the submitters' entitlements in a negotiation cycle, and gives
+// the slots to the jobs. Each phase is a struct that embeds the previous one, so that no
+// phase uses a later one:
 //
-//   - slots.go: what there is: slots, who holds them, matches that nobody took up (inventory)
+//   - slots.go: what there is: slots, who holds them, matches that no starter took up (inventory)
 //   - submitters.go: who wants something, with which jobs (roster)
 //   - autocluster.go, class.go, running.go: what becomes of autoclusters, groups and
 //     classes, running slots and pieces (arrangement)
@@ -47,7 +48,7 @@ type Outcome struct {
 	dealer
 	by       dealing
 	lastOf   map[string]int // by slot, once asked for: the number of the last match with it, from 1
-	sameSlot []int          // by match: that of the one before with the same slot; 0: none
+	sameSlot []int          // by match: that of the previous match with the same slot; 0: none
 	claimed  []claimedSlots // once asked for
 	visits   int            // of these, to find what protects them
 }
@@ -60,7 +61,7 @@ func (c *Outcome) UnderCeiling(s *Submitter, w accountant.Weight) bool {
 // Out deals out the slots of a pool as of now. The plan says all but why: it has no Rejections,
 // Standings, Autoclusters, Explained and no Succession.
 func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
-	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
+	if cfg.Queue != nil { // there are no shares, so there is no preemption for shares
 		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = negotiator.MaxMin, false, nil
 	}
 	if cfg.Division == nil {
@@ -97,7 +98,7 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	return c
 }
 
-// lookedUp returns the names by which slots and jobs were told apart.
+// lookedUp returns the names of the attributes that made slots and jobs differ.
 func (c *arrangement) lookedUp() (names []string) {
 	for _, name := range slices.Concat(c.InSlots, c.InJobs, c.telling) {
 		names = append(names, name.String())

@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// dealer is what all who deal out slots have in common: how a submitter takes its turn.
+// dealer is what all ways to deal have in common: how a submitter takes its turn.
 type dealer struct {
 	reservations
 }
@@ -45,8 +45,8 @@ func (c *dealer) newDealing() dealing {
 // shareDealer deals by shares.
 type shareDealer struct{ *dealer }
 
-// fill deals first to those below their floors, then to all but the nice users, then to these,
-// who share what is left.
+// fill deals first to submitters below their floors, then to all except nice users, then
+// to nice users, which share the rest.
 func (c *shareDealer) fill() {
 	if slices.ContainsFunc(c.Submitters, func(s *Submitter) bool { return s.Floor > 0 }) {
 		c.contend(c.Submitters)
@@ -67,8 +67,8 @@ func (c *shareDealer) fill() {
 	c.settleGroupUse()
 }
 
-// preemptTheRest lets submitters preempt by what is the case when all is dealt out, until
-// nobody does: so the next cycle finds nothing to preempt if nothing changes until then.
+// preemptTheRest lets submitters preempt by the state after the deal, until none does: so
+// the next cycle finds nothing to preempt if nothing changes until then.
 func (c *shareDealer) preemptTheRest() {
 	if len(c.tenants) == 0 {
 		return
@@ -111,11 +111,10 @@ func (c *shareDealer) serve(tier []*Submitter, size float64, first bool) {
 	c.deal(p)
 }
 
-// deal gives a party its slots. In every round each submitter, in order, may
-// take whole slots up to its target; then the targets are computed again, so
-// that what somebody could not use goes to the others. When no whole slot fits
-// into anybody's target, the remainders are made whole: no slot stays idle for
-// them.
+// deal gives a party its slots. In every round each submitter, in order, may take whole
+// slots up to its target; then the targets are computed again, so that what a submitter
+// could not use goes to the others. When no whole slot fits into any target, the
+// remainders are made whole: no slot stays idle for them.
 func (c *shareDealer) deal(p *sharers) {
 	for {
 		took := 0
@@ -157,12 +156,12 @@ func (s *Submitter) starvation() float64 {
 	return s.Usage.Float() / (s.Usage.Float() + s.limit)
 }
 
-// roundUp gives one slot each to those furthest below their targets, by the
-// method of largest remainders: the targets stay as they are meanwhile, since
-// computed again after each slot they would sink, most for those with the
-// largest shares. It ends when all who are below have one, or when somebody's
-// slots are gone before its turn, whose share then goes to others. It returns
-// false if nobody could use a slot.
+// roundUp gives one slot each to those furthest below their targets, by the method of
+// largest remainders: the targets stay as they are meanwhile, since computed again after
+// each slot they would sink, most for those with the largest shares. It ends when all
+// submitters below their targets have one, or when the slots of a submitter are gone
+// before its turn; its share then goes to others. It returns false if no submitter could
+// use a slot.
 func (c *shareDealer) roundUp(p *sharers) bool {
 	line := furthestBelow(p.members)
 	any := false
@@ -331,7 +330,7 @@ func (c *dealer) preempted(r *running) *negotiator.Preempted {
 	return out
 }
 
-// noteTaker counts who took free slots of which group.
+// noteTaker counts which submitters took free slots of which group.
 func (c *dealer) noteTaker(s *Submitter, q *Queue, p pick) {
 	root := p.group.root
 	if root.Takers == nil {
@@ -345,10 +344,10 @@ func (c *dealer) noteTaker(s *Submitter, q *Queue, p pick) {
 	root.Takers[s] = t
 }
 
-// raise gives slots to those who use less than their floor, before shares count
-// for anything: always one to the submitter whose use is the smallest part of
-// its share, until each has its floor or can use nothing that is left. A slot that is
-// heavier than what is missing is given all the same.
+// raise gives slots to submitters below their floors, before shares count: always one
+// slot to the submitter whose usage is the smallest part of its share, until each has its
+// floor or can use no remaining slot. A slot that is heavier than the missing weight is
+// still given.
 func (c *shareDealer) raise() {
 	var line heap.Heap[needy, *needy]
 	for i, s := range c.Submitters {
@@ -383,12 +382,11 @@ func (a *needy) Before(b *needy) bool {
 // stake is what the submitter uses in proportion to what it is entitled to.
 func (s *Submitter) stake() float64 { return s.Usage.Float() * s.EUP }
 
-// dealGroups gives a tier its slots, group by group: always to the one that uses the
-// smallest part of its quota first (manual, "Group Quotas"), up to what quotas and
-// surplus allocate it; inside a group by shares. What a group can make no use of is
-// then divided again, until nothing is left or nobody can use it. When no whole slot
-// fits into what a group is allocated, those that accept surplus get one each, for as long as
-// there are any.
+// dealGroups gives a tier its slots, group by group: always to the one that uses the smallest
+// part of its quota first (manual, "Group Quotas"), up to what quotas and surplus allocate
+// it; inside a group by shares. What a group can make no use of is then divided again, until
+// nothing is left or no group can use it. When no whole slot fits into what a group is
+// allocated, those that accept surplus get one each, for as long as there are any.
 func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
 	stuck := map[int]bool{}
 	for {
@@ -414,7 +412,7 @@ func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
 }
 
 // begin notes what shares each of the sharers has when the cycle begins, and puts them in
-// line. Who regroups has them in its own group.
+// line. A submitter that regroups has them in its own group.
 func (p *sharers) begin() {
 	for _, s := range p.members {
 		if p.group < 0 || s.Group == p.group {

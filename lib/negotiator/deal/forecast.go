@@ -20,11 +20,11 @@ type outlook struct {
 	wants  []float64 // by submitter of the tier
 }
 
-// look returns the tier's outlook as of now. A submitter wants what its jobs could
-// use if there was nobody else. Where some slots are good only for the jobs of
-// some, that is too simple: two who both need the few large machines would
-// count on more of them than there are. So the fair division is then played
-// through, and who runs out of slots before others do wants what it got.
+// look returns the tier's outlook as of now. A submitter wants what its jobs could use
+// without other submitters. Where only some submitters can use a slot, that is too
+// simple: two submitters that need the few large machines would count on more of them
+// than exist. So the fair division is then played through, and a submitter that runs out
+// of slots before others wants what it got.
 func (c *entitlement) look(tier []*Submitter) outlook {
 	o := outlook{wants: make([]float64, len(tier))}
 	kept := c.keptWeights()
@@ -41,8 +41,8 @@ func (c *entitlement) look(tier []*Submitter) outlook {
 	return o
 }
 
-// wants returns the weight that the submitter's jobs could use, within its
-// ceiling, if there was nobody else.
+// wants returns the weight that the submitter's jobs could use, within its ceiling,
+// without other submitters.
 func (c *entitlement) wants(s *Submitter) (sum float64) {
 	for _, q := range s.Queues {
 		sum += c.queueWants(q)
@@ -50,8 +50,7 @@ func (c *entitlement) wants(s *Submitter) (sum float64) {
 	return math.Min(sum, math.Max(0, s.room()))
 }
 
-// queueWants returns the weight that the queue's jobs could use if there was
-// nobody else.
+// queueWants returns the weight that the queue's jobs could use without other submitters.
 func (c *entitlement) queueWants(q *Queue) float64 {
 	n := c.able(q)
 	if n == 0 {
@@ -346,7 +345,7 @@ func (c *entitlement) supplyOf(b *bundle, k *Autocluster) (s supply) {
 	}
 	for _, g := range b.groups {
 		if g.free == 0 || !k.Request.Fits(g.Left) || len(c.tenants) > 0 && c.Verdict(k.Autocluster, g.Group) != shapes.Accepts {
-			continue // whom to preempt must not depend on what nobody can take
+			continue // preemption must not depend on slots that no submitter can take
 		}
 		w := c.Weight(k, g).Float()
 		s.heaviest = max(s.heaviest, w)
@@ -456,19 +455,19 @@ func (c *entitlement) queueOf(r pool.Reservation) (*Submitter, *Queue) {
 type contention struct {
 	load  float64    // part of its slots that the tier's submitters are expected to take
 	users int        // how many submitters of the tier have jobs that can use them
-	last  *Submitter // who was counted last in users
+	last  *Submitter // the submitter that was counted last in users
 	place int        // in the order of taking; the same for what is equal
 }
 
-// contend puts the bundles in the order in which a tier takes them where
-// ranks leave the choice: first what is least in demand, so that nobody takes
-// what others have nothing besides.
+// contend puts the bundles in the order in which a tier takes them where ranks leave the
+// choice: first what is least in demand, so that no submitter takes the only slots of
+// others.
 //
-// Each submitter is expected to spread its share, as if all slots were good
-// for all, evenly over the slots that its jobs can use. So slots that fewer
-// submitters can use than others come first, but those that one has nothing
-// besides come after those that two have for one of many. In one queue, where there are
-// no shares, it is expected to spread all that it wants.
+// Each submitter is expected to spread its share, as if all slots were good for all,
+// evenly over the slots that its jobs can use. So slots that fewer submitters can use
+// come first, but a slot that is one submitter's only choice comes after a slot that is
+// one of many choices for two. In one queue, where there are no shares, it is expected to
+// spread all that it wants.
 func (c *entitlement) contend(tier []*Submitter) {
 	for _, b := range c.bundles {
 		b.contention = contention{}
@@ -532,7 +531,7 @@ func (c *entitlement) spread(s *Submitter, k *Autocluster, part float64) {
 	}
 }
 
-// freeWeight is the weight of what is left of all candidates that anybody can use.
+// freeWeight is the remaining weight of all candidates that any submitter can use.
 func (c *entitlement) freeWeight() (sum float64) {
 	for _, b := range c.bundles {
 		if !b.divisible {

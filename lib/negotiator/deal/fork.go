@@ -55,7 +55,7 @@ func (c *Outcome) Without(s *Slot) *Fork {
 	limits, _ := s.Ad.EvalString(c.Eval, pool.AttrConcurrencyLimits)
 	switch state, _ := s.Ad.EvalString(c.Eval, pool.AttrState); {
 	case len(c.Claims[s.Name]) > 0 && negotiator.HolderIn(c.Eval, s.Ad, state) != "":
-		f.freed.Add(limits) // of the one from outside, who has not gone yet
+		f.freed.Add(limits) // of the holder outside, which has not left yet
 	case len(f.Holders) == 0:
 		for _, name := range c.Holders(s) {
 			f.end(name, limits, s.Weight)
@@ -74,7 +74,7 @@ func (f *Fork) end(submitter, limits string, weight accountant.Weight) {
 }
 
 // lastMatch returns the number, from 1, of the last match with a slot or with pieces of it, 0 for
-// none. What sameSlot has for a match is the one before with the same slot.
+// none. sameSlot has, for each match, the previous match with the same slot.
 func (c *Outcome) lastMatch(slot string) int {
 	matches := c.Plan.Matches
 	if c.lastOf == nil {
@@ -123,12 +123,12 @@ func (f *Fork) UnderCeiling(s *Submitter, w accountant.Weight) bool {
 type fullness struct {
 	group  int
 	nice   bool
-	alone  bool // nobody else asks for anything
+	alone  bool // no other submitter asks for anything
 	weight accountant.Weight
 }
 
-// Full returns the groups that leave no room for a submitter's job of a weight, alone if nobody
-// else asks for anything: its own first, then those above.
+// Full returns the groups without room for a submitter's job of a weight, even if no
+// other submitter asks for anything: its own group first, then those above.
 func (f *Fork) Full(s *Submitter, weight accountant.Weight, alone bool) []negotiator.FullGroup {
 	tree := f.c.Config.Params.Groups
 	if tree.None() {

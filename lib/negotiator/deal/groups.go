@@ -15,8 +15,8 @@ import (
 // sortNone is the place of groups for which GROUP_SORT_EXPR is no number: last of all.
 const sortNone = math.MaxFloat32
 
-// regroups is the surplus policy of groups that regroup automatically, and of
-// nobody's group when there are such.
+// regroups is the surplus policy of groups that regroup automatically, and of the root
+// group when there are such.
 const regroups = "regroup"
 
 // quotaRules returns how this cycle works quotas out.
@@ -136,8 +136,8 @@ func groupKey(root bool, quota, used float64) float64 {
 	return negotiator.SortLate
 }
 
-// groupLine returns the places of the groups in the order of negotiation: by key, and
-// of equal ones in the order of the tree; where groups regroup, nobody's group last.
+// groupLine returns the places of the groups in the order of negotiation: by key, and of
+// equal ones in the order of the tree; where groups regroup, the root group last.
 func (c *roster) groupLine(keys []float64) []int {
 	line, last := make([]int, len(keys)), c.Config.Params.Groups.Regroups()
 	for i := range line {
@@ -152,8 +152,8 @@ func (c *roster) groupLine(keys []float64) []int {
 	return line
 }
 
-// settleGroups notes at the end of a cycle what the groups were allocated, in the
-// order of the tree, and what they use of it; quotas are nil where none bounds anybody.
+// settleGroups notes at the end of a cycle what the groups were allocated, in the order
+// of the tree, and what they use of it; quotas are nil if none bounds a submitter.
 func (c *dealer) settleGroups(quotas []accountant.Quota, allocated []float64) {
 	list := c.accounts()
 	used := make([]float64, len(list))
@@ -256,8 +256,8 @@ func (u *groupUse) bindTogether(group, other int) bool {
 	return group == other || slices.ContainsFunc(u.tree.Up(group), func(a int) bool { return !math.IsInf(u.caps[a], 1) && u.isIn(other, a) })
 }
 
-// most returns what a group's members may use at most when nobody uses anything: quotas and
-// caps alone bound it, and nothing those who regroup.
+// most returns what a group's members may use at most when nothing is in use: only quotas
+// and caps bound it, and nothing bounds submitters that regroup.
 func (u *groupUse) most(group int) float64 {
 	most, g := math.Inf(1), u.tree.List[group]
 	if group == 0 || g.Autoregroup {
@@ -286,19 +286,19 @@ func (c *entitlement) uses(s *Submitter, more accountant.Weight) {
 	}
 }
 
-// sharers are a party of submitters who are dealt slots together: a tier, or those of one
-// accounting group, with whom in nobody's group those may be that regroup.
+// sharers are submitters that are dealt slots together: a tier, or those of one
+// accounting group; the root group may include those that regroup.
 type sharers struct {
 	members []*Submitter
 	group   int  // -1: none in particular
 	extra   bool // the group may go beyond what it was allocated by one slot
 }
 
-// everybody returns a tier as a party.
+// everybody returns a tier as sharers.
 func everybody(tier []*Submitter) *sharers { return &sharers{members: tier, group: -1} }
 
 // groupRoom returns how much more weight the groups of a submitter may use, as one of the
-// party. Who regroups is bound by no group there.
+// party. No group bounds a submitter that regroups there.
 func (c *entitlement) groupRoom(p *sharers, s *Submitter) float64 {
 	u := c.groupUse
 	if u == nil || p.group == 0 && s.Group != 0 {
@@ -384,8 +384,7 @@ func (c *dealer) full(ask fullness, freed map[int]accountant.Weight) []negotiato
 }
 
 // full returns the groups that leave no room once some weights are freed. What a group gets of its subgroups' quotas
-// depends on what these want; one that accepts surplus could have it if nobody else
-// asked for it.
+// depends on what these want; a group that accepts surplus could have it if no other group asked for it.
 func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
 	own := &u.tree.List[ask.group]
 	if !ask.nice && (own.Autoregroup || ask.group == 0 && u.tree.Regroups()) {
@@ -451,8 +450,8 @@ func (sp *spinning) full(ask fullness, freed map[int]accountant.Weight) (list []
 	return list
 }
 
-// SharesRest reports whether a submitter is served behind all groups: since it is nobody's group's
-// where groups regroup or, at worst, as its own group regroups.
+// SharesRest reports whether a submitter is served behind all groups, because it is in no
+// group and groups regroup, or because its own group regroups.
 func (c *entitlement) SharesRest(s *Submitter, worst bool) bool {
 	switch {
 	case c.groupUse == nil:

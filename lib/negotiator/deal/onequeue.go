@@ -122,7 +122,7 @@ type filing struct {
 	queues map[queueKey]*Queue
 }
 
-// queueKey is what the queues of all submitters are told apart by.
+// queueKey identifies a queue among those of all submitters.
 type queueKey struct {
 	submitter *Submitter
 	cluster   *Autocluster
@@ -211,8 +211,8 @@ type queueDealer struct{ *dealer }
 
 // fill matches jobs and slots by the one queue of all: always the first job that may
 // still get something has the best slot for it, and those for which nothing is found are
-// passed over. Soft limits of the policy count until nobody gets anything more; then hard
-// ones do. Nice users come behind all others.
+// passed over. Soft limits of the policy count until no job gets a slot; then hard ones
+// do. Nice users come behind all others.
 func (c *queueDealer) fill() {
 	c.serveInOrder()
 	for c.release() {
@@ -229,7 +229,7 @@ func (c *queueDealer) fill() {
 }
 
 // serveAgain asks for all jobs that are left once more, also those that were passed over, and
-// says whether any of them got a slot.
+// reports whether any of them got a slot.
 func (c *queueDealer) serveAgain() bool {
 	before := c.moves
 	c.lookAgain()
@@ -257,16 +257,16 @@ func (c *queueDealer) serveInOrder() {
 	}
 }
 
-// dealInOrder serves parties until nobody gets anything more.
+// dealInOrder serves parties until no job gets a slot.
 func (c *queueDealer) dealInOrder(parties ...*sharers) {
 	for c.pass(parties) {
 	}
 }
 
 // dealGroupsInOrder gives a tier its slots, each group what quotas and surplus allocate it
-// by what it wants. That is divided again, as dealGroups does, until nobody gets anything
-// more. Where groups regroup, those that do come with nobody's group, and behind all groups:
-// it is bounded by nothing, and would leave them none of their quotas.
+// by what it wants. That is divided again, as dealGroups does, until no job gets a slot.
+// Where groups regroup, their submitters are served with the root group, behind all
+// groups: it is unbounded, and would leave the groups none of their quotas.
 func (c *queueDealer) dealGroupsInOrder(tier []*Submitter) {
 	u, stuck := c.groupUse, map[int]bool{}
 	for {
@@ -316,7 +316,7 @@ type ahead struct {
 func (a *ahead) Before(b *ahead) bool { return a.place < b.place }
 
 // pass goes once through the queue, as far as it is the members' of parties, each of whom is
-// in one of them. It says whether anybody got a slot. It ends early when one is there that
+// in one of them. It reports whether anybody got a slot. It ends early when one is there that
 // was not, or when somebody whose job was preempted may use more again: those before in the
 // queue have to be asked first.
 func (c *queueDealer) pass(parties []*sharers) bool {
@@ -366,7 +366,7 @@ func (c *queueDealer) newTurn() {
 }
 
 // serveNext gives the next job of a submitter, which is the first of q, the best slot that it
-// can have, and says whether the queue has to be asked again from its beginning.
+// can have, and reports whether the queue has to be asked again from its beginning.
 func (c *queueDealer) serveNext(p *sharers, s *Submitter, q *Queue) (again bool) {
 	c.dealing = p
 	got, kept, ok := c.attempt(p, s, q, math.Inf(1))
@@ -385,8 +385,9 @@ func (c *queueDealer) serveNext(p *sharers, s *Submitter, q *Queue) (again bool)
 }
 
 // openUp lets those look again who may use more when a holder has lost a slot, and says
-// whether there are any: its own ceiling bound it, or what its groups use bounds others. Who
-// left a running slot for a free one that groups did not allow looks again, too.
+// whether there are any: its own ceiling bound it, or what its groups use bounds others.
+// A submitter that left a running slot for a free one that groups did not allow looks
+// again, too.
 func (c *queueDealer) openUp(holder *Submitter) (any bool) {
 	if holder.Ceiling.Set {
 		holder.since, any = -1, true
@@ -443,7 +444,7 @@ func (c *queueDealer) settleQueue() {
 // stay as they are.
 func (c *queueDealer) noteTickets() {
 	o := c.OneQueue
-	c.Plan.Tickets = []negotiator.Tickets{} // not nil, though nobody may have any
+	c.Plan.Tickets = []negotiator.Tickets{} // not nil, though no job may have any
 	for i, place := range o.matched {
 		c.Plan.Tickets = append(c.Plan.Tickets, negotiator.Tickets{Job: c.Plan.Matches[i].Job, Tickets: o.Places[place].Tickets})
 	}

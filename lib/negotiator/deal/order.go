@@ -43,8 +43,8 @@ type preferred struct {
 	pre, post float64
 }
 
-// of returns the ranks of a class. Where the steps of who pays are spent (cut), they are
-// nothing to go by, and not kept: others may ask for the same.
+// of returns the ranks of a class. If the payer's steps are spent (cut), the result is
+// unreliable and is not kept: others may ask for the same.
 func (c *offers) ranksOf(col *column, k *class) preferred {
 	if k.Number >= len(col.known) {
 		col.known = append(col.known, make([]preferred, len(c.classes)-len(col.known))...)
@@ -210,7 +210,7 @@ type pick struct {
 	group    *Group
 	weight   accountant.Weight
 	takes    pool.Resources // of a partitionable slot
-	preempts *running       // whose job has to go for reason; nil: nobody's
+	preempts *running       // whose job has to leave for reason; nil: no job has to
 	reason   string
 }
 
@@ -339,9 +339,9 @@ func (k *Autocluster) ranks(b *bundle) bool {
 	return false
 }
 
-// best returns the class with the best slot left whose weight is at most room,
-// without remembering anything: for jobs that nobody else is like, one look at
-// each slot is cheaper than an order of them all.
+// best returns the class with the best slot left whose weight is at most room, without
+// remembering anything: for jobs without equals, one look at each slot is cheaper than an
+// order of them all.
 func (c *offers) best(k *Autocluster, room float64) (*class, rankKey, outcome) {
 	var first *class
 	var top rankKey

@@ -115,7 +115,7 @@ func (c *preemption) prospect(s *Submitter, q *Queue, priority bool, may func(*p
 		return nil
 	}
 	c.Billed(q.Cluster.Autocluster)
-	if q.prospects.turn != c.turns || s.Usage < q.prospects.used { // who preempts its own may use less then
+	if q.prospects.turn != c.turns || s.Usage < q.prospects.used { // a submitter that preempts its own job may then use less
 		q.prospects = c.emptied(q)
 		q.prospects.turn, q.prospects.used = c.turns, s.Usage
 		c.findProspects(s, q, priority)
@@ -301,7 +301,7 @@ func (c *preemption) newLevels(col *column, g *Group) (levels [][]*running) {
 
 // overdrawn reports whether a holder may lose slots to a submitter for priority: its EUP is
 // worse (manual, "Negotiation"), and it has more than its share. With Pie Spins
-// PREEMPTION_REQUIREMENTS alone says whether it may, as in HTCondor.
+// PREEMPTION_REQUIREMENTS alone reports whether it may, as in HTCondor.
 func (c *preemption) overdrawn(s, holder *Submitter) bool {
 	return c.Config.Pie == negotiator.Spins || s.EUP < holder.EUP && holder.Usage.Float() > holder.entitled+Slack
 }

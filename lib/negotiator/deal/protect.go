@@ -12,7 +12,7 @@ import (
 // claimed is what slots, or pieces of partitionable ones, that are claimed and protected alike from
 // whatever job have in common.
 type claimed struct {
-	group   *Group         // that says whether they match at all
+	group   *Group         // that reports whether they match at all
 	takes   pool.Resources // of pieces
 	tenants *tenants       // whose they are, if they may be preempted at all; else why they may not
 	why     negotiator.Protection

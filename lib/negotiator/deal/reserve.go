@@ -122,8 +122,8 @@ func (c *reservations) affords(others negotiator.Holding, weight accountant.Weig
 }
 
 // entitled reports whether the submitter's share allows its job the piece of the slot
-// that it wants: the share is the one that it would have if everybody began with
-// nothing. Who uses nothing may have one slot. In one queue there are no shares, but limits
+// that it wants: the share is the one that it would have if no submitter held anything. A
+// submitter without usage may have one slot. In one queue there are no shares, but limits
 // of the policy.
 func (c *reservations) entitled(s *Submitter, q *Queue, at *Slot) bool {
 	w := c.Weight(q.Cluster, at.Wholly)
@@ -139,8 +139,8 @@ func (c *reservations) entitled(s *Submitter, q *Queue, at *Slot) bool {
 	return s.Usage == 0 || s.Usage.Float()+w.Float() <= c.ideal[s]+Slack
 }
 
-// idealShares divides the pool as if nobody held anything and every job that any
-// slot would take, were it empty, had its weight.
+// idealShares divides the pool as if no slot was held and every job that any slot would
+// take, were it empty, had its weight.
 func (c *reservations) idealShares() map[*Submitter]float64 {
 	heaviest := map[*Autocluster]float64{}
 	for _, k := range c.Clusters {

@@ -64,7 +64,7 @@ type estate struct {
 	running int // slots of theirs that are not taken
 }
 
-// lot is what estates are told apart by.
+// lot identifies an estate.
 type lot struct {
 	holder          *Submitter
 	weight, charged accountant.Weight
@@ -72,9 +72,9 @@ type lot struct {
 }
 
 // findRunning lists what runs jobs that may be preempted: not what is only matched, is being
-// vacated or is promised to somebody (manual, "Negotiation": a claimed machine that runs no
-// job is skipped), nor what is left alone after promises that came to nothing. asked are the
-// names that any expression looks up in slots.
+// vacated or is promised (manual, "Negotiation": a claimed machine that runs no job is
+// skipped), nor what is left alone after promises that came to nothing. asked are the names
+// that any expression looks up in slots.
 func (c *roster) findRunning(asked shapes.Names) []running {
 	if !c.Config.Preemption.Consider {
 		return nil
@@ -99,8 +99,8 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	return list
 }
 
-// preemptible reports whether a claim of ours runs a job on the slot that nobody waits for
-// already.
+// preemptible reports whether a claim of ours runs a job on the slot, and no job waits
+// for the slot already.
 func (c *inventory) preemptible(s *Slot, cl *pool.Claim, all []*pool.Claim) bool {
 	if cl.State != pool.RunningClaim || cl.SlotAd() != s.Name || cl.StartedAt.IsZero() {
 		return false
@@ -120,7 +120,7 @@ func (c *inventory) worksOutside(ad *classad.Ad) bool {
 	return strings.EqualFold(c.textOf(ad, stateName), "Claimed") && !strings.EqualFold(activity, "Idle") && !isPending(ad)
 }
 
-// isPending reports whether somebody waits for a slot that is claimed outside.
+// isPending reports whether a job waits for a slot that is claimed outside.
 func isPending(ad *classad.Ad) bool {
 	return ad.Has(pool.AttrPreemptingUser) || ad.Has(preemptingGroup)
 }
@@ -433,7 +433,7 @@ func (w *overlay) outside(slot int) running {
 	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cmp.Or(c.pendingFor(s), cl.Submitter)], weight: s.Weight, ad: s.Ad}
 	rank, pending := 0.0, false
 	if c.Config.Pie == negotiator.Spins {
-		// Whoever comes now has to be worth more than who waits already.
+		// A new job must be worth more than the job that waits already.
 		rank, pending = s.Ad.EvalNumber(c.Eval, pool.AttrPreemptingRank)
 	}
 	if pending || len(w.holder) > 0 {

@@ -8,17 +8,17 @@ import (
 	"fairspool/lib/pool"
 )
 
-// entitlement is who is entitled to what.
+// entitlement is the phase that computes the submitters' entitlements.
 type entitlement struct {
 	arrangement
 	bundles  []*bundle                        // by their first group
 	played   bool                             // shares are found by playing the division through
-	groupUse *groupUse                        // nil: no group bounds anybody
+	groupUse *groupUse                        // nil: no group bounds a submitter
 	whole    map[*Submitter]accountant.Weight // with Pie Spins: what is used, partitionable slots as a whole
 	Lightest float64                          // with Pie Spins: the weight of the lightest slot
 	reserved map[pool.JobID]*reservation
 	dealing  *sharers // that has its turn
-	last     bool     // who can take no free slot by now will take none
+	last     bool     // no further free slot can be taken
 	parts    bool     // shares may be passed by parts of a slot
 	round    int      // of contention
 	moves    int      // matches made, and slots set free
@@ -68,11 +68,11 @@ func Headroom(ceiling accountant.Limit, used float64) int64 {
 	return max(0, ceiling.Slots-int64(used))
 }
 
-// entitle works out what each submitter is entitled to of the whole pool, whoever has
-// it now: the fair division (divideAmong) among all who use or want something, in which not
-// usage is the least that somebody gets, but the floor. Nobody is preempted for priority
-// below that, nor does anybody come above it by preempting. Slots that are free and of no
-// use to who waits do not count.
+// entitle computes each submitter's entitlement: its part in the fair division
+// (divideAmong) of the whole pool among all submitters that use or want something. Each
+// submitter is guaranteed its floor, not its current usage. Preemption for priority takes
+// no submitter below its entitlement, and none above it. Free slots that no waiting job
+// can use do not count.
 func (c *entitlement) entitle() {
 	if len(c.tenants) == 0 || c.Config.Preemption.Requirements == nil {
 		return
@@ -87,7 +87,7 @@ func (c *entitlement) entitle() {
 		s.entitled = 0
 		s.desire = s.Usage.Float() + c.wantsOfAll(s)
 	}
-	if !c.last { // when what is free now is free for good
+	if !c.last { // the free slots stay free
 		total += math.Min(free, c.freeWeight())
 	}
 	total = math.Min(total, c.poolSize())
@@ -107,8 +107,8 @@ func (c *entitlement) entitle() {
 	}
 }
 
-// entitleAll divides total among submitters. Nobody is entitled to less than before, nor to
-// less than its floor, which comes before shares.
+// entitleAll divides total among submitters. No submitter is entitled to less than
+// before, nor to less than its floor, which comes before shares.
 func (c *entitlement) entitleAll(some []*Submitter, total float64) {
 	parts := c.divideAmong(total, some, func(_ int, s *Submitter) (usage, demand float64) {
 		least := math.Max(s.entitled, math.Min(float64(s.Floor), s.desire))
@@ -119,8 +119,8 @@ func (c *entitlement) entitleAll(some []*Submitter, total float64) {
 	}
 }
 
-// entitleGroups divides total among the submitters of groups, by quotas and surplus. Those
-// that regroup share, besides, what is nobody's group's.
+// entitleGroups divides total among the submitters of groups, by quotas and surplus.
+// Submitters that regroup also share the root group's part.
 func (c *entitlement) entitleGroups(tier []*Submitter, total float64) {
 	u := c.groupUse
 	requested, members := make([]float64, len(u.own)), make([][]*Submitter, len(u.own))
@@ -159,8 +159,8 @@ func (c *entitlement) wantsOfFree(s *Submitter) float64 {
 	return wants
 }
 
-// wantsOfAll returns the weight that the submitter's jobs could use of all slots that
-// are free or run others' jobs, within its ceiling, if there was nobody else.
+// wantsOfAll returns the weight that the submitter's jobs could use of all slots that are
+// free or run others' jobs, within its ceiling, without other submitters.
 func (c *entitlement) wantsOfAll(s *Submitter) (sum float64) {
 	for _, q := range s.Queues {
 		n := c.able(q)
@@ -173,8 +173,8 @@ func (c *entitlement) wantsOfAll(s *Submitter) (sum float64) {
 	return math.Min(sum, math.Max(0, s.room()))
 }
 
-// Due divides all that is in use among all submitters, who want what they use and what jobs ask
-// for that wait, by submitter, whichever slots these match.
+// Due divides all usage among all submitters by the fair division. A submitter wants its
+// usage and what its waiting jobs request, whichever slots they match.
 func (c *Outcome) Due(waiting [][]Waiter) []float64 {
 	lightest, total := c.lightestClaim(), accountant.Weight(0)
 	for _, s := range c.Submitters {
@@ -239,10 +239,10 @@ func (c *entitlement) withinShares(s *Submitter, l lot) bool {
 // uses some of what it is entitled to, and so does the holder, or its group: the one has no more
 // than its share with it, the other no less without it.
 //
-// Slots are whole and shares are not. When nobody can take anything else, a submitter without a slot may
-// pass its share and leave the holder short, each by at most a third of a slot. So may one that takes from a
-// holder entitled to less than a third of a slot. Otherwise a slot could stay for ever with a holder to
-// which it is not due. Among others that would be for nothing: two equal users of eleven
+// Slots are whole and shares are not. When no other slot can be taken, a submitter without a slot may
+// pass its share and leave the holder short, each by at most a third of a slot. So may one that takes
+// from a holder entitled to less than a third of a slot. Otherwise a slot could stay for ever with a
+// holder to which it is not due. Among others that would be for nothing: two equal users of eleven
 // slots take turns with the odd one by what they use, and it would be preempted each time.
 func (c *entitlement) fairer(s *Submitter, l lot, usage accountant.Weight, entitled float64, others accountant.Weight, theirs float64) bool {
 	if Fits(usage+l.weight, entitled) && c.spares(s, others, l.charged, theirs) {
@@ -254,10 +254,10 @@ func (c *entitlement) fairer(s *Submitter, l lot, usage accountant.Weight, entit
 		entitled-usage.Float() > most*weight+Slack && others.Float()-theirs > most*charged+Slack
 }
 
-// spares reports whether who uses so much can do without less of it, and still has what it is
-// entitled to. When nobody can take anything else, who has nothing at all may leave it short
-// of a part of a slot: else somebody could wait for ever, when all are above their shares by
-// such parts.
+// spares reports whether a holder that uses usage still has its entitlement without less
+// of it. When no other slot can be taken, a submitter without any slot may leave the
+// holder short of a part of a slot: otherwise it could wait forever, if all are above
+// their shares by such parts.
 func (c *entitlement) spares(s *Submitter, usage, less accountant.Weight, entitled float64) bool {
 	if c.parts && s.Usage == 0 {
 		return usage.Float() > entitled+Slack

@@ -26,7 +26,7 @@ const (
 	Claimed            // by us or outside
 	Elsewhere          // in a state in which it takes no job
 	Drained            // on a machine that is drained
-	Resting            // left alone after matches that nobody took up
+	Resting            // left alone after matches that no starter took up
 	Reserved           // kept for a wide job
 	Standings          // how many there are
 )
@@ -43,7 +43,7 @@ type Slot struct {
 	pieces   int    // the highest number of a dynamic slot's name that was tried
 }
 
-// inventory is what there is: the slots, who holds them, and which of them rest.
+// inventory is the state of the pool: the slots, their holders, and the slots that rest.
 type inventory struct {
 	common
 	Slots    []Slot                   // by name in natural order
@@ -136,14 +136,14 @@ func (c *inventory) lookAt(s pool.Slot) Slot {
 }
 
 // Attributes of claimed slots: the concurrency limits of the job that waits for the slot,
-// who it is charged to, and for how many seconds the present job may go on undisturbed.
+// its submitter, and for how many seconds the present job may go on undisturbed.
 const (
 	preemptingLimits = "PreemptingConcurrencyLimits"
 	preemptingGroup  = "PreemptingAccountingGroup"
 	retirementLeft   = "RetirementTimeRemaining"
 )
 
-// holdOutside counts what somebody holds by a slot's own words.
+// holdOutside counts what a submitter holds according to a slot's own ad.
 func (c *inventory) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
 	name := c.Config.Params.Groups.Spelled(who)
 	h := c.Plan.Outside[name]
@@ -151,8 +151,8 @@ func (c *inventory) holdOutside(ad *classad.Ad, who string, weight accountant.We
 	c.limitOutside(ad)
 }
 
-// limitOutside counts the concurrency limits of a slot's job from outside, and of whoever
-// waits for the slot there.
+// limitOutside counts the concurrency limits of a slot's job from outside, and of the job
+// that waits for the slot.
 func (c *inventory) limitOutside(ad *classad.Ad) {
 	for _, limits := range []string{pool.AttrConcurrencyLimits, preemptingLimits} {
 		if text, ok := ad.EvalString(c.Eval, limits); ok {
@@ -326,8 +326,8 @@ func (c *inventory) holderOf(s *Slot) string {
 	return c.Config.Params.Groups.Spelled(negotiator.Holder(c.Eval, s.Ad))
 }
 
-// pendingFor returns who waits for a slot that is claimed outside, and whom HTCondor's
-// negotiator takes for its holder: empty for nobody.
+// pendingFor returns the submitter that waits for a slot that is claimed outside, which
+// HTCondor's negotiator takes for its holder; empty if none waits.
 func (c *inventory) pendingFor(s *Slot) string {
 	if c.Config.Pie != negotiator.Spins || !c.Config.Preemption.Consider || s.Standing != Claimed || len(c.Claims[s.Name]) > 0 {
 		return ""
@@ -344,9 +344,9 @@ func (c *inventory) pendingFor(s *Slot) string {
 // not taken up.
 const maxBackoff = time.Hour
 
-// giveUp decides which matches nobody took up in time and lets their slots
-// rest: 2^n times the timeout after the n-th failure in a row. It returns the
-// claims that last, by job.
+// giveUp finds the matches that no starter took up in time, and lets their slots rest:
+// 2^n times the timeout after the n-th failure in a row. It returns the claims that last,
+// by job.
 func (c *inventory) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Claim {
 	failures := map[string]int{}
 	for _, b := range backoffs {
@@ -434,8 +434,8 @@ func appendRun(to []jobprio.Run, j jobprio.Run, from, before int) []jobprio.Run 
 	return append(to, j.Part(from, before-1))
 }
 
-// Holders returns who held a slot or parts of it when the cycle began, once for
-// each claim.
+// Holders returns the submitters that held a slot or parts of it when the cycle began,
+// once for each claim.
 func (c *inventory) Holders(s *Slot) (names []string) {
 	for _, cl := range c.Claims[s.Name] {
 		names = append(names, cl.Submitter)
@@ -521,7 +521,7 @@ func (c *common) retires(ad *classad.Ad) bool {
 	return ok && left > 0 && !c.Config.Preemption.Early
 }
 
-// rests reports whether the slot is left alone after matches that nobody took up.
+// rests reports whether the slot is left alone after matches that no starter took up.
 func (c *inventory) rests(s *Slot) bool { return c.Until[s.Name].After(c.Now) }
 
 // leastDivisible returns the weight of the lightest partitionable slot.

@@ -17,7 +17,7 @@ type spinning struct {
 	all, slots int                 // of the pool, and those still looked at
 	inGroup    []accountant.Weight // the same by group
 	order      map[*Submitter]int  // by the first turn
-	sliced     map[*Submitter]bool // who had one
+	sliced     map[*Submitter]bool // the submitters that had one
 }
 
 // underCeiling reports whether what is left of a ceiling is as much as the lightest slot of the pool; a
@@ -27,7 +27,8 @@ func (sp *spinning) underCeiling(s *Submitter, _ accountant.Weight) bool {
 	return left > 0 && float64(left) >= sp.Lightest
 }
 
-// spinParty is who negotiates together: everybody, or with groups the members of one.
+// spinParty is the submitters that negotiate together: all, or with groups the members of
+// one.
 type spinParty struct {
 	name  string // of the group
 	group int    // its place in the tree
@@ -37,8 +38,8 @@ type spinParty struct {
 	bounded       bool
 }
 
-// entry is one who takes part: a submitter, or with USE_GLOBAL_JOB_PRIOS its jobs
-// of a range of JobPrio.
+// entry takes part in the spins: a submitter, or with USE_GLOBAL_JOB_PRIOS its jobs of a
+// range of JobPrio.
 type entry struct {
 	*Submitter
 	ranged    bool
@@ -67,8 +68,8 @@ func (sp *spinning) fill() {
 	})
 }
 
-// place returns a submitter's place in the order of negotiation; all who took no part
-// come last.
+// place returns a submitter's place in the order of negotiation; submitters that took no
+// part come last.
 func (sp *spinning) place(s *Submitter) int {
 	if at, took := sp.order[s]; took {
 		return at
@@ -76,8 +77,8 @@ func (sp *spinning) place(s *Submitter) int {
 	return math.MaxInt
 }
 
-// negotiate goes through the spins of a party, those below their floors first, and
-// returns who still wants something.
+// negotiate goes through the spins of a party, entries below their floors first, and
+// returns the entries that still want something.
 func (sp *spinning) negotiate(p *spinParty, entries []*entry) []*entry {
 	var below []*entry
 	for _, e := range entries {
@@ -122,8 +123,9 @@ func (sp *spinning) charge(s *Submitter, w accountant.Weight) {
 	sp.inGroup[sp.Config.Params.Groups.Of(s.Name)] += w
 }
 
-// entries returns who takes part: all who have idle jobs or hold a claim of this
-// pool. Who only holds something outside has no part, as the submitter of no queue.
+// entries returns the entries that take part: submitters with idle jobs or a claim of
+// this pool. A submitter that only holds slots outside takes no part, because it has no
+// queue.
 func (sp *spinning) entries() []*entry {
 	running := sp.running()
 	var all []*entry
@@ -162,9 +164,9 @@ func (sp *spinning) exhausted(p *spinParty) bool {
 	return p.bounded && sp.inGroup[p.group].Float() >= p.limit
 }
 
-// rounds does spin after spin until none of the pie is eaten and nobody leaves, or
-// no slot or submitter is left, or the group has what it may use. The floor round is
-// one spin. It returns the submitters that did not leave.
+// rounds does spin after spin until none of the pie is eaten and no entry leaves, or no
+// slot or submitter is left, or the group has what it may use. The floor round is one
+// spin. It returns the submitters that did not leave.
 func (sp *spinning) rounds(p *spinParty, entries []*entry, floor bool) []*entry {
 	for number := 1; ; number++ {
 		// What a slot prefers to the job that it runs knows no limits.
@@ -206,7 +208,7 @@ func (sp *spinning) rounds(p *spinParty, entries []*entry, floor bool) []*entry 
 	}
 }
 
-// enlist notes who negotiates behind whom, by everybody's first turn.
+// enlist notes the order of negotiation, by the first turns.
 func (sp *spinning) enlist(entries []*entry) {
 	for _, e := range entries {
 		if _, known := sp.order[e.Submitter]; !known {
@@ -216,8 +218,8 @@ func (sp *spinning) enlist(entries []*entry) {
 }
 
 // inLine sorts entries for the negotiation: the best EUP first, then the greatest
-// JobPrio, then who uses the smaller part of what it may use, then by name. What is
-// of one submitter then and side by side becomes one.
+// JobPrio, then the entry that uses the smaller part of what it may use, then by name.
+// What is of one submitter then and side by side becomes one.
 func (sp *spinning) inLine(entries []*entry) []*entry {
 	slices.SortStableFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.EUP, b.EUP), cmp.Compare(b.low, a.low), cmp.Compare(a.starved, b.starved),
@@ -270,7 +272,7 @@ func (sp *spinning) divide(p *spinParty, entries []*entry) (d division) {
 }
 
 // entitled returns an entry's share of the pool, how much more it may use by that, and
-// how much of that it may take of slots that nobody holds: no more than the group. The
+// how much of that it may take of slots without a holder: no more than the group. The
 // products are rounded one by one, as HTCondor's are.
 func (sp *spinning) entitled(p *spinParty, e *entry, d *division) (share, limit, unclaimed float64) {
 	share = d.worst / float64(e.EUP*d.factor)
@@ -301,7 +303,7 @@ type spinGroups struct {
 	asked   []float64 // what members run and want
 	used    []float64 // what they use, when a round began
 	given   []accountant.Allocation
-	waiting [][]*entry // who is not done with the group
+	waiting [][]*entry // entries that are not done with the group
 	most    []float64  // of the allocations of all rounds
 	limits  []float64  // the last one that each group negotiated with
 	surplus bool       // some group accepts surplus
@@ -328,8 +330,8 @@ func (sp *spinning) negotiateGroups(all []*entry) {
 	g.settleGroups(g.quotas, g.most)
 }
 
-// settleMembers notes for whom of a group nothing is left of its share. Who regroups has
-// something left until that is so in nobody's group, too, which comes last.
+// settleMembers notes for whom of a group nothing is left of its share. A submitter that
+// regroups has something left until the root group, which comes last, is done, too.
 func (g *spinGroups) settleMembers(i int, list []*entry) {
 	elsewhere := map[*Submitter]bool{}
 	for _, e := range list {
@@ -379,7 +381,7 @@ func (sp *spinning) demandOf(s *Submitter, running negotiator.Holding) float64 {
 	return running.Weight.Float() + s.demand
 }
 
-// allocate allocates quotas for a round. In autoregroup mode nobody's group has, asks for
+// allocate allocates quotas for a round. In autoregroup mode the root group has, asks for
 // and gets the whole pool from then on.
 func (g *spinGroups) allocate() {
 	g.given = g.tree.Allocate(g.quotas, g.asked, !g.Config.UseSlotWeights)
@@ -495,7 +497,7 @@ func (g *spinGroups) subtree(i int) float64 {
 	return sum.Float()
 }
 
-// assess looks at what became of a round's allocations, and says whether they are all
+// assess looks at what became of a round's allocations, and reports whether they are all
 // in use. A group that fell short asks for no more than it uses from then on.
 func (g *spinGroups) assess() bool {
 	use, all := 0.0, 0.0

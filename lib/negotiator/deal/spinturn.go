@@ -55,9 +55,9 @@ type spinNegotiation struct {
 	*spinning
 	entry     *entry
 	turn      *negotiator.SpinTurn
-	unclaimed float64 // the limit for slots that nobody holds: not cut to the pie
+	unclaimed float64 // the limit for slots without a holder: not cut to the pie
 	used      float64 // of the limit, by this turn
-	free      float64 // of that, by slots that nobody held
+	free      float64 // of that, by slots without a holder
 	pie       *float64
 	ranks     bool // beyond the limit there are slots that prefer the job
 	limited   bool
@@ -66,7 +66,7 @@ type spinNegotiation struct {
 	list      spinList
 }
 
-// run asks for job after job, and says whether the submitter was limited.
+// run asks for job after job, and reports whether the submitter was limited.
 func (n *spinNegotiation) run() bool {
 	s := n.entry.Submitter
 	restore := s.restrict(n.entry)
@@ -178,8 +178,8 @@ func (n *spinNegotiation) blockedBy(k *Autocluster) (string, bool) {
 	return n.InUse.Blocked(k.Limits)
 }
 
-// room returns the heaviest slot that may be taken now: up to the limit, but
-// whoever has taken nothing in this spin may go beyond it by one slot.
+// room returns the heaviest slot that may be taken now: up to the limit, but a submitter
+// that has taken nothing in this spin may exceed it by one slot.
 func (n *spinNegotiation) room() float64 {
 	if n.free <= 0 && n.unclaimed > 0 {
 		return math.Inf(1)
@@ -337,9 +337,9 @@ type spinList struct {
 	of    *Queue  // nil: there is none
 	over  bool    // only slots whose Rank prefers the job
 	used  float64 // of the limit, when the list was made
-	room  float64 // for slots that nobody holds, at that time
+	room  float64 // for slots without a holder, at that time
 	fresh bool    // it was made for the job at hand
-	how   outcome // tooHeavy when the limit kept somebody's slot out of it, or took one off
+	how   outcome // tooHeavy if the limit kept a claimed slot out of it, or took one off
 }
 
 // best finds the best slot for the first job of a queue: free, or of a job that has to
@@ -418,14 +418,14 @@ func (n *spinNegotiation) isListed(p *prospect) bool {
 
 // mayPreempt reports whether the first on the list may be taken. HTCondor takes that of a new
 // list as it is; the others, of either reason, have to be within the limit, or else within
-// that for slots that nobody holds.
+// that for slots without a holder.
 func (n *spinNegotiation) mayPreempt(p *prospect) bool {
 	cost := p.weight.Float()
 	return n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed)
 }
 
-// spinPermits reports whether a limit lets a submitter have one more slot: whoever has taken
-// nothing yet may go beyond it by that slot.
+// spinPermits reports whether a limit lets a submitter have one more slot: a submitter
+// that has taken nothing yet may exceed it by that slot.
 func spinPermits(used, cost, limit float64) bool {
 	return used+cost <= limit || used <= 0 && limit > 0
 }

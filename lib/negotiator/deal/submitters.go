@@ -18,7 +18,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Submitter is one who wants slots, or uses some.
+// Submitter is a submitter that wants or uses slots.
 type Submitter struct {
 	Name          string
 	Nice          bool // of the nice-user group: gets what the others leave
@@ -43,8 +43,8 @@ type Submitter struct {
 
 	estates  []*estate                    // what runs its jobs, as far as they may be preempted
 	runs     map[*Group]accountant.Weight // the weight of the slots in estates, by group
-	desire   float64                      // what it uses, and could use of the whole pool if there was nobody else
-	entitled float64                      // its share of the whole pool, whoever has that now
+	desire   float64                      // its usage, and what it could use of the whole pool without other submitters
+	entitled float64                      // its share of the whole pool, free or claimed
 
 	target       float64 // what the submitter may use by the shares, as they are now
 	Slice, limit float64 // target or entitled at first, the greater, and what it adds to the usage before
@@ -62,7 +62,7 @@ type common struct {
 	Plan   *negotiator.Plan
 }
 
-// roster is who wants or uses something.
+// roster is the submitters that want or use something.
 type roster struct {
 	inventory
 	Submitters []*Submitter          // in the order of negotiation
@@ -96,7 +96,7 @@ func (q *Queue) Offered() bool { return !q.Cluster.Barred && q.Kept == "" }
 // Run is procs of one cluster that follow each other in job-priority order.
 type Run struct {
 	pool.Procs
-	Order int // the run's place among all of the submitter, or with a Config.Queue of everybody
+	Order int // the run's place among all of the submitter, or with a Config.Queue of all submitters
 	Kin   int // the number of what it is passed over with; 0: nothing
 	Prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
 	Payer *shapes.Payer
@@ -412,22 +412,23 @@ var submitterAttributes = []struct {
 	{negotiatingGroup, false, func(c *common, s *Submitter, _ negotiator.Group) classad.Value {
 		return classad.String(c.Config.Params.Groups.NameOf(s.Name))
 	}},
-	// Nobody's group is where groups regroup (regroup).
+	// It is the root group where groups regroup (regroup).
 	{autoregrouped, false, func(c *common, s *Submitter, _ negotiator.Group) classad.Value {
 		tree := c.Config.Params.Groups
 		return classad.Bool(tree.Regroups() && tree.Of(s.Name) == 0)
 	}},
 }
 
-// The attributes that change in the turn in which a submitter negotiates with nobody's group.
+// The attributes that change in the turn in which a submitter negotiates with the root
+// group.
 const (
 	negotiatingGroup = "SubmitterNegotiatingGroup"
 	autoregrouped    = "SubmitterAutoregroup"
 )
 
-// regroup prepares the queues of who negotiates with nobody's group, too, for that turn: its
-// jobs are of other autoclusters then, where expressions look at who negotiates. Only spins
-// tell of that turn.
+// regroup prepares the queues of submitters that also negotiate with the root group, for
+// that turn: their jobs are of other autoclusters then, if expressions look at the
+// negotiating group. Only spins tell of that turn.
 func (c *arrangement) regroup(s *Submitter, a *autoclusters) {
 	tree := c.Config.Params.Groups
 	if c.Config.Pie != negotiator.Spins || !tree.Regroups() || !tree.List[tree.Of(s.Name)].Autoregroup {

@@ -423,7 +423,7 @@ func TestCauses(t *testing.T) {
 		{negotiator.Pool{Slots: equal(t, 2, `State = "Drained"`), Jobs: job("")}, nil, "Drained",
 			"no match found: none of 2 matching slots is free: 2 drained"},
 		{negotiator.Pool{Slots: equal(t, 1, ""), Jobs: job(""), Backoffs: []pool.Backoff{{Slot: "slot1", Failures: 1, Until: now.Add(time.Hour)}}}, nil, "Resting",
-			"no match found: the only matching slot is left alone after matches that nobody took up"},
+			"no match found: the only matching slot is left alone after matches that no starter took up"},
 		{negotiator.Pool{Slots: equal(t, 2, ""), Jobs: job("")}, func(c *negotiator.Config) { c.SlotConstraint = expr(t, "false") }, "SlotConstraint",
 			"no match found: NEGOTIATOR_SLOT_CONSTRAINT leaves out all 2 slots"},
 		{negotiator.Pool{Slots: equal(t, 2, ""), Jobs: job("RequestMemory = 1000")}, func(c *negotiator.Config) { c.SlotConstraint = expr(t, `Name == "slot9"`) }, "SlotConstraint",

@@ -1,5 +1,5 @@
-// Package negotiation runs a negotiation cycle: who gets which slot now, and
-// why not those who got none?
+// Package negotiation runs a negotiation cycle: which job gets which slot now, and why do
+// others get none?
 //
 // Cycle is a function. The pool's snapshot (all slots, all claims, the idle
 // jobs, all submitters, also those that only run), the configuration and the
@@ -22,67 +22,65 @@
 //
 // # Shares
 //
-// Pie slices are the weighted max-min fair division of the slot weight that
-// is in use or can be put to use (see shares.Targets): inverse to the EUP, and what
-// somebody does not want is divided among the others in the same way. 70
-// slots and EUPs of 5, 10 and 20 make 40, 20 and 10 slots; if the first wants
-// only 8, the others get 41 and 21: 41.33 and 20.67, and the slot that is left
-// over goes to the one further below. Such remainders are made whole by the
-// method of largest remainders. Who holds more than their slice keeps
-// it, unless it is preempted, and the others share the rest.
+// Pie slices are the weighted max-min fair division of the slot weight that is in use or
+// can be used (see shares.Targets). They are inverse to the EUP; what a submitter does
+// not want is divided among the others in the same way. 70 slots and EUPs of 5, 10 and 20
+// give 40, 20 and 10 slots; if the first wants only 8, the others get 41 and 21: 41.33
+// and 20.67, and the remaining slot goes to the submitter further below its share (method
+// of largest remainders). A submitter that holds more than its slice keeps it unless it
+// is preempted; the others share the rest.
 //
-// Not every slot is good for everybody. Where some can only be used by the
-// jobs of some, how much a submitter can want is found by playing the fair
-// division through first (deal/forecast.go): two who both need the six machines
-// with a GPU get three each, however many others there are in the pool. One
-// who could run anywhere leaves them to those two, unless ranks say otherwise.
+// Not every slot suits every job. Where only some submitters can use a slot, a trial of
+// the fair division finds how much each can want (deal/forecast.go): two submitters that
+// need the six machines with a GPU get three each, however many other slots the pool has.
+// A submitter whose jobs run anywhere leaves these machines to the two, unless ranks say
+// otherwise.
 //
-// Nice users are a tier of their own: they share, by the same rules, what the
-// others leave, and get nothing that somebody else can use.
+// Nice users are a separate tier: they share, by the same rules, what the others leave,
+// and get nothing that another user's job can use.
 //
-// A submitter with a ceiling never gets a slot that would take it beyond that;
-// those who use less than their floors are served before shares count (deal/fill.go).
+// A submitter never gets a slot that would take it beyond its ceiling. Submitters below
+// their floors are served before shares count (deal/fill.go).
 //
-// HTCondor's own division is there, too (deal/spins.go), with its arithmetic.
+// deal/spins.go has HTCondor's own division, with its arithmetic.
 //
 // # One queue
 //
-// A policy may put the jobs of all submitters into one order (negotiator.Config.Queue, jobprio.Queue). It
-// is asked once, about all jobs that want a slot and that no constraint bars, and about those
-// that run or are held. Then there are no shares: always the first job in the whole queue that
-// may still get something has the best slot for it, and those for which nothing is found are
-// passed over. EUPs stand in the report and decide nothing: no pie slices, no floors, no
-// preemption for a priority. The rest stays: the Rank of slots, ceilings, concurrency limits,
-// quotas, reservations, and that nice users come behind all others. Places are dealt to the
-// queues of submitters, so that matching is by autocluster as elsewhere; who is next is the one
-// whose next job stands first.
+// A policy may order the jobs of all submitters in one queue (negotiator.Config.Queue,
+// jobprio.Queue). The cycle asks it once, about all jobs that want a slot and that no
+// constraint excludes, and about running and held jobs. Then there are no shares: the
+// first job in the queue that may still get a slot gets its best one, and jobs without a
+// slot are passed over. EUPs are reported without effect: no pie slices, no floors, no
+// preemption for a priority. The rest applies: the Rank of slots, ceilings, concurrency
+// limits, quotas, reservations, and nice users behind all others. Each submitter's queue
+// has the places of its jobs, so that matching is by autocluster as elsewhere; the next
+// submitter is the one whose next job is first.
 //
-// Jobs that the policy blocks are queues of their own, which get nothing. Its limits on what
-// runs at a time count in two rounds: soft ones until nobody gets anything more, then hard
-// ones. They tell queues apart, not autoclusters: it is no other match. Where a running job
-// that is preempted leaves its holder or its group room again, the queue is asked from its
-// beginning: so nobody gets a slot while a job before it, that could use the slot and may have
-// it, stays idle.
+// Jobs that the policy blocks are separate queues, which get nothing. Its limits on
+// running jobs count in two rounds: soft limits until no job gets a slot, then hard
+// limits. They divide queues, not autoclusters. When a preempted job gives its holder or
+// its group room again, the queue is served from its beginning: so no job gets a slot
+// while an earlier job that could use it and may have it stays idle.
 //
-// Groups are allocated what quotas and surplus give them for what they want, as without a
-// queue; each has it by the order of the whole queue, also the one slot that no longer fits
-// wholly. Who regroups comes with nobody's group, behind all groups.
+// Groups get their allocation from quotas and surplus, as without a queue; each uses it
+// in the order of the whole queue, also the one slot that no longer fits wholly.
+// Submitters that regroup are served without a group, behind all groups.
 //
 // # Accounting groups
 //
-// Where groups have quotas, each is allocated a part of the pool, and its members share
-// that (deal/fill.go): they are a party of sharers, as all others are together where no
-// group bounds them. The arithmetic of quotas and surplus is the accountant's; what is
-// used of them as the cycle goes is in deal/groups.go.
+// Where groups have quotas, each is allocated a part of the pool, which its members share
+// (deal/fill.go); all submitters without a bounding group share together. The accountant
+// has the arithmetic of quotas and surplus; deal/groups.go counts their use during the
+// cycle.
 //
 // # Preemption
 //
-// A slot that runs a job is a candidate like a free one, but ranks behind it: for jobs
-// that its Rank prefers, and for submitters with a better EUP where PREEMPTION_REQUIREMENTS
-// is true (deal/preempt.go). What somebody may have for priority is bound by what everybody is
-// entitled to of the whole pool, as if it was dealt out anew (deal/shares.go). So nobody
-// is taken below that, but by a part of a slot for one who has nothing or where hardly anything
-// is due to the holder, and who was preempted does not preempt in turn.
+// A slot that runs a job is a candidate like a free slot, but ranks behind it: for jobs that
+// its Rank prefers, and for submitters with a better EUP where PREEMPTION_REQUIREMENTS is true
+// (deal/preempt.go). Preemption for priority is bounded by the submitters' entitlements: the
+// shares of the whole pool if it were dealt out anew (deal/shares.go). No holder falls below
+// its entitlement, except by a part of a slot if the preemptor has nothing or hardly anything
+// is due to the holder. So a preempted submitter does not preempt in turn.
 //
 // Running slots of one holder that no expression can tell apart are its tenants; those of
 // its tenants that weigh and are charged the same are an estate, all of which shares and
@@ -97,9 +95,9 @@
 //
 // # Reasons
 //
-// When all is dealt out, each autocluster of which jobs are left gets an Analysis:
-// at which step how many slots drop out, which slot is the nearest, who holds what
-// matches and who waits for it. A Rejection names its Causes: with all of them
+// When all is dealt out, each autocluster of which jobs are left gets an Analysis: at
+// which step how many slots drop out, which slot is the nearest, which submitters hold
+// matching slots, and which wait for them. A Rejection names its Causes: with all of them
 // removed, and nothing else, its first job runs in the next cycle.
 //
 // # Speed

@@ -104,11 +104,11 @@ func TestRemainders(t *testing.T) {
 	if got, want := taken(Cycle(p, cfg, now)), "2.0>slot1_1@a(Cpus=3,Memory=128)*3 3.0>slot1_4@a(Cpus=1,Memory=128)*1 3.1>slot1_5@a(Cpus=1,Memory=128)*1"; got != want {
 		t.Errorf("after the first has gone, Cycle takes %s, want %s", got, want)
 	}
-	// A match that nobody took up lets the whole machine rest.
+	// A match that no starter took up lets the whole machine rest.
 	p.Claims[0].State, p.Claims[0].MatchedAt = pool.Matched, now.Add(-cfg.RequestClaimTimeout-1)
 	plan := Cycle(p, cfg, now)
 	if len(plan.Matches) > 0 || len(plan.Backoffs) != 1 || plan.Backoffs[0].Slot != "slot1@a" {
-		t.Errorf("after a match that nobody took up, Cycle takes %s and lets %v rest, want slot1@a to rest", taken(plan), plan.Backoffs)
+		t.Errorf("after a match that no starter took up, Cycle takes %s and lets %v rest, want slot1@a to rest", taken(plan), plan.Backoffs)
 	}
 }
 

@@ -41,25 +41,25 @@ func TestProtections(t *testing.T) {
 		want    string
 		clause  string
 	}{
-		{"too young", equal(t, 2, ""), runs(7, "bob@x", 1, 2, young), "", records, nil, "PreemptionRequirements:2", "; none is preempted, as PREEMPTION_REQUIREMENTS is not true"},
+		{"too young", equal(t, 2, ""), runs(7, "bob@x", 1, 2, young), "", records, nil, "PreemptionRequirements:2", "; none can be preempted: PREEMPTION_REQUIREMENTS is not true"},
 		{"not considered", equal(t, 2, ""), runs(7, "bob@x", 1, 2, old), "", records, func(c *negotiator.Config) { c.Preemption.Consider = false }, "Unconsidered:2", ""},
 		{"no requirements", equal(t, 2, ""), runs(7, "bob@x", 1, 2, old), "", records, func(c *negotiator.Config) { c.Preemption.Requirements = nil }, "PreemptionRequirements:2",
-			"; none is preempted, as PREEMPTION_REQUIREMENTS is not true"},
+			"; none can be preempted: PREEMPTION_REQUIREMENTS is not true"},
 		{"a better priority, and its own", equal(t, 3, ""), append(runs(7, "carol@x", 1, 2, old), runs(8, "alice@x", 3, 3, old)...), "", records, nil, "OwnJob:1 BetterPriority:2",
 			"; not preempted: 2 as their holders' EUPs are not worse, 1 as it runs a job of the same submitter"},
-		{"not running yet", equal(t, 2, ""), matched, "", records, nil, "NotRunning:2", "; none is preempted, as they run no jobs yet, or their jobs are leaving already"},
-		{"retiring", equal(t, 1, "RetirementTimeRemaining = 60"), runs(7, "bob@x", 1, 1, old), "", records, nil, "Retiring:1", "; it is not preempted, as its job has time to retire"},
+		{"not running yet", equal(t, 2, ""), matched, "", records, nil, "NotRunning:2", "; none can be preempted: their jobs have not started or are already leaving"},
+		{"retiring", equal(t, 1, "RetirementTimeRemaining = 60"), runs(7, "bob@x", 1, 1, old), "", records, nil, "Retiring:1", "; it cannot be preempted: its job has time to retire"},
 		{"left alone", equal(t, 1, `State = "Claimed"; Activity = "Busy"; RemoteUser = "bob@x"`), promise, "", records,
-			func(c *negotiator.Config) { c.RequestClaimTimeout, c.VacateTimeout = time.Hour, time.Minute }, "LeftAlone:1", "; it is not preempted, as it is left alone after matches that nobody took up"},
+			func(c *negotiator.Config) { c.RequestClaimTimeout, c.VacateTimeout = time.Hour, time.Minute }, "LeftAlone:1", "; it cannot be preempted: it is left alone after matches that no starter took up"},
 		{"ranked below", equal(t, 1, "Rank = ifThenElse(TARGET.ClusterId == 1, -1, 0)"), runs(7, "bob@x", 1, 1, old), "", records, nil, "SlotRank:1",
-			"; it is not preempted, as its Rank prefers the present job"},
-		{"the last that it has a share in", equal(t, 1, ""), runs(7, "bob@x", 1, 1, old), "", records, nil, "OwnShare:1", "; it is not preempted, as the submitter would have more than its share"},
+			"; it cannot be preempted: its Rank prefers the present job"},
+		{"the last that it has a share in", equal(t, 1, ""), runs(7, "bob@x", 1, 1, old), "", records, nil, "OwnShare:1", "; it cannot be preempted: the submitter would have more than its share"},
 		{"some have gone", equal(t, 6, ""), runs(7, "bob@x", 1, 6, old), "", records, nil, "AlreadyPreempted:4 HolderShare:2",
 			"; not preempted: 4 as they go to other jobs already, 2 as their holders would have less than their shares"},
 		{"a ceiling", equal(t, 1, "Rank = TARGET.ClusterId - 1 + 1"), runs(7, "bob@x", 1, 1, old), "", capped, nil, "OwnCeiling:1",
-			"; it is not preempted, as the submitter would come above its ceiling"},
+			"; it cannot be preempted: the submitter would come above its ceiling"},
 		{"pieces that are large enough", large, pieces, "RequestCpus = 2; Requirements = true", records, nil, "PreemptionRequirements:1",
-			"; it is not preempted, as PREEMPTION_REQUIREMENTS is not true"},
+			"; it cannot be preempted: PREEMPTION_REQUIREMENTS is not true"},
 	} {
 		cfg := preempting(t)
 		if c.change != nil {

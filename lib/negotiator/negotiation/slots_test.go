@@ -180,7 +180,7 @@ func TestGiveUp(t *testing.T) {
 	if got, want := share(plan, "alice@x"), (negotiator.Share{Name: "alice@x", EffectivePriority: 0.5, Priority: 0.5, Usage: 2, PieSlice: 3, Limit: 1, Idle: 4, Matched: 1, Demand: 4}); got != want {
 		t.Errorf("share of alice = %+v, want %+v", got, want)
 	}
-	if got, want := reasons(plan), "1.1 3 alice@x: no match found: none of 5 matching slots is free: 2 claimed before, 1 matched in this cycle, 2 left alone after matches that nobody took up"; len(got) != 1 || got[0] != want {
+	if got, want := reasons(plan), "1.1 3 alice@x: no match found: none of 5 matching slots is free: 2 claimed before, 1 matched in this cycle, 2 left alone after matches that no starter took up"; len(got) != 1 || got[0] != want {
 		t.Errorf("rejections = %q, want %q", got, want)
 	}
 

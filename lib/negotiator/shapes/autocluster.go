@@ -59,7 +59,7 @@ func (x *Shapes) Verdict(k *Autocluster, g *Group) Verdict {
 	v := &k.Verdicts[g.Number]
 	switch {
 	case *v != unasked:
-	case g.Left != nil && !k.Request.Fits(g.Left): // which clause it falls at nobody asks of a remainder
+	case g.Left != nil && !k.Request.Fits(g.Left): // the failing clause of a remainder is never needed
 		*v = TooSmall
 	default:
 		if x.asking != k {

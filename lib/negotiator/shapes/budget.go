@@ -29,7 +29,7 @@ type payment struct {
 
 // Payers are the owners, and what is asked at their expense.
 type Payers struct {
-	Eval *classad.Context // at nobody's expense
+	Eval *classad.Context // at no owner's expense
 	Bill classad.Context  // the same for what is asked about jobs, see billed
 
 	steps   int                   // that each owner's jobs may take; 0: any number
@@ -46,7 +46,7 @@ func NewPayers(eval *classad.Context, steps int, taken map[string]int, begins ma
 
 var ownerName = classad.NewName(pool.AttrOwner)
 
-// PayerOf returns who pays for the expressions of a job: its owner.
+// PayerOf returns the owner of a job, whose budget pays for its expressions.
 func (p *Payers) PayerOf(j jobprio.Run) *Payer {
 	owner := j.Submitter
 	if v, e, ok := j.Ad.Get(ownerName); ok && e == nil {
@@ -103,7 +103,7 @@ func (p *Payers) BilledFor(j jobprio.Run) *classad.Context {
 // Cut reports whether the answers to what was asked last are for want of steps.
 func (p *Payers) Cut() bool { return p.Bill.Budget.Spent() }
 
-// Poor reports whether none of those who have jobs of k has any steps left.
+// Poor reports whether no owner of jobs of k has steps left.
 func (k *Autocluster) Poor() bool {
 	return !slices.ContainsFunc(k.payers, func(p payment) bool { return !p.budget.Spent() })
 }
@@ -167,7 +167,7 @@ type trial struct {
 	most   int
 }
 
-// matchSome matches the next autoclusters of all owners, and says whether there were any.
+// matchSome matches the next autoclusters of all owners, and reports whether there were any.
 func (x *Shapes) matchSome(all []*Payer) bool {
 	var list []trial
 	for _, p := range all {

@@ -10,7 +10,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Slot is what slots are told apart by.
+// Slot is the key by which slots differ.
 type Slot struct {
 	Ad     *classad.Ad // of a partitionable slot, with what claims leave
 	Whole  *classad.Ad // of a partitionable slot, as advertised; nil: a static slot
@@ -39,15 +39,14 @@ type Class struct {
 // slotKeys tells slots apart by what matters of them.
 type slotKeys struct {
 	means *meanings
-	// What groups are told apart by: these attributes' meanings, Requirements first, and
-	// the raw attributes that weights come from.
+	// Groups differ in the meanings of these attributes, Requirements first, and in the
+	// raw attributes that weights come from.
 	match looked
 	raw   Names
-	// What classes of a group are told apart by: these attributes' meanings and the
-	// ranks'.
+	// Classes of a group differ in the meanings of these attributes and of the ranks.
 	more     looked
 	ranks    []*classad.Expr
-	slotRank lookedUp // what running slots are told apart by, besides
+	slotRank lookedUp // running slots also differ in these
 	classes  map[string]*Class
 	groups   map[string]*Group
 	likes    map[string]int

@@ -156,7 +156,7 @@ func (m *meanings) conjunction(ad *classad.Ad, x *expression) meaning {
 	for _, c := range x.clauses {
 		n, closed := m.ofClause(ad, c)
 		if closed && n != m.yes {
-			// Which clause it is that slots fall at is told apart.
+			// Slots that fail at different clauses differ.
 			at := m.begin(keyFalls)
 			m.add(meaning(c.id))
 			m.add(n)

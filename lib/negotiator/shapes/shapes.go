@@ -25,8 +25,8 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Shapes is slots and jobs told apart. It grows as slots are divided; what is there
-// does not change.
+// Shapes are the groups and classes of slots and the autoclusters of jobs. They grow as
+// slots are divided; existing ones do not change.
 type Shapes struct {
 	by        *Payers
 	Resources []Resource     // that partitionable slots are divided by; none: there are no such slots
@@ -52,7 +52,7 @@ type Shapes struct {
 	matcher  *classad.Matcher
 }
 
-// Rules are the settings by which slots and jobs are told apart.
+// Rules are the settings that make slots and jobs differ.
 type Rules struct {
 	// JobConstraint is NEGOTIATOR_JOB_CONSTRAINT; nil: none.
 	JobConstraint *classad.Expr
@@ -63,11 +63,11 @@ type Rules struct {
 	// partitionable slots apart besides, in lower case; given the resources.
 	SlotWeight  *classad.Expr
 	Consumption func([]Resource) []string
-	// AddSignificant are attributes that tell autoclusters apart besides.
+	// AddSignificant are further attributes by which autoclusters differ.
 	AddSignificant []string
 }
 
-// New finds out by which attributes slots and jobs are told apart.
+// New finds the attributes by which slots and jobs differ.
 func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	lex := newLexicon()
 	x := &Shapes{by: p, lex: lex, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}

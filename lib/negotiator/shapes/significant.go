@@ -122,8 +122,8 @@ func lower(names []string) []string {
 	return slices.Compact(names)
 }
 
-// signature appends the numbers of the ad's attributes called names: ads
-// with equal signatures mean the same to whoever looks at nothing else.
+// signature appends the numbers of the ad's attributes called names: ads with equal
+// signatures are equal for an expression that uses only these.
 func (x *lexicon) signature(to []byte, ad *classad.Ad, names Names) []byte {
 	for _, name := range names {
 		to = binary.LittleEndian.AppendUint32(to, x.at(ad, name))

@@ -1,6 +1,6 @@
-// Package shares divides slot weight among those who claim it. All who ask what somebody is
-// entitled to ask a Division: the turns of a cycle, floors, preemption, contention,
-// reservations and succession.
+// Package shares divides slot weight among its claimants. Every question about
+// entitlements is asked of a Division: the turns of a cycle, floors, preemption,
+// contention, reservations and succession.
 package shares
 
 import (
@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Claimant is one who shares a pool with others. Numbers are slot weight.
+// Claimant is a submitter or group that shares a pool with others. Numbers are slot
+// weight.
 type Claimant struct {
 	// EUP is the effective user priority, above zero; lower is better.
 	EUP float64
@@ -26,17 +27,16 @@ func (c Claimant) at(level float64) float64 {
 // Division is a way to divide total: what each of the claimants may use by it.
 type Division func(total float64, claimants []Claimant) []float64
 
-// Targets divides total among the claimants: the weighted max-min fair
-// division, in which a claimant's weight is 1/EUP (manual, "Effective User
-// Priority": in inverse ratio to the EUPs, and what somebody does not use is
-// divided among the others in the same ratio).
+// Targets divides total among the claimants: the weighted max-min fair division, in which
+// a claimant's weight is 1/EUP (manual, "Effective User Priority": in inverse ratio to
+// the EUPs; what a claimant does not use is divided among the others in the same ratio).
 //
 //	target_i = min(usage_i + demand_i, λ/EUP_i), but at least usage_i
 //
-// with λ such that the targets use up total. Nobody gets less than they hold,
-// since nobody is preempted here: who is above their share stays there and the
-// others share the rest. When all wants are less than total, everybody gets
-// what they want; when total is less than what is held, nobody gets more.
+// with λ such that the targets use up total. No claimant gets less than it holds, because
+// nothing is preempted here: a claimant above its share keeps it, and the others share
+// the rest. If total exceeds all wants, all claimants get what they want; if total is
+// less than what is held, no claimant gets more.
 //
 // 70 slots and EUPs of 5, 10 and 20 give 40, 20 and 10.
 func Targets(total float64, claimants []Claimant) []float64 {

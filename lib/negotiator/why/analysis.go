@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// How many are named of those who hold or want slots.
+// The number of submitters that are named as holding or wanting slots.
 const (
 	mostHolders = 5
 	mostAhead   = 5

@@ -85,7 +85,8 @@ func (d *diagnosis) othersGoFirst(s *deal.Submitter, w deal.Waiter, n *nearest, 
 	})
 }
 
-// quotaReached tells of the first group that is full, and who uses what it has.
+// quotaReached describes the first group that is full, and the submitters that use its
+// quota.
 func (d *diagnosis) quotaReached(r *negotiator.Rejection) string {
 	if len(r.Groups) == 0 {
 		return "group quota reached"
@@ -104,7 +105,7 @@ func (d *diagnosis) quotaReached(r *negotiator.Rejection) string {
 // mostUsers is how many users of a group are named.
 const mostUsers = 2
 
-// usersOf names those who use the most of what a group has.
+// usersOf names the submitters that use most of a group's part.
 func (d *diagnosis) usersOf(g negotiator.FullGroup) string {
 	text, known := d.users[g]
 	if !known {

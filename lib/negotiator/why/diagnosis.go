@@ -22,8 +22,8 @@ import (
 	"fairspool/lib/negotiator/shapes"
 )
 
-// findings are what a cycle left: the state of all slots, who waits, and how far the nearest
-// slot is from each autocluster.
+// findings are what a cycle left: the state of all slots, the waiting jobs, and how far
+// the nearest slot is from each autocluster.
 type findings struct {
 	c      *deal.Outcome
 	stands []stand
@@ -33,7 +33,7 @@ type findings struct {
 	known  map[*deal.Autocluster]*nearest
 	asked  []*deal.Autocluster // that are analysed
 	index  map[*deal.Autocluster]int
-	asker  []*deal.Submitter // by place in asked: who is the first to wait, or is asked about
+	asker  []*deal.Submitter // by place in asked: the first queue that waits, or is asked about
 	texts  clauseTexts
 	none   map[*deal.Autocluster]bool // that no slot would take, whatever it is doing
 	pairs  int                        // how many slots may be looked at in detail for one autocluster
@@ -76,7 +76,7 @@ type holding struct {
 // clause: some thousandths of a second for a thousand.
 const mostPairs = 20_000
 
-// diagnose looks at the state of all slots, and at who waits.
+// diagnose looks at the state of all slots, and at the waiting jobs.
 func diagnose(c *deal.Outcome) *diagnosis {
 	d := &diagnosis{weighed: map[*deal.Autocluster][2]accountant.Weight{}, ahead: map[*deal.Autocluster]*field{}, fields: map[string]*field{}, users: map[negotiator.FullGroup]string{}}
 	d.asIs, d.open, d.wanted, d.tried = c.Fork(), map[string]*deal.Fork{}, map[opening][]entrant{}, map[trial]*rivals{}
@@ -152,7 +152,7 @@ func (d *findings) takeStock() {
 	}
 }
 
-// findHolders counts who holds how many slots of each group.
+// findHolders counts how many slots of each group each submitter holds.
 func (d *findings) findHolders() {
 	c := d.c
 	d.held = make([][]holding, len(c.Groups))

@@ -162,8 +162,8 @@ func (d *findings) ownClauses(k *deal.Autocluster) int {
 	return len(e.Clauses())
 }
 
-// outside returns a slot that NEGOTIATOR_SLOT_CONSTRAINT leaves out, of which it is not known who
-// holds it.
+// outside returns a slot that NEGOTIATOR_SLOT_CONSTRAINT leaves out, whose holder is
+// unknown.
 func outside(s pool.Slot) *nearest {
 	return &nearest{slot: &deal.Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad}, Standing: deal.Claimed}, ad: s.Ad}
 }
@@ -327,7 +327,7 @@ func (d *findings) quietly(ad *classad.Ad) accountant.Weight {
 	return w
 }
 
-// contender is one who has slots that match, or waits for the nearest.
+// contender is a submitter that has matching slots, or waits for the nearest.
 type contender struct {
 	who        int // place in people
 	slots, got int
@@ -338,7 +338,8 @@ type contender struct {
 	*deal.Submitter
 }
 
-// gather returns who has slots that match jobs of k, or waits for the nearest.
+// gather returns the submitters that have slots that match jobs of k, or wait for the
+// nearest.
 func (d *diagnosis) gather(k *deal.Autocluster, n *nearest) (list []contender) {
 	if len(d.sheet) < len(d.people) {
 		d.sheet = make([]contender, len(d.people))
@@ -385,10 +386,10 @@ func (d *diagnosis) gather(k *deal.Autocluster, n *nearest) (list []contender) {
 	return list
 }
 
-// field is the contenders of autoclusters that match the same slots that anybody has, and
-// have the same nearest: what is the same for thousands of shapes is found out once.
+// field is the contenders of autoclusters that match the same claimed slots and have the
+// same nearest slot: a result that is equal for thousands of shapes is computed once.
 type field struct {
-	list  []contender // in the order of the cycle or the queue, but for those in nobody's way
+	list  []contender // in the order of the cycle or the queue, except those that block no job
 	byEUP []contender // the same, nice users last, by EUP
 	// What the analysis says of them.
 	ahead                  []negotiator.Contender
@@ -414,8 +415,8 @@ func (d *diagnosis) fieldOf(k *deal.Autocluster, n *nearest) *field {
 	return f
 }
 
-// newField sums up contenders. Who only has jobs that are told to vacate, behind so many
-// submitters, holds slots and is in nobody's way.
+// newField sums up contenders. A submitter whose jobs are all told to vacate has the
+// place behind all submitters: it holds slots and blocks no job.
 func newField(all []contender, submitters int) *field {
 	end := slices.IndexFunc(all, func(x contender) bool { return x.who >= submitters })
 	if end < 0 {
@@ -439,7 +440,7 @@ func newField(all []contender, submitters int) *field {
 	return f
 }
 
-// inTurn compares submitters by who comes first in negotiation.
+// inTurn compares submitters by their order in negotiation.
 func inTurn(a, b *deal.Submitter) int { return cmp.Or(deal.NiceLast(a, b), cmp.Compare(a.EUP, b.EUP)) }
 
 // before counts the contenders that come before a submitter.
@@ -453,7 +454,7 @@ func (f *field) before(s *deal.Submitter) int {
 	return n
 }
 
-// takers returns what others than a submitter took: in all, how many they are, and who of them took
+// takers returns what other submitters took: in all, their number, and the one that took
 // most.
 func (f *field) takers(but *deal.Submitter, took func(*contender) int) (sum, who int, first *contender) {
 	for i := range f.list {

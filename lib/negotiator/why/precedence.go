@@ -11,16 +11,15 @@ import (
 	"fairspool/lib/negotiator/deal"
 )
 
-// precedence is who goes before whom among the jobs that are left, with a Config.Queue. A
-// job's turn is its place in the queue; those of nice users, and of who may only go beyond a
-// soft limit, come in rounds of their own behind all others.
+// precedence is the order of the jobs that are left, with a Config.Queue. A job's turn is
+// its place in the queue; jobs of nice users, and of submitters that may only exceed a
+// soft limit, come in separate rounds behind all others.
 type precedence struct {
 	*deal.OneQueue
 	left []int // by place: how many of the jobs before it are left
 }
 
-// precede finds out who goes before whom of what is left of some queues; nil without a
-// Config.Queue.
+// precede computes the order of what is left of some queues; nil without a Config.Queue.
 func precede(o *deal.OneQueue, some iter.Seq[deal.Waiter]) *precedence {
 	if o == nil {
 		return nil
@@ -57,8 +56,9 @@ func (p *precedence) standing(r deal.Run) (at int, priority float64) {
 	return 0, math.NaN()
 }
 
-// round returns the first turn of a round of so many turns: nice users come behind all others,
-// then who goes beyond a soft limit, then who shares what is nobody's group's.
+// round returns the first turn of a round of so many turns: nice users come behind all
+// others, then submitters beyond a soft limit, then those that share the root group's
+// part.
 func round(turns int, rest, soft, nice bool) (first int) {
 	for i, later := range []bool{rest, soft, nice} {
 		if later {

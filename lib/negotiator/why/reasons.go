@@ -35,7 +35,7 @@ func (d *diagnosis) tell(s *deal.Submitter, w deal.Waiter, r *negotiator.Rejecti
 	case negotiator.CauseCeiling:
 		return fmt.Sprintf("submitter ceiling reached: %s uses %s of at most %d%s", s.Name, s.Usage, s.Ceiling.Slots, d.spinCeiling(s))
 	case negotiator.CauseSkipped:
-		return fmt.Sprintf("no match found: passed over with others of its cluster, after a job for which nothing was found; %s would take it", d.nearest(w.Cluster).slot.Name)
+		return fmt.Sprintf("no match found: skipped with the rest of its cluster, after a job without a match; %s would take it", d.nearest(w.Cluster).slot.Name)
 	case negotiator.CauseQuota:
 		return d.quotaReached(r) + "; " + d.stillThere(r)
 	case negotiator.CauseShare:
@@ -127,7 +127,7 @@ func (d *diagnosis) weights(k *deal.Autocluster) (lightest, heaviest accountant.
 	return known[0], known[1]
 }
 
-// others tells who took how many slots that jobs of k could have used.
+// others says which submitters took how many slots that jobs of k could have used.
 func (d *diagnosis) others(s *deal.Submitter, k *deal.Autocluster) string {
 	f := d.ahead[k]
 	if f == nil {
@@ -212,7 +212,7 @@ func (d *diagnosis) notPreempted(s *deal.Submitter, k *deal.Autocluster) string 
 	}
 	slices.SortStableFunc(all, func(a, b negotiator.Protected) int { return cmp.Compare(b.Slots, a.Slots) })
 	if len(all) == 1 {
-		return "; " + plural.Pick(all[0].Slots, "it is not preempted, as ", "none is preempted, as ") + all[0].Text()
+		return "; " + plural.Pick(all[0].Slots, "it cannot be preempted: ", "none can be preempted: ") + all[0].Text()
 	}
 	var parts []string
 	for _, p := range all {
@@ -252,7 +252,7 @@ func whereabouts(steps []negotiator.Step) string {
 		{negotiator.CauseTooSmall, "with too little left"},
 		{negotiator.CauseBusy, "in a state that takes no job"},
 		{negotiator.CauseDrained, "drained"},
-		{negotiator.CauseResting, "left alone after matches that nobody took up"},
+		{negotiator.CauseResting, "left alone after matches that no starter took up"},
 		{negotiator.CauseReserved, "kept for a wide job"},
 		{negotiator.Left, "left"},
 	} {

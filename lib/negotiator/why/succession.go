@@ -19,8 +19,9 @@ const (
 	mostHeads      = 10   // queues of one that waits
 )
 
-// succession says what claims may go on with, when all is dealt out and told: the next jobs of those
-// who have some, under a policy with one queue those of all who wait for slots, too.
+// succession says what claims may go on with after the cycle: the next jobs of submitters
+// with claims; under a policy with one queue also those of all submitters that wait for
+// slots.
 func succession(c *deal.Outcome) (u negotiator.Succession) {
 	if !slices.ContainsFunc(c.Submitters, (*deal.Submitter).Holds) {
 		return u
@@ -45,8 +46,8 @@ func succession(c *deal.Outcome) (u negotiator.Succession) {
 	return u
 }
 
-// waiters says which submitters wait for slots of others, and what everybody is due then. Which
-// slots their jobs match is for who looks at a slot to find out.
+// waiters says which submitters wait for slots of others, and what all submitters are
+// then due. Which slots their jobs match is found when a slot is looked at.
 func waiters(c *deal.Outcome, u *negotiator.Succession) {
 	kept := map[pool.JobID]bool{} // from slots by something else than that others have them
 	for i := range c.Plan.Rejections {

@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/negotiator/shapes"
 )
 
-// trials find out who gets a slot once it is open: on a fork of the outcome in which the jobs
+// trials find which job gets a slot once it is open: on a fork of the outcome in which the jobs
 // there have ended, the queues whose jobs the slot takes and nothing keeps back come one after the
 // other. What is the same for many shapes is tried once.
 type trials struct {
@@ -131,14 +131,14 @@ func (d *trials) round(n *nearest, s *deal.Submitter, q *deal.Queue, worst bool)
 	return round(len(d.precedence.Places), d.c.SharesRest(s, worst), soft, s.Nice)
 }
 
-// rivals are who may get a slot before others.
+// rivals are the jobs that may get a slot before others.
 type rivals struct {
 	who    []*deal.Submitter   // but for those of whom only jobs wait that the limit keeps back
 	before map[*deal.Queue]int // with a Config.Queue: how many jobs of others go before a queue's first
 }
 
-// rivals returns who waits for the slot that is the nearest to some jobs, once a limit of the
-// policy and the quotas of groups are raised for these.
+// rivals returns the jobs that wait for the slot that is nearest to some jobs, once a
+// limit of the policy and the quotas of groups are raised for these.
 func (d *trials) rivals(n *nearest, limit string, raise []negotiator.FullGroup) *rivals {
 	key := trial{openingOf(n), limit, negotiator.GroupNames(raise)}
 	r := d.tried[key]
@@ -213,7 +213,7 @@ type ownTrial struct {
 	opening
 	limit  string // of the policy, that is raised
 	wider  bool   // jobs count that could use any slot that is there
-	alone  bool   // or that is kept for others, who are out of the way as well
+	alone  bool   // or that is kept for others, which are out of the way as well
 	who    *deal.Submitter
 	weight accountant.Weight // jobs that weigh less go first
 }

@@ -10,11 +10,10 @@ import (
 	"fairspool/lib/policy/maui/mauicfg"
 )
 
-// Parse reads the text of a maui.cfg; file is its name in warnings. compatible reads
-// as Maui 3.3.1 does and no better; a line COMPATIBILITY 3.3.1 in the file says the same.
+// Parse reads the text of a maui.cfg; file is its name in warnings. compatible reads as
+// Maui 3.3.1 does and no better; a line COMPATIBILITY 3.3.1 in the file says the same.
 // There is no error: what cannot be read, or is not known, is left out, with a warning
-// "file:line: NAME: why". Where Maui reads a value in another way than somebody may think,
-// a warning tells that, too.
+// "file:line: NAME: why". A value that Maui reads in an unexpected way is a warning, too.
 func Parse(file string, text []byte, compatible bool) (maui.Config, []string) {
 	c := config.NewSchema([]string{policyName}, Policy{}.Table()).Default()
 	r := reader{Foreign: config.Foreign{File: file}, config: &c, compatible: compatible}

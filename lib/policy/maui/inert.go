@@ -13,8 +13,8 @@ import (
 // inert is a setting of Maui's that has no effect, and why.
 type inert struct{ key, why string }
 
-// inertOf returns the settings that have no effect for want of others. It is for
-// people who wonder; none of them is an error.
+// inertOf returns the settings that have no effect for want of others. They help to find
+// the cause of an unexpected order; none is an error.
 func inertOf(m *maui.Config) []inert {
 	var found []inert
 	tell := func(key, format string, with ...any) {

@@ -15,9 +15,9 @@ import (
 	"fairspool/lib/policy/maui/mauicfg"
 )
 
-// Keys is every key of the table [maui], in the order of the manual page, save those
-// with somebody's name in them: parameters of maui.cfg under their own names. Those of
-// maui.Parameters come last.
+// Keys is every key of the table [maui], in the order of the manual page, except those
+// that contain the name of a credential: parameters of maui.cfg under their own names.
+// Those of maui.Parameters come last.
 var Keys = append([]config.Key{
 	{Name: fileKey, Kind: config.String, Default: "", Check: config.FileName,
 		Help: "A maui.cfg that is read first, relative to the folder of this file; the table overrides it. Empty: none.",

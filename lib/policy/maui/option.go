@@ -15,7 +15,7 @@ import (
 func (Policy) Options() []policy.Option {
 	return []policy.Option{{
 		Name: "system", Arg: "N", Set: setSystem,
-		Help: "set the system priority: 1 to 1000 is above every other priority, 0 takes it back; +N and -N are added to the job's own instead; for administrators",
+		Help: "set the system priority: 1 to 1000 is above every other priority, 0 removes it; +N and -N change the job's own priority instead; for administrators",
 	}}
 }
 
@@ -71,7 +71,7 @@ func ReadSystemPriority(text string) (SystemPriority, error) {
 func (s SystemPriority) Kept(p policy.Policy, c *config.Config) (int64, error) {
 	switch {
 	case p != Policy{}:
-		return 0, fmt.Errorf("-system: JOB_PRIORITY_POLICY is not %q, which alone has system priorities: %s", Policy{}.Name(), p.Rules(c).Ahead)
+		return 0, fmt.Errorf("-system: only JOB_PRIORITY_POLICY = %q has system priorities: %s", Policy{}.Name(), p.Rules(c).Ahead)
 	case s.relative && s.n < 0 && Settings(c).Compatible:
 		return 0, fmt.Errorf("-system %s: Maui 3.3.1, which COMPATIBILITY asks for, takes nothing away from a priority", s.text)
 	case s.relative:

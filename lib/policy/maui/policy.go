@@ -2,8 +2,8 @@
 // attributes, and what lists show. The arithmetic is fairspool/lib/maui.
 //
 // Its settings are the table [maui], parameters of maui.cfg under their own names, and the maui.cfg
-// that this names, of which nothing is an error: what is wrong with it is told in warnings. What it
-// says counts less than the table.
+// that this names, which never fails: problems become warnings. What it says counts less than the
+// table.
 package maui
 
 import "fairspool/lib/policy"

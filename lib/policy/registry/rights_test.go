@@ -105,7 +105,7 @@ func TestAccountingGroupRights(t *testing.T) {
 
 // TestOwnerRights holds that nobody but an administrator submits for others.
 func TestOwnerRights(t *testing.T) {
-	const want = `Owner: "alice": only administrators may submit for somebody else than bob`
+	const want = `Owner: "alice": only administrators may submit for users other than bob`
 	if got, admin := judged(t, "", "bob", `Owner = "alice"`); got != want || admin != "" {
 		t.Errorf("Submit of alice's job by bob = %s, and by an administrator %s; want %s and nothing", got, admin, want)
 	}
@@ -245,7 +245,7 @@ func parsedAd(t *testing.T, text string) *classad.Ad {
 
 func TestSGERights(t *testing.T) {
 	const lower = ": only administrators may raise a priority; yours can be lowered"
-	const deadline = "Deadline: only administrators and the users of the userset deadlineusers may set one, and alice is none of them"
+	const deadline = "Deadline: only administrators and the users of the userset deadlineusers may set one, and alice is not one of them"
 	for _, c := range []struct{ owner, ad, want, admin string }{ // want is for the owner, admin for an administrator
 		{"alice", "", "", ""}, {"alice", "JobPrio = 0", "", ""}, {"alice", "JobPrio = -1023", "", ""}, {"alice", "JobPrio = undefined", "", ""},
 		{"alice", "JobPrio = 1", "JobPrio: 1 is above 0" + lower, ""}, {"alice", "JobPrio = 1024", "JobPrio: 1024 is above 0" + lower, ""},

@@ -282,7 +282,7 @@ var ignored = []ignoredKey{
 	{config.Key{Name: "load_formula", Kind: config.String, Default: "np_load_avg"}, nil, byRank},
 	{config.Key{Name: "job_load_adjustments", Kind: config.String, Default: "np_load_avg=0.50"}, "none", byNoLoad},
 	{config.Key{Name: "load_adjustment_decay_time", Kind: config.Time, Default: 450.0, Unit: "s", Most: config.MaxSeconds}, 0.0, byNoLoad},
-	{config.Key{Name: "schedd_job_info", Kind: config.String, Default: "true"}, "false", "negotiate -explain tells why a job waits"},
+	{config.Key{Name: "schedd_job_info", Kind: config.String, Default: "true"}, "false", "negotiate -explain shows why a job waits"},
 	{config.Key{Name: "params", Kind: config.String, Default: "none"}, nil, "no parameter of it is served"},
 	{config.Key{Name: "weight_tickets_override", Kind: config.Integer, Default: int64(0), Unit: "tickets", Most: maxShares}, nil, "the override policy gives what oticket says"},
 	{config.Key{Name: "max_reservation", Kind: config.Integer, Default: int64(0), Unit: "jobs", Most: maxShares}, nil, byReserve},

@@ -186,7 +186,7 @@ func TestQconfWarnings(t *testing.T) {
 	for _, x := range []struct{ key, text, want string }{
 		{"qconf_suser", alice + "fshare -1\nfshares 2\n", `saved:6: fshare: stands in line 3, too; this one counts|saved:7: alice: fshares: unknown attribute; did you mean fshare?|saved:6: sge.users.alice.fshare: "-1": want a whole number, 0 to 4294967295`},
 		{"qconf_suser", alice + bob + alice, "saved:11: alice: stands in saved:1, too; this one counts|saved:10: sge.users.bob.default_project: there is no project pa"},
-		{"qconf_suser", "", "saved:1: nothing stands here: did qconf fail?"},
+		{"qconf_suser", "", "saved:1: the file is empty: did qconf fail?"},
 		{"qconf_suser", strings.TrimSuffix(alice, "\n"), "saved:5: the last line has no end: is the file cut off?"},
 		{"qconf_suser", strings.ReplaceAll(alice, "\n", " \r\n"), ""},
 		{"qconf_sprj", alice, "saved:5: alice: without acl and 1 more, which qconf prints: is the file cut off?|saved:4: alice: delete_time: unknown attribute|saved:5: alice: default_project: unknown attribute"},

@@ -14,8 +14,8 @@ import (
 )
 
 // warn tells what of the table [sge] has no effect: under another policy that all of it
-// but what usage decays by has none, and else which of it has none for want of others. It is
-// for people who wonder; none of it is an error.
+// but what usage decays by has none, and else which of it has none for want of others.
+// They help to find the cause of an unexpected order; none is an error.
 func warn(c *config.Config) {
 	said := 0
 	tell := func(key, format string, with ...any) {
@@ -45,9 +45,9 @@ func warn(c *config.Config) {
 	}
 }
 
-// mostInert bounds what is told: a table that is missing makes a warning of everybody who is
-// in another one. The line of each takes a millisecond to find in a file of half a megabyte,
-// and every command reads it.
+// mostInert bounds the warnings: a missing table makes a warning of each name in another
+// one. The line of each takes a millisecond to find in a file of half a megabyte, and
+// every command reads it.
 const mostInert = 100
 
 // underAnyPolicy are the keys of [sge] that count whatever the policy: what usage decays by,
@@ -209,7 +209,7 @@ func tellOfUsersets(s *sge.Config, tell teller, key string, sets []string) {
 		switch {
 		case list:
 		case department:
-			tell(key, "%s is a department, and no userset as well: nobody is listed by it", config.Shortened(set))
+			tell(key, "%s is a department, not a userset: it lists no users", config.Shortened(set))
 		default:
 			tell(key, "there is no userset %s", config.Shortened(set))
 		}

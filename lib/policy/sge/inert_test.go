@@ -40,7 +40,7 @@ func TestInertSGE(t *testing.T) {
 		{"users.alice.default_project = \"pa\"", "f:3: sge.users.alice.default_project: there is no project pa"},
 		{"users.alice.default_project = \"pa\"\nprojects.pa = {}", ""},
 		{"projects.pa.acl = [\"a\", \"b\"]\nusersets.a = {}", "f:3: sge.projects.pa.acl: there is no userset b"},
-		{"projects.pa.xacl = [\"a\", \"b\"]\ndepartments.b = {}", "f:3: sge.projects.pa.xacl: there is no userset a|f:3: sge.projects.pa.xacl: b is a department, and no userset as well: nobody is listed by it"},
+		{"projects.pa.xacl = [\"a\", \"b\"]\ndepartments.b = {}", "f:3: sge.projects.pa.xacl: there is no userset a|f:3: sge.projects.pa.xacl: b is a department, not a userset: it lists no users"},
 		{"projects.pa.acl = [\"b\"]\ndepartments.b = {}\nusersets.b = {}", ""},
 		{"departments.b.entries = [\"alice\", \"@hpc\"]\ndepartments.a.entries = [\"bob\", \"alice\"]", "f:3: sge.departments.b.entries: alice is in department a, too"},
 		{"departments.b.entries = [\"alice\", \"alice\"]", ""},
@@ -61,7 +61,7 @@ func TestInertSGE(t *testing.T) {
 		{"schedule_interval = \"1:0:0\"", "f:3: sge.schedule_interval: has no effect: cycles begin when negotiate is run"},
 		{"load_formula = \"slots\"", "f:3: sge.load_formula: has no effect: slots are ranked by the jobs' Rank and the NEGOTIATOR_..._JOB_RANK"},
 		{"max_reservation = 5\ndefault_duration = 3600\nparams = \"PROFILE=1\"\nschedd_job_info = \"job_list 1\"",
-			"f:6: sge.schedd_job_info: has no effect: negotiate -explain tells why a job waits|f:5: sge.params: has no effect: no parameter of it is served|" +
+			"f:6: sge.schedd_job_info: has no effect: negotiate -explain shows why a job waits|f:5: sge.params: has no effect: no parameter of it is served|" +
 				"f:3: sge.max_reservation: has no effect: what is kept for wide jobs is RESERVE_POOL_FRACTION|f:4: sge.default_duration: has no effect: what is kept for wide jobs is RESERVE_POOL_FRACTION"},
 		{"algorithm = \"fast\"\nqueue_sort_method = \"seqno\"\nflush_submit_sec = 1\nflush_finish_sec = 1\njob_load_adjustments = \"x=1\"\nload_adjustment_decay_time = 1",
 			"f:3: sge.algorithm: has no effect: there is but one|f:5: sge.flush_submit_sec: has no effect: cycles begin when negotiate is run|" +

@@ -21,8 +21,8 @@ func (Policy) Options() []policy.Option {
 	return []policy.Option{
 		{Name: "js", Arg: "N", Help: "set the job share to N, 0 to 4294967295", Set: shares("js", sge.AttrJobShare)},
 		{Name: "ot", Arg: "N", Help: "set the override tickets to N, 0 to 4294967295; for administrators", Set: tickets},
-		{Name: "dl", Arg: "TIME", Help: "set the deadline: [[CC]YY]MMDDhhmm[.SS] or 2026-11-22 15:30 in local time, Unix seconds, or RFC 3339; none takes it back", Set: setDeadline},
-		{Name: "P", Arg: "PROJECT", Help: "set the project; none takes it back", Set: setProject},
+		{Name: "dl", Arg: "TIME", Help: "set the deadline: [[CC]YY]MMDDhhmm[.SS] or 2026-11-22 15:30 in local time, Unix seconds, or RFC 3339; none removes it", Set: setDeadline},
+		{Name: "P", Arg: "PROJECT", Help: "set the project; none removes it", Set: setProject},
 	}
 }
 

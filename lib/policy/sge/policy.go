@@ -2,8 +2,8 @@
 // attributes, and what lists show. The arithmetic is fairspool/lib/sge.
 //
 // Its settings are the table [sge], parameters of sched_conf(5) and objects under their own names, and
-// the saved output of qconf that this names, of which nothing is an error: what is wrong with it is
-// told in warnings. What it says counts less than the table.
+// the saved output of qconf that this names, which never fails: problems become warnings. The table
+// overrides it.
 package sge
 
 import (
@@ -22,7 +22,7 @@ type Policy struct{ policy.Common }
 // Name is what JOB_PRIORITY_POLICY calls it.
 func (Policy) Name() string { return policyName }
 
-// Inert says why the share tree decides nothing; it is empty if the tree does.
+// Inert says why the share tree has no effect; it is empty if the tree does.
 func Inert(c *config.Config) string {
 	s := Settings(c)
 	switch {

@@ -62,9 +62,9 @@ func freeSlots(slots []pool.Slot, claims []pool.Claim) (n int64) {
 	return n
 }
 
-// delivers reports whether a cycle is to write the tickets of jobs that run: the first in each
-// multiple of reprioritize_interval, as nobody looks at them more often. Each costs a change
-// of the job's ad, of which a fold of the journal makes a cluster anew.
+// delivers reports whether a cycle is to write the tickets of jobs that run: the first in
+// each multiple of reprioritize_interval, because they are not read more often. Each
+// costs a change of the job's ad, of which a fold of the journal makes a cluster anew.
 func delivers(every time.Duration, last, now time.Time) bool {
 	number := func(t time.Time) float64 { return math.Floor(float64(t.Unix()) / every.Seconds()) }
 	return every > 0 && (last.IsZero() || number(last) != number(now))

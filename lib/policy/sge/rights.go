@@ -17,8 +17,8 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Rules are those of qsub(1) and qalter(1): who may raise a priority or set a deadline, and which
-// projects, departments and parallel environments there are for whom.
+// Rules are those of qsub(1) and qalter(1): which users may raise a priority or set a
+// deadline, and which projects, departments and parallel environments they may name.
 func (Policy) Rules(c *config.Config) policy.Rules {
 	slots := slotsRequests(Settings(c))
 	requests := slices.Clone(slots)
@@ -76,7 +76,7 @@ func deadline(r policy.Rights, _, after *classad.Ad) error {
 	}
 	in, err := r.IsListed(Settings(r.Config).Usersets[sge.DeadlineUsers].Entries)
 	if err == nil && !in {
-		err = fmt.Errorf("only administrators and the users of the userset %s may set one, and %s is none of them", sge.DeadlineUsers, r.Owner)
+		err = fmt.Errorf("only administrators and the users of the userset %s may set one, and %s is not one of them", sge.DeadlineUsers, r.Owner)
 	}
 	return err
 }
@@ -236,8 +236,8 @@ func slotsAsked(r policy.Rights, after *classad.Ad, asked func(attr string) bool
 	return nil
 }
 
-// amounts refuses amounts that a complex does not have by its type. Of what is no constant
-// nobody can tell before the queue is ranked.
+// amounts refuses amounts that a complex does not have by its type. The value of an
+// expression is unknown before the queue is ranked.
 func amounts(r policy.Rights, after *classad.Ad, asked func(attr string) bool) error {
 	for i, x := range Settings(r.Config).Complexes {
 		for _, attr := range requestsFor(x) {

@@ -23,7 +23,7 @@ type Column struct {
 	// field returns the figure's place in a row: a *float64, *int64, *time.Time, *string or *bool.
 	// It is nil for a figure that depends on the whole table.
 	field func(r *Row) any
-	// known returns where the row says whether the figure is known; nil: it always is. An ad lacks
+	// known returns where the row reports whether the figure is known; nil: it always is. An ad lacks
 	// an unknown figure, or has it as undefined.
 	known     func(r *Row) *bool
 	undefined bool
@@ -81,7 +81,7 @@ var every = []Column{
 	{option: Option{Name: "order", Min: 1, Help: "show the groups' order"},
 		above: "Group", below: "Order", width: 9, cell: (*Table).orderCell},
 	{attr: "GroupSortKey", field: func(r *Row) any { return &r.Part.SortKey }, known: negotiated, ofGroups: true,
-		option: Option{Name: "sortkey", Min: 2, Help: "show what groups are ordered by"},
+		option: Option{Name: "sortkey", Min: 2, Help: "show the key by which groups are ordered"},
 		above:  "Group", below: "Sort Key", width: 9, blank: func(r *Row) bool { return !r.Part.Negotiated }, cell: func(_ *Table, b []byte, r *Row) []byte {
 			if r.Part.SortKey >= math.MaxFloat32 {
 				return append(b, "<last>"...)
@@ -116,7 +116,7 @@ var every = []Column{
 	{attr: attrUsage, field: func(r *Row) any { return &r.Usage }, hours: true, sum: true, total: true,
 		on: "all most usage", direction: 1, above: "Total Usage", below: "(wghted-hrs)", width: 12},
 	{attr: "LastDayPercent", field: func(r *Row) any { return &r.lastDay }, known: func(r *Row) *bool { return &r.sampled }, samples: true,
-		option: Option{Name: "lastday", Help: "show each submitter's share of what all used in the last 24 hours, in percent"}, direction: -1,
+		option: Option{Name: "lastday", Help: "show each submitter's part of all usage in the last 24 hours, in percent"}, direction: -1,
 		above: "Last Day", below: "Share %", width: 8, blank: func(r *Row) bool { return r.Group }, sum: true, total: true},
 	{attr: "BeginUsageTime", field: func(r *Row) any { return &r.Begin },
 		on: "all usage", above: "Usage", below: "Start Time", width: 16, optional: true,
@@ -311,7 +311,7 @@ func (t *Table) orderCell(b []byte, r *Row) []byte {
 	return decimals(b, key, 2, 9)
 }
 
-// surplusCell reports whether a group uses what others leave; nobody's always does.
+// surplusCell reports whether a group uses what others leave; the root group always does.
 func surplusCell(_ *Table, b []byte, r *Row) []byte {
 	switch policy := r.Part.Surplus; {
 	case r.Name == accountant.RootGroup:

@@ -10,8 +10,8 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// numbers returns the groups' numbers: nobody's is 0, the others count from 1
-// in the order of their names. It is empty where there is no other group.
+// numbers returns the groups' numbers: the root group is 0, the others count from 1 in
+// the order of their names. It is empty where there is no other group.
 func (v View) numbers() map[string]int {
 	of := map[string]int{}
 	for _, r := range v.Rows {
@@ -122,8 +122,8 @@ func (t *Table) flatOrder(a, b *Row) int {
 	return 1
 }
 
-// order returns the place of the row's group in the order of groups' numbers,
-// in which nobody's is the last.
+// order returns the place of the row's group in the order of groups' numbers, in which
+// the root group is the last.
 func (t *Table) order(r *Row) float64 {
 	if r.In == accountant.RootGroup {
 		return negotiator.SortLast
@@ -159,7 +159,7 @@ func (t *Table) arrange() {
 	})
 }
 
-// inTreeOrder puts groups behind the one that they are in, nobody's first.
+// inTreeOrder puts groups behind their parents, the root group first.
 func (t *Table) inTreeOrder() {
 	path := func(r *Row) string {
 		if r.Name == accountant.RootGroup {

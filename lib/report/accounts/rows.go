@@ -141,7 +141,7 @@ func (v *View) negotiated(last LastCycle) {
 	}
 }
 
-// RootPolicy returns the surplus policy of nobody's group.
+// RootPolicy returns the surplus policy of the root group.
 func (v *View) RootPolicy() string {
 	i := slices.IndexFunc(v.Rows, func(r Row) bool { return r.Group && r.Name == accountant.RootGroup })
 	if i < 0 {
@@ -157,7 +157,7 @@ type Listing struct {
 	Constraint *classad.Expr
 	Context    *classad.Context
 	Columns    []*Column
-	// quotas are shown even where nobody is in a group.
+	// quotas are shown even if no submitter is in a group.
 	Quotas bool
 	// flat is one list, groupsFirst one that begins with the groups, grouped
 	// shows users under their groups even where only priorities are shown,

@@ -136,7 +136,7 @@ var treeColumns = []table.Column{
 // Write writes the nodes as a table below a line that says of when and of what it is.
 func (v Tree) Write(w io.Writer) error {
 	if v.Inert != "" {
-		if _, err := fmt.Fprintf(w, "the share tree decides nothing: %s\n", v.Inert); err != nil {
+		if _, err := fmt.Fprintf(w, "the share tree has no effect: %s\n", v.Inert); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,7 @@ import (
 	"fairspool/lib/accountant"
 )
 
-// Write writes the standing in words, for people who do not know the system: one
-// paragraph of a line or more for each question.
+// Write explains the standing in words, one paragraph for each question.
 func (w *Standing) Write(to io.Writer) error {
 	lines := []string{w.place(), w.policy(), w.product(), w.factor()}
 	lines = append(lines, w.direction()...)
@@ -90,7 +89,7 @@ func (w *Standing) factor() string {
 			text = strings.TrimSuffix(text, "pools, ") + "domains than " + local + ", "
 		}
 	default:
-		text += "everybody's, "
+		text += "the default, "
 	}
 	where := "by default"
 	if from.Where != "" {
@@ -250,7 +249,7 @@ func (w *Standing) inGroup() string {
 	}
 	text := fmt.Sprintf("Group: %s, whose members use %s, with the groups below %s", g.Name, short(g.InUse), short(g.Subtree))
 	if g.Quota < 0 {
-		return text + "; no cycle has reckoned its quota yet."
+		return text + "; no cycle has computed its quota yet."
 	}
 	text += fmt.Sprintf(", of a quota of %s", short(g.Quota))
 	if g.SubtreeQuota != g.Quota {
@@ -284,7 +283,7 @@ func (w *Standing) prospects() []string {
 	return append(lines, "  If its jobs end now, "+idle.recovery())
 }
 
-// recovery says when the EUP of one who uses nothing will be better.
+// recovery says when the EUP of a submitter without usage will be better.
 func (f Future) recovery() string {
 	text := ""
 	if half := f.of.Reaches(f.eup(f.now)/2, f.now, f.p); !half.Never {

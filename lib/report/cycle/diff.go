@@ -328,8 +328,8 @@ type QueuePlace struct {
 	Priority *float64
 }
 
-// ChangedPlace is where consecutive procs stand: the first of them, with each of the others
-// right behind the one before.
+// ChangedPlace is the place of consecutive procs: that of the first; the others follow it
+// directly.
 type ChangedPlace struct {
 	Jobs        pool.Procs
 	Submitter   string
@@ -406,7 +406,7 @@ func (s QueuePlace) text(procs int) string {
 	return fmt.Sprintf("%s (%s)", place, priority(s.Priority))
 }
 
-// epoch is the time of reports whose time nobody sees.
+// epoch is the time of reports whose time is not shown.
 var epoch = time.Unix(0, 0)
 
 // Write writes what changes, as they were written, make different for the cycle of a number: before and
@@ -469,14 +469,15 @@ func (d Difference) tell(w io.Writer) error {
 	return nil
 }
 
-// jobColumns are the columns where nobody has a share, and eupColumns those where the
-// changes make other EUPs, which decide nothing there.
+// jobColumns are the columns without shares, and eupColumns those if the changes make
+// other EUPs, which have no effect there.
 var (
 	jobColumns = []table.Column{{Head: "Submitter"}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true}}
 	eupColumns = slices.Insert(slices.Clone(jobColumns), 1, table.Column{Head: "EUP (decides nothing)", Right: true})
 )
 
-// otherEUPs reports whether the EUP of anybody who takes part before and after is another one.
+// otherEUPs reports whether the EUP of a submitter that takes part before and after
+// differs.
 func (d Difference) otherEUPs() bool {
 	return slices.ContainsFunc(d.Submitters, func(s ChangedSubmitter) bool {
 		return s.Now != nil && s.WhatIf != nil && s.Now.EffectivePriority != s.WhatIf.EffectivePriority
@@ -555,14 +556,14 @@ func matchLines(list []negotiator.ReportedMatch) []string {
 	return lines
 }
 
-// tellReasons prints the reasons that are other ones. Those who are matched after the
-// changes are told of already.
+// tellReasons prints the reasons that are other ones. Jobs that are matched after the
+// changes are listed already.
 func (d Difference) tellReasons(w io.Writer) {
 	list := slices.DeleteFunc(slices.Clone(d.Rejections), func(x ChangedReason) bool { return x.WhatIf == "" })
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nReasons that would be other ones:")
+	fmt.Fprintln(w, "\nReasons that would differ:")
 	for _, x := range list[:min(len(list), mostLines)] {
 		fmt.Fprintf(w, "  %s of %s\n", procsText(x.Jobs), x.Submitter)
 		if x.Now != "" {

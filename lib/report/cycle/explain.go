@@ -34,7 +34,7 @@ func ParseAsked(word string) (x *Asked, err error) {
 	return x, nil
 }
 
-// ReadJob reads a cluster or a job; a cluster's proc is none, -1.
+// ReadJob reads a cluster or a job; the proc of a cluster is -1.
 func ReadJob(word string) (id pool.JobID, whole bool, err error) {
 	if cluster, err := pool.ParseCluster(word); err == nil {
 		return pool.JobID{Cluster: cluster, Proc: -1}, true, nil
@@ -65,7 +65,7 @@ type Explanation struct {
 	// Submitters are those of whom there are such jobs.
 	Submitters []Standing
 
-	leaves []string // by match: who has to go, and why
+	leaves []string // by match: which job has to leave, and why
 }
 
 // State is a state of jobs that take no part in the cycle.
@@ -128,7 +128,7 @@ type Chosen struct {
 type Standing struct {
 	Name      string
 	Place, Of int // from 1; 0 under a Policy
-	// Policy is the one that puts all jobs into one queue, whoever has submitted them.
+	// Policy is the policy that puts the jobs of all submitters into one queue.
 	Policy string `json:",omitempty"`
 	Figures
 }
@@ -239,7 +239,7 @@ func (e *Explanation) states(x *Asked, d Outcome) []pool.Procs {
 		s := State{Jobs: held[len(held)-1:], State: cl.State.String(), Slot: cl.Slot, Since: since.Unix()}
 		if m, ok := leaves[cl.Job]; ok && cl.State == pool.RunningClaim {
 			s.For, s.Rule = m.Job.String(), m.Reason
-			s.leaves = fmt.Sprintf(" It would have to go for %v of %s: %s", m.Job, m.Submitter, because(m, eups))
+			s.leaves = fmt.Sprintf(" It would have to leave for %v of %s: %s", m.Job, m.Submitter, because(m, eups))
 		}
 		if cl.State == pool.Vacating && cl.VacateReason != "" {
 			s.Reason, s.leaves = cl.VacateReason, ": "+cl.VacateReason
@@ -332,7 +332,7 @@ func chosen(plan *negotiator.Plan, matched []pool.Procs, refused map[int]bool) [
 	return list
 }
 
-// explain prints which slots would do, and who has such.
+// explain prints which slots would do, and their holders.
 func (x Chosen) explain(w io.Writer) {
 	if x.refused {
 		return
@@ -413,7 +413,7 @@ func (s State) words() string {
 	case "Running":
 		return fmt.Sprintf("%s runs on %s since %s.%s", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)), s.leaves)
 	case "Promised":
-		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has it to leave.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)))
+		return fmt.Sprintf("%s is promised %s since %s, and waits until its holder has left.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)))
 	case "Vacating":
 		return fmt.Sprintf("%s is vacating %s since %s%s.", jobs, s.Slot, report.Moment(time.Unix(s.Since, 0)), s.leaves)
 	}
@@ -426,7 +426,7 @@ func (s State) words() string {
 // words says where a submitter stands.
 func (s Standing) words() string {
 	if s.Policy != "" {
-		return fmt.Sprintf("Jobs go by the one queue of the policy %s, whoever has submitted them: %d of %d idle %s of %s matched.",
+		return fmt.Sprintf("The policy %s has one queue for the jobs of all submitters: %d of %d idle %s of %s matched.",
 			s.Policy, s.Matched, s.Idle, plural.Noun(s.Idle, "job"), s.Name)
 	}
 	ahead := "no submitter is"

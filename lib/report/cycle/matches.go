@@ -32,7 +32,7 @@ func showLines(w io.Writer, heading string, lines []string) {
 	}
 }
 
-// givenUp words the matches that nobody took up.
+// givenUp words the matches that no starter took up.
 func givenUp(plan *negotiator.Plan) []string {
 	var lines []string
 	for _, cl := range plan.GiveUp {

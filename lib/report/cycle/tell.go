@@ -305,7 +305,7 @@ var preemptColumns = []table.Column{
 	{Head: "Job", Right: true}, {Head: "Submitter"}, {Head: "Slot"}, {Head: "Preempts", Right: true}, {Head: "Of"}, {Head: "By"}, {Head: "Work Lost", Right: true},
 }
 
-// showPreempted prints who has to go for whom, and what work that costs.
+// showPreempted prints which job has to leave for which, and the lost work.
 func showPreempted(w io.Writer, plan *negotiator.Plan, verb string) error {
 	eups := eupsOf(plan)
 	var rows [][]string
@@ -344,7 +344,7 @@ func preempted(plan *negotiator.Plan) (n int) {
 	return n
 }
 
-// eupsOf returns the EUPs of all who want or use something.
+// eupsOf returns the EUPs of all submitters that want or use something.
 func eupsOf(plan *negotiator.Plan) map[string]float64 {
 	eups := make(map[string]float64, len(plan.Submitters))
 	for _, s := range plan.Submitters {
@@ -364,7 +364,7 @@ func rule(m negotiator.Match, eups map[string]float64) string {
 
 // sentence says whose job a match makes go, and why.
 func sentence(m negotiator.Match, eups map[string]float64) string {
-	return fmt.Sprintf("%s of %s has to go for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
+	return fmt.Sprintf("%s of %s has to leave for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
 }
 
 // because says why a job has to go for the one that is matched, and at what cost.

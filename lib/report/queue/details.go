@@ -291,8 +291,8 @@ const mostJudged = 1_000_000
 
 func (q *Queue) fitting() *fitting { return &fitting{queue: q} }
 
-// could names slots that match the job as they are advertised, whoever has them, and
-// nothing for a job that has one or whose analysis says it already.
+// could names the slots that match the job as advertised, claimed or not; it is empty for
+// a job that has a slot or whose analysis names them already.
 func (d *sheet) could(last func() cycle, fits *fitting) []string {
 	if d.claim != nil || d.state == "z" {
 		return nil

@@ -62,7 +62,7 @@ func (d *sheet) credential(attr string) string {
 	return d.value(attr)
 }
 
-// program says what is executed, with which files, and who is told of it.
+// program says what is executed, with which files, and which user is notified.
 func (d *sheet) program() {
 	d.line("job_name", d.name)
 	d.line("script_file", d.value(pool.AttrCmd))
@@ -318,7 +318,7 @@ func (d *sheet) usage() string {
 func (d *sheet) release() (list []string) {
 	switch {
 	case pool.Status(d.number(pool.AttrJobStatus)) == pool.Held:
-		list = append(list, "is held until somebody releases it: qrls "+argumentHere)
+		list = append(list, "is held until it is released: qrls "+argumentHere)
 		if e := d.expression("PeriodicRelease", "false"); e != "" {
 			list = append(list, "is released when this becomes true: "+e)
 		}

@@ -29,8 +29,8 @@ type instance struct {
 }
 
 // instances returns the slots that -q asks for with the jobs on them, by name: behind each
-// partitionable one its dynamic slots. A slot of a claim that nobody advertises any more is
-// among them, in state o.
+// partitionable one its dynamic slots. A slot of a claim that is not advertised any more
+// is among them, in state o.
 func (l Listing) instances(placed []*row) []*instance {
 	list := l.advertised()
 	byName := map[string]*instance{}
@@ -93,7 +93,7 @@ func (s *instance) count(c pool.Claim, cores float64) {
 
 const unknown = "-NA-"
 
-// advertised returns the slots of the pool that -q asks for, as if nobody had them.
+// advertised returns the slots of the pool that -q asks for, as if they were free.
 func (l Listing) advertised() (list []*instance) {
 	var bad []error
 	lifecycle.LookAtSlots(l.View, func(v *spool.View) { list, bad = l.advertisedIn(v) })
@@ -158,7 +158,7 @@ func (s *instance) read(ctx *classad.Context, ad *classad.Ad) {
 }
 
 // slotStates returns Grid Engine's letters for a slot that takes no jobs: d its owner
-// keeps it, u nobody has heard from it for longer than its ad is good.
+// keeps it, u it was not heard from for longer than its ad is valid.
 func slotStates(ctx *classad.Context, ad *classad.Ad) (letters string) {
 	switch state, _ := ad.EvalString(ctx, pool.AttrState); state {
 	case "Owner", "Drained":

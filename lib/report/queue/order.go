@@ -17,7 +17,7 @@ type account struct {
 	place    int // among the submitters of the jobs that are listed, by EUP; from 1 up
 }
 
-// order knows who goes first.
+// order compares jobs by which goes first.
 type order struct {
 	*Queue
 	params accountant.Params

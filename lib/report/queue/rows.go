@@ -42,7 +42,7 @@ type Queue struct {
 	leavers map[pool.JobID]pool.Claim
 }
 
-// submitter returns who is charged for a job.
+// submitter returns the submitter that is charged for a job.
 func (q *Queue) submitter(ad *classad.Ad) string {
 	return lifecycle.Submitter(ad, q.Domain, q.Config.Groups)
 }
@@ -436,8 +436,8 @@ func (c claims) parts(s spool.Run) iter.Seq2[spool.Run, *pool.Claim] {
 	}
 }
 
-// byOther reports whether the reason of a hold by hand says that somebody else did it than
-// the owner: "... (by user NAME)".
+// byOther reports whether the reason of a hold by hand names another user than the owner:
+// "... (by user NAME)".
 func byOther(reason, owner string) bool {
 	_, by, ok := strings.Cut(reason, "(by user ")
 	name, _, closed := strings.Cut(by, ")")

@@ -90,7 +90,7 @@ func broken(code int64) bool {
 	return true
 }
 
-// The ways in which jobs wait although nobody is in front of them.
+// The ways in which jobs wait although no job is in front of them.
 type holds struct{ user, operator, system, job, time bool }
 
 // States are those in which jobs are shown.

@@ -23,10 +23,9 @@
 // Texts of ours have \" for a quote and %XX for a percent sign, a backslash and
 // bytes that are no character or none that prints.
 //
-// Attributes are written so that whoever reads the long form gets the same ad.
-// What it cannot hold stands as text in an attribute Odd1, Odd2...: the
-// line that the journal would have. So does an attribute that is itself
-// called that.
+// Attributes are written so that a reader of the long form gets the same ad. What it
+// cannot hold stands as text in an attribute Odd1, Odd2...: the line that the journal
+// would have. So does an attribute that is itself called that.
 package dumptext
 
 import (
@@ -198,7 +197,7 @@ func ParseTexts(b []byte) (list []string, err error) {
 }
 
 // appendDumped writes a line "Name = expression" of the journal as an attribute
-// of the long form, and tells whether it could.
+// of the long form, and reports whether it could.
 func appendDumped(b, line []byte) ([]byte, bool) {
 	if !prints(line) || !ordinary(line) {
 		return b, false
@@ -275,7 +274,7 @@ func isOdd(name []byte) bool {
 }
 
 // sameInBoth reports whether the journal and the long form read the same from a
-// line: strings differ in what a backslash means, save before a quote.
+// line: strings differ in what a backslash means, except before a quote.
 func sameInBoth(line []byte) bool {
 	for {
 		i := bytes.IndexByte(line, '\\')

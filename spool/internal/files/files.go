@@ -121,9 +121,10 @@ func (Disk) Lock(name string, flag int, shared bool, wait time.Duration) (Lock, 
 // forsaken counts the threads of this process that wait for a flock in vain.
 var forsaken atomic.Int32
 
-// await waits at most wait for the flock on an open file, in the kernel's queue: whoever frees the lock
-// wakes one process, where all of those wake that try again now and then. flock(2) cannot wait for a bounded time.
-// So a thread waits that await leaves behind when the time is over: it frees the lock as soon as it has it.
+// await waits at most wait for the flock on an open file, in the kernel's queue: freeing the lock wakes one
+// process; with repeated attempts all waiting processes would wake. flock(2) cannot wait for a bounded
+// time. So a thread waits that await leaves behind when the time is over: it frees the lock as soon as it
+// has it.
 func await(f *os.File, how int, wait time.Duration) (Lock, error) {
 	var over atomic.Bool
 	done := make(chan error, 1)
@@ -204,10 +205,9 @@ func MkdirAll(fsys Layer, name string) error {
 	return errors.Join(fsys.SyncDir(name), fsys.SyncDir(parent))
 }
 
-// Replace gives the file name new contents, durably and at once: whoever
-// opens it sees the old or the new, also after a power cut. The temporary
-// file stands beside it so that the rename stays on one file system. An error
-// leaves the old, unless it is ErrUncertain.
+// Replace gives the file name new contents, durably and at once: a reader sees the old or
+// the new, also after a power cut. The temporary file stands beside it so that the rename
+// stays on one file system. An error leaves the old, unless it is ErrUncertain.
 func Replace(fsys Layer, name string, data []byte) error {
 	temporary := name + ".new"
 	err := WriteNew(fsys, temporary, data)
@@ -232,7 +232,7 @@ const (
 	Truncate  = os.O_TRUNC
 )
 
-// WriteNew writes a file that nobody knows of yet, durably but for its name.
+// WriteNew writes a file that no process knows of yet, durably except for its name.
 func WriteNew(fsys Layer, name string, data []byte) error {
 	f, err := fsys.Open(name, ReadWrite|Create|Truncate, 0o600)
 	if err != nil {

@@ -19,8 +19,9 @@ type Holder struct {
 	Stopped bool // by a signal: it goes on only at SIGCONT
 }
 
-// Holders returns who has which of some files. It touches no lock. One may be missed while
-// processes of the machine free locks: the kernel's table is read in pieces.
+// Holders returns the processes that hold locks of some files. It touches no lock. One
+// may be missed while processes of the machine free locks: the kernel's table is read in
+// pieces.
 func Holders(files []os.FileInfo) (list []Holder, err error) {
 	table, err := os.Open("/proc/locks")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package lazydfa says whether a regular expression matches a text of bytes,
+// Package lazydfa reports whether a regular expression matches a text of bytes,
 // in one pass over the text, and without allocating once it is warm.
 //
 //	m, err := lazydfa.Compile(`(?i)^(c|big)[0-9]+\.example\.org$`)
@@ -41,22 +41,20 @@
 //
 // # Building
 //
-// Transitions are built when a text first needs them. They stand in one table
-// of atomic numbers, rather than in states that point to each other: that
-// costs an addition for each byte and saves the memory of pointers, rows of a
-// fixed length, and work for the garbage collector. Readers take no lock. Who
-// finds a transition missing takes the lock and builds it; when the table has
-// to grow, the others go on in the old one, which stays right but learns
-// nothing new.
+// Transitions are built when a text first needs them. They stand in one table of atomic
+// numbers, rather than in states that point to each other: that costs an addition for
+// each byte and saves the memory of pointers, rows of a fixed length, and work for the
+// garbage collector. Readers take no lock. A goroutine that finds a transition missing
+// takes the lock and builds it; when the table has to grow, the others go on in the old
+// one, which stays right but learns nothing new.
 //
 // # Limits
 //
-// Some patterns have more states than there is memory. The states of one
-// Matcher may take 128 KB; whoever then needs another one asks package
-// regexp instead, as do all matches of patterns that are very long. Thus time
-// is linear in the length of the text whatever the pattern, and memory is
-// bounded. A Matcher that is used once costs more than it gains: it is for
-// patterns that meet many texts.
+// Some patterns have more states than there is memory. The states of one Matcher may take
+// 128 KB; a match that needs another one uses package regexp instead, as do all matches
+// of patterns that are very long. Thus time is linear in the length of the text whatever
+// the pattern, and memory is bounded. A Matcher that is used once costs more than it
+// gains: it is for patterns that meet many texts.
 //
 // The package knows nothing of ads or of options such as i and x; it expects
 // flags in the pattern, and bytes of it above 127 already made characters.

@@ -43,7 +43,7 @@ type Matcher struct {
 type table []atomic.Uint32
 
 const (
-	unbuilt    = iota // nobody has been here yet
+	unbuilt    = iota // not visited yet
 	dead              // no match, whatever follows
 	matched           // a match, whatever follows
 	firstState        // the index of the first state
@@ -237,7 +237,7 @@ func (m *Matcher) build(s, class uint32) (uint32, table) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := (*m.table.Load())[s+class].Load(); n != unbuilt {
-		return n, *m.table.Load() // somebody else was faster
+		return n, *m.table.Load() // another goroutine was faster
 	}
 	n := b.step(&m.table, s, class)
 	t := *m.table.Load()
@@ -357,7 +357,7 @@ func (b *builder) reserve(t *atomic.Pointer[table], number int) bool {
 	}
 	b.room -= cost
 	if size > len(old) {
-		// Whoever still reads the old table comes to transitions that are
+		// A goroutine that still reads the old table comes to transitions that are
 		// unbuilt there, asks build, and goes on with the new one.
 		larger := make(table, size)
 		for i := range old {

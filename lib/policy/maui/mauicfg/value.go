@@ -9,8 +9,8 @@ import (
 	"fairspool/lib/elapsed"
 )
 
-// The readers of values take what they can. A note says what Maui would not: how a value is
-// read that somebody may have meant otherwise. It is empty where there is nothing to say.
+// The readers of values take what they can. A note says how an ambiguous value is read,
+// which Maui does not say; it is empty for other values.
 
 // Int reads a whole number like C's strtol with base 0: 0x10 is 16, 010 is 8. Of 1.9 it
 // reads 1, of "10,000" 10. ok is false, and n is 0, for what does not begin with a number.

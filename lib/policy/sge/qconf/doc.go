@@ -1,4 +1,4 @@
-// Package qconf answers: what stands in saved output of Grid Engine's qconf?
+// Package qconf reads saved output of Grid Engine's qconf.
 //
 // Each reader takes the text that one option prints: ReadParameters that of -ssconf,
 // ReadRecords that of -suser, -sprj, -su and -sp, ReadComplexes that of -sc, and ReadTree that

@@ -14,8 +14,8 @@ type Note struct {
 	Text string
 }
 
-// mostNotes keeps a file that is something else from filling the memory. Who tells no more
-// than a thousand warnings of a file still tells how many there are.
+// mostNotes keeps a file that is something else from filling the memory. At most a
+// thousand warnings of a file are printed, with the number of all.
 const mostNotes = 500
 
 // lines takes a text apart, and collects what is wrong with it.
@@ -121,7 +121,7 @@ func (l *lines) comment(text string) {
 func (l *lines) done() []Note {
 	switch {
 	case !l.some:
-		l.note(max(l.number, 1), "nothing stands here: did qconf fail?")
+		l.note(max(l.number, 1), "the file is empty: did qconf fail?")
 	case l.open:
 		l.note(l.number, "the last line has no end: is the file cut off?")
 	}
@@ -169,7 +169,7 @@ func List(value string) []string {
 var columns = strings.Fields("name shortcut type relop requestable consumable default urgency")
 
 // ReadComplexes reads the table that qconf -sc prints: one resource on a line, in eight
-// columns, which are the Attributes save the first.
+// columns, which are the Attributes except the first.
 func ReadComplexes(text string) ([]Record, []Note) {
 	r := newLines(text)
 	var list []Record

@@ -54,8 +54,8 @@ func TestReadRecords(t *testing.T) {
 		"name x\n":                                    "1:x{} note 1 x: without a and 1 more, which qconf prints: is the file cut off?;",
 		"name x\na 1\nb 2\\\n":                        `1:x{2:a=1 3:b=2} note 3 ends with "\", and no line comes after it: is the file cut off?;`,
 		"name x\na 1\nb 2\\":                          `1:x{2:a=1 3:b=2} note 3 ends with "\", and no line comes after it: is the file cut off?;`,
-		"":                                            "note 1 nothing stands here: did qconf fail?;",
-		"\n# a\n\n":                                   "note 3 nothing stands here: did qconf fail?;",
+		"":                                            "note 1 the file is empty: did qconf fail?;",
+		"\n# a\n\n":                                   "note 3 the file is empty: did qconf fail?;",
 		"no user defined\n":                           "note 1 no: stands before the first name;",
 		"name x\na \x00\x1b[31m\xff1\u2028\nb 2\n   ": "1:x{2:a=[31m 1 3:b=2} note 2 not UTF-8: what cannot be read counts as blanks, also in names;",
 		"name jos\xe9\n# caf\xe9\na 1\nb 2\n":         "1:jos{3:a=1 4:b=2} note 1 not UTF-8: what cannot be read counts as blanks, also in names;",
@@ -112,7 +112,7 @@ func TestReadComplexes(t *testing.T) {
 		heading + row:                 fmt.Sprintf(read, 3) + ` note 3 the table's last line "# >#< ..." is missing: is the file cut off?;`,
 		heading + row + "# >#< end\n": fmt.Sprintf(read, 3),
 		"lic l INT\n" + row:           fmt.Sprintf(read, 2) + " note 1 lic: want 8 columns, not 3: name, shortcut, type, relop, requestable, consumable, default, urgency;",
-		"":                            "note 1 nothing stands here: did qconf fail?;",
+		"":                            "note 1 the file is empty: did qconf fail?;",
 		"lic l INT <= YES YES 0 5":    strings.Replace(fmt.Sprintf(read, 1), "500", "5", 1) + " note 1 the last line has no end: is the file cut off?;",
 	} {
 		if got := written(ReadComplexes(text)); got != want {

@@ -60,7 +60,7 @@ func TestReadTree(t *testing.T) {
 		"id=x\nname=a\nshares=1\nchildnodes=NONE\n":                                `none note 1 id: "x": want a whole number, 0 to 4294967295;`,
 		"name=a\nid=0\nname=R\nname=S\ntype=2\nshares=1\nchildnodes=\nversion=3\n": `S=1 note 1 name: stands before the first id; note 4 name: stands twice in the node of line 2; this one counts; note 5 type: "2": want 0, a user, or 1, a project; note 8 version: no attribute of a node; want id, name, type, shares or childnodes;`,
 		"no sharetree element\n":                                                   "none note 1 no sharetree element: want ATTRIBUTE=VALUE;",
-		"":                                                                         "none note 1 nothing stands here: did qconf fail?;",
+		"":                                                                         "none note 1 the file is empty: did qconf fail?;",
 	} {
 		root, notes := ReadTree(text)
 		if got := strings.TrimSpace(drawn(root) + " " + noted(notes)); got != want {
