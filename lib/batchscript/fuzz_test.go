@@ -32,7 +32,7 @@ func FuzzRead(f *testing.F) {
 		}
 		d, warnings, err := submitfile.Make(text, "job.sh", s.Lines, s.Queue, submitfile.Options{})
 		if err != nil || len(warnings) > 0 {
-			t.Fatalf("Make(%q) of %q = %v, %v", s.Lines, text, err, warnings)
+			t.Fatalf("Make(%v) of %q = %v, %v", s.Lines, text, err, warnings)
 		}
 		err = d.Walk(1, func(w submitfile.Warning) { t.Errorf("%q: %v", text, w) }, func(j *submitfile.Job) error {
 			for _, l := range s.Lines {

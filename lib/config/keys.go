@@ -415,7 +415,7 @@ var Keys = []Key{
 		Help: "How long the program that sends a message may take.",
 		Set:  func(c *Config, v any) { c.NotifyTimeout = Duration(v) }},
 	{Name: "EVENT_COMMAND", Kind: Words, Default: []string(nil), Check: commandWord,
-		Help: "The program that is run for events of all jobs, by its absolute path, and its arguments, of which none has a blank where they are one string. It runs with the rights of the spool's account and has the job's ad on standard input. Empty: none.",
+		Help: "The program that is run for events of all jobs, by its absolute path, and its arguments.",
 		Set:  func(c *Config, v any) { c.EventCommand = v.([]string) }},
 	{Name: "EVENT_COMMAND_EVENTS", Kind: String, Default: jobevent.All.String(), Check: eventNames,
 		Help: "The events for which EVENT_COMMAND is run, with commas or blanks between.",

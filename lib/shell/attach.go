@@ -18,9 +18,9 @@ import (
 // ErrBroken: the stream ended before the program did, or with the job.
 var ErrBroken = errors.New("the connection to the job has ended")
 
-// Attach runs what a request asks for at the other end of a stream, on the terminal that in and out are, and returns its exit
+// Attach runs what a request asks for at the other end of a stream, on the terminal that in is and out leads to, and returns its exit
 // status. The window's size goes with it. Where in is no terminal, its end is that of the program's input.
-func Attach(stream io.ReadWriteCloser, in, out *os.File, r Request) (status int, err error) {
+func Attach(stream io.ReadWriteCloser, in *os.File, out io.Writer, r Request) (status int, err error) {
 	defer stream.Close()
 	fd := int(in.Fd())
 	isTerminal := term.IsTerminal(fd)

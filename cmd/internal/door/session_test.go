@@ -484,7 +484,7 @@ func TestSignals(t *testing.T) {
 		}
 	})
 	if got.status != kindSignal || got.out != "15" || got.err != nil {
-		t.Errorf("a caller that is ended sends %q %q, %v, want signal 15", got.status, got.out, got.err)
+		t.Errorf("a caller that is ended sends %v %q, %v, want signal 15", got.status, got.out, got.err)
 	}
 	ours.Write(appendFrame(nil, kindStatus, []byte("143")))
 	if got := <-done; got.status != 143 || got.err != nil {

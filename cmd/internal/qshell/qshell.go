@@ -212,6 +212,17 @@ func placeOf(c *cmdline.Call, s *spool.Spool, v *spool.View, id pool.JobID, ad *
 	return p, err
 }
 
+// screen is the standard output of a call, for what a terminal is to get as it is and at once.
+type screen struct{ *cmdline.Call }
+
+func (s screen) Write(p []byte) (int, error) {
+	n, err := cmdline.Raw(s.Stdout).Write(p)
+	if err == nil {
+		err = s.Flush()
+	}
+	return n, err
+}
+
 // every is how often it is looked whether a job runs by now.
 const every = 100 * time.Millisecond
 
@@ -250,7 +261,7 @@ func attach(c *cmdline.Call, p place) (a answer, err error) {
 	if !isFile {
 		return a, errors.New("standard input is no file")
 	}
-	a.Status, err = shell.Attach(conn, in, os.Stdout, shell.Request{Command: c.CommandLine, Shell: os.Getenv("SHELL")})
+	a.Status, err = shell.Attach(conn, in, screen{c}, shell.Request{Command: c.CommandLine, Shell: os.Getenv("SHELL")})
 	if errors.Is(err, shell.ErrBroken) {
 		err = fmt.Errorf("%v: %w", p.Job, err)
 	}

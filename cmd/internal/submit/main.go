@@ -15,6 +15,7 @@ import (
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/qshell"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/lifecycle"
@@ -73,11 +74,10 @@ type submission struct {
 }
 
 func run(c *cmdline.Call) error {
-	if c.Has("interactive") {
-		return interactive(c)
-	}
 	o, err := readOptions(c)
-	if err != nil {
+	if c.Has("interactive") {
+		return qshell.Interactive(c, Command())
+	} else if err != nil {
 		return err
 	}
 	s := &submission{Call: c, options: o}
@@ -182,10 +182,8 @@ func (s *submission) strict() error {
 // abbreviations, and our own.
 func flags() []cmdline.Flag {
 	return slices.Concat([]cmdline.Flag{
-		{Name: "append", Args: []string{"LINE"}, Min: 1, Repeat: true,
-			Help: "put LINE before every queue line of the description; a LINE that begins with queue acts like -queue"},
-		{Name: "queue", Args: []string{"ARGS..."}, Min: 1,
-			Help: "use `queue ARGS` as the queue line of a description without one; takes all words up to the next option"},
+		{Name: "append", Args: []string{"LINE"}, Min: 1, Repeat: true, Help: "put LINE before every queue line of the description; a LINE that begins with queue acts like -queue"},
+		{Name: "queue", Args: []string{"ARGS..."}, Min: 1, Help: "use `queue ARGS` as the queue line of a description without one; takes all words up to the next option"},
 		{Name: "batch-name", Aliases: []string{"name"}, Args: []string{"NAME"}, Min: 1, Help: "set the name of the jobs, whatever the description says"},
 		{Name: "cpus", Args: []string{"N"}, Help: "request N processors for each job (request_cpus)"},
 		{Name: "memory", Args: []string{"SIZE"}, Help: "request memory for each job, such as 4G or 500M; a number alone is MB (request_memory)"},
@@ -195,8 +193,7 @@ func flags() []cmdline.Flag {
 		{Name: "output", Args: []string{"FILE"}, Help: "write standard output to FILE; /dev/null keeps none (output)"},
 		{Name: "error", Args: []string{"FILE"}, Help: "write standard error to FILE (error)"},
 		{Name: "file", Args: []string{"FILE"}, Min: 2, Help: "read the description from FILE; the same as FILE alone"},
-		{Name: "dry-run", Args: []string{"FILE"}, Min: 3,
-			Help: "write the job ads to FILE (- is standard output), and submit nothing"},
+		{Name: "dry-run", Args: []string{"FILE"}, Min: 3, Help: "write the job ads to FILE (- is standard output), and submit nothing"},
 		{Name: "terse", Min: 3, Help: "print only the first and the last job: 12.0 - 12.9"},
 		{Name: "verbose", Min: 1, Help: "show the ads of the submitted jobs"},
 		{Name: "json", Help: "print the cluster and the number of jobs as JSON; with -dry-run, write the ads as an array"},
@@ -205,8 +202,7 @@ func flags() []cmdline.Flag {
 		{Name: "disable", Min: 1, Help: "do not check that files and folders exist"},
 		{Name: "maxjobs", Args: []string{"N"}, Min: 3, Help: "submit nothing if the description asks for more than N jobs"},
 		{Name: "interactive", Aliases: []string{"i"}, Help: "run a shell, or what stands behind --, in a slot and on this terminal; see qshell(1)"},
-		{Name: "unique", Args: []string{"KEY"},
-			Help: "submit nothing while jobs that you submitted with the same KEY are in the queue"},
+		{Name: "unique", Args: []string{"KEY"}, Help: "submit nothing while jobs that you submitted with the same KEY are in the queue"},
 		{Name: "wait", Help: "wait until all jobs have ended, and exit with the status of the first that did not return 0; 128 + N if signal N killed it"},
 		{Name: "owner", Args: []string{"NAME"}, Help: "submit for NAME instead of yourself; for administrators"},
 		{Name: "single-cluster", Min: 3, Help: "accepted without effect: a description always makes one cluster"},
@@ -218,7 +214,6 @@ func elsewhere() []cmdline.Flag {
 	return cmdline.Elsewhere(
 		[2]string{"unused", "names that nothing refers to are always reported; leave them out of the description"},
 		[2]string{"remote", onePool}, [2]string{"pool", onePool}, [2]string{"address", onePool},
-		[2]string{"interactive", "jobs run without a terminal: run your shell by ssh or srun"},
 		[2]string{"factory", "give max_materialize or max_idle in the description instead"},
 		[2]string{"digest", "give max_materialize or max_idle in the description instead"},
 		[2]string{"dump", "write the job ads with -dry-run FILE instead"},

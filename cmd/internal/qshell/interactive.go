@@ -1,4 +1,4 @@
-package submit
+package qshell
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/qdel"
-	"fairspool/cmd/internal/qshell"
 	"fairspool/lib/pool"
 )
 
@@ -25,9 +24,10 @@ var stays = []string{"/bin/sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wa
 // notInteractive are the options of submit that have no meaning for a job that is there for a shell.
 var notInteractive = []string{"dry-run", "wait", "json", "terse", "verbose", "queue", "file", "output", "error", "unique", "array"}
 
-// interactive submits a job that is there for a shell, waits until it runs, and runs the shell, or the words behind --, beside it
-// on this terminal. The job ends with that, and leaves the queue if the command is ended before.
-func interactive(c *cmdline.Call) error {
+// Interactive is submit -interactive: it submits a job that is there for a shell by the command submit, waits until it runs, and
+// runs the shell, or the words behind --, beside it on this terminal. The job ends with that, and leaves the queue if the
+// command is ended before.
+func Interactive(c *cmdline.Call, submit cmdline.Command) error {
 	for _, name := range notInteractive {
 		if c.Has(name) {
 			return cmdline.Usagef("-interactive and -%s: only one of them at a time", name)
@@ -38,7 +38,7 @@ func interactive(c *cmdline.Call) error {
 			return cmdline.Usagef("%s: -interactive takes options, NAME=VALUE, and behind -- what to run in the place of a shell", word)
 		}
 	}
-	id, err := submitStay(c)
+	id, err := submitStay(c, submit)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func interactive(c *cmdline.Call) error {
 	if len(c.CommandLine) > 0 {
 		args = append(append(args, "--"), c.CommandLine...)
 	}
-	status := cmdline.Execute(qshell.Command(), args, os.Stdin, os.Stdout, os.Stderr)
+	status := cmdline.Execute(Command(), args, c.Stdin, screen{c}, c.Stderr)
 	if status == 1 || status == cmdline.ExitLocked { // there may have been no shell
 		leave(id, common)
 	}
@@ -68,7 +68,7 @@ func interactive(c *cmdline.Call) error {
 }
 
 // submitStay submits the job with the caller's options and definitions.
-func submitStay(c *cmdline.Call) (id pool.JobID, err error) {
+func submitStay(c *cmdline.Call, submit cmdline.Command) (id pool.JobID, err error) {
 	words := c.Typed
 	if i := slices.Index(words, "--"); i >= 0 {
 		words = words[:i]
@@ -81,7 +81,7 @@ func submitStay(c *cmdline.Call) (id pool.JobID, err error) {
 	}
 	words = append([]string{"-json", "-output", os.DevNull, "-error", os.DevNull, "-append", "+" + pool.AttrInteractive + " = true"}, words...)
 	var out bytes.Buffer
-	status := cmdline.Execute(Command(), append(append(words, "--"), stays...), strings.NewReader(""), &out, c.Stderr)
+	status := cmdline.Execute(submit, append(append(words, "--"), stays...), strings.NewReader(""), &out, c.Stderr)
 	var told struct{ ClusterID int }
 	if status != 0 {
 		return id, cmdline.ExitStatus(status)
