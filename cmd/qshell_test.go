@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -243,4 +244,61 @@ func TestInteractiveJob(t *testing.T) {
 			t.Errorf("submit %v: %v: %s", words, err, out)
 		}
 	}
+}
+
+// TestShellOfManyUsers holds that in a pool that root serves a shell beside a job has the rights of the job's owner, and is to be
+// had by the owner and by root alone.
+func TestShellOfManyUsers(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	ran := func(user, line string) string {
+		t.Helper()
+		a := h.run(user, line)
+		if a.status != 0 {
+			t.Fatalf("%s: %s = %d, %q, %q", user, line, a.status, a.out, a.bad)
+		}
+		return a.out
+	}
+	ran("root", "fairspool-setup")
+	ran("root", "slots detect -count 1")
+	ran("root", "starter -watch -door -q 2>/run/starter.log &")
+	testenv.Until(t, "the door is open", func() bool {
+		_, err := os.Stat(h.path("var/spool/fairspool/door"))
+		return err == nil
+	})
+	ran("alice", "submit -- sleep 100000")
+	const line = "echo typed | qshell -wait 1 -- sh -c 'id -un; pwd; echo $FAIRSPOOL_JOB; cat'"
+	if got, want := ran("alice", line), "alice\n/home/alice\n1.0\ntyped\n"; got != want {
+		t.Errorf("alice's shell tells %q, want %q", got, want)
+	}
+	if got := ran("root", "qshell 1 -- id -un"); got != "alice\n" {
+		t.Errorf("root's shell beside alice's job is %q, want alice's", got)
+	}
+	if a := h.run("bob", "qshell 1 -- id -un"); a.status != 1 || !strings.Contains(a.bad, "you are bob, and 1.0 is a job of alice's") {
+		t.Errorf("bob's shell: %d, %q, %q", a.status, a.out, a.bad)
+	}
+	ran("alice", "qdel 1")
+	if a := h.run("alice", "submit -interactive -- id -un"); a.status != 0 || a.out != "alice\n" {
+		t.Errorf("alice's interactive job: %d, %q, %q", a.status, a.out, a.bad)
+	}
+}
+
+// TestShellOverLink holds that a shell beside a job on a machine of a pilot is carried over the link.
+func TestShellOverLink(t *testing.T) {
+	t.Parallel()
+	f := newFarmHere(t, "head", "", "n1")
+	f.run("submit", "-name", "far", "-append", `requirements = Machine == "n1"`, "--", "sleep", "100000")
+	f.cron()
+	testenv.Until(t, "the job runs", func() bool { return f.run("qstat", "-af", "JobStatus") == "2\n" })
+	c := f.command(context.Background(), "qshell", "1", "--", "sh", "-c", "echo $FAIRSPOOL_JOB $_CONDOR_SLOT; cat; exit 3")
+	c.Stdin = strings.NewReader("typed\n")
+	if out, err := c.CombinedOutput(); c.ProcessState.ExitCode() != 3 || !strings.HasPrefix(string(out), "1.0 slot1") || !strings.HasSuffix(string(out), "\ntyped\n") {
+		t.Errorf("the shell: %v, %q", err, out)
+	}
+	c = f.command(context.Background(), "qshell", "1")
+	c.Env = append(c.Env, "SHELL=/bin/sh", "TERM=vt100", "PS1=> ")
+	s := onScreen(t, c)
+	s.types("stty size\r", "30 100\r\n")
+	f.run("qdel", "1")
+	s.shows("1.0: the connection to the job has ended")
 }

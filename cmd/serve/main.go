@@ -26,6 +26,7 @@ import (
 	"fairspool/cmd/internal/qdel"
 	"fairspool/cmd/internal/qhold"
 	"fairspool/cmd/internal/qrls"
+	"fairspool/cmd/internal/qshell"
 	"fairspool/cmd/internal/qstat"
 	"fairspool/cmd/internal/qtail"
 	"fairspool/cmd/internal/report"
@@ -77,7 +78,7 @@ With -flock it answers another pool that wants slots of this one. ask submits a 
 // commands are those that callers may ask for.
 func commands() []cmdline.Command {
 	return []cmdline.Command{
-		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qtail.Command(),
+		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qshell.Command(), qtail.Command(),
 		prio.Command(), userprio.Command(chart.Plot), slots.Command(), negotiate.Command(), report.Command(), command(),
 	}
 }
