@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -107,6 +109,7 @@ func TestFullFileSystem(t *testing.T) {
 // withoutWarnings leaves out what a cycle says of files that follow it, and could
 // not.
 func withoutWarnings(bad string) string {
+	bad = inWords(bad)
 	var left strings.Builder
 	for line := range strings.Lines(bad) {
 		if !strings.HasPrefix(line, "negotiate: the cycle is done, but") || !strings.Contains(line, "no space left") {
@@ -114,6 +117,23 @@ func withoutWarnings(bad string) string {
 		}
 	}
 	return left.String()
+}
+
+// inWords returns what a command says on standard error as it says it without -json.
+func inWords(bad string) string {
+	var b strings.Builder
+	for line := range strings.Lines(bad) {
+		var said struct {
+			Error, Warning *struct{ Command, Message string }
+		}
+		if json.Unmarshal([]byte(line), &said) == nil {
+			if of := cmp.Or(said.Error, said.Warning); of != nil {
+				line = of.Command + ": " + of.Message + "\n"
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // untilThereIsSpace calls with ever more space, holds that the spool stays m
@@ -152,6 +172,7 @@ func (g *ground) untilThereIsSpace(disk *smallDisk, m *model, c call, bare bool)
 // saysFull holds that a command which failed said that the disk is full.
 func (g *ground) saysFull(c call, a answer) {
 	g.Helper()
+	a.bad = inWords(a.bad)
 	if a.status != 1 || a.out != "" || strings.Count(a.bad, "\n") != 1 ||
 		!strings.HasPrefix(a.bad, c.args[0]+": ") || !strings.Contains(a.bad, ": no space left on device") {
 		g.Fatalf("%.40v on a full disk = %d, %q, %q, want 1 and a line that says so", c.args, a.status, a.out, a.bad)

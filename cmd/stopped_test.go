@@ -73,6 +73,7 @@ func (g *ground) givesUp(c call, name, holder string) {
 		g.Errorf("%s -lock-wait %v gave up after %v", name, wait, took)
 	}
 	lines := 1
+	a.bad = inWords(a.bad)
 	if name == "starter" { // its supervisors gave up, for each match one
 		lines, a.out = slotCount, ""
 	}
