@@ -212,12 +212,15 @@ func (p *drivenPool) over() {
 
 // end ends what is left.
 func (p *drivenPool) end() {
+	lists := 0 // as in none
 	testenv.Await(func() bool {
 		left := p.processes()
 		for _, line := range left {
 			kill(line)
+			lists = -1
 		}
-		return len(left) == 0
+		lists++
+		return lists == 10
 	})
 }
 
