@@ -259,7 +259,7 @@ func (n *Nearest) shortfall() string {
 	return text
 }
 
-// reserved tells of the maintenance with a clause; empty if it is none of these.
+// reserved describes the maintenance that a clause is of. It returns "" for any other clause.
 func reserved(clause string) string {
 	const minute = "2006-01-02 15:04"
 	start, end, is := pool.MaintenanceOf(clause)
