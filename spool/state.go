@@ -355,7 +355,7 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	if !ok || c.text == nil {
 		return v, false, nil
 	}
-	if v, err = t.kind.parse(c.text, c.seq); err != nil {
+	if v, err = t.kind.parse(string(c.text), c.seq); err != nil {
 		return v, false, c.damaged(0, err)
 	}
 	t.rows[k] = v
@@ -380,7 +380,7 @@ func (t *table[K, V]) parse() error {
 		if c.text == nil {
 			continue
 		}
-		v, err := t.kind.parse(c.text, c.seq)
+		v, err := t.kind.parse(string(c.text), c.seq)
 		if err != nil {
 			return c.damaged(0, err)
 		}
@@ -463,13 +463,13 @@ func (t *table[K, V]) parsed() ([]V, error) {
 	}
 	list, bad := make([]V, first[len(pieces)]), make([]error, len(pieces)+1)
 	parallel.Each(len(pieces), func(_, i int) {
-		for n, line := range (chunk{text: pieces[i]}).lines() {
-			v, err := t.kind.parse(line, 0)
-			if err != nil {
-				bad[i] = file.damaged(first[i]+n, err)
+		n := first[i]
+		for line := range strings.Lines(string(pieces[i])) {
+			if list[n], bad[i] = t.kind.parse(strings.TrimSuffix(line, "\n"), 0); bad[i] != nil {
+				bad[i] = file.damaged(n, bad[i])
 				return
 			}
-			list[first[i]+n] = v
+			n++
 		}
 	})
 	for i := 1; i < len(list); i++ {
