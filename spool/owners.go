@@ -205,7 +205,7 @@ func (s *Spool) ownerThen(w *writing, name string) (Owner, error) {
 			switch line[0] {
 			case 'O':
 				if key, err := ownerKind.keyIn(line); err != nil || key == name {
-					o, also := ownerKind.parse(string(line), 0)
+					o, also := ownerKind.parse(line, 0)
 					return o, cmp.Or(err, also)
 				}
 			case 'o':

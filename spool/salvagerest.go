@@ -76,7 +76,7 @@ func salvageRows[K comparable, V any](v *salvage, t *table[K, V]) map[K]V {
 		if c.text == nil {
 			continue
 		}
-		if _, err := t.kind.parse(string(c.text), c.seq); err != nil {
+		if _, err := t.kind.parse(c.text, c.seq); err != nil {
 			v.losing(c.file, c.line, "a row is lost: %v", err)
 			delete(t.texts, k)
 		}
@@ -99,7 +99,7 @@ func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) 
 		}
 		k, err := t.kind.keyIn(line)
 		if err == nil {
-			_, err = t.kind.parse(string(line), 0)
+			_, err = t.kind.parse(line, 0)
 		}
 		if err != nil {
 			v.losing(path, n+1, "a row is lost: %v", err)

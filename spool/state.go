@@ -355,7 +355,7 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	if !ok || c.text == nil {
 		return v, false, nil
 	}
-	if v, err = t.kind.parse(string(c.text), c.seq); err != nil {
+	if v, err = t.kind.parse(c.text, c.seq); err != nil {
 		return v, false, c.damaged(0, err)
 	}
 	t.rows[k] = v
@@ -380,7 +380,7 @@ func (t *table[K, V]) parse() error {
 		if c.text == nil {
 			continue
 		}
-		v, err := t.kind.parse(string(c.text), c.seq)
+		v, err := t.kind.parse(c.text, c.seq)
 		if err != nil {
 			return c.damaged(0, err)
 		}
@@ -465,8 +465,8 @@ func (t *table[K, V]) parsed() ([]V, error) {
 	parallel.Each(len(pieces), func(_, i int) {
 		n := first[i]
 		for line := range strings.Lines(string(pieces[i])) {
-			if list[n], bad[i] = t.kind.parse(strings.TrimSuffix(line, "\n"), 0); bad[i] != nil {
-				bad[i] = file.damaged(n, bad[i])
+			if err := t.kind.parseInto(&list[n], strings.TrimSuffix(line, "\n"), 0); err != nil {
+				bad[i] = file.damaged(n, err)
 				return
 			}
 			n++
