@@ -308,5 +308,5 @@ func (f *fold) switchTo(w *writing, journal files.File, copied int64) error {
 
 // slotEntry is the line of the index about a slot.
 func slotEntry(s *pool.Slot) entry[string] {
-	return entry[string]{key: s.Name, owner: unknown, user: unknown}
+	return entry[string]{key: s.Name, owner: unknown, user: unknown, summary: summaryText(s)}
 }

@@ -215,6 +215,19 @@ func Slots(v *spool.View) ([]pool.Slot, []error) {
 	return slots, bad
 }
 
+// SlotSummaries returns what Slots does, summarized, and reads few of them.
+func SlotSummaries(v *spool.View) (slots []pool.SlotSummary, bad []error) {
+	LookAtSlots(v, func(v *spool.View) { slots, bad = v.SlotSummaries() })
+	if all := drainsOf(v); len(all) > 0 {
+		for i := range slots {
+			if _, drained := all.of(slots[i].On()); drained && slots[i].Holder == "" {
+				slots[i].State = pool.Drained
+			}
+		}
+	}
+	return slots, bad
+}
+
 // overlay makes slots those of drained machines, in their places.
 func (all drains) overlay(v *spool.View, slots []pool.Slot) {
 	if len(all) == 0 {
