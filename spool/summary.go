@@ -103,6 +103,10 @@ func (v *View) SlotSummaries() ([]pool.SlotSummary, []error) {
 
 // summaries returns those of advertised slots.
 func summaries(b *blocks[string, pool.Slot]) ([]pool.SlotSummary, error) {
+	if b.under != nil {
+		list, err := b.all(newWorker)
+		return summarized(list), err
+	}
 	read, err := b.some(newWorker, func(e *entry[string]) bool {
 		return !readSummary(new(pool.SlotSummary), e.summary)
 	})
@@ -110,18 +114,25 @@ func summaries(b *blocks[string, pool.Slot]) ([]pool.SlotSummary, error) {
 		return nil, err
 	}
 	parts := make([][]pool.SlotSummary, len(b.base)+1)
-	for _, s := range read {
-		parts[len(b.base)] = append(parts[len(b.base)], pool.SummaryOf(&classad.Context{}, *s))
-	}
+	parts[len(b.base)] = summarized(read)
 	parallel.Each(len(b.base), func(_, i int) {
 		entries := b.open[i].entries
 		parts[i] = make([]pool.SlotSummary, 0, len(entries))
 		for n := range entries {
-			if e := &entries[n]; !b.has(e.key) {
-				parts[i] = append(parts[i], pool.SlotSummary{Name: e.key})
-				readSummary(&parts[i][len(parts[i])-1], e.summary)
+			e := &entries[n]
+			if _, gone := b.pending[e.key]; gone || b.has(e.key) {
+				continue
 			}
+			parts[i] = append(parts[i], pool.SlotSummary{Name: e.key})
+			readSummary(&parts[i][len(parts[i])-1], e.summary)
 		}
 	})
 	return slices.Concat(parts...), nil
+}
+
+func summarized(slots []*pool.Slot) (list []pool.SlotSummary) {
+	for _, s := range slots {
+		list = append(list, pool.SummaryOf(&classad.Context{}, *s))
+	}
+	return list
 }
