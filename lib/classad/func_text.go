@@ -236,7 +236,7 @@ var versionFunctions = map[string]*function{
 	}).truthful(),
 }
 
-// versionCompare orders texts by bytes, runs of digits by their number; of equal runs
+// versionCompare orders texts by bytes, runs of digits by their number; of runs
 // with leading zeros the one with more zeros comes first. Only the sign of the result has
 // a meaning; the number is that of glibc's strverscmp.
 func versionCompare(a, b string) int {
