@@ -78,7 +78,7 @@ func (e equation) terms(c Component) (subs []Sub) {
 	return subs
 }
 
-// componentParameters are what the components' parameters begin with, and componentCaps
+// componentParameters are the beginnings of the components' parameters, and componentCaps
 // the names of their caps in Maui 3.3.1.
 var (
 	componentParameters = [Components]string{"SERVICE", "TARGET", "CRED", "ATTR", "FS", "RES", "USAGE"}
