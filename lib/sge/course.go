@@ -160,7 +160,6 @@ func (t *trace) runningTickets(c *Course, at int) {
 
 // overrideCourse returns the source of a member's override tickets, when active jobs of
 // its objects count.
-// objects count.
 func (t *trace) overrideCourse(at int, active [kinds]int32) (o OverrideCourse) {
 	w, j := t.pass.party(at), t.pass.members[at].job
 	for kind, object := range w.objects {

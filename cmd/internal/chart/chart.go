@@ -64,7 +64,6 @@ type quantity struct {
 	scale func(lo, hi float64, n int) scale
 	// steps says how the values between two points are drawn. Means since the point before have the later point's
 	// value, values that hold until a change the earlier one's; none: they go from one to the other.
-	// that hold until something changes are the earlier one's; none: they go from one to the other.
 	steps plotter.StepKind
 	// before returns the value just before a point, if that is another: then the line is a step there; nil: it never is.
 	before func(last, p history.Point) (float64, bool)

@@ -58,7 +58,6 @@ type runtime struct {
 	// forgets are the arguments that remove the record of a container, with its remaining processes; nil: the runtime
 	// keeps no records. A runtime with records reads the environment from file descriptor 4, and runs with root's
 	// rights in root's pool.
-	// has them reads the environment from file descriptor 4, and runs with root's rights in root's pool.
 	forgets []string
 	// fetches: images are fetched before the start, and named by their IDs.
 	fetches bool

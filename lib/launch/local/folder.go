@@ -20,7 +20,6 @@ type Folder struct {
 	Path string
 	// Above is a folder of the pool that must be passable for users whose jobs root runs;
 	// empty: there is none.
-	// enter; empty: there is none.
 	Above string
 }
 

@@ -34,7 +34,6 @@ type column struct {
 	known []preferred // by class; a class not asked for has no known
 	// levels are the running slots of groups that each job of the column ranks alike, in the order
 	// of preemption; nil: there are none.
-	// in which they are preempted; nil: there are none.
 	levels map[*Group][][]*running
 	listed int // tenants that were listed for its jobs
 }
