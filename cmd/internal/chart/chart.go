@@ -400,7 +400,7 @@ func known(name string, style text.Style) string {
 }
 
 const (
-	// sample is how long the piece of line is that stands before a name.
+	// sample is the length of the piece of line before a name.
 	sample = 26
 	// columns is how many columns of names there are at most.
 	columns = 4

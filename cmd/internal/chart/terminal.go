@@ -25,9 +25,8 @@ const (
 	low, high    = 4, 16
 )
 
-// Terminal writes priority and slots in use as lines of characters, all of
-// them ASCII but for names. It returns ErrNothing, and has written nothing, if
-// there is no point to draw.
+// Terminal writes priority and slots in use as lines of characters, all ASCII except
+// names. It returns ErrNothing, and has written nothing, if there is no point to draw.
 func (c Chart) Terminal(w io.Writer, s Screen) error {
 	lines, rest := pick(c.Series, len(symbols))
 	if len(lines) == 0 {
