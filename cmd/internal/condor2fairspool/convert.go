@@ -162,7 +162,8 @@ func (v *conversion) warn(at condorconfig.Place, format string, args ...any) {
 	v.warnings = append(v.warnings, warning{at, fmt.Sprintf(format, args...)})
 }
 
-// inOrder returns the warnings in the order of the files, those of included ones last.
+// inOrder returns the warnings in the order of the files; those of included files come
+// last.
 func (v *conversion) inOrder() []string {
 	order := func(file string) int {
 		i := slices.IndexFunc(v.files, func(s condorconfig.Source) bool { return s.Name == file })
