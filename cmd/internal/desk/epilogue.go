@@ -221,7 +221,7 @@ func resourcesOf(ad, slot *classad.Ad, how pool.Ending) []userlog.Resource {
 	return rows
 }
 
-// divisible returns a slot's divisible resources but for cores, disk and memory.
+// divisible returns a slot's divisible resources except cores, disk and memory.
 func divisible(slot *classad.Ad) (names []string) {
 	if slot == nil {
 		return nil
