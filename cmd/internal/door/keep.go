@@ -181,7 +181,7 @@ const (
 	waiting = 'w'
 )
 
-// Callers are those that come to a listening socket.
+// Callers are the callers of a listening socket.
 type Callers struct {
 	l   *net.UnixListener
 	dir string

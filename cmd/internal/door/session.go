@@ -48,7 +48,7 @@ type Session struct {
 	ends sync.WaitGroup // what reads and what writes
 
 	mu      sync.Mutex
-	queued  [][]byte   // of about pieceSize bytes each, but for the last
+	queued  [][]byte   // of about pieceSize bytes each, except the last
 	size    int        // of queued, in bytes
 	spare   [][]byte   // pieces that were written, for further ones
 	changed *sync.Cond // of queued and of idle
