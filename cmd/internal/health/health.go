@@ -346,7 +346,7 @@ func Examine(c *cmdline.Call, s *spool.Spool) (f Facts, found []Finding, err err
 	return f, found, err
 }
 
-// Gather returns the facts of a spool, but for Died.
+// Gather returns the facts of a spool, except Died.
 func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	f = Facts{
 		At: c.Reading(), Clock: time.Now(), Events: joblog.Unwritten(s),
