@@ -547,7 +547,7 @@ func lockFolder(path string) (*os.File, error) {
 	}
 }
 
-// deliver writes the events of a file to the logs, but for those in late, to which it adds those
+// deliver writes the events of a file to the logs, except to logs in late, to which it adds logs
 // that cannot be written. The file stays with the events that are not written.
 func (f finisher) deliver(path string, late map[string]bool) error {
 	name, again := strings.CutSuffix(path, begunName)
