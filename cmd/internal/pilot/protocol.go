@@ -68,7 +68,7 @@ type Beat struct {
 // News is what the spool's end sends on the control stream.
 type News struct {
 	Beat  int          // the heartbeat that this answers; 0: none
-	First bool         // it has all claims; others are those that changed
+	First bool         // it has all claims; other News has the changed ones
 	Now   []Claim      // claims that are new or changed
 	Gone  []pool.JobID // jobs that have no claim any more
 }
