@@ -132,7 +132,7 @@ func conflict(c *cmdline.Call, own string, refused []string) error {
 // adForms are the options that show ads.
 var adForms = []string{"long", "json", "af"}
 
-// optionsOf reads the command line but for -wait. Errors are about its usage.
+// optionsOf reads the command line except -wait. Errors are about its usage.
 func optionsOf(c *cmdline.Call) (o options, err error) {
 	has, display := given(c), registry.Of(c.Config).Display(c.Config)
 	own, refused := "", []string(nil)
