@@ -180,7 +180,7 @@ func (p *plan) folder(path string) step {
 	}
 }
 
-// otherThan says that a folder is not empty, but for a file that goes.
+// otherThan says which entry of a folder is not goes, a file to be removed; empty: none.
 func (p *plan) otherThan(path, goes string) string {
 	entries, _ := os.ReadDir(path)
 	for _, e := range entries {
