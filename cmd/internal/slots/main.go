@@ -324,7 +324,7 @@ func advertised(tx *spool.Tx) []string {
 	return names
 }
 
-// mayGo returns why one of the slots has to stay; byHand are those that are written by hand.
+// mayGo returns why one of the slots has to stay; byHand are the slots written by hand.
 func mayGo(tx *spool.Tx, names []string, byHand map[string]string) error {
 	claimed := map[string][]pool.JobID{}
 	for _, k := range tx.Claims() {
