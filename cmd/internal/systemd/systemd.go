@@ -47,7 +47,7 @@ func Here() Machine {
 // Scope is a way to give a process a transient unit of its own. A process in the unit of a caller
 // ends with that: a service that is restarted, a session whose user logs out.
 type Scope struct {
-	words []string // of systemd-run(1), but for the unit's name
+	words []string // of systemd-run(1), except the unit's name
 	env   []string // beside ours
 }
 
