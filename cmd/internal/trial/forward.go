@@ -102,7 +102,7 @@ type play struct {
 	cycle      negotiator.Config
 	now        time.Time
 	queue      *spool.View     // as it was at the beginning
-	pool       negotiator.Pool // but for submitters and claims, which are the fork's
+	pool       negotiator.Pool // except submitters and claims, which are the fork's
 	context    *classad.Context
 	on         map[pool.JobID]*onSlot
 	dependents []jobprio.Run // that wait for the end of others
