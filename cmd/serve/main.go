@@ -75,7 +75,7 @@ With -flock it answers another pool that wants slots of this one. ask submits a 
 	}
 }
 
-// commands are those that callers may ask for.
+// commands are the commands that callers may run.
 func commands() []cmdline.Command {
 	return []cmdline.Command{
 		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qshell.Command(), qtail.Command(),
