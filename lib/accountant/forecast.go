@@ -18,9 +18,9 @@ type Forecast struct {
 	At    time.Time // the first millisecond, not before the moment of asking; zero if never
 }
 
-// Reaches returns when the EUP, asked for at now, will be at eup or pass it, from
-// whichever side it is on. An EUP that tends to eup and does not pass it is
-// never there, but for the least one, which is reached.
+// Reaches returns when the EUP, as of now, will be at eup or pass it, from either side.
+// An EUP that tends to eup and does not pass it never reaches it, except the least EUP,
+// which is reached.
 func (r Record) Reaches(eup float64, now time.Time, p Params) Forecast {
 	now = now.Truncate(time.Millisecond)
 	side := r.Effective(now, p) - eup
