@@ -369,7 +369,7 @@ func (b *batch) export(g given, one string) error {
 	return nil
 }
 
-// commas parts a list at its commas, but for those in quotes.
+// commas splits a list at its commas, except those in quotes.
 func commas(text string) (list []string) {
 	quote, from := byte(0), 0
 	for i := 0; i < len(text); i++ {

@@ -55,7 +55,7 @@ type Script struct {
 	Lines []submitfile.Line
 	// Queue are the arguments of the queue line; empty for one job.
 	Queue string
-	// Arguments are those that a directive gives to the script.
+	// Arguments are the script's arguments from a directive.
 	Arguments []string
 }
 
