@@ -108,7 +108,7 @@ type parser struct {
 	tok   token
 	depth int
 	err   *SyntaxError
-	open  bool // err is that the text ended too early
+	open  bool // err is because the text ended too early
 	// single: the outermost ad ends the text, and lex.at is left behind it.
 	single bool
 }
