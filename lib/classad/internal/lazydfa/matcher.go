@@ -170,8 +170,8 @@ const (
 var sample = [...]rune{beforeText: -1, beforeWord: 'a', beforeNewline: '\n', beforeOther: ' '}
 
 const (
-	// allConditions are those that both neighbours of a place decide,
-	// backward those that the one before it does.
+	// allConditions are the conditions that both neighbours of a place decide, backward
+	// those that the one before it decides.
 	allConditions = ^syntax.EmptyOp(0)
 	backward      = syntax.EmptyBeginLine | syntax.EmptyBeginText
 )
