@@ -56,7 +56,7 @@ func Lines(text []byte) []byte {
 	return replaced(append(make([]byte, 0, len(text)), text[:i]...), text[i:], steers)
 }
 
-// sound returns how long the beginning of a text is that stays as it is.
+// sound returns the length of the beginning of a text that stays as it is.
 func sound(text []byte) int {
 	for i := 0; i < len(text); {
 		if i+8 <= len(text) && plain(binary.LittleEndian.Uint64(text[i:])) {
