@@ -241,8 +241,8 @@ func (k *keyNames) add(path []string) {
 	}
 }
 
-// below returns the names of a table's keys in the order of the file. keys are those there
-// are.
+// below returns the names of a table's keys in the order of the file. keys are the table's
+// keys.
 func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string {
 	var names []string
 	for _, name := range r.order(table...) {
