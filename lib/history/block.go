@@ -206,8 +206,7 @@ func parseEnd(line []byte) (e end, ok bool) {
 	return e, ok && len(f.rest) == 0
 }
 
-// parse reads a block but for its last line, and keeps the room for its
-// samples.
+// parse reads a block except its last line, and keeps the room for its samples.
 func (b *Block) parse(text []byte) error {
 	head, text, _ := bytes.Cut(text, newline)
 	if length, ok := b.parseHead(head); !ok || len(text) != length {

@@ -488,9 +488,9 @@ func (e end) begin(text []byte, last int) (int, error) {
 	return start, nil
 }
 
-// LastBlock returns the block with which text ends, but for its samples. If text is
-// the end of a file and too short for the block, ok is false and need is how many
-// bytes it takes; need is 0 when no whole block stands there.
+// LastBlock returns the block at the end of text, without its samples. If text is the end
+// of a file and too short for the block, ok is false and need is the number of bytes of
+// the block; need is 0 if no whole block is there.
 func LastBlock(text []byte) (b Block, need int, ok bool) {
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		return b, 0, false
