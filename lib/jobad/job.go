@@ -30,7 +30,7 @@ type job struct {
 	settings  []setting
 	mark      int               // begin of the settings of the part under way
 	overrides map[string]bool   // attributes that +Name gives, in lower case
-	custom    bool              // the settings to come are those of +Name
+	custom    bool              // the following settings are those of +Name
 	commands  map[string]*known // that were asked for
 	steady    steady            // the data that all procs of the queue line share
 	uses      *submitfile.Uses  // nil until it is asked for
