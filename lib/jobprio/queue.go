@@ -90,7 +90,8 @@ type Place struct {
 	Priority float64 // higher goes first
 	QOS      string  // that they are charged under; empty: as their ads say
 	PE       float64 // processor equivalents of one of them; 0: not known
-	// Tickets are those that one of them starts with, where Order.Tickets is not nil.
+	// Tickets are the tickets with which each of them starts, if Order.Tickets is not
+	// nil.
 	Tickets float64
 }
 
