@@ -7,14 +7,12 @@
 //
 // # What a job finds
 //
-// Its working directory is the ad's Iwd, or its scratch directory when files are
-// transferred. Standard input is In (/dev/null without one); Out and Err are made or
-// truncated, or appended to where the ad says so, relative to Iwd, and are one open file
-// when they name the same. They may not be the file that is read or executed. No signal
-// is blocked. The environment is clean: PATH, HOME, USER and LOGNAME; TMPDIR, TMP and
-// TEMP, which name the scratch directory; the number of processors of the slot in
-// OMP_NUM_THREADS and its kin; over these what the ad's Environment says, in which, as in
-// the arguments, $$(CondorScratchDir) is the scratch directory; and over that
+// Its working directory is the ad's Iwd, or its scratch directory when files are transferred. Standard input is In
+// (/dev/null without one); Out and Err are made or truncated, or appended to if the ad says so, relative to Iwd, and
+// are one open file when they name the same. They may not be the file that is read or executed. No signal is blocked.
+// The environment is clean: PATH, HOME, USER and LOGNAME; TMPDIR, TMP and TEMP, which name the scratch directory; the
+// number of processors of the slot in OMP_NUM_THREADS and its kin. The ad's Environment overrides these; in it, as in
+// the arguments, $$(CondorScratchDir) is the scratch directory. The following override that:
 //
 //	_CONDOR_SLOT         the slot's name, without the machine
 //	_CONDOR_JOB_IWD      the working directory

@@ -26,7 +26,7 @@ type Process struct {
 	gone  bool       // the process has been reaped
 	done  chan struct{}
 	ended Ended // set before done is closed
-	// the reports of a container's program; nil: the process is the job's own
+	// monitor has the reports of a container's program; nil: the process is the job's own.
 	monitor *os.File
 }
 
