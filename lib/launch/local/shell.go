@@ -32,7 +32,7 @@ const (
 // shells are the programs that the job's owner runs beside the job, in its family.
 type shells struct {
 	m   *Machine
-	job launch.Job // as it was started, but for a container
+	job launch.Job // as it was started, without a container
 	at  net.Listener
 
 	mu     sync.Mutex
