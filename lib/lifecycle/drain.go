@@ -127,7 +127,7 @@ func (d Drained) format() string {
 	return string(strconv.AppendQuote(b, d.Reason))
 }
 
-// parseDrained is the inverse of format, but for the machine.
+// parseDrained is the inverse of format, except for the machine.
 func parseDrained(text string) (d Drained, err error) {
 	wrong := fmt.Errorf("%.80q: want haste, time, who and why", text)
 	haste, rest, ok := strings.Cut(text, " ")

@@ -68,7 +68,7 @@ func Lose(tx *spool.Tx, id int, why string, now time.Time, params accountant.Par
 	}
 }
 
-// ForgetPilots drops the pilots of a batch engine that have been over since before a time, but for the one with the
+// ForgetPilots drops the pilots of a batch engine that have been over since before a time, except the one with the
 // largest number: no number is used again. It returns their machines.
 func ForgetPilots(tx *spool.Tx, engine string, before time.Time) (machines []string) {
 	all := spool.Pilots.All(&tx.View)

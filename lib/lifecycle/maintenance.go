@@ -63,7 +63,7 @@ func formatMaintenance(m pool.Maintenance) string {
 	return fmt.Sprintf("%d %d %q %q %q", m.Start.Unix(), m.End.Unix(), m.By, m.Reason, m.Constraint)
 }
 
-// parseMaintenance is the inverse of formatMaintenance, but for the number.
+// parseMaintenance is the inverse of formatMaintenance, except for the number.
 func parseMaintenance(text string) (m pool.Maintenance, err error) {
 	start, rest, _ := strings.Cut(text, " ")
 	end, rest, _ := strings.Cut(rest, " ")
