@@ -239,7 +239,7 @@ var formatShape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:[^%]|%%)*)%([-+ #0]*)(\d{0,3})(\.\d{0,2})?(?:hh?|ll?|[Lqjzt])?([a-zA-Z])((?:[^%]|%%)*)$`)
 })
 
-// verbs are those that each function takes.
+// verbs are the verbs for each function.
 var verbs = map[string]string{"INT": "dioxXu", "REAL": "eEfFgG", "STRING": "s", "EVAL": "s"}
 
 // Format is $INT, $REAL, $STRING and $EVAL: the value of value, written by a format of C's printf, or by

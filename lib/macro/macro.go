@@ -267,8 +267,8 @@ var functions = []string{
 	"ENV", "RANDOM_CHOICE", "RANDOM_INTEGER", "CHOICE", "SUBSTR", "INT", "REAL", "STRING", "EVAL", "DIRNAME", "BASENAME",
 }
 
-// IsFunction reports whether $name(...) is a macro function. Case counts, but
-// for the letters of $F.
+// IsFunction reports whether $name(...) is a macro function. Case counts, except for the
+// letters of $F.
 func IsFunction(name string) bool {
 	if slices.Contains(functions, name) {
 		return true
