@@ -36,7 +36,7 @@ type Pool struct {
 	// Backoffs are the slots to be left alone, also those whose time is over:
 	// they carry the count of failures.
 	Backoffs []pool.Backoff
-	// Reservations are those that the last cycle left.
+	// Reservations are the reservations of the last cycle.
 	Reservations []pool.Reservation
 	// Held are jobs that are held or wait for others, and Running those with claims,
 	// which Config.Queue needs besides the idle ones. They are not read without a Queue.
@@ -227,7 +227,7 @@ type Plan struct {
 	Autoclusters []Analysis
 	// Explained are the jobs of Config.Explain that the cycle looked at, in that order.
 	Explained []Explained
-	// Reservations are those that hold from now on; they replace all earlier ones.
+	// Reservations are the reservations from now on; they replace all earlier ones.
 	Reservations []Reserved
 	// Succession is the jobs with which claims go on if their jobs end before the next
 	// cycle.
@@ -237,8 +237,8 @@ type Plan struct {
 	Clocks  []Clock
 	Passed  []Passed
 	Passing []pool.JobID
-	// Tickets are those that the run-time priority of jobs with claims, the matched ones
-	// among them, is to follow, by job; nil: it follows none, and no job keeps any.
+	// Tickets are the tickets, by job, for the run-time priority of jobs with claims,
+	// including matched ones; nil: it follows none, and no job keeps any.
 	Tickets []Tickets
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin

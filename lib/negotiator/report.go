@@ -207,7 +207,7 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// Report returns the match as a Report has it, but for the priority.
+// Report returns the match as in a Report, without the priority.
 func (m Match) Report() ReportedMatch {
 	r := ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason, Of: m.Piece.Of, Resources: m.Piece.Takes}
 	if p := m.Preempts; p != nil {
@@ -227,7 +227,7 @@ func (p *Preempted) Name() string {
 // Lost returns the work that is lost, in slot weight times seconds.
 func (p *Preempted) Lost() float64 { return p.Ran.Seconds() * p.Weight.Float() }
 
-// Report returns the rejection as a Report has it, but for the priority.
+// Report returns the rejection as in a Report, without the priority.
 func (x Rejection) Report() ReportedRejection {
 	return ReportedRejection{Job: x.Job.String(), Count: x.Count, Jobs: x.Jobs, Submitter: x.Submitter, Autocluster: x.Autocluster,
 		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Place: x.Place, Groups: x.Groups, Reason: x.Reason}
