@@ -28,7 +28,7 @@ type running struct {
 	weight  accountant.Weight // the slot's present weight
 	ad      *classad.Ad       // as it stands
 	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
-	tenants *tenants          // of whom it is one
+	tenants *tenants          // that include it
 }
 
 // compare orders running slots for preemption by jobs without a rank.
@@ -39,8 +39,8 @@ func (r *running) compare(o *running) int {
 	return r.slot - o.slot
 }
 
-// tenants are running slots of one holder that no expression can tell apart, but for
-// PREEMPTION_RANK, which may say whom of them to take first.
+// tenants are running slots of one holder that no expression can tell apart, except
+// PREEMPTION_RANK, which may say which of them to take first.
 type tenants struct {
 	*estate
 	class   *class
@@ -234,8 +234,8 @@ func (c *arrangement) appendYielding(key []byte, ad *classad.Ad, current float64
 	return key
 }
 
-// appendPreemptionRank appends what PREEMPTION_RANK comes to, but for a rank that is the
-// same for all jobs, which it puts into r; NaN: it is not.
+// appendPreemptionRank appends the meaning of PREEMPTION_RANK. It puts a rank that is the
+// same for all jobs into r instead; NaN: it is not the same.
 func (c *arrangement) appendPreemptionRank(key []byte, r *running) []byte {
 	r.rank = math.Inf(-1)
 	e := c.Config.Preemption.Rank
