@@ -38,8 +38,8 @@ type Payers struct {
 	begins  map[string]pool.JobID // with which job owners' turns begin
 }
 
-// NewPayers returns payers of whom none has been asked to pay: each may pay for so many
-// steps, less those that were taken.
+// NewPayers returns payers with unused budgets: each may pay for steps steps, less those
+// in taken.
 func NewPayers(eval *classad.Context, steps int, taken map[string]int, begins map[string]pool.JobID) *Payers {
 	return &Payers{Eval: eval, Bill: *eval, steps: steps, byOwner: map[string]*Payer{}, taken: taken, begins: begins}
 }
