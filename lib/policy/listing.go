@@ -101,7 +101,7 @@ type OwnForm struct {
 
 // Display is how a policy's jobs are shown.
 type Display struct {
-	// Columns are added to those of lists.
+	// Columns are additional columns of lists.
 	Columns []Column
 	// Without returns the headings of common columns that are left out.
 	Without func(o Options) []string
