@@ -114,8 +114,8 @@ var complexTypes = []string{
 	sge.String: "STRING", sge.CString: "CSTRING", sge.REString: "RESTRING", sge.Host: "HOST",
 }
 
-// otherAttributes are those that objects have in Grid Engine and that do not count in
-// priorities: files have them, so they are taken.
+// otherAttributes are attributes that objects have in Grid Engine and that do not count
+// in priorities: files have them, so they are accepted.
 var otherAttributes = map[kind]string{
 	complexKind:    "relop requestable consumable default",
 	userKind:       "delete_time",
