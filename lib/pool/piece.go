@@ -86,7 +86,7 @@ func (r Resources) Of(name string) float64 {
 	return 0
 }
 
-// StandardResources are those that every slot has.
+// StandardResources are the resources that every slot has.
 var StandardResources = []string{AttrCpus, AttrMemory, AttrDisk}
 
 // RoundedUp returns the part of a large enough partitionable slot that a request for n of a resource takes:
