@@ -14,7 +14,8 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// Document is what stands in cycle.json, but for SchemaVersion, which is the first member, and the checksum, which is the last.
+// Document is the content of cycle.json, without SchemaVersion, which is the first member, and the checksum, which is
+// the last.
 type Document struct {
 	// Cycles are the last ones, this one first, MostCycles at most. They stand at the beginning: HeadOf reads no further.
 	Cycles []Cycle
@@ -32,7 +33,7 @@ const MostCycles = 20
 type Cycle struct {
 	Cycle int   // its number
 	Time  int64 // policy time in Unix seconds
-	// Took is how long the cycle took, in seconds by the machine's clock, but for writing the report.
+	// Took is how long the cycle took, in seconds by the machine's clock, without writing the report.
 	Took                        float64
 	Matched, Preempted, Waiting int // jobs: matched, preempted, left without a slot
 }
