@@ -60,7 +60,7 @@ type Explanation struct {
 	Idle       []pool.Procs
 	// Analyses are the analyses of jobs that would be matched.
 	Analyses []Chosen
-	// Reservations are those that would be made for the jobs, or go on or end.
+	// Reservations are the reservations that would be made for the jobs, or go on or end.
 	Reservations []negotiator.ReportedReservation `json:",omitempty"`
 	// Submitters are the submitters of these jobs.
 	Submitters []Standing

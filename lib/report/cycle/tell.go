@@ -84,8 +84,8 @@ var columns = []table.Column{
 	{Head: "Limit", Right: true}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true},
 }
 
-// queueColumns are those under a policy with one queue of all jobs: where the first job stands
-// that is left.
+// queueColumns are the columns under a policy with one queue of all jobs, with the place of
+// the first remaining job.
 var queueColumns = []table.Column{
 	{Head: "Submitter"}, {Head: "First Left", Right: true}, {Head: "Place in Queue", Right: true}, {Head: "Priority (higher goes first)", Right: true},
 	{Head: "Idle", Right: true}, {Head: "Matched", Right: true},
