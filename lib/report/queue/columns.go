@@ -32,7 +32,7 @@ type options struct {
 	display  policy.Display
 }
 
-// columns are those that are shown, in their order.
+// columns are the shown columns, in their order.
 type columns struct {
 	options
 	shown []column

@@ -245,7 +245,7 @@ type Waiting struct {
 	// cluster but is like these.
 	Rejection *negotiator.ReportedRejection `json:",omitempty"`
 	Analysis  *negotiator.Analysis          `json:",omitempty"`
-	// Reservations are those that are kept for any of the jobs in this state.
+	// Reservations are the reservations for any of the jobs in this state.
 	Reservations []negotiator.ReportedReservation `json:",omitempty"`
 }
 

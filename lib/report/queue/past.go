@@ -109,8 +109,8 @@ const (
 	leastHow = 16
 )
 
-// pastColumns are those before how it ended. On a narrow terminal they are left out in the
-// order of leaves, which the others have 0 for. Only names are cut.
+// pastColumns are the columns before how it ended. On a narrow terminal columns are left
+// out in the order of leaves; 0 means never. Only names are cut.
 var pastColumns = [...]struct {
 	head          string
 	width, leaves int

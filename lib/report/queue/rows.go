@@ -290,9 +290,9 @@ var (
 	bytesOutName  = classad.NewName("BytesSent")
 )
 
-// totalsNames and listedNames are the attributes that all totals and that all listings
-// read, but for -r and for what columns read. Both have those that jobs are chosen by, but for
-// -constraint.
+// totalsNames and listedNames are the attributes that all totals and that all listings read,
+// without those for -r and for columns. Both include the attributes by which jobs are chosen,
+// except by -constraint.
 var (
 	totalsNames = wordsOf(statusName, codeName, startsName, afterOkName, afterAnyName, metName, cpusName,
 		classad.NewName(pool.AttrUser), ownerName, holdName, deferralName)
@@ -345,7 +345,7 @@ func (r *reader) value(n *classad.Name) classad.Value {
 	return v
 }
 
-// int returns a whole number, 0 where there is none.
+// int returns a whole number, 0 if there is none.
 func (r *reader) int(n *classad.Name) int64 {
 	if x, ok := r.value(n).Int(); ok {
 		return x
