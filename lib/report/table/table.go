@@ -121,7 +121,7 @@ func plain(s string) bool {
 	return true
 }
 
-// Blanks are those that Pad appends at a time.
+// Blanks are the blanks that Pad appends at a time.
 const Blanks = "                                                                "
 
 // Pad appends so many blanks; none for a number below 0.
