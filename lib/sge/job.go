@@ -83,8 +83,8 @@ type Fact struct {
 	fixed bool
 }
 
-// Facts is all that priorities are reckoned from, but for requests: RequestNAME is the one for
-// the complex that has this name or shortcut, in the complex's unit.
+// Facts is all inputs of priorities except requests: RequestNAME is the request for the
+// complex with this name or shortcut, in the complex's unit.
 var Facts = []Fact{
 	{"user", pool.AttrOwner, "name", "", text(func(s *sketch) *string { return &s.User }), false},
 	{"Unix group", pool.AttrUnixGroup, "name", "", text(func(s *sketch) *string { return &s.group }), false},
