@@ -230,8 +230,7 @@ func (s *scope) named(name, key string) (text string, ok bool, err error) {
 	return text, true, err
 }
 
-// lookup returns the value in force of a name, but for what depends on the
-// proc.
+// lookup returns the value in force of a name, without values that depend on the proc.
 func (s *scope) lookup(key string) (*variable, bool) {
 	if v, ok := s.item(key); ok {
 		return v, true
