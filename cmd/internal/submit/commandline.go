@@ -30,8 +30,7 @@ import (
 // commandLine is the description's name where the words behind -- stand in its place.
 const commandLine = "command line"
 
-// checkCommandLine refuses a command line without a command, and one together with a
-// description.
+// checkCommandLine refuses a command line without a command, or with a description.
 func (s *submission) checkCommandLine(description []string) error {
 	switch {
 	case len(s.CommandLine) == 0 || s.CommandLine[0] == "":
@@ -42,8 +41,7 @@ func (s *submission) checkCommandLine(description []string) error {
 	return nil
 }
 
-// runCommandLine makes the jobs run the words behind --, which stand in place of a
-// description.
+// runCommandLine makes the jobs run the words behind --, in place of a description.
 func (s *submission) runCommandLine(language *submitfile.Options, o *jobad.Options) error {
 	path, err := lookUp(s.CommandLine[0], language.Dir)
 	if err != nil {
@@ -140,8 +138,7 @@ func fileName(name string) string {
 	return name
 }
 
-// environ returns the variables of the environment that jobs may have. A job's ad holds
-// only entries NAME=value.
+// environ returns the variables that jobs may have. A job's ad holds only NAME=value.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(a string) bool { return strings.Index(a, "=") < 1 })
 }

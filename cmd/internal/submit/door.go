@@ -84,8 +84,7 @@ func (s *submission) offer(d *jobad.Jobs) (o offer, err error) {
 	return o, err
 }
 
-// lookFor makes the jobs as they will be in the pool, and returns the procs that are doomed by
-// their files.
+// lookFor makes the jobs as they will be in the pool, and returns procs doomed by their files.
 func (s *submission) lookFor(d *jobad.Jobs, w wanted) (list []doomed, err error) {
 	d.SetDomain(w.Domain)
 	k := cluster{all: d.Count()}
