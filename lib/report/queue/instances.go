@@ -110,7 +110,7 @@ func (l Listing) advertised() (list []*instance) {
 	return list
 }
 
-// advertisedIn returns them as a view shows them, and what is wrong with slot ads.
+// advertisedIn returns the slots of a view, and errors of slot ads.
 func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
 	slots, bad := lifecycle.Slots(v)
 	ctx := l.context()
@@ -125,7 +125,8 @@ func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
 	return list, bad
 }
 
-// summaries returns the same without what machines' totals do not need, in any order.
+// summaries returns the slots that -q asks for as advertised does, in any order and with only the fields that
+// machines' totals need.
 func (l Listing) summaries() (list []*instance) {
 	slots, bad := lifecycle.SlotSummaries(l.View)
 	for _, err := range bad {
@@ -179,7 +180,7 @@ func (l Listing) summarized(s *instance, slot pool.SlotSummary, resting map[stri
 	return true
 }
 
-// keep counts what is kept of partitionable slots for wide jobs.
+// keep counts the resources of partitionable slots that are kept for wide jobs.
 func (q *Queue) keep(list []*instance) {
 	kept := map[string]float64{}
 	for _, r := range spool.Reservations.All(q.View) {
@@ -193,7 +194,7 @@ func (q *Queue) keep(list []*instance) {
 	}
 }
 
-// read reads what else a slot says of itself.
+// read reads the architecture and system of a slot.
 func (s *instance) read(ctx *classad.Context, ad *classad.Ad) {
 	arch, _ := ad.EvalString(ctx, "Arch")
 	system, _ := ad.EvalString(ctx, "OpSys")
