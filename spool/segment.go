@@ -24,7 +24,7 @@ import (
 // with the key, the block's place and length in bytes, its CRC-32C, how many
 // jobs it has, and the Owner and User of all of them, empty if they have none,
 // or - where they differ or are no constants; behind them what is kept of the
-// thing for totals, if that can be (summary.go). The last line has the place of
+// thing for totals, if that can be (package summarytext). The last line has the place of
 // the index, the number of blocks, and the CRC-32C of everything from there up
 // to itself:
 //

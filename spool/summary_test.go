@@ -72,7 +72,7 @@ func TestSlotSummaries(t *testing.T) {
 			err := s.View(func(v *View) error {
 				slots, bad := v.Slots()
 				want := pool.SummariesOf(slots)
-				got, wrong := v.SlotSummaries()
+				got, wrong := SlotSummaries(v)
 				slices.SortFunc(got, func(a, b pool.SlotSummary) int { return pool.CompareNames(a.Name, b.Name) })
 				if !slices.EqualFunc(got, want, same) || len(bad) != len(wrong) {
 					rt.Errorf("the summaries are\n%#v\nwant\n%#v\n%v, want %v", got, want, wrong, bad)

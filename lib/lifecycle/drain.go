@@ -217,7 +217,7 @@ func Slots(v *spool.View) ([]pool.Slot, []error) {
 
 // SlotSummaries returns the summaries of all slots, those of drained machines in state Drained as Slots has them.
 func SlotSummaries(v *spool.View) (slots []pool.SlotSummary, bad []error) {
-	LookAtSlots(v, func(v *spool.View) { slots, bad = v.SlotSummaries() })
+	LookAtSlots(v, func(v *spool.View) { slots, bad = spool.SlotSummaries(v) })
 	if all := drainsOf(v); len(all) > 0 {
 		for i := range slots {
 			if _, drained := all.of(slots[i].On()); drained && slots[i].Holder == "" {
