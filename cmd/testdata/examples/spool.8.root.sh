@@ -1,0 +1,2 @@
+mkdir /root/backup
+slots detect -count 1
