@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,7 +119,7 @@ func readExamples(page string, programs []string) (examples []example, missed []
 			examples = append(examples, example{first[0], command})
 		case m != nil:
 			examples = append(examples, example{'*', m[1]})
-		case slices.Contains(programs, first), display && !inFile.MatchString(line):
+		case (slices.Contains(programs, first) || display) && !inFile.MatchString(line):
 			missed = append(missed, line)
 		}
 	}
@@ -130,7 +131,7 @@ var runElsewhere = regexp.MustCompile(`(?s)\n\.\\" Run by man_test\.go\.\n\.Bd.*
 
 // onTerminals are the commands that want a terminal, and what a person types there.
 var onTerminals = map[string]func(s *screen, beside func(line string)){
-	"qstat -watch":       func(s *screen, _ func(string)) { s.shows("job-ID"); s.types("q", "") },
+	"qstat -watch":       func(s *screen, _ func(string)) { s.shows("slot or reason"); s.types("q", "") },
 	"qshell 12":          func(s *screen, _ func(string)) { s.shows("> "); s.types("exit\r", "exit") },
 	"qshell 13.3 -- top": func(s *screen, _ func(string)) { s.shows("PID"); s.types("q", "") },
 	"submit -interactive -cpus 4 -time 2h": func(s *screen, beside func(string)) {
@@ -153,6 +154,12 @@ func playExamples(t *testing.T, stage string, examples []example) {
 	if stage != "" {
 		run("sh -e " + stage)
 	}
+	t.Cleanup(func() {
+		if strings.Contains(fmt.Sprint(examples), "starter") {
+			playCommand(t, dir, "qdel -all -q; starter -drain -fast -wait -q", variables...).Run()
+		}
+		killAll(dir)
+	})
 	for _, e := range examples {
 		if strings.HasPrefix(e.line, "starter -pilot ") {
 			t.Run("pilot", func(t *testing.T) { playPilot(t, e.line) })
@@ -199,7 +206,7 @@ var staying = map[string]string{
 	"starter -watch -drain -quick": `test -z "$(qstat)"`,
 }
 
-// playRootExamples runs a script and examples as root of a machine.
+// playRootExamples runs a script and examples as root of a machine. The script may leave variables for the examples in the file env.
 func playRootExamples(t *testing.T, page, stage string, examples []example) {
 	t.Helper()
 	machine := machinesOf[page]
@@ -209,7 +216,7 @@ func playRootExamples(t *testing.T, page, stage string, examples []example) {
 	h := machine(t)
 	run := func(line string) {
 		t.Helper()
-		if a := h.run("root", "cd /root && export FAIRSPOOL_CYCLE_ON_CHANGE=false && "+line); a.status != 0 {
+		if a := h.run("root", "cd /root && export FAIRSPOOL_CYCLE_ON_CHANGE=false && if [ -e env ]; then . ./env; fi && "+line); a.status != 0 {
 			t.Fatalf("%s: %+v", line, a)
 		}
 	}
@@ -218,8 +225,13 @@ func playRootExamples(t *testing.T, page, stage string, examples []example) {
 		t.Fatal(err)
 	}
 	run("set -e\n" + strings.ReplaceAll(string(script), "DIR", filepath.Dir(stage)))
+	if criu := os.Getenv("FAIRSPOOL_CRIU"); criu != "" {
+		testenv.WriteProgram(t, h.path("bin/criu"), []byte("#!/bin/sh\nexec "+criu+" \"$@\"\n"))
+	}
 	for _, e := range examples {
-		if works, is := staying[e.line]; is {
+		if strings.HasPrefix(e.line, "criu ") && h.run("root", "command -v criu").status != 0 {
+			t.Skipf("SKIPPED, NOTHING IS TESTED: there is no criu for %s", e.line)
+		} else if works, is := staying[e.line]; is {
 			run(e.line + " & pid=$!; timeout 60 sh -c 'until " + works + "; do sleep 0.1; done' && kill $pid && wait $pid")
 		} else {
 			run(e.line)
@@ -234,7 +246,7 @@ func playPilot(t *testing.T, line string) {
 	n3 := f.machines["n3"]
 	f.append(f.head.path("etc/passwd"), "pool:x:1501:1501::/home/alice:/bin/sh\n")
 	f.append(n3.path("etc/ssh/ssh_config"), "BatchMode yes\n"+f.letIn(f.head, "head", n3))
-	f.giveKey(n3.path("home/alice"), alice, "")
+	f.giveKey(n3.path("home/alice"), alice, "pool")
 	public, err := os.ReadFile(n3.path("home/alice/.ssh/id_ed25519.pub"))
 	f.head.must(err)
 	f.append(f.head.path("etc/ssh/keys/pool"), `restrict,command="/usr/local/bin/serve -pilot" `+string(public))

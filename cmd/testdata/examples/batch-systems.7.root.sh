@@ -1,5 +1,5 @@
-mkdir -p /etc/fairspool
-cat >/etc/fairspool/fairspool.toml <<'END'
+fairspool-setup
+cat >>/etc/fairspool/fairspool.toml <<'END'
 [engine.hpc]
 KIND = "slurm"
 PILOT = { Cpus = 1, Memory = 500 }
@@ -7,5 +7,5 @@ PILOT_TIME = 3000
 HOME = "ssh -T root@head serve -pilot"
 ASK = ["-p", "main"]
 END
-submit -queue 3 -owner alice -- true
+submit -queue 3 -owner alice output=/dev/null error=/dev/null -- true
 glidein -q

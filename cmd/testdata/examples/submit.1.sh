@@ -8,5 +8,5 @@ printf 'executable = /bin/true\nqueue 2\n' | tee analysis.sub >nightly.sub
 printf 'executable = /bin/cat\ninput = $(input)\n' >one.sub
 mkdir nightly
 cp nightly.sub nightly
-printf 'Name = "large@node1"\nMachine = "node1"\nCpus = 4\nMemory = 8000\nRequirements = true\n' >large.ads
+printf 'Name = "large@node1"\nMachine = "node1"\nCpus = 4\nMemory = 8000\nRequirements = TARGET.RequestCpus == 4\n' >large.ads
 slots advertise large.ads
