@@ -99,7 +99,7 @@ func machines(c *cmdline.Call) (list []machine) {
 }
 
 // errNoEngines says that there is no machine to be named.
-var errNoEngines = errors.New("the configuration has no engine: see [engine.NAME] in fairspool.toml(5)")
+var errNoEngines = errors.New("the configuration has no engine: see [engine.NAME] in machines(7)")
 
 // named returns the machines that have these names, in whatever case; without names all.
 func named(c *cmdline.Call, names []string) ([]machine, error) {

@@ -326,7 +326,7 @@ func OfDamage(err error) (f Finding, is bool) {
 		return f, false
 	}
 	return Finding{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
-		Remedy: "spool check says what else is damaged, and spool(5) what to do"}, true
+		Remedy: "spool check says what else is damaged, and spool-repair(7) what to do"}, true
 }
 
 // In looks at a spool that is open. The error may be a *spool.DamageError.
