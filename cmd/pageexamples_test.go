@@ -232,7 +232,7 @@ func playRootExamples(t *testing.T, page, stage string, examples []example) {
 		if strings.HasPrefix(e.line, "criu ") && h.run("root", "command -v criu").status != 0 {
 			t.Skipf("SKIPPED, NOTHING IS TESTED: there is no criu for %s", e.line)
 		} else if works, is := staying[e.line]; is {
-			run(e.line + " & pid=$!; timeout 60 sh -c 'until " + works + "; do sleep 0.1; done' && kill $pid && wait $pid")
+			run(e.line + " & pid=$!; timeout 170 sh -c 'until " + works + "; do sleep 0.1; done' && kill $pid && wait $pid")
 		} else {
 			run(e.line)
 		}

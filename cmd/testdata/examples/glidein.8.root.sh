@@ -4,4 +4,4 @@ fairspool-setup
 printf '[engine.farm]\nKIND = "ssh"\nHOSTS = ["n2", "n3"]\n[engine.gate]\nKIND = "ssh"\nLINK = "home"\nHOSTS = ["n4"]\n' >>/etc/fairspool/fairspool.toml
 glidein -install
 glidein -q
-timeout 60 sh -c 'until slots list -af Name | grep -q n3; do sleep 0.1; done'
+timeout 170 sh -c 'until slots list -af Name | grep -q n3; do sleep 0.1; done'

@@ -4,4 +4,4 @@ fairspool-setup
 printf '[engine.farm]\nKIND = "ssh"\nHOSTS = ["node7"]\n' >>/etc/fairspool/fairspool.toml
 glidein -install
 glidein -q
-timeout 60 sh -c 'until slots list -af Name | grep -q node7; do sleep 0.1; done'
+timeout 170 sh -c 'until slots list -af Name | grep -q node7; do sleep 0.1; done'
