@@ -63,7 +63,7 @@ func isEdit(flag string) bool {
 // names as arguments. All other options but the common ones say nothing there.
 func beside(asked string) (with []string, names bool) {
 	if isEdit(asked) {
-		with = []string{"reason"}
+		with = []string{"reason", "json"}
 		if edit.Leasable(asked) {
 			with = append(with, "duration")
 		}
