@@ -391,11 +391,15 @@ func TestNoSleep(t *testing.T) {
 	})
 }
 
-// TestWayOfAJob holds that the functions exist by which docs/design.md walks a job through a cycle.
+// TestWayOfAJob holds that the functions exist by which docs/design.md walks a job through a cycle, and
+// that the page is short.
 func TestWayOfAJob(t *testing.T) {
 	text, err := os.ReadFile("../docs/design.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if lines := strings.Count(string(text), "\n"); lines > 400 {
+		t.Errorf("docs/design.md has %d lines, want 400 at most", lines)
 	}
 	_, way, _ := strings.Cut(string(text), "**The way of one job**")
 	way, _, _ = strings.Cut(way, "\n- **")
