@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -170,13 +171,20 @@ func leadsTo(path string, f *os.File) (bool, error) {
 }
 
 // Gone reports whether the claim's file was removed or replaced, maybe with the
-// whole spool. Then the locks protect the claim no more. While the
-// folder of the file is missing, no other process has the claim either.
+// whole spool. Then the locks protect the claim no more. A folder that was only moved away
+// or is not mounted may come back; meanwhile no other process has the claim either.
 func (l *Lock) Gone() bool {
+	open, err := l.File.Stat()
+	if err != nil {
+		return false
+	}
+	if about, ok := open.Sys().(*syscall.Stat_t); ok && about.Nlink == 0 {
+		return true
+	}
 	if ours, err := leadsTo(l.Path, l.File); ours || err != nil {
 		return false
 	}
-	_, err := os.Stat(filepath.Dir(l.Path))
+	_, err = os.Stat(filepath.Dir(l.Path))
 	return err == nil
 }
 

@@ -423,14 +423,15 @@ func (d *Desk) following() *follower {
 	return d.claim
 }
 
-// isAbandoned reports whether the attempt has to be left to others, as the pilot is gone for ever: its engine gives the
-// machine to others, and the spool's host gives the attempt up when its lease is over.
+// isAbandoned reports whether the attempt has to be left to others: its claim's lock was removed, or the pilot is gone for
+// ever. Then its engine gives the machine to others, and the spool's host gives the attempt up when its lease is over.
 func (d *Desk) isAbandoned() bool {
-	if d.term == nil {
-		return false
+	d.abandoned = d.abandoned || d.lock.Gone()
+	if d.term == nil || d.abandoned {
+		return d.abandoned
 	}
 	_, without := d.following().look()
-	d.abandoned = d.abandoned || without > abandonTime
+	d.abandoned = without > abandonTime
 	return d.abandoned
 }
 

@@ -229,7 +229,7 @@ func (c cycle) silence(submitted time.Time) string {
 	if submitted.After(c.at) {
 		return fmt.Sprintf("submitted after the last negotiation cycle, which was at %s", Clock(c.at))
 	}
-	return fmt.Sprintf("not among the jobs that the last negotiation cycle, at %s, left without a slot", Clock(c.at))
+	return fmt.Sprintf("waits for the next negotiation cycle; the last was at %s", Clock(c.at))
 }
 
 // Waiting is what -j prints with -json of jobs that are in one state.
