@@ -40,7 +40,7 @@ func ReserveForMaintenance(tx *spool.Tx, m pool.Maintenance, now time.Time) pool
 		}
 	}
 	tx.Op("reserve", strconv.Itoa(m.ID))
-	tx.PutMark(maintenanceMark+strconv.Itoa(m.ID), formatMaintenance(m))
+	tx.PutMark(maintenanceMark+strconv.Itoa(m.ID), fmt.Sprintf("%d %d %q %q %q", m.Start.Unix(), m.End.Unix(), m.By, m.Reason, m.Constraint))
 	return m
 }
 
@@ -53,13 +53,6 @@ func CancelMaintenance(tx *spool.Tx, id int) bool {
 	tx.Op("reserve", "-cancel", strconv.Itoa(id))
 	tx.PutMark(name, "")
 	return true
-}
-
-// formatMaintenance writes the text of the mark, with the times in seconds since 1970:
-//
-//	1796112000 1796126400 "root" "new disks" "Machine == \"n1\""
-func formatMaintenance(m pool.Maintenance) string {
-	return fmt.Sprintf("%d %d %q %q %q", m.Start.Unix(), m.End.Unix(), m.By, m.Reason, m.Constraint)
 }
 
 // parseMaintenance is the inverse of formatMaintenance, but for the number.
