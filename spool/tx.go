@@ -24,10 +24,9 @@ import (
 // does not depend on how much is there.
 type Tx struct {
 	View
-	Forked  bool // it is one of a fork: nothing of it is ever committed
-	With    any  // what the function given to Update keeps with it; nil at first
-	op      string
-	args    []string
+	Forked  bool        // it is one of a fork: nothing of it is ever committed
+	With    any         // what the function given to Update keeps with it; nil at first
+	Header  Transaction // its line in the log; before it is committed, operation and arguments alone
 	body    []byte
 	months  []*month                // of the history that jobs leave to, in order of first use
 	settled func() error            // makes the journal durable as it was found
@@ -46,7 +45,7 @@ var errUnnamed = errors.New("a transaction without the name of its operation")
 // Op names the transaction: an operation such as "set priority" and its plain
 // arguments. Every transaction that changes something must be named; the last
 // name counts.
-func (tx *Tx) Op(name string, args ...string) { tx.op, tx.args = name, args }
+func (tx *Tx) Op(name string, args ...string) { tx.Header.Op, tx.Header.Args = name, args }
 
 // fail remembers the first change that could not be made.
 func (tx *Tx) fail(err error) {
@@ -276,14 +275,11 @@ func (s *Spool) update(fn func(*Tx) error, then func()) error {
 		if err := tx.run(fn); err != nil {
 			return nil, err
 		}
-		if then == nil && len(tx.months)+len(tx.digests) == 0 && !s.reserve.May {
-			return w.append(tx)
-		}
-		err := s.commit(tx, w)
+		late, err := s.commit(tx, w, then != nil)
 		if err == nil && then != nil {
 			then()
 		}
-		return nil, err
+		return late, err
 	})
 }
 
@@ -418,7 +414,7 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	}
 	tx.settle()
 	tx.checkFactories()
-	if tx.err == nil && len(tx.body) > 0 && tx.op == "" {
+	if tx.err == nil && len(tx.body) > 0 && tx.Header.Op == "" {
 		return errUnnamed
 	}
 	return tx.err
@@ -544,30 +540,32 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 	return end, w.journal.Sync()
 }
 
-// commit makes the transaction durable, with all that stands in the journal before it.
-func (s *Spool) commit(tx *Tx, w *writing) error {
+// commit writes the transaction, behind the files that it speaks of, which are durable then. It returns what to wait
+// for without the lock. Nothing is left to wait for if now is set, where a digest would have to be taken back, and where
+// room for it came from the reserve, which is filled again before the lock is freed.
+func (s *Spool) commit(tx *Tx, w *writing, now bool) (*unsynced, error) {
 	if err := s.keepHistory(tx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.keepDigests(tx); err != nil {
-		return err
+		return nil, err
 	}
 	late, err := w.append(tx)
-	if late == nil {
-		return err
+	if late == nil || !now && len(tx.digests) == 0 && !s.reserve.GaveUp() {
+		return late, err
 	}
 	w.keep = false
 	if err := w.journal.Sync(); err != nil {
-		return fmt.Errorf("journal: %w", cutBack(w.journal, late.before.End, err))
+		return nil, fmt.Errorf("journal: %w", cutBack(w.journal, late.before.End, err))
 	}
 	s.acknowledge(w.lock, late.end)
-	return nil
+	return nil, nil
 }
 
 // append writes the transaction to the journal, and returns what to wait for, if anything.
 func (w *writing) append(tx *Tx) (*unsynced, error) {
 	s := tx.spool
-	late := &unsynced{spool: s, journal: w.journal, durable: w.durable, before: w.end, end: w.end}
+	late := &unsynced{spool: s, journal: w.journal, durable: w.durable, before: w.end, end: w.end, months: tx.months}
 	if len(tx.body) == 0 {
 		if w.end == w.durable {
 			return nil, nil
@@ -654,5 +652,6 @@ func (s *Spool) header(tx *Tx) Transaction {
 	if policy.IsZero() {
 		policy = machine
 	}
-	return Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.op, tx.args}
+	tx.Header = Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.Header.Op, tx.Header.Args}
+	return tx.Header
 }

@@ -10,13 +10,18 @@ import (
 	"fairspool/lib/nearest"
 )
 
+const (
+	staticQuota  = "GROUP_QUOTA_"
+	dynamicQuota = "GROUP_QUOTA_DYNAMIC_"
+)
+
 // GroupKeys are the keys that end with the name of an accounting group. Name is
 // what stands before it; of two that fit, the first counts.
 var GroupKeys = []GroupKey{
-	{Key{Name: "GROUP_QUOTA_DYNAMIC_", Kind: Real, Least: 0, Most: 1,
+	{Key{Name: dynamicQuota, Kind: Real, Least: 0, Most: 1,
 		Help: "The group's quota as a fraction of what static quotas leave of the parent's quota, or of the pool."},
 		func(s *groupSettings, v any) { f := v.(float64); s.dynamic = &f }},
-	{Key{Name: "GROUP_QUOTA_", Kind: Real, Unit: "slot weight", Least: 0, Most: maxQuota,
+	{Key{Name: staticQuota, Kind: Real, Unit: "slot weight", Least: 0, Most: maxQuota,
 		Help: "The group's quota; overrides GROUP_QUOTA_DYNAMIC_."},
 		func(s *groupSettings, v any) { f := v.(float64); s.static = &f }},
 	{Key{Name: "GROUP_PRIO_FACTOR_", Kind: Real, Least: 1, Most: MaxFactor,
@@ -80,7 +85,31 @@ func (c *Config) groups() error {
 	c.Groups = tree
 	c.warnOfLongNames("GROUP_NAMES", c.groupNames)
 	c.warnOfLongNames("NICE_USER_ACCOUNTING_GROUP_NAME", []string{c.NiceGroup})
+	c.warnOfTwoQuotas()
 	return nil
+}
+
+// warnOfTwoQuotas warns of the first group for which a file sets both kinds of quota, of which the static one counts.
+func (c *Config) warnOfTwoQuotas() {
+	var first *groupSettings
+	more := 0
+	for _, s := range c.ofGroups {
+		switch {
+		case s.static == nil || s.dynamic == nil || c.where[s.keys[staticQuota]].File == asked:
+		case first == nil:
+			first = s
+		default:
+			more++
+		}
+	}
+	if first == nil {
+		return
+	}
+	text := "has no effect beside " + OneLine(first.keys[staticQuota])
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	c.Warnings = append(c.Warnings, c.Complain(first.keys[dynamicQuota], errors.New(text)).Error())
 }
 
 // warnOfLongNames warns of the first of the names that is longer than the manuals allow.
@@ -117,24 +146,23 @@ func (c *Config) complainOfGroup(s *groupSettings) error {
 // meantQuotas returns a hint at a key of all groups' quotas that one of a single
 // group's resembles.
 func meantQuotas(key string) string {
-	const prefix = "GROUP_QUOTA_"
-	name, ok := strings.CutPrefix(key, prefix)
+	name, ok := strings.CutPrefix(key, staticQuota)
 	if !ok {
 		return ""
 	}
 	var known []string
 	for _, k := range Keys {
-		if rest, ok := strings.CutPrefix(k.Name, prefix); ok {
+		if rest, ok := strings.CutPrefix(k.Name, staticQuota); ok {
 			known = append(known, rest)
 		}
 	}
 	if rest, ok := nearest.Name(name, known); ok {
-		return didYouMean(prefix + rest)
+		return didYouMean(staticQuota + rest)
 	}
 	return ""
 }
 
-// group returns the group with what was said of it.
+// group returns the group with its settings.
 func (c *Config) group(name string) accountant.Group {
 	g := accountant.Group{Name: name, AcceptSurplus: c.acceptSurplus, Autoregroup: c.autoregroup}
 	s := c.settingsOf(name)
@@ -174,7 +202,7 @@ func (c *Config) setOfGroup(k GroupKey, key, group string, v any) {
 	k.setGroup(s, v)
 }
 
-// groupSettingsOf returns what is said of a group, of which a key speaks.
+// groupSettingsOf returns the settings of a group that a key names.
 func (c *Config) groupSettingsOf(group, key string) *groupSettings {
 	s := c.settingsOf(group)
 	if s == nil {
@@ -191,7 +219,8 @@ const groupTable = "groups"
 var MemberKey = Key{Name: "members", Kind: Names, Check: memberName,
 	Help: "The users, and Unix groups with an @ before them, whose jobs may be charged to the group. Missing: all users, unless a group above has members."}
 
-// memberName refuses what is neither a user's name nor that of a Unix group with an @ before it.
+// memberName refuses a text that is neither a user's name nor a Unix group's with an @ before
+// it.
 func memberName(s string) error {
 	name, _ := strings.CutPrefix(s, "@")
 	if err := userName(name); err != nil {
@@ -200,7 +229,7 @@ func memberName(s string) error {
 	return nil
 }
 
-// Lists reports whether a list of users and @groups has a user, who belongs to the Unix groups.
+// Lists reports whether a list of users and @groups has a user with these Unix groups.
 func Lists(list []string, user string, groups []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		group, isGroup := strings.CutPrefix(entry, "@")
@@ -213,14 +242,14 @@ func NamesGroups(list []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return strings.HasPrefix(entry, "@") })
 }
 
-// Administers reports whether ADMINISTRATORS has a user, who belongs to the Unix groups.
+// Administers reports whether ADMINISTRATORS has a user with these Unix groups.
 func (c *Config) Administers(user string, groups []string) bool {
 	return Lists(c.Administrators, user, groups)
 }
 
-// MembersOf returns the list of those whose jobs may be charged to an accounting group, and the
-// group that has it: the group itself, or the nearest one above it. Restricted is false where
-// there is no such list. Case does not count in the group's name.
+// MembersOf returns the list of users whose jobs may be charged to an accounting group, and the
+// group that has the list: the group itself, or the nearest one above it. Restricted is false
+// if there is no such list. Case does not count in the group's name.
 func (c *Config) MembersOf(group string) (members []string, of string, restricted bool) {
 	for of = group; ; {
 		if s := c.settingsOf(of); s != nil && s.members != nil {
@@ -234,7 +263,7 @@ func (c *Config) MembersOf(group string) (members []string, of string, restricte
 	}
 }
 
-// takeGroup sets what a key of [groups.NAME] says.
+// takeGroup applies a key of [groups.NAME].
 func (c *Config) takeGroup(s Setting) (ok bool, err error) {
 	dot := strings.LastIndexByte(s.Name, '.')
 	if dot < 1 {

@@ -1,9 +1,9 @@
-// Package health finds out what keeps a pool from running its jobs, or soon will: no cycles,
-// matches that no starter takes up, slots of machines without a starter, damage, a full disk.
+// Package health finds problems that keep a pool from running its jobs, or soon will: no
+// cycles, matches that no starter takes up, slots of machines without a starter, damage, a
+// full disk.
 //
-// Look judges what a view of the spool holds by Facts, which are found out before it: the time,
-// the disk, the locks. It reads neither all jobs nor all slots, so that monitoring may ask every
-// minute.
+// Look judges a view of the spool by Facts, which are collected before it: the time, the disk,
+// the locks. It reads neither all jobs nor all slots, so that monitoring may ask every minute.
 package health
 
 import (
@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/lib/accountant"
@@ -29,7 +30,7 @@ import (
 	"fairspool/spool/heard"
 )
 
-// Severity is how bad something is: the exit status by which monitoring knows it.
+// Severity is the seriousness of a finding: the exit status for monitoring.
 type Severity int
 
 // The severities. Of an Unknown pool nothing can be told.
@@ -51,7 +52,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 // Code names a kind of finding, for programs.
 type Code string
 
-// The codes. Of an Unreadable spool nothing can be told; that of a Damage ends the look.
+// The codes. Unreadable and Damage end the look: nothing more is known.
 const (
 	Unreadable      Code = "Unreadable"
 	Damage          Code = "Damage"
@@ -70,22 +71,23 @@ const (
 	JournalLong     Code = "JournalLong"
 	ReportUnread    Code = "ReportUnreadable"
 	EventsUnwritten Code = "EventsUnwritten"
+	EventCommand    Code = "EventCommandFailed"
 )
 
 // Codes are all of them.
 var Codes = []Code{
 	Unreadable, Damage, LockHeld, DiskFull, NoCycle, CycleFailed, NoSlots, OtherMachine, NoStarter, NotHeardOf, MatchNotTaken,
-	SupervisorDied, ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten,
+	SupervisorDied, ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten, EventCommand,
 }
 
 // Finding is one thing that is amiss.
 type Finding struct {
 	Code     Code
 	Severity Severity
-	// What is what was found, and Remedy what to do about it: a sentence each, without a
-	// capital and a full stop.
+	// What is the finding, and Remedy the advice: a sentence each, without a capital and
+	// a full stop.
 	What, Remedy string
-	// Machines are those whose slots it is about.
+	// Machines are the machines of the slots concerned.
 	Machines []string `json:",omitempty"`
 	// Stops says that it keeps jobs waiting.
 	Stops bool
@@ -107,10 +109,10 @@ func Worst(all []Finding) (worst Severity) {
 	return worst
 }
 
-// Facts are what Look judges by beside the view.
+// Facts are the inputs of Look besides the view.
 type Facts struct {
 	At    accountant.Reading // policy time
-	Clock time.Time          // the machine's, by which files and locks are dated
+	Clock time.Time          // the machine's, which dates files and locks
 	Host  string             // this machine, as slots name it
 	// Patience is HEALTH_TIMEOUT, ClaimTimeout REQUEST_CLAIM_TIMEOUT.
 	Patience, ClaimTimeout time.Duration
@@ -121,6 +123,10 @@ type Facts struct {
 	Trouble  string
 	Troubled time.Time
 
+	// Hook is how an EVENT_COMMAND failed last, and Hooked when; empty: none did.
+	Hook   string
+	Hooked time.Time
+
 	Cycled  time.Time // policy time of the last cycle; zero: none is known
 	Report  error     // why cycle.json does not read; nil: it does, or is not there
 	Disk    Disk
@@ -130,16 +136,15 @@ type Facts struct {
 	Served map[string]time.Time
 	// Died are the claims on this machine without a supervisor, by their LockName.
 	Died map[string]bool
-	// Silence returns that of a machine with a pilot; nil: it is not looked at.
+	// Silence returns the silence of a machine with a pilot; nil: it is not checked.
 	Silence func(machine string) lifecycle.Silence
 }
 
-// Disk is what the spool's file system has, in bytes and files. Files is 0 where their number has
-// no bound.
+// Disk is the spool's file system, in bytes and files. Files is 0 if their number is unlimited.
 type Disk struct{ Size, Free, Files, FreeFiles uint64 }
 
-// Look returns what is amiss in a pool, the worst first. A *spool.DamageError that the view meets
-// leaves the function that was given the view.
+// Look returns the problems of a pool, the worst first. A *spool.DamageError of the view is left
+// to the function that opened the view.
 func Look(v *spool.View, f Facts) ([]Finding, error) {
 	l := look{Facts: f, view: v, claims: v.Claims()}
 	for _, step := range []func() error{l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.clock, l.spool} {
@@ -176,7 +181,7 @@ func (l *look) clock() error {
 	return nil
 }
 
-// spool reports what is odd about files, beside damage, which ends the look.
+// spool reports oddities of files, except damage, which ends the look.
 func (l *look) spool() error {
 	l.view.Factories()
 	if n := l.view.Journal(); n > 2*spool.JournalSize {
@@ -192,6 +197,7 @@ func (l *look) spool() error {
 		l.add(f)
 	}
 	l.events()
+	l.hooks()
 	return nil
 }
 
@@ -213,6 +219,18 @@ func (l *look) events() {
 	}
 	l.add(Finding{Code: EventsUnwritten, Severity: Warning, What: what,
 		Remedy: "run starter, which tries again; see that the folder is there and can be written to"})
+}
+
+// hookRecent is how long a command for events that failed is reported.
+const hookRecent = time.Hour
+
+// hooks reports a command of the operator's for events that failed.
+func (l *look) hooks() {
+	if ago := l.Clock.Sub(l.Hooked); l.Hook != "" && ago <= hookRecent {
+		l.add(Finding{Code: EventCommand, Severity: Warning,
+			What:   fmt.Sprintf("a command for events failed %s ago: %s", age(ago), l.Hook),
+			Remedy: "run it by hand with the ad of a job on standard input; starter.log in the spool has more"})
+	}
 }
 
 // locks reports processes that keep others waiting.
@@ -326,7 +344,7 @@ func OfDamage(err error) (f Finding, is bool) {
 		return f, false
 	}
 	return Finding{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
-		Remedy: "spool check says what else is damaged, and spool(5) what to do"}, true
+		Remedy: "spool check says what else is damaged, and spool-repair(7) what to do"}, true
 }
 
 // In looks at a spool that is open. The error may be a *spool.DamageError.
@@ -347,7 +365,7 @@ func Examine(c *cmdline.Call, s *spool.Spool) (f Facts, found []Finding, err err
 	return f, found, err
 }
 
-// Gather returns the facts of a spool, but for Died.
+// Gather returns the facts of a spool, except Died.
 func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	f = Facts{
 		At: c.Reading(), Clock: time.Now(), Events: joblog.Unwritten(s),
@@ -365,6 +383,7 @@ func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	if err != nil {
 		return f, err
 	}
+	f.Hook, f.Hooked = hooks.Failed(s.Dir())
 	if f.Served, err = s.Served(); err != nil {
 		return f, err
 	}
@@ -389,7 +408,7 @@ func Silences(c *cmdline.Call, s *spool.Spool) func(machine string) lifecycle.Si
 	}
 }
 
-// diskOf returns what the file system of a folder has for its owner.
+// diskOf returns the space of a folder's file system for its owner.
 func diskOf(dir string) (Disk, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -412,7 +431,8 @@ func timeOf(text []byte) (time.Time, error) {
 }
 
 // died returns the claims on a machine that have no supervisor, by their LockName. A supervisor
-// that has just ended had one: what a later view still shows as such a claim has none.
+// that has just ended had a claim; if a later view still shows such a claim, it has no
+// supervisor.
 func died(s *spool.Spool, host string) (map[string]bool, error) {
 	var here []pool.Claim
 	err := s.View(func(v *spool.View) error {
@@ -471,8 +491,8 @@ func (l *look) failed() error {
 	return nil
 }
 
-// waiting returns an idle job without a claim that has waited for longer than the Patience and for
-// which a cycle should have been. It stops at the first.
+// waiting returns an idle job without a claim that has waited for longer than the Patience and
+// should have had a cycle. It stops at the first.
 func (l *look) waiting() (w waiting, err error) {
 	if l.waits != nil {
 		return *l.waits, nil
@@ -558,7 +578,7 @@ func jobs(claims []pool.Claim) string {
 	return plural.Noun(len(all), "job") + " " + list(all, "job")
 }
 
-// age words how long something has been, in the largest unit of which there are two.
+// age words a duration, in the largest unit that it contains at least twice.
 func age(d time.Duration) string {
 	for _, u := range []struct {
 		of   time.Duration

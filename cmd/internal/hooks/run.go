@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -34,12 +35,28 @@ const (
 	mostWarnings = 20
 )
 
-// Settings are those of a runner.
+// Settings are a runner's settings.
 type Settings struct {
 	Folder  string        // claims.d
 	Timeout time.Duration // after which a command is killed
 	Nobody  string        // NOBODY_SLOT_USER
 	Warn    func(format string, args ...any)
+}
+
+const (
+	about      = "commands for events"
+	ofOperator = "EVENT_COMMAND"
+)
+
+// Log returns where a runner of the spool in dir writes what goes wrong: the log of the supervisors.
+func Log(dir string) *trouble.Log {
+	return &trouble.Log{Path: filepath.Join(dir, "starter.log"), About: about}
+}
+
+// Failed returns how an EVENT_COMMAND of the spool in dir failed last, and when; empty: none did lately.
+func Failed(dir string) (line string, at time.Time) {
+	l := Log(dir)
+	return trouble.Last(l.Path, l.About, ": "+ofOperator+" ")
 }
 
 // Run runs the commands that wait in the folder, until none is left. It does nothing
@@ -102,7 +119,7 @@ type runner struct {
 	queues    map[string][]*task // by account
 	accounts  []string           // in order of first use
 	queued    int
-	busy      map[pool.JobID]bool // jobs for which a command runs: their next ones wait
+	busy      map[pool.JobID]bool // jobs with a running command: their next ones wait
 	ofAccount map[string]int      // commands that run
 	running   int
 	done      chan *task // those that have ended
@@ -135,7 +152,7 @@ func (r *runner) warn(t *task, err error) {
 	if r.warned++; r.warned > mostWarnings {
 		return
 	}
-	key := "EVENT_COMMAND"
+	key := ofOperator
 	if t.AsOwner {
 		key = "notify_command"
 	}
@@ -208,7 +225,7 @@ func (r *runner) queue(t *task) {
 	r.queued++
 }
 
-// close removes a file whose commands have all ended.
+// close removes a file after all of its commands have ended.
 func (r *runner) close(f *file) {
 	if f.left > 0 {
 		return
@@ -220,7 +237,7 @@ func (r *runner) close(f *file) {
 	delete(r.files, f.Name())
 }
 
-// startAll starts what may run now: those of a job one after the other.
+// startAll starts the commands that may run now: a job's one after the other.
 func (r *runner) startAll() {
 	for _, account := range r.accounts {
 		queue := r.queues[account]

@@ -28,6 +28,9 @@ type offer struct {
 	where string // "file:line", or what made it
 }
 
+// advertisement is what advertise and detect print with -json.
+type advertisement struct{ Advertised []string }
+
 func advertise(c *cmdline.Call, files []string) error {
 	if len(files) == 0 {
 		return cmdline.Usagef("advertise: which files? - is standard input")
@@ -48,8 +51,8 @@ func advertise(c *cmdline.Call, files []string) error {
 	return nil
 }
 
-// warnOfClosed tells of ads without Requirements: by the rules of matching no
-// job ever gets these slots, which is hardly what was meant.
+// warnOfClosed warns of ads without Requirements: by the rules of matching no job ever
+// gets these slots, which is hardly intended.
 func warnOfClosed(c *cmdline.Call, offers []offer) {
 	closed, where := 0, ""
 	for _, o := range offers {
@@ -65,7 +68,7 @@ func warnOfClosed(c *cmdline.Call, offers []offer) {
 	}
 }
 
-// readOffers reads the slot ads of a file, all of which must be good.
+// readOffers reads the slot ads of a file. All of them must be valid.
 func readOffers(c *cmdline.Call, file string) ([]offer, error) {
 	text, name, err := read(c, file)
 	if err != nil {
@@ -166,8 +169,7 @@ func lastOfEach(c *cmdline.Call, offers []offer) []offer {
 	return out
 }
 
-// put advertises the slots in one transaction, whose record names what they
-// come from.
+// put advertises the slots in one transaction. Its record names their sources.
 func put(c *cmdline.Call, offers []offer, from []string) error {
 	s, err := c.Spool()
 	if err != nil {
@@ -196,14 +198,21 @@ func put(c *cmdline.Call, offers []offer, from []string) error {
 		return err
 	}
 	c.Changed()
+	if c.Has("json") {
+		names := make([]string, len(offers))
+		for i, o := range offers {
+			names[i] = o.name
+		}
+		return c.JSON(advertisement{names})
+	}
 	_, err = fmt.Fprintf(c.Stdout, "%s advertised.\n", plural.Count(len(offers), "slot"))
 	return err
 }
 
 func stamp(ad *classad.Ad, now time.Time) { ad.SetInt(pool.AttrLastHeardFrom, now.Unix()) }
 
-// news reports whether an ad says what the pool does not know. Where one of
-// them has a lifetime, that it is still there is news.
+// news reports whether an ad differs from the pool's. If one of them has a lifetime, any
+// ad is news, as it renews the lifetime.
 func news(old, ad *classad.Ad) bool {
 	if old.Has(pool.AttrAdLifetime) || ad.Has(pool.AttrAdLifetime) {
 		return true
@@ -282,6 +291,9 @@ func detect(c *cmdline.Call, args []string) error {
 			ads[i] = o.ad
 			stamp(o.ad, c.Now)
 		}
+		if c.Has("json") {
+			return adprint.Print(c, "json", slices.Values(ads))
+		}
 		return adprint.Long(c.Data(), ads)
 	}
 	if err := put(c, offers, []string{"detect"}); err != nil {
@@ -313,7 +325,7 @@ func warnOfSurplus(c *cmdline.Call, host string, count int) error {
 	})
 }
 
-// surplus words what is to be done with the slots of these numbers, ascending.
+// surplus words the advice on the slots of these numbers, ascending.
 func surplus(left []int, host string) string {
 	first := machine.SlotName(left[0], host)
 	if len(left) == 1 {

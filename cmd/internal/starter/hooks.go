@@ -3,12 +3,10 @@ package starter
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/trouble"
 	"fairspool/spool"
 )
 
@@ -19,7 +17,7 @@ func runHooks(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	log := &trouble.Log{Path: filepath.Join(sp.Dir(), "starter.log"), About: "commands for events"}
+	log := hooks.Log(sp.Dir())
 	log.Detach()
 	c.Stderr = log
 	return hooks.Run(hooks.Settings{
@@ -28,7 +26,7 @@ func runHooks(c *cmdline.Call) error {
 	})
 }
 
-// startHooks starts a runner if commands wait for one, where starter stands beside the other programs.
+// startHooks starts a runner if commands wait for one and starter stands beside the other programs.
 func startHooks(c *cmdline.Call, sp *spool.Spool) error {
 	if len(hooks.Due(sp.ClaimLock(""))) == 0 {
 		return nil
@@ -43,7 +41,7 @@ func startHooks(c *cmdline.Call, sp *spool.Spool) error {
 	}
 	var runner *exec.Cmd
 	if runner, err = hooks.Start(onchange.Pool{Dir: sp.Dir(), Programs: folder, Prefix: prefix, Args: common}); err == nil && runner != nil {
-		go runner.Wait() // a pass that lives on waits for it
+		go runner.Wait() // a pass that lives on reaps it
 	}
 	return err
 }

@@ -19,6 +19,7 @@ func outputs() []cmdline.Output {
 		{Name: "userprio-history", Value: cmdline.List{Member: "Submitters", Of: accounts.Course{}}},
 		{Name: "userprio-log", Value: cmdline.List{Member: "Edits", Of: accounts.LogObject{}}},
 		{Name: "userprio-windows", Value: accounts.Windows{}}, {Name: "userprio-decayed", Value: decayed{}}, {Name: "userprio-tree", Value: accounts.Tree{}},
+		{Name: "userprio-export", Value: cmdline.Wrote{}}, {Name: "userprio-plot", Value: cmdline.Wrote{}},
 		{Name: "userprio-flocked", Value: cmdline.List{Member: "Flocked", Of: flockedRow{}}},
 	}
 }
@@ -42,7 +43,7 @@ func display(c *cmdline.Call, o options, s accounts.Listing, v accounts.View) er
 		t.ByPriority()
 		return adprint.Print(c, form, t.Ads(func(*accounts.Row) bool { return true }))
 	case len(t.Picked) == 0 && len(s.Users) > 0:
-		return nil // a table of nobody tells nothing; complain does
+		return nil // an empty table would say nothing; complain does
 	case form == "classic":
 		return t.PrintClassic(c.Stdout)
 	}
