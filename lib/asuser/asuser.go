@@ -267,7 +267,7 @@ func Start(c *exec.Cmd) error {
 		c.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	c.SysProcAttr.Credential = s.account.Credential()
-	c.Env = s.account.environment()
+	c.Env = []string{"PATH=" + Path, "HOME=" + s.account.Home, "USER=" + s.account.Name, "LOGNAME=" + s.account.Name}
 	var err error
 	if e := Root(func() { err = c.Start() }); e != nil {
 		return e
@@ -282,10 +282,6 @@ func (u User) Credential() *syscall.Credential {
 		c.Groups = append(c.Groups, uint32(gid))
 	}
 	return c
-}
-
-func (u User) environment() []string {
-	return []string{"PATH=" + Path, "HOME=" + u.Home, "USER=" + u.Name, "LOGNAME=" + u.Name}
 }
 
 // Folders are the folders of programs that are run for root, whatever its PATH is. Tests set others.

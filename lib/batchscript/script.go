@@ -79,7 +79,7 @@ func Is(text string) bool {
 	if line, ok := interpreterLine(text); ok {
 		return !runsSubmit(line)
 	}
-	return systemOf(text) != nil && !isDescription(text)
+	return systemOf(text) != nil && !ofDescription().MatchString(text)
 }
 
 // interpreterLine returns what follows the #! of the first line.
@@ -108,8 +108,6 @@ func runsSubmit(line string) bool {
 var ofDescription = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)^[ \t]*(queue([ \t]|\r?$)|(executable|universe|shell)[ \t]*=)`)
 })
-
-func isDescription(text string) bool { return ofDescription().MatchString(text) }
 
 // systemOf returns the system of the first directive in the head of a script; nil if
 // there is none.

@@ -430,15 +430,13 @@ var seed = maphash.MakeSeed()
 func hashName(name string) uint32 {
 	var buf [64]byte
 	if len(name) > len(buf) {
-		return hashFolded(fold(name))
+		return uint32(maphash.String(seed, fold(name)))
 	}
 	for i := range len(name) {
 		buf[i] = lower(name[i])
 	}
 	return uint32(maphash.Bytes(seed, buf[:len(name)]))
 }
-
-func hashFolded(key string) uint32 { return uint32(maphash.String(seed, key)) }
 
 // plainName reports whether a name needs no quotes.
 func plainName(s string) bool {

@@ -220,11 +220,6 @@ type EngineKey struct {
 // engineTable is the name of the table that has a table for each engine.
 const engineTable = "engine"
 
-// enginesTable returns the table [engine].
-func enginesTable() *Table {
-	return &Table{Name: engineTable, Depth: func(string) int { return 1 }, Named: (*Config).takeEngine, Finish: (*Config).engines}
-}
-
 // hostName refuses what ssh could take for an option or for two words, or what cannot stand in a slot's name.
 func hostName(s string) error {
 	strange := strings.ContainsFunc(s, func(r rune) bool { return !isNameRune(r) && r != '.' })

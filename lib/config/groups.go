@@ -215,11 +215,6 @@ func (c *Config) groupSettingsOf(group, key string) *groupSettings {
 // groupTable is the name of the table that has a table for each accounting group.
 const groupTable = "groups"
 
-// groupsTable returns the table [groups].
-func groupsTable() *Table {
-	return &Table{Name: groupTable, Depth: func(string) int { return 1 }, Named: (*Config).takeGroup}
-}
-
 // MemberKey is what [groups.NAME] may say.
 var MemberKey = Key{Name: "members", Kind: Names, Check: memberName,
 	Help: "The users, and Unix groups with an @ before them, whose jobs may be charged to the group. Missing: all users, unless a group above has members."}

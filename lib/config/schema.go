@@ -61,7 +61,10 @@ type Table struct {
 // NewSchema returns the schema of the policies that JOB_PRIORITY_POLICY may choose, the default
 // first, and of tables, which finish and warn in this order.
 func NewSchema(policies []string, tables ...*Table) *Schema {
-	s := &Schema{keys: slices.Clone(Keys), tables: append([]*Table{groupsTable(), enginesTable()}, tables...)}
+	s := &Schema{keys: slices.Clone(Keys), tables: append([]*Table{
+		{Name: groupTable, Depth: func(string) int { return 1 }, Named: (*Config).takeGroup},
+		{Name: engineTable, Depth: func(string) int { return 1 }, Named: (*Config).takeEngine, Finish: (*Config).engines},
+	}, tables...)}
 	for i := range s.keys {
 		if k := &s.keys[i]; k.Name == policyKey && len(policies) > 0 {
 			k.Default, k.Choices = policies[0], policies

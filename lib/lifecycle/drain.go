@@ -34,10 +34,6 @@ func (h Haste) String() string {
 	return hastes[h]
 }
 
-// subcode returns the number that condor_drain(1) has for the haste: the
-// VacateReasonSubCode of the jobs that leave so.
-func (h Haste) subcode() int { return 10 * int(h) }
-
 // HasteOf returns the haste with which a job leaves for this reason.
 func HasteOf(why pool.Reason) Haste {
 	if why.Code != MachineDrained {
@@ -66,7 +62,7 @@ func (d Drained) why() pool.Reason {
 	if d.Reason != "" {
 		text += ": " + d.Reason
 	}
-	return pool.Reason{Text: text, Code: MachineDrained, Subcode: d.Haste.subcode()}
+	return pool.Reason{Text: text, Code: MachineDrained, Subcode: 10 * int(d.Haste)}
 }
 
 // drainedMark begins the names of the marks of drained machines; the machine's name in

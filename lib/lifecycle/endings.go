@@ -214,16 +214,6 @@ func count(tx *spool.Tx, s pool.Procs, ad *classad.Ad, change func(*Endings)) {
 	PutEndings(tx, e)
 }
 
-// countEnded counts a job that has ended by itself, with its ad as it is then.
-func countEnded(tx *spool.Tx, s pool.Procs, ad *classad.Ad) {
-	count(tx, s, ad, func(e *Endings) { e.ended(tx, s, ad) })
-}
-
-// countRemoved counts jobs that were removed.
-func countRemoved(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
-	count(tx, s, ad, func(e *Endings) { e.removed(tx, s, ad, why) })
-}
-
 // countHeld counts jobs that were held without asking for it.
 func countHeld(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
 	count(tx, s, ad, func(e *Endings) {

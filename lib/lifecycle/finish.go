@@ -84,7 +84,7 @@ func (j job) settle(how pool.Ending, at time.Time) (last *classad.Ad) {
 	default:
 		j.setTime(pool.AttrCompletionDate, at)
 		j.setStatus(pool.Completed, at)
-		countEnded(j.tx, pool.Only(j.id), x.ad)
+		count(j.tx, pool.Only(j.id), x.ad, func(e *Endings) { e.ended(j.tx, pool.Only(j.id), x.ad) })
 		return j.leave(at)
 	}
 	return nil

@@ -261,13 +261,10 @@ func (r *room) take(slot string, p pool.Piece) {
 	}
 }
 
-// slotAdOf returns the Name of the slot ad that a match takes from.
-func slotAdOf(m negotiator.Match) string { return cmp.Or(m.Piece.Of, m.Slot) }
-
 // has reports whether a match can still be made: its machine is not drained, no maintenance was added, the slot's ad is
 // the one that the cycle saw, and the resources are free, or held as the cycle saw and not promised.
 func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
-	slot := r.seen.slots[slotAdOf(m)]
+	slot := r.seen.slots[cmp.Or(m.Piece.Of, m.Slot)]
 	if _, drained := r.drained.of(slot.machine); drained {
 		return false
 	}

@@ -163,17 +163,13 @@ func WaitsFor(v *spool.View, cluster int, ad *classad.Ad) string {
 			}
 		}
 		if len(open) > 0 {
-			parts = append(parts, "for "+clustersText(open)+" "+x.what)
+			parts = append(parts, "for "+plural.Noun(len(open), "cluster")+" "+plural.List(open)+" "+x.what)
 		}
 	}
 	if len(parts) == 0 {
 		return "waited for others, which have ended; the next cycle makes it idle"
 	}
 	return "waits " + strings.Join(parts, ", ")
-}
-
-func clustersText(list []string) string {
-	return plural.Noun(len(list), "cluster") + " " + plural.List(list)
 }
 
 // Recollection is the history's knowledge of the jobs of a watched cluster that had left

@@ -169,7 +169,7 @@ func (x steered) leaveSlot(why pool.Reason, now time.Time, p accountant.Params) 
 func (x steered) removing(before pool.Status, why string, now time.Time) {
 	x.set(pool.AttrRemoveReason, classad.String(why))
 	x.move(before, pool.Removed, now)
-	countRemoved(x.tx, x.Procs, x.ad, why)
+	count(x.tx, x.Procs, x.ad, func(e *Endings) { e.removed(x.tx, x.Procs, x.ad, why) })
 }
 
 // move moves the jobs from one state to another.

@@ -261,7 +261,7 @@ func Format(function, value, format string) (string, error) {
 		return "", fmt.Errorf("$%s: not a function with a format", shorten(function))
 	}
 	if m == nil || !strings.Contains(verbs[function], m[5]) {
-		return "", fmt.Errorf("format %s: want one of %s behind %%, once", shorten(format), listed(verbs[function]))
+		return "", fmt.Errorf("format %s: want one of %s behind %%, once", shorten(format), strings.Join(strings.Split(verbs[function], ""), ", "))
 	}
 	arg, err := argument(function, strings.TrimSpace(value), m[5])
 	if err != nil {
@@ -277,9 +277,6 @@ func Format(function, value, format string) (string, error) {
 	}
 	return text, nil
 }
-
-// listed returns letters with commas between them.
-func listed(letters string) string { return strings.Join(strings.Split(letters, ""), ", ") }
 
 // goVerb returns the verb of Go's printf that writes as C's does.
 func goVerb(flags, width, precision, verb string) string {

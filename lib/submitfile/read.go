@@ -96,7 +96,8 @@ func (f *source) statement(l logical) error {
 	case !f.open.Taken():
 		return f.passOver(l, keyword, rest, assigned)
 	case assigned:
-		return f.assign(l.origin, word, rest.cut(1))
+		value := rest.cut(1)
+		return f.set(Assignment{Name: plainName(word), Text: value.text, at: value.origin}, l.origin)
 	}
 	switch keyword {
 	case "queue":
@@ -229,11 +230,6 @@ func (f *source) manyLines(l logical, name string, tag logical) error {
 	text := strings.TrimLeft(value, blanks)
 	at.offset = len(value) - len(text)
 	return f.set(Assignment{Name: plainName(name), Text: strings.TrimRight(text, blanks), at: at}, l.origin)
-}
-
-// assign gives a name a value from now on.
-func (f *source) assign(at origin, name string, value logical) error {
-	return f.set(Assignment{Name: plainName(name), Text: value.text, at: value.origin}, at)
 }
 
 // attributePrefix begins the names of attributes, which may be written +Name.

@@ -53,9 +53,6 @@ func (p *jobPolicy) since(l jobpolicy.Limit) time.Time {
 // ever is.
 func (p *jobPolicy) alarm(least time.Duration) <-chan time.Time { return p.alarmFrom(p.next, least) }
 
-// limitsAlarm is alarm for the limits alone.
-func (p *jobPolicy) limitsAlarm() <-chan time.Time { return p.alarmFrom(time.Time{}, 0) }
-
 // alarmFrom fires at first, unless that is zero, or when the first limit is over.
 func (p *jobPolicy) alarmFrom(first time.Time, least time.Duration) <-chan time.Time {
 	for _, l := range p.limits {

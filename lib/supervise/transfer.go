@@ -151,7 +151,7 @@ func (s *supervisor) toEnd(at looks, do func(context.Context) error) (over jobpo
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- do(ctx) }()
-	due := s.policy.limitsAlarm()
+	due := s.policy.alarmFrom(time.Time{}, 0)
 	var lost error
 	for {
 		select {

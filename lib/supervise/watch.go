@@ -61,7 +61,7 @@ func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 		case <-measure.C:
 			w.enforce()
 		case <-s.updates.next():
-			s.updates.again()
+			s.updates.timer.Reset(s.updates.every)
 			s.complain(s.desk.Report(s.progress()))
 		case <-chore.Next():
 			chore.Apply()
@@ -195,9 +195,6 @@ func (u *updates) next() <-chan time.Time {
 	}
 	return u.timer.C
 }
-
-// again sets when the next update is due.
-func (u *updates) again() { u.timer.Reset(u.every) }
 
 // end ends the updates.
 func (u *updates) end() {

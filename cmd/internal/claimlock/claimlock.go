@@ -91,7 +91,7 @@ func (l *Lock) lock() (ours bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return l.isThere()
+	return leadsTo(l.Path, l.File)
 }
 
 // openLock opens a claim's file without a lock.
@@ -102,9 +102,6 @@ func openLock(path string) (*Lock, error) {
 	}
 	return &Lock{Path: path, File: f}, nil
 }
-
-// isThere reports whether the path still leads to the open file.
-func (l *Lock) isThere() (bool, error) { return leadsTo(l.Path, l.File) }
 
 // openPipe opens the pipe, which it makes if it is missing; ErrBusy if a process of the attempt is
 // alive. The caller has the lock.

@@ -151,7 +151,8 @@ func eval(c *cmdline.Call, texts []string) error {
 	}
 	results := make([]result, len(exprs))
 	for i, e := range exprs {
-		results[i] = newResult(texts[i], e.Eval(w, my, target))
+		v := e.Eval(w, my, target)
+		results[i] = result{Expr: texts[i], Value: asJSON(v), Text: v.String(), Kind: v.Kind().String()}
 	}
 	if c.Has("json") {
 		return c.JSON(struct{ Results []result }{results})
@@ -170,10 +171,6 @@ type result struct {
 	Value json.RawMessage // as in an ad that is written as JSON
 	Text  string          // in the old style
 	Kind  string
-}
-
-func newResult(text string, v classad.Value) result {
-	return result{Expr: text, Value: asJSON(v), Text: v.String(), Kind: v.Kind().String()}
 }
 
 // asJSON returns a value as it stands in an ad that is written as JSON.

@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer
 
 // Execute does as the function of that name, in these surroundings.
 func (s Surroundings) Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	out, bad := standardOutput(stdout), &output{to: stderr}
+	out, bad := &output{to: stdout, buffer: bufio.NewWriterSize(stdout, outputBuffer)}, &output{to: stderr}
 	err := s.run(c, args, stdin, out, bad)
 	status := report(bad, c.Name, err)
 	if e := out.flush(); e != nil && status == exitDone {

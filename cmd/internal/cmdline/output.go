@@ -37,11 +37,6 @@ type output struct {
 	err  error
 }
 
-// standardOutput returns the output for a command's good news.
-func standardOutput(to io.Writer) *output {
-	return &output{to: to, buffer: bufio.NewWriterSize(to, outputBuffer)}
-}
-
 // Cleaned returns a writer that cleans what a command prints to w.
 func Cleaned(w io.Writer) io.Writer { return &output{to: w} }
 

@@ -273,11 +273,6 @@ func added(ad *classad.Ad, list changes, made []*classad.Expr) (bytes int64) {
 // longestNumber is how many bytes the longest integer takes.
 const longestNumber = len("-9223372036854775808")
 
-// nameOf names some procs of a cluster as arguments do.
-func nameOf(s selection.Procs) string {
-	return s.Procs.String()
-}
-
 // log notes an event for each job and change.
 func (list changes) log(tx *spool.Tx, procs selection.Procs, ad *classad.Ad, made []*classad.Expr, log *joblog.Events) {
 	if !ad.Has(pool.AttrUserLog) {

@@ -132,7 +132,7 @@ type outcome struct {
 
 // refuse notes why procs were left as they are.
 func (o *outcome) refuse(procs selection.Procs, why string) {
-	o.refused = append(o.refused, selection.Refusal{Word: nameOf(procs), Why: why})
+	o.refused = append(o.refused, selection.Refusal{Word: procs.Procs.String(), Why: why})
 }
 
 // couldNot begins the message about a refusal as condor_prio does.

@@ -151,7 +151,7 @@ func (o *overview) figures() []figure {
 	_, sum := machinesOf(o.machines)
 	list = append(list, figure{Name: "Cores in use", Value: amount(sum.Used), Note: "of " + amount(sum.Total)})
 	if o.last != nil {
-		list = append(list, figure{Name: "Last cycle", Value: briefly(o.now.Sub(unix(o.last.Time))) + " ago"})
+		list = append(list, figure{Name: "Last cycle", Value: elapsed.Short(max(int64(o.now.Sub(unix(o.last.Time)).Seconds()), 0), 2) + " ago"})
 	}
 	if d := o.facts.Disk; d.Size > 0 && o.user == "" {
 		list = append(list, figure{Name: "Disk free", Value: fmt.Sprintf("%.0f %%", 100*float64(d.Free)/float64(d.Size)), Note: fmt.Sprintf("of %.0f GB", float64(d.Size)/(1<<30))})
@@ -600,6 +600,3 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
 // short makes a text of a user's fit for a cell.
 func short(text string) string { return clean.Shortened(clean.Line(text), longest) }
-
-// briefly writes a length of time.
-func briefly(d time.Duration) string { return elapsed.Short(max(int64(d.Seconds()), 0), 2) }

@@ -546,7 +546,7 @@ func (p *plan) isUntouched(path string) bool {
 }
 
 func writeFile(f file) error {
-	if err := os.MkdirAll(parent(f.path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 		return err
 	}
 	if _, err := cmdline.Replace(f.path, 0o644, func(w io.Writer) error { _, err := io.WriteString(w, f.text); return err }); err != nil {
@@ -554,8 +554,6 @@ func writeFile(f file) error {
 	}
 	return os.Chmod(f.path, 0o644) // whatever the umask
 }
-
-func parent(path string) string { return path[:strings.LastIndexByte(path, '/')] }
 
 // reloadStep has systemd read the units that were written.
 func (p *plan) reloadStep() step {

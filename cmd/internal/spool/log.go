@@ -112,7 +112,7 @@ type writer struct {
 
 func (w *writer) write(l spool.Logged) error {
 	if w.json != nil {
-		return w.json.Add(loggedOf(l))
+		return w.json.Add(logged{l.Seq, l.Machine.UTC(), l.Policy.UTC(), l.UID, l.User, l.Program, l.Op, append([]string{}, l.Args...), l.What})
 	}
 	_, err := fmt.Fprintln(w.to, line(l))
 	return err
@@ -193,8 +193,4 @@ type logged struct {
 	Operation        string
 	Arguments        []string
 	Changed          string
-}
-
-func loggedOf(l spool.Logged) logged {
-	return logged{l.Seq, l.Machine.UTC(), l.Policy.UTC(), l.UID, l.User, l.Program, l.Op, append([]string{}, l.Args...), l.What}
 }

@@ -439,7 +439,7 @@ func compact(c *cmdline.Call, args []string) error {
 	case c.Has("q"):
 		return nil
 	case c.Has("json"):
-		return c.JSON(foldingOf(done))
+		return c.JSON(folding{done.Generation, done.Folded, done.Written, done.Kept, done.Bytes, done.Locked.Seconds(), done.Took.Seconds()})
 	}
 	_, err = fmt.Fprintln(c.Stdout, tellFolding(done))
 	return err
@@ -452,10 +452,6 @@ type folding struct {
 	SegmentsWritten, SegmentsKept int
 	WrittenBytes                  int64
 	LockedSeconds, TookSeconds    float64
-}
-
-func foldingOf(f spool.Folding) folding {
-	return folding{f.Generation, f.Folded, f.Written, f.Kept, f.Bytes, f.Locked.Seconds(), f.Took.Seconds()}
 }
 
 func tellFolding(f spool.Folding) string {

@@ -134,9 +134,6 @@ type outcome struct {
 	late  selection.Lines // the same of those that are still to come
 }
 
-// refused returns the lines of those that were refused.
-func (o *outcome) refused() selection.Lines { return slices.Concat(o.lines, o.late) }
-
 func (a *answer) named(word string) *outcome {
 	if a.of[word] == nil {
 		a.of[word] = &outcome{}
@@ -208,7 +205,7 @@ func (a *answer) tell(c *cmdline.Call) error {
 		if o == nil || o.done || a.Wide() {
 			continue
 		}
-		for _, line := range o.refused() {
+		for _, line := range slices.Concat(o.lines, o.late) {
 			if text := line.String(); !said[text] {
 				c.Warn("%s", text)
 				refused = append(refused, selection.Refusal{Word: line.Procs.String(), Why: line.What})

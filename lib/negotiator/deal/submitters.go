@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -500,7 +499,6 @@ func (c *roster) introduce(waiting map[string][]jobprio.Run, asked shapes.Names)
 type Waiter struct {
 	*Queue
 	Runs []Run // also those passed over, in job-priority order
-	sums []int // jobs before each run
 	Jobs int
 }
 
@@ -511,9 +509,7 @@ func WaiterOf(q *Queue) Waiter {
 		w.Runs = slices.Concat(q.passed, q.Runs)
 		slices.SortFunc(w.Runs, func(a, b Run) int { return cmp.Compare(a.Order, b.Order) })
 	}
-	w.sums = make([]int, len(w.Runs))
-	for i, r := range w.Runs {
-		w.sums[i] = w.Jobs
+	for _, r := range w.Runs {
 		w.Jobs += r.Count()
 	}
 	return w
@@ -521,15 +517,6 @@ func WaiterOf(q *Queue) Waiter {
 
 // WasPassed reports whether the first job was passed over in this cycle.
 func (w *Waiter) WasPassed() bool { return len(w.passed) > 0 && w.passed[0] == w.Runs[0] }
-
-// Before returns how many of the jobs go before the one in this place.
-func (w *Waiter) Before(order int) int {
-	at := sort.Search(len(w.Runs), func(i int) bool { return w.Runs[i].Order >= order })
-	if at == len(w.Runs) {
-		return w.Jobs
-	}
-	return w.sums[at]
-}
 
 // jobPrioOf returns the JobPrio of jobs with USE_GLOBAL_JOB_PRIOS, else 0.
 func (c *common) jobPrioOf(j jobprio.Run) int {

@@ -107,12 +107,7 @@ const mostUsers = 2
 
 // usersOf names the submitters that use most of a group's part.
 func (d *diagnosis) usersOf(g negotiator.FullGroup) string {
-	text, known := d.users[g]
-	if !known {
-		text = d.findUsers(g)
-		d.users[g] = text
-	}
-	return text
+	return once(d.users, g, func() string { return d.findUsers(g) })
 }
 
 func (d *diagnosis) findUsers(g negotiator.FullGroup) string {

@@ -364,11 +364,15 @@ func (d *diagnosis) gather(k *deal.Autocluster, n *nearest) (list []contender) {
 			x.byRank += h.byRank
 		}
 	}
+	who := 0 // entrants are in the order of people
 	for _, e := range d.entrants(n) {
-		if e.kept != nil && e.kept.limit != "" {
+		if e.limit != "" {
 			continue
 		}
-		x := of(e.who)
+		for d.people[who] != e.who {
+			who++
+		}
+		x := of(who)
 		x.waits += e.Jobs
 		if turn := e.later + e.Runs[0].Order; d.precedence != nil && turn < x.first {
 			x.first = turn

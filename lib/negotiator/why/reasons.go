@@ -119,11 +119,10 @@ func (d *diagnosis) share(s *deal.Submitter, w deal.Waiter) (others string, limi
 
 // weights does as the cycle's, once for each autocluster.
 func (d *diagnosis) weights(k *deal.Autocluster) (lightest, heaviest accountant.Weight) {
-	known, ok := d.weighed[k]
-	if !ok {
-		known[0], known[1] = d.c.Weights(k)
-		d.weighed[k] = known
-	}
+	known := once(d.weighed, k, func() (w [2]accountant.Weight) {
+		w[0], w[1] = d.c.Weights(k)
+		return w
+	})
 	return known[0], known[1]
 }
 

@@ -2,6 +2,7 @@ package why
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -26,6 +27,16 @@ type trials struct {
 	nothing map[hopeless]map[int]int                      // by kin
 }
 
+// once returns what find returns for a key, which is called once for each.
+func once[K comparable, V any](known map[K]V, key K, find func() V) V {
+	v, ok := known[key]
+	if !ok {
+		v = find()
+		known[key] = v
+	}
+	return v
+}
+
 // opening is a slot, and whether jobs there have to end before it takes others: they need not on
 // one that is drained, say, and has room beside them.
 type opening struct {
@@ -46,12 +57,7 @@ func openingOf(n *nearest) opening {
 
 // without returns a fork in which the jobs on a slot have ended.
 func (d *trials) without(n *nearest) *deal.Fork {
-	f := d.open[n.slot.Name]
-	if f == nil {
-		f = d.c.Without(n.slot)
-		d.open[n.slot.Name] = f
-	}
-	return f
+	return once(d.open, n.slot.Name, func() *deal.Fork { return d.c.Without(n.slot) })
 }
 
 // fork returns the outcome as it is when a slot takes jobs.
@@ -62,63 +68,57 @@ func (d *trials) fork(n *nearest) *deal.Fork {
 	return d.asIs
 }
 
-// entrant is a queue that waits for a slot.
+// entrant is a queue that waits for a slot, or for another one.
 type entrant struct {
 	*deal.Waiter
-	who   int       // place in people
-	later int       // how much later than by its order its turn is
-	kept  *keptBack // nil: by nothing
+	who   *deal.Submitter
+	later int                    // how much later than by its order its turn is
+	limit string                 // of the policy, that keeps it back; empty: none
+	full  []negotiator.FullGroup // that keep it back
 }
 
-// keptBack is what keeps a queue from a slot that is open.
-type keptBack struct {
-	limit string // of the policy
-	full  []negotiator.FullGroup
+// entering returns the queues of a submitter that the policy, constraints and concurrency limits let
+// have slots on the fork for n, and whether that slot takes their jobs.
+func (d *trials) entering(s *deal.Submitter, n *nearest) iter.Seq2[entrant, bool] {
+	return func(yield func(entrant, bool) bool) {
+		f := d.fork(n)
+		for i := range d.queues[s] {
+			w := &d.queues[s][i]
+			k := w.Cluster
+			if k.Barred || w.Kept != "" || len(f.Blocked(k)) > 0 {
+				continue
+			}
+			limit, _ := f.Throttled(w.Queue)
+			if !yield(entrant{Waiter: w, who: s, later: d.round(n, s, w.Queue, false), limit: limit}, d.accepts(k, n)) {
+				return
+			}
+		}
+	}
 }
 
 // entrants returns the queues that wait for a slot, in the order of negotiation: also those whom
-// what its holders use of ceilings and limits keeps from it.
+// what its holders use of limits and quotas keeps from it.
 func (d *trials) entrants(n *nearest) []entrant {
-	key := openingOf(n)
-	list, known := d.wanted[key]
-	if known {
+	return once(d.wanted, openingOf(n), func() (list []entrant) {
+		for _, s := range d.c.Submitters {
+			for e, takes := range d.entering(s, n) {
+				if takes {
+					list = d.bound(list, e, n, d.weigh(e.Cluster, n))
+				}
+			}
+		}
 		return list
-	}
-	takes, most, f := make([]bool, len(d.c.Clusters)), 0, d.fork(n)
-	for _, k := range d.asked {
-		takes[k.Number] = !k.Barred && len(f.Blocked(k)) == 0 && d.accepts(k, n)
-	}
-	for _, s := range d.c.Submitters {
-		for _, w := range d.queues[s] {
-			if takes[w.Cluster.Number] {
-				most++
-			}
-		}
-	}
-	list = make([]entrant, 0, most)
-	for i, s := range d.c.Submitters {
-		for at := range d.queues[s] {
-			if w := &d.queues[s][at]; takes[w.Cluster.Number] {
-				list = d.enter(list, i, w, n, d.weigh(w.Cluster, n))
-			}
-		}
-	}
-	d.wanted[key] = list
-	return list
+	})
 }
 
-// enter adds a queue to those that wait for a slot, for which its jobs are charged weight, unless
-// the policy leaves it out or its submitter's ceiling does.
-func (d *trials) enter(list []entrant, place int, w *deal.Waiter, n *nearest, weight accountant.Weight) []entrant {
-	s, f := d.people[place], d.fork(n)
-	if w.Kept != "" || !f.UnderCeiling(s, weight) {
+// bound adds a queue to those that wait for a slot, for which its jobs are charged weight, unless
+// its submitter's ceiling leaves it out.
+func (d *trials) bound(list []entrant, e entrant, n *nearest, weight accountant.Weight) []entrant {
+	f := d.fork(n)
+	if !f.UnderCeiling(e.who, weight) {
 		return list
 	}
-	e := entrant{w, place, d.round(n, s, w.Queue, false), nil}
-	limit, _ := f.Throttled(w.Queue)
-	if full := f.Full(s, weight, true); limit != "" || len(full) > 0 {
-		e.kept = &keptBack{limit, full}
-	}
+	e.full = f.Full(e.who, weight, true)
 	return append(list, e)
 }
 
@@ -131,6 +131,52 @@ func (d *trials) round(n *nearest, s *deal.Submitter, q *deal.Queue, worst bool)
 	return round(len(d.precedence.Places), d.c.SharesRest(s, worst), soft, s.Nice)
 }
 
+// asker is a queue that asks how many jobs go before its first, and the turn of that.
+type asker struct {
+	*deal.Waiter
+	turn int
+}
+
+// asking returns a submitter's queues that have a slot as their nearest, by their turns.
+func (d *trials) asking(s *deal.Submitter, n *nearest) (list []asker) {
+	bySlot := once(d.askers, s, func() map[string][]*deal.Waiter {
+		bySlot := map[string][]*deal.Waiter{}
+		for i := range d.queues[s] {
+			w := &d.queues[s][i]
+			if n := d.nearest(w.Cluster); n != nil {
+				bySlot[n.slot.Name] = append(bySlot[n.slot.Name], w)
+			}
+		}
+		return bySlot
+	})
+	for _, w := range bySlot[n.slot.Name] {
+		turn := w.Runs[0].Order
+		if d.precedence != nil {
+			turn = d.round(n, s, w.Queue, true) + d.precedence.turn(s, w)
+		}
+		list = append(list, asker{w, turn})
+	}
+	return list
+}
+
+// countBefore returns how many jobs of some queues go before the first of each that asks, by
+// queue.
+func countBefore(asking []asker, some []entrant) map[*deal.Queue]int {
+	slices.SortFunc(asking, func(a, b asker) int { return cmp.Compare(a.turn, b.turn) })
+	more := make([]int, len(asking)+1) // jobs that go before the one in this place, and not before the one before
+	for _, e := range some {
+		for _, r := range e.Runs {
+			more[sort.Search(len(asking), func(i int) bool { return asking[i].turn > e.later+r.Order })] += r.Count()
+		}
+	}
+	before, jobs := make(map[*deal.Queue]int, len(asking)), 0
+	for i, a := range asking {
+		jobs += more[i]
+		before[a.Queue] = jobs
+	}
+	return before
+}
+
 // rivals are the jobs that may get a slot before others.
 type rivals struct {
 	who    []*deal.Submitter   // but for those of whom only jobs wait that the limit keeps back
@@ -140,41 +186,36 @@ type rivals struct {
 // rivals returns the jobs that wait for the slot that is nearest to some jobs, once a
 // limit of the policy and the quotas of groups are raised for these.
 func (d *trials) rivals(n *nearest, limit string, raise []negotiator.FullGroup) *rivals {
-	key := trial{openingOf(n), limit, negotiator.GroupNames(raise)}
-	r := d.tried[key]
-	if r != nil {
+	return once(d.tried, trial{openingOf(n), limit, negotiator.GroupNames(raise)}, func() *rivals {
+		r := &rivals{}
+		var all []entrant
+		own := map[*deal.Submitter][]entrant{}
+		for _, e := range append(d.raisedToo(n, raise), d.entrants(n)...) {
+			if e.limit != "" && e.limit != limit || len(e.full) > 0 && !d.raised(e.full, raise) {
+				continue
+			}
+			if d.precedence != nil {
+				all, own[e.who] = append(all, e), append(own[e.who], e)
+			}
+			if e.limit == "" && (len(r.who) == 0 || r.who[len(r.who)-1] != e.who) {
+				r.who = append(r.who, e.who)
+			}
+		}
+		if d.precedence == nil {
+			return r
+		}
+		var asking []asker
+		for _, s := range d.c.Submitters {
+			asking = append(asking, d.asking(s, n)...)
+		}
+		r.before = countBefore(asking, all)
+		for s, list := range own {
+			for q, jobs := range countBefore(d.asking(s, n), list) {
+				r.before[q] -= jobs
+			}
+		}
 		return r
-	}
-	r = &rivals{}
-	d.tried[key] = r
-	var all []entrant
-	own := map[*deal.Submitter][]entrant{}
-	for _, e := range append(d.raisedToo(n, raise), d.entrants(n)...) {
-		if k := e.kept; k != nil && (k.limit != "" && k.limit != limit || len(k.full) > 0 && !d.raised(k.full, raise)) {
-			continue
-		}
-		who := d.people[e.who]
-		if d.precedence != nil {
-			all, own[who] = append(all, e), append(own[who], e)
-		}
-		if (e.kept == nil || e.kept.limit == "") && (len(r.who) == 0 || r.who[len(r.who)-1] != who) {
-			r.who = append(r.who, who)
-		}
-	}
-	if d.precedence == nil {
-		return r
-	}
-	var asking []asker
-	for _, s := range d.c.Submitters {
-		asking = append(asking, d.asking(s, n)...)
-	}
-	r.before = countBefore(asking, all)
-	for s, list := range own {
-		for q, jobs := range countBefore(d.asking(s, n), list) {
-			r.before[q] -= jobs
-		}
-	}
-	return r
+	})
 }
 
 // raisedToo returns the queues that do not want a slot, but could use another that is there when
@@ -183,11 +224,10 @@ func (d *trials) raisedToo(n *nearest, raise []negotiator.FullGroup) (list []ent
 	if len(raise) == 0 {
 		return nil
 	}
-	for i, s := range d.c.Submitters {
-		for at := range d.queues[s] {
-			w := &d.queues[s][at]
-			if k := w.Cluster; !k.Barred && len(d.fork(n).Blocked(k)) == 0 && !d.accepts(k, n) && d.anyLeft(*w, false) {
-				list = d.enter(list, i, w, n, d.nearest(k).weight)
+	for _, s := range d.c.Submitters {
+		for e, takes := range d.entering(s, n) {
+			if !takes && d.anyLeft(*e.Waiter, false) {
+				list = d.bound(list, e, n, d.nearest(e.Cluster).weight)
 			}
 		}
 	}
@@ -227,89 +267,19 @@ func (d *trials) ownAhead(s *deal.Submitter, w deal.Waiter, key ownTrial) int {
 	if key.who = s; d.precedence == nil {
 		key.weight = n.weight
 	}
-	before, known := d.own[key]
-	if !known {
-		before = countBefore(d.asking(s, n), d.ownEntrants(key, n))
-		d.own[key] = before
-	}
-	return before[w.Queue]
-}
-
-func (d *trials) ownEntrants(key ownTrial, n *nearest) (list []entrant) {
-	f := d.fork(n)
-	for i := range d.queues[key.who] {
-		w := &d.queues[key.who][i]
-		k := w.Cluster
-		if k.Barred || w.Kept != "" || len(f.Blocked(k)) > 0 {
-			continue
-		}
-		takes := d.accepts(k, n)
-		if limit, _ := f.Throttled(w.Queue); limit != "" && limit != key.limit || !takes && !(key.wider && d.anyLeft(*w, key.alone)) {
-			continue
-		}
-		e := entrant{Waiter: w, later: d.round(n, key.who, w.Queue, false)}
-		if own := d.nearest(k); own != nil && own.weight < key.weight || takes && n.stand != nil && d.weigh(k, n) < key.weight {
-			e.later = math.MinInt32
-		}
-		list = append(list, e)
-	}
-	return list
-}
-
-// asker is a queue that asks how many jobs go before its first, and the turn of that.
-type asker struct {
-	*deal.Waiter
-	turn int
-}
-
-// asking returns a submitter's queues that have a slot as their nearest.
-func (d *trials) asking(s *deal.Submitter, n *nearest) (list []asker) {
-	bySlot := d.askers[s]
-	if bySlot == nil {
-		bySlot = map[string][]*deal.Waiter{}
-		for i := range d.queues[s] {
-			w := &d.queues[s][i]
-			if n := d.nearest(w.Cluster); n != nil {
-				bySlot[n.slot.Name] = append(bySlot[n.slot.Name], w)
+	return once(d.own, key, func() map[*deal.Queue]int {
+		var list []entrant
+		for e, takes := range d.entering(s, n) {
+			if e.limit != "" && e.limit != key.limit || !takes && !(key.wider && d.anyLeft(*e.Waiter, key.alone)) {
+				continue
 			}
-		}
-		d.askers[s] = bySlot
-	}
-	for _, w := range bySlot[n.slot.Name] {
-		turn := w.Runs[0].Order
-		if d.precedence != nil {
-			turn = d.round(n, s, w.Queue, true) + d.precedence.turn(s, w)
-		}
-		list = append(list, asker{w, turn})
-	}
-	return list
-}
-
-// countBefore returns how many jobs of some queues go before the first of each that asks, by
-// queue.
-func countBefore(asking []asker, some []entrant) map[*deal.Queue]int {
-	slices.SortFunc(asking, func(a, b asker) int { return cmp.Compare(a.turn, b.turn) })
-	more := make([]int, len(asking)+1) // jobs that go before the one in this place, and not before the one before
-	for _, e := range some {
-		if len(e.Runs) > len(asking) {
-			before := 0
-			for i, a := range asking {
-				n := e.Before(a.turn - e.later)
-				more[i] += n - before
-				before = n
+			if own := d.nearest(e.Cluster); own != nil && own.weight < key.weight || takes && n.stand != nil && d.weigh(e.Cluster, n) < key.weight {
+				e.later = math.MinInt32
 			}
-			continue
+			list = append(list, e)
 		}
-		for _, r := range e.Runs {
-			more[sort.Search(len(asking), func(i int) bool { return asking[i].turn > e.later+r.Order })] += r.Count()
-		}
-	}
-	before, jobs := make(map[*deal.Queue]int, len(asking)), 0
-	for i, a := range asking {
-		jobs += more[i]
-		before[a.Queue] = jobs
-	}
-	return before
+		return countBefore(d.asking(s, n), list)
+	})[w.Queue]
 }
 
 // hopeless asks which of a submitter's jobs find nothing on a fork.
@@ -341,23 +311,20 @@ func (d *trials) hopeless(s *deal.Submitter, w deal.Waiter) map[int]int {
 	if n := d.nearest(w.Cluster); n != nil && d.fork(n).Limited() {
 		key.fork = d.fork(n)
 	}
-	found, known := d.nothing[key]
-	if known {
-		return found
-	}
-	found = map[int]int{}
-	for _, o := range d.queues[s] {
-		if limit, _ := key.fork.Throttled(o.Queue); !o.Offered() || limit != "" || len(key.fork.Blocked(o.Cluster)) > 0 || d.anyLeft(o, false) {
-			continue
-		}
-		for _, r := range o.Runs {
-			if first, any := found[r.Kin]; !any || r.Order < first {
-				found[r.Kin] = r.Order
+	return once(d.nothing, key, func() map[int]int {
+		found := map[int]int{}
+		for _, o := range d.queues[s] {
+			if limit, _ := key.fork.Throttled(o.Queue); !o.Offered() || limit != "" || len(key.fork.Blocked(o.Cluster)) > 0 || d.anyLeft(o, false) {
+				continue
+			}
+			for _, r := range o.Runs {
+				if first, any := found[r.Kin]; !any || r.Order < first {
+					found[r.Kin] = r.Order
+				}
 			}
 		}
-	}
-	d.nothing[key] = found
-	return found
+		return found
+	})
 }
 
 // anyLeft reports whether a slot is left that the jobs of a queue could use, or would be if none

@@ -341,7 +341,7 @@ func (t *Table) moment(b []byte, at time.Time) []byte {
 	if at.IsZero() {
 		return b
 	}
-	at = t.local(at)
+	at = at.In(t.At.Location())
 	year, month, day := at.Date()
 	hour, minute, _ := at.Clock()
 	b = append(table.Pad(b, boolInt(month < 10)), strconv.Itoa(int(month))...)

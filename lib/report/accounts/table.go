@@ -201,9 +201,6 @@ func (t *Table) blank(c *Column) bool {
 	})
 }
 
-// local returns a point in time as the table shows it.
-func (t *Table) local(at time.Time) time.Time { return at.In(t.At.Location()) }
-
 func centred(text string, width int) string {
 	left := (width - len(text)) / 2
 	return fmt.Sprintf("%-*s", width, strings.Repeat(" ", left)+text)

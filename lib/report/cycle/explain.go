@@ -168,7 +168,7 @@ func (x *Asked) Explain(before *spool.View, d Outcome) (Explanation, error) {
 			e.Matches = append(e.Matches, reported(m, plan.Policy))
 			e.leaves = append(e.leaves, "")
 			if m.Preempts != nil {
-				e.leaves[len(e.leaves)-1] = sentence(m, eups)
+				e.leaves[len(e.leaves)-1] = fmt.Sprintf("%s of %s has to leave for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
 			}
 			settled = append(settled, pool.Only(m.Job))
 			whose[m.Submitter] = true

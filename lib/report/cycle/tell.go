@@ -362,11 +362,6 @@ func rule(m negotiator.Match, eups map[string]float64) string {
 	return fmt.Sprintf("EUP %s before %s", new, old)
 }
 
-// sentence says which job a match preempts, and why.
-func sentence(m negotiator.Match, eups map[string]float64) string {
-	return fmt.Sprintf("%s of %s has to leave for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
-}
-
 // because says why a job has to go for the one that is matched, and at what cost.
 func because(m negotiator.Match, eups map[string]float64) string {
 	why := fmt.Sprintf("the Rank of %s prefers %v", m.Slot, m.Job)

@@ -21,7 +21,7 @@ import (
 // before each, then keys and values. Equal sheets of jobs of a cluster are written once.
 func (q *Queue) Sheets(w io.Writer, procs []spool.Run) error {
 	claims := q.claims(procs)
-	last, fits := sync.OnceValue(q.lastCycle), q.fitting()
+	last, fits := sync.OnceValue(q.lastCycle), &fitting{queue: q}
 	p := pile{w: w}
 	for _, s := range procs {
 		for _, r := range q.split(s, claims) {
@@ -304,8 +304,6 @@ type fitting struct {
 
 // mostJudged bounds the pairs of job and slot that a display looks at.
 const mostJudged = 1_000_000
-
-func (q *Queue) fitting() *fitting { return &fitting{queue: q} }
 
 // could names the slots that match the job as advertised, claimed or not. It is empty for
 // a job that has a slot, and if the job's analysis names them already.

@@ -209,12 +209,9 @@ func appendEscaped(b []byte, s string) []byte {
 	return b
 }
 
-// appendISO appends a point in local time as Grid Engine's XML has it.
-func appendISO(b []byte, t time.Time) []byte { return t.Local().AppendFormat(b, "2006-01-02T15:04:05") }
-
 func timeElement(b []byte, name string, t time.Time) []byte {
 	b = append(append(append(b, inElement+"<"...), name...), '>')
-	return append(append(append(appendISO(b, t), "</"...), name...), ">\n"...)
+	return append(append(append(t.Local().AppendFormat(b, "2006-01-02T15:04:05"), "</"...), name...), ">\n"...)
 }
 
 func startXML(b []byte, r *row) []byte {
