@@ -70,7 +70,7 @@ var layout = map[string][]string{
 	"lib/policy/sge":                {"lib/accountant", "lib/classad", "lib/clean", "lib/config", "lib/jobad", "lib/jobprio", "lib/nearest", "lib/negotiator", "lib/policy", "lib/policy/sge/qconf", "lib/pool", "lib/sge", "lib/submitfile"},
 	"lib/policy/sge/qconf":          nil,
 	"lib/radix":                     nil,
-	"lib/replay":                    {"lib/accountant", "lib/classad", "lib/config", "lib/history", "lib/jobad", "lib/launch", "lib/lifecycle", "lib/matchmaking", "lib/negotiator", "lib/negotiator/shares", "lib/policy", "lib/policy/registry", "lib/pool", "lib/submitfile", "lib/workload", "spool"},
+	"lib/replay":                    {"lib/accountant", "lib/classad", "lib/config", "lib/jobad", "lib/launch", "lib/lifecycle", "lib/matchmaking", "lib/negotiator", "lib/negotiator/shares", "lib/policy", "lib/policy/registry", "lib/pool", "lib/submitfile", "lib/workload", "spool"},
 	"lib/report":                    {"lib/lifecycle", "lib/negotiator"},
 	"lib/report/cycle":              {"lib/accountant", "lib/classad", "lib/clean", "lib/elapsed", "lib/lifecycle", "lib/negotiator", "lib/plural", "lib/pool", "lib/report", "lib/report/table", "spool"},
 	"lib/report/accounts":           {"lib/accountant", "lib/accountant/state", "lib/classad", "lib/config", "lib/elapsed", "lib/history", "lib/jobprio", "lib/lifecycle", "lib/nearest", "lib/negotiator", "lib/plural", "lib/policy", "lib/policy/maui", "lib/policy/registry", "lib/policy/sge", "lib/pool", "lib/report", "lib/report/table", "lib/sge", "spool"},
