@@ -66,22 +66,20 @@ var waits = []struct {
 // Waits is an axis of waits up to the longest, in seconds. A part of it, beside the longest, is left free.
 func Waits(longest, free float64) Axis {
 	return func(n int) scale {
-		s := scale{lo: 0, hi: max(Waited(longest), Waited(600))}
-		s.hi += free * s.hi
+		most := max(Waited(longest), Waited(600))
+		var all, some []tick
 		for _, w := range waits {
-			if at := Waited(w.seconds); at <= s.hi {
-				s.ticks = append(s.ticks, tick{at, w.label})
-			}
-		}
-		if len(s.ticks) > n {
-			s.ticks = nil
-			for _, w := range waits {
-				if at := Waited(w.seconds); at <= s.hi && !w.spare {
-					s.ticks = append(s.ticks, tick{at, w.label})
+			if at := Waited(w.seconds); at <= most {
+				all = append(all, tick{at, w.label})
+				if !w.spare {
+					some = append(some, tick{at, w.label})
 				}
 			}
 		}
-		return s
+		if len(all) > n {
+			all = some
+		}
+		return scale{lo: 0, hi: most * (1 + free), ticks: all}
 	}
 }
 
@@ -89,9 +87,11 @@ func Waits(longest, free float64) Axis {
 var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {9, 2, 2, 2}, {4, 4}, {1, 3}}
 
 // lineOf returns how the line of a rank is drawn, on light and on dark.
-func lineOf(rank int) draw.LineStyle {
+func lineOf(rank int, solid bool) draw.LineStyle {
 	s := strokeOf(rank%len(dashes), false)
-	s.Dashes, s.Width = dashes[rank%len(dashes)], 1.4
+	if s.Width = 1.4; !solid {
+		s.Dashes = dashes[rank%len(dashes)]
+	}
 	return s
 }
 
@@ -101,7 +101,8 @@ type Steps struct {
 	Width  time.Duration
 	Values []float64
 	Rank   int
-	Filled bool // instead of a line
+	Filled bool // it is an area
+	Solid  bool // it is a line without gaps, whatever the rank
 }
 
 // Plot implements plot.Plotter.
@@ -125,7 +126,7 @@ func (s Steps) Plot(c draw.Canvas, p *plot.Plot) {
 		c.FillPolygon(filling(s.Rank), c.ClipPolygonXY(area))
 		return
 	}
-	c.StrokeLines(lineOf(s.Rank), c.ClipLinesXY(line)...)
+	c.StrokeLines(lineOf(s.Rank, s.Solid), c.ClipLinesXY(line)...)
 }
 
 // filling is the colour of the area of a rank.
@@ -148,7 +149,7 @@ func (l Line) Plot(c draw.Canvas, p *plot.Plot) {
 	for i := range l.X {
 		line[i] = vg.Point{X: x(l.X[i]), Y: y(l.Y[i])}
 	}
-	c.StrokeLines(lineOf(l.Rank), c.ClipLinesXY(line)...)
+	c.StrokeLines(lineOf(l.Rank, false), c.ClipLinesXY(line)...)
 }
 
 // heat are the colours of waits, from those of less than a minute to those of a week and more.
@@ -241,8 +242,8 @@ func dots(c draw.Canvas, shade color.Color, from, to, at vg.Length) {
 }
 
 // LineKey is the key of a line.
-func LineKey(rank int, name string) Key {
-	return Key{name, func(c draw.Canvas, x, y vg.Length) { c.StrokeLine2(lineOf(rank), x, y, x+keySample, y) }}
+func LineKey(rank int, solid bool, name string) Key {
+	return Key{name, func(c draw.Canvas, x, y vg.Length) { c.StrokeLine2(lineOf(rank, solid), x, y, x+keySample, y) }}
 }
 
 // AreaKey is the key of an area.
@@ -278,7 +279,7 @@ func ChangeKeys(chance bool) []Key {
 			dots(c, changed(b), from, to, y)
 		}}
 	}
-	keys := []Key{key("waits longer: ring before, disc after", Dumbbell{After: 1}), key("waits shorter", Dumbbell{Before: 1})}
+	keys := []Key{key("longer: ring before, disc after", Dumbbell{After: 1}), key("shorter", Dumbbell{Before: 1})}
 	if chance {
 		keys = append(keys, key("may be chance", Dumbbell{Chance: true}))
 	}

@@ -54,7 +54,7 @@ const (
 	pictureWidth = 750
 	inlineWidth  = 290
 	// labelWidth is what a label of an axis takes, at least.
-	labelWidth = 52
+	labelWidth = 42
 	keySample  = 18
 )
 
@@ -130,7 +130,7 @@ func (a *painter) keyRows() (rows [][]Key) {
 	left := vg.Length(-1)
 	for _, k := range a.Key {
 		k.Name = shortened(a.fix(k.Name), 48)
-		w := keySample + 5 + nameStyle().Width(k.Name) + margin
+		w := keyWidth(k)
 		if w > left {
 			rows, left = append(rows, nil), a.width
 		}
@@ -139,6 +139,9 @@ func (a *painter) keyRows() (rows [][]Key) {
 	}
 	return rows
 }
+
+// keyWidth returns what a key takes, with some room: a page may be shown with a wider typeface.
+func keyWidth(k Key) vg.Length { return keySample + 5 + 1.12*nameStyle().Width(k.Name) + margin }
 
 // rows returns the groups that are beside each other.
 func (a *painter) rows() [][]Group { return slices.Collect(slices.Chunk(a.Groups, max(a.Columns, 1))) }
@@ -197,7 +200,7 @@ func (a *painter) paint(c draw.Canvas) {
 		for _, k := range row {
 			k.sample(c, x, y)
 			c.FillText(nameStyle(), vg.Point{X: x + keySample + 5, Y: y}, k.Name)
-			x += keySample + 5 + nameStyle().Width(k.Name) + margin
+			x += keyWidth(k)
 		}
 		top -= lineSkip
 	}
@@ -269,6 +272,7 @@ func (a *painter) plot(q Axes, width vg.Length, lowest bool) *plot.Plot {
 		p.Y.Tick.Label = writing(y.size, false, color.Black, draw.XRight, draw.YCenter)
 		p.Y.Tick.Length = 0
 		p.Y.LineStyle.Width = 0
+		p.Y.Padding = 5
 		y.ticks = nil
 	}
 	if !lowest {

@@ -109,10 +109,10 @@ var drawings = []drawing{
 		func(g *gallery) []chart.Key { return chart.ChangeKeys(g.chance) }, (*gallery).changes, "There is only one configuration: -with and -what-if add others."},
 	{"held", "Cores held and entitled to", "Users with the most core hours, under each configuration. An area that follows the line is fair. While no job waits, a user is entitled to the cores held. Each user has a scale.", 3,
 		func(*gallery) []chart.Key {
-			return []chart.Key{chart.AreaKey(0, "cores held"), chart.LineKey(entitledRank, "cores entitled to")}
+			return []chart.Key{chart.AreaKey(0, "cores held"), chart.LineKey(1, true, "cores entitled to")}
 		}, (*gallery).holdings, ""},
 	{"queue", "Queue and utilisation", "", 1, func(g *gallery) []chart.Key { return lineKeys(g.courses) }, (*gallery).queues, ""},
-	{"waits", "Waits over time", "A row for each user, that with the most core hours first; a cell is the mean wait of the jobs submitted then. Paler is better.", 0,
+	{"waits", "Waits over time", "A row for each user, that with the most core hours first; a cell is the mean wait of the jobs submitted then. Lower is better.", 0,
 		func(*gallery) []chart.Key { return chart.HeatKeys() }, (*gallery).heats, ""},
 	{"slowdown", "Slowdowns", "The part of all that have a slowdown up to this, on a logarithmic scale. A curve further up and to the left is better.", 2,
 		func(g *gallery) []chart.Key { return lineKeys(g.variants) }, (*gallery).slowdowns, ""},
@@ -128,7 +128,7 @@ func drawn() (names []string) {
 
 func lineKeys(variants []*variant) (keys []chart.Key) {
 	for i, v := range variants {
-		keys = append(keys, chart.LineKey(i, v.name))
+		keys = append(keys, chart.LineKey(i, false, v.name))
 	}
 	return keys
 }
@@ -162,7 +162,7 @@ func (g *gallery) changes() (groups []chart.Group) {
 				shorter++
 			}
 		}
-		title := fmt.Sprintf("%s to %s: %d longer, %d shorter, %d as long", p.from.name, p.to.name, longer, shorter, len(order)-longer-shorter)
+		counts := fmt.Sprintf("%s longer, %d shorter, %d as long as before", plural.Pick(longer, "1 user waits", "%d users wait"), shorter, len(order)-longer-shorter)
 		if len(order) > 2*mostChanged {
 			order = slices.Concat(order[:min(longer, mostChanged)], order[len(order)-min(shorter, mostChanged):])
 		}
@@ -177,7 +177,7 @@ func (g *gallery) changes() (groups []chart.Group) {
 			bells = append(bells, chart.Dumbbell{Before: u.Wait, After: v.Wait, Note: signed(grows(i)) + ", " + plural.Count(u.Jobs, "job"), Chance: same(p.from.waits(i), p.to.waits(i))})
 		}
 		const height, free = 13, 0.6
-		groups = append(groups, chart.Group{Title: title, Plots: []chart.Axes{{Height: height * float64(len(names)), X: chart.Waits(longest, free), Y: chart.Rows(names, height), Marks: []chart.Mark{bells}}}})
+		groups = append(groups, chart.Group{Title: p.from.name + " to " + p.to.name, Plots: []chart.Axes{{Label: counts, Height: height * float64(len(names)), X: chart.Waits(longest, free), Y: chart.Rows(names, height), Marks: []chart.Mark{bells}}}})
 	}
 	return groups
 }
@@ -199,7 +199,7 @@ func (g *gallery) holdings() (groups []chart.Group) {
 			h := v.result.Course.Users[i]
 			group.Plots = append(group.Plots, chart.Axes{Label: v.name, Height: 62, X: g.times(), Y: chart.UpTo(most), Marks: []chart.Mark{
 				chart.Steps{From: g.first(), Width: g.width, Values: h.Held, Rank: 0, Filled: true},
-				chart.Steps{From: g.first(), Width: g.width, Values: h.Entitled, Rank: entitledRank},
+				chart.Steps{From: g.first(), Width: g.width, Values: h.Entitled, Rank: 1, Solid: true},
 			}})
 		}
 		groups = append(groups, group)
@@ -294,9 +294,6 @@ func (g *gallery) slowdowns() []chart.Group {
 	}
 	return groups
 }
-
-// entitledRank is the rank of the lines of what users are entitled to.
-const entitledRank = 1
 
 // write draws a picture into a file.
 func (d drawing) write(c *cmdline.Call, g *gallery, file string) error {
