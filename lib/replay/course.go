@@ -109,7 +109,7 @@ func (r *replay) record() *recorder {
 		c.users[name] = i
 	}
 	for _, b := range c.all() {
-		b.width = max((r.last-r.first+courseBins-1)/courseBins, 1)
+		b.width = max((r.Jobs[len(r.Jobs)-1].Submit-r.first+courseBins-1)/courseBins, 1)
 	}
 	return c
 }

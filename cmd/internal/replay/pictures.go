@@ -211,17 +211,17 @@ func (g *gallery) times() chart.Axis { return chart.Times(g.first(), g.until, g.
 
 // queues are what jobs wait for and use.
 func (g *gallery) queues() []chart.Group {
-	wanted, used := 1.0, float64(g.courses[0].result.Cores)
+	wanted, cores := 1.0, int64(0)
 	var waiting, using []chart.Mark
 	for i, v := range g.courses {
 		c := v.result.Course
-		wanted = max(wanted, slices.Max(c.Wanted))
+		wanted, cores = max(wanted, slices.Max(c.Wanted)), max(cores, v.result.Cores)
 		waiting = append(waiting, chart.Steps{From: g.first(), Width: g.width, Values: c.Wanted, Rank: i})
 		using = append(using, chart.Steps{From: g.first(), Width: g.width, Values: c.Used, Rank: i})
 	}
 	return []chart.Group{{Title: "", Plots: []chart.Axes{
 		{Label: "cores that waiting jobs ask for, lower is better", Height: 150, X: g.times(), Y: chart.UpTo(wanted), Marks: waiting},
-		{Label: fmt.Sprintf("cores in use of %.0f, higher is better", used), Height: 150, X: g.times(), Y: chart.UpTo(used), Marks: using},
+		{Label: fmt.Sprintf("cores in use of %d, higher is better", cores), Height: 150, X: g.times(), Y: chart.UpTo(float64(cores)), Marks: using},
 	}}}
 }
 
