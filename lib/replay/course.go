@@ -124,7 +124,7 @@ func (c *recorder) all() []*binned {
 
 // knows makes a submitter known as one of a user.
 func (c *recorder) knows(submitter, user string) {
-	if i, ok := c.users[user]; c != nil && ok {
+	if i, ok := c.users[user]; ok {
 		c.submitters[submitter] = i
 	}
 }

@@ -285,7 +285,9 @@ func (r *replay) submit(at int64, from, to int) (err error) {
 			for _, run := range c.Runs {
 				r.alike.Share(run.Ad)
 			}
-			r.course.knows(lifecycle.Submitter(c.Runs[0].Ad, r.Spool.Domain(), r.Config.Groups), j.User)
+			if r.course != nil {
+				r.course.knows(lifecycle.Submitter(c.Runs[0].Ad, r.Spool.Domain(), r.Config.Groups), j.User)
+			}
 		}
 		return err
 	}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -105,6 +106,11 @@ func (o *options) pictures(c *cmdline.Call) error {
 		o.plots = append(o.plots, plotted{drawings[i], args[1]})
 	}
 	o.html = c.Value("html")
+	for _, p := range append(o.plots, plotted{file: o.html}) { // now, not after a long run
+		if info, err := os.Stat(filepath.Dir(p.file)); err != nil || !info.IsDir() {
+			return fmt.Errorf("%s: there is no such folder", p.file)
+		}
+	}
 	switch {
 	case c.Has("html") && o.html == "":
 		return cmdline.Usagef("-html: want the name of a file, or - for standard output")
@@ -239,10 +245,14 @@ func run(c *cmdline.Call) error {
 	if len(w.Jobs) == 0 {
 		return errors.New("no job is left to run")
 	}
+	r, ok := replay.Recorded(w)
+	if !ok && len(variants) == 1 && slices.ContainsFunc(o.plots, func(p plotted) bool { return p.name == changed.name }) {
+		return fmt.Errorf("-plot %s: %s", changed.name, changed.none)
+	}
 	if err := all(c, o, w, p, variants); err != nil {
 		return err
 	}
-	if r, ok := replay.Recorded(w); ok {
+	if ok {
 		before := &variant{name: recorded, result: r}
 		before.Measures, before.users = replay.Measure(w, r)
 		variants = slices.Insert(variants, 0, before)

@@ -103,10 +103,13 @@ type drawing struct {
 	none        string // what is said if there are no groups
 }
 
+// changed is the picture that compares configurations.
+var changed = drawing{"users", "Who waits longer, who shorter", "Users' mean waits, on a logarithmic scale; further left is better. Those whose wait grows most come first, those whose wait shrinks most last.", 2,
+	func(g *gallery) []chart.Key { return chart.ChangeKeys(g.chance) }, (*gallery).changes, "there is only one configuration; -with and -what-if add others"}
+
 // drawings are all of them.
 var drawings = []drawing{
-	{"users", "Who waits longer, who shorter", "Users' mean waits, on a logarithmic scale; further left is better. Those whose wait grows most come first, those whose wait shrinks most last.", 2,
-		func(g *gallery) []chart.Key { return chart.ChangeKeys(g.chance) }, (*gallery).changes, "There is only one configuration: -with and -what-if add others."},
+	changed,
 	{"held", "Cores held and entitled to", "Users with the most core hours, under each configuration. An area that follows the line is fair. While no job waits, a user is entitled to the cores held. Each user has a scale.", 3,
 		func(*gallery) []chart.Key {
 			return []chart.Key{chart.AreaKey(0, "cores held"), chart.LineKey(1, true, "cores entitled to")}
@@ -298,9 +301,6 @@ func (g *gallery) slowdowns() []chart.Group {
 // write draws a picture into a file.
 func (d drawing) write(c *cmdline.Call, g *gallery, file string) error {
 	groups := d.groups(g)
-	if len(groups) == 0 {
-		return fmt.Errorf("-plot %s: %s", d.name, strings.ToLower(d.none[:1])+strings.TrimSuffix(d.none[1:], "."))
-	}
 	p := chart.Picture{Title: d.title + ", " + g.name, Note: d.note, Key: d.key(g), Columns: min(cmp.Or(d.columns, 3), len(groups)), Groups: groups}
 	format, _ := chart.FormatOf(file)
 	if _, err := c.Replace(file, 0o666, func(w io.Writer) error { return p.Draw(w, format) }); err != nil {
@@ -317,7 +317,7 @@ func (d drawing) section(g *gallery) (page.Section, error) {
 	}
 	groups := d.groups(g)
 	if len(groups) == 0 {
-		s.Text = []string{d.none}
+		s.Text = []string{"Nothing is compared: " + d.none + "."}
 	}
 	for _, group := range groups {
 		label := d.title
