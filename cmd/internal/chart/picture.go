@@ -56,6 +56,8 @@ const (
 	// labelWidth is what a label of an axis takes, at least.
 	labelWidth = 42
 	keySample  = 18
+	// roomy is how much wider texts may be where the typeface is another one.
+	roomy = 1.12
 )
 
 // painter paints a picture.
@@ -116,7 +118,7 @@ func footer() vg.Length      { return writing(9, false, grey, 0, 0).Height("0\n0
 // wrapped cuts a text into lines that are as wide as the picture at most.
 func (a *painter) wrapped(s string, style text.Style) (lines []string) {
 	for _, word := range strings.Fields(a.fix(s)) {
-		if n := len(lines) - 1; n >= 0 && style.Width(lines[n]+" "+word) <= a.width {
+		if n := len(lines) - 1; n >= 0 && roomy*style.Width(lines[n]+" "+word) <= a.width {
 			lines[n] += " " + word
 		} else {
 			lines = append(lines, word)
@@ -140,8 +142,7 @@ func (a *painter) keyRows() (rows [][]Key) {
 	return rows
 }
 
-// keyWidth returns what a key takes, with some room: a page may be shown with a wider typeface.
-func keyWidth(k Key) vg.Length { return keySample + 5 + 1.12*nameStyle().Width(k.Name) + margin }
+func keyWidth(k Key) vg.Length { return keySample + 5 + roomy*nameStyle().Width(k.Name) + margin }
 
 // rows returns the groups that are beside each other.
 func (a *painter) rows() [][]Group { return slices.Collect(slices.Chunk(a.Groups, max(a.Columns, 1))) }

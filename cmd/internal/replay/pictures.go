@@ -110,7 +110,7 @@ var changed = drawing{"users", "Who waits longer, who shorter", "Users' mean wai
 // drawings are all of them.
 var drawings = []drawing{
 	changed,
-	{"held", "Cores held and entitled to", "Users with the most core hours, under each configuration. An area that follows the line is fair. While no job waits, a user is entitled to the cores held. Each user has a scale.", 3,
+	{"held", "Cores held and entitled to", "The users with the most core hours. An area that follows the line is fair. Each user has a scale of cores.", 3,
 		func(*gallery) []chart.Key {
 			return []chart.Key{chart.AreaKey(0, "cores held"), chart.LineKey(1, true, "cores entitled to")}
 		}, (*gallery).holdings, ""},
