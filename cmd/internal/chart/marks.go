@@ -76,10 +76,10 @@ func Waits(longest, free float64) Axis {
 				}
 			}
 		}
-		if len(all) > n {
+		if most *= 1 + free; float64(n)*(all[1].at-all[0].at) < 0.6*most { // labels would touch
 			all = some
 		}
-		return scale{lo: 0, hi: most * (1 + free), ticks: all}
+		return scale{lo: 0, hi: most, ticks: all}
 	}
 }
 
@@ -218,6 +218,7 @@ func (d Dumbbells) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, b := range d {
 		from, to, at := x(Waited(b.Before)), x(Waited(b.After)), y(float64(len(d)-i)-0.5)
 		shade := changed(b)
+		c.StrokeLine2(draw.LineStyle{Color: faint, Width: 0.5}, c.Min.X, at, min(from, to), at)
 		c.StrokeLine2(draw.LineStyle{Color: shade, Width: 2}, from, at, to, at)
 		dots(c, shade, from, to, at)
 		c.FillText(writing(8, false, color.Black, draw.XLeft, draw.YCenter), vg.Point{X: max(from, to) + 7, Y: at}, b.Note)
