@@ -89,7 +89,7 @@ func (o *overview) figures() []page.Figure {
 	return append(list, page.Figure{Name: "Health", Value: worst.String(), Bad: worst > health.OK})
 }
 
-// own lists the jobs of the user whose page it is.
+// own lists the jobs of the page's user.
 func (o *overview) own() page.Section {
 	t := page.Table{ID: "jobs-table", Caption: "Jobs of " + clean.Line(o.user), Columns: []page.Column{
 		{Name: "Job"}, {Name: "State"}, {Name: "For"}, {Name: "Slot or reason", Class: "text"}, {Name: "Command", Class: "text"}}}
@@ -175,7 +175,7 @@ func (o *overview) queue() page.Section {
 // activeFor is for how long a submitter is shown that uses and wants nothing.
 const activeFor = 24 * time.Hour
 
-// shares says who is entitled to what, and has what.
+// shares shows each submitter's entitlement and use.
 func (o *overview) shares() page.Section {
 	s := page.Section{ID: "shares", Title: "Shares", Text: []string{"Slots count with their weight. A lower effective priority (EUP) goes first: shares of the pool are inverse to it."}}
 	if o.policy != "" {
@@ -336,7 +336,7 @@ func (o *overview) reasons() page.Section {
 	return s
 }
 
-// byJobs returns the reasons, that of the most jobs first.
+// byJobs returns the reasons by descending number of jobs.
 func byJobs(by map[string]*why) []string {
 	return slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		return cmp.Or(cmp.Compare(by[b].jobs, by[a].jobs), strings.Compare(a, b))
