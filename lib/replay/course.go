@@ -184,7 +184,7 @@ func (c *recorder) course() *Course {
 		return nil
 	}
 	for _, b := range c.all() {
-		b.end(c.last - c.first)
+		b.end(max(c.last-c.first, 1)) // there is a bin
 	}
 	course := &Course{Width: c.used.width, Used: c.used.sums, Wanted: c.wanted.sums}
 	for i := range c.held {

@@ -105,3 +105,11 @@ func TestCourseAddsUp(t *testing.T) {
 		}
 	}
 }
+
+// TestCourseOfNothing holds that jobs that take no time have a course.
+func TestCourseOfNothing(t *testing.T) {
+	r, _ := watched(t, 1, []string{"ann"}, "0 0 1 ann")
+	if c := r.Course; !reflect.DeepEqual(c.Used, []float64{0}) || !reflect.DeepEqual(c.Users[0].Held, []float64{0}) || len(c.Users) != 2 {
+		t.Errorf("the course is %+v", c)
+	}
+}
