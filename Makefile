@@ -82,7 +82,7 @@ deb:
 	  ln -s ../lib/fairspool/bin/$$c bin/$$n || exit 1; \
 	done && mv share/zsh/site-functions share/zsh/vendor-completions && gzip -9n share/man/*/*
 	install -m 644 deb/copyright README.md docs/*.md docs/grafana.json dist/root/usr/share/doc/fairspool
-	install -d dist/root/usr/share/doc/fairspool/schema && install -m 644 docs/schema/*.json dist/root/usr/share/doc/fairspool/schema
+	for d in schema replay; do install -d dist/root/usr/share/doc/fairspool/$$d && install -m 644 docs/$$d/* dist/root/usr/share/doc/fairspool/$$d || exit 1; done
 	install -m 644 deb/lintian-overrides dist/root/usr/share/lintian/overrides/fairspool
 	printf 'fairspool ($(VERSION)-$(REVISION)) unstable; urgency=low\n\n  * See changelog.gz.\n\n -- fairspool developers <fairspool@localhost>  %s\n' \
 	  "$$(date -u -R -d @$(EPOCH))" | gzip -9n >dist/root/usr/share/doc/fairspool/changelog.Debian.gz

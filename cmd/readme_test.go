@@ -123,7 +123,7 @@ func playCommand(t *testing.T, dir, command string, variables ...string) *exec.C
 	return c
 }
 
-// TestReplayGuide runs the session in docs/replay.md with the files that the page shows.
+// TestReplayGuide runs the session in docs/replay.md with the files that the page shows, and holds its pictures to what is drawn.
 func TestReplayGuide(t *testing.T) {
 	t.Parallel()
 	const page = "../docs/replay.md"
@@ -140,9 +140,22 @@ func TestReplayGuide(t *testing.T) {
 		write(t, filepath.Join(dir, name), shown)
 	}
 	comparePage(t, page, func(session string) string { return playIn(t, dir, session) })
-	picture, err := os.ReadFile(filepath.Join(dir, "week.svg"))
-	if err != nil || !strings.Contains(string(picture), ">eve@replay</text>") {
-		t.Errorf("the picture has no line of Eve's: %v", err)
+	pictures := regexp.MustCompile(`\]\((replay/(\S+\.svg))\)`).FindAllStringSubmatch(string(text), -1)
+	if len(pictures) != 3 {
+		t.Errorf("%d pictures, want one for each question", len(pictures))
+	}
+	for _, m := range pictures {
+		drawn, err := os.ReadFile(filepath.Join(dir, m[2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := "../docs/" + m[1]
+		if updating() {
+			write(t, shown, string(drawn))
+		}
+		if there, err := os.ReadFile(shown); err != nil || string(there) != string(drawn) {
+			t.Errorf("%s is not what replay draws: %v", shown, err)
+		}
 	}
 }
 

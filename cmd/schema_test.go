@@ -47,7 +47,7 @@ const schemaFolder = "../docs/schema"
 func printing() []cmdline.Command {
 	return []cmdline.Command{
 		classad.Command(), condor2fairspool.Command(), glidein.Command(), negotiate.Command(), prio.Command(), qdel.Command(), qhold.Command(),
-		qrls.Command(), qstat.Command(), qtail.Command(), replay.Command(nil), report.Command(), setup.Command(), slots.Command(), spool.Command(),
+		qrls.Command(), qstat.Command(), qtail.Command(), replay.Command(), report.Command(), setup.Command(), slots.Command(), spool.Command(),
 		starter.Command(), submit.Command(), userprio.Command(nil),
 	}
 }

@@ -2,9 +2,8 @@
 package main
 
 import (
-	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/replay"
 )
 
-func main() { cmdline.Main(replay.Command(chart.Plot)) }
+func main() { cmdline.Main(replay.Command()) }

@@ -78,6 +78,11 @@ func Recorded(w *workload.Workload) (r *Result, ok bool) {
 
 const day = 24 * 60 * 60
 
+// Slowdown returns the bounded slowdown of a job that ended.
+func Slowdown(j workload.Job, f *Fate) float64 {
+	return max(1, float64(f.End-j.Submit)/float64(max(j.Run, shortest)))
+}
+
 // Measure returns the measures of a result, and its users by their names.
 func Measure(w *workload.Workload, r *Result) (m Measures, users []User) {
 	m.Jobs, m.Cycles, m.Loss, m.ShareError, m.Utilisation = len(w.Jobs), r.Cycles, r.Idle, r.Unfair, r.Busy
@@ -102,7 +107,7 @@ func Measure(w *workload.Workload, r *Result) (m Measures, users []User) {
 		submitters[j.User][f.Submitter] = true
 		cores := float64(j.Cores)
 		wait := float64(f.First - j.Submit)
-		slowdown := max(1, float64(f.End-j.Submit)/float64(max(j.Run, shortest)))
+		slowdown := Slowdown(j, f)
 		waits, slow = append(waits, wait), append(slow, slowdown)
 		started[j.User]++
 		u.Wait += wait

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"container/heap"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
-	"fairspool/lib/history"
 	"fairspool/lib/jobad"
 	"fairspool/lib/launch"
 	"fairspool/lib/lifecycle"
@@ -33,8 +31,8 @@ type Settings struct {
 	Spool *spool.Spool
 	// Interval is the time between two cycles, of which the first is at the start of the workload. At least a second.
 	Interval time.Duration
-	// Samples is how many points Result.Series have at most; 0: there are none.
-	Samples int
+	// Watched are the users whose Result.Course is gathered; nil: none is.
+	Watched []string
 	// Told, unless nil, is called now and then with the number of jobs that have ended
 	// and the number of all jobs. An error ends the replay.
 	Told func(ended, all int) error
@@ -64,7 +62,7 @@ type Result struct {
 	Idle float64
 	// Surplus is by submitter, in core seconds: what it held beyond what it was entitled to while jobs waited, less what it lacked.
 	Surplus map[string]float64
-	Series  []history.Series // by submitter; see Settings.Samples
+	Course  *Course // see Settings.Watched
 }
 
 type kind int
@@ -119,6 +117,7 @@ type replay struct {
 	first, last  int64 // submissions
 	error        area  // cores
 	busy, idle   area  // cores
+	course       *recorder
 }
 
 // area is the integral over time of what was last set.
@@ -161,9 +160,11 @@ func Run(w *workload.Workload, s Settings) (*Result, error) {
 	}
 	r.first, r.last = w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
 	r.error.since, r.busy.since, r.idle.since = r.first, r.first, r.first
+	r.course = r.record()
 	if err := r.all(); err != nil {
 		return nil, err
 	}
+	r.Course = r.course.course()
 	for _, a := range []*area{&r.error, &r.busy, &r.idle} {
 		a.set(r.last, 0)
 	}
@@ -188,7 +189,6 @@ func (r *replay) account(at int64, do func(*spool.Tx) error) error {
 func (r *replay) all() error {
 	interval := max(int64(r.Interval/time.Second), 1)
 	next, cycle, idled := 0, int64(0), false
-	sampled := r.sampler()
 	const never = int64(1) << 62
 	for {
 		at := never
@@ -208,9 +208,6 @@ func (r *replay) all() error {
 				return err
 			}
 			idled = matched == 0
-			if err := sampled(cycle); err != nil {
-				return err
-			}
 			cycle += interval
 			continue
 		case at == never:
@@ -288,6 +285,9 @@ func (r *replay) submit(at int64, from, to int) (err error) {
 			for _, run := range c.Runs {
 				r.alike.Share(run.Ad)
 			}
+			if r.course != nil {
+				r.course.knows(lifecycle.Submitter(c.Runs[0].Ad, r.Spool.Domain(), r.Config.Groups), j.User)
+			}
 		}
 		return err
 	}); err != nil {
@@ -332,11 +332,13 @@ func (r *replay) wait(at int64, n int, j workload.Job) {
 func (r *replay) hold(at int64, submitter string, cores int64) {
 	r.held[submitter] += cores
 	r.used += cores
+	r.course.hold(at, submitter, cores)
 	r.note(at)
 }
 
 // note measures what is in use and idle from a time on.
 func (r *replay) note(at int64) {
+	r.course.note(at, r.used, r.wanted, r.waiting)
 	at = r.within(at)
 	r.busy.set(at, float64(r.used))
 	r.idle.set(at, float64(min(r.wanted, r.Cores-r.used)))
@@ -486,7 +488,9 @@ func (r *replay) measure(at int64, plan *negotiator.Plan) {
 	if divide == nil {
 		divide = shares.Targets
 	}
-	for i, entitled := range divide(float64(r.Cores), claimants) {
+	all := divide(float64(r.Cores), claimants)
+	r.course.entitle(at, plan.Submitters, all)
+	for i, entitled := range all {
 		name := plan.Submitters[i].Name
 		beyond := float64(r.held[name]) - entitled
 		off += max(beyond, -beyond) / 2
@@ -496,43 +500,4 @@ func (r *replay) measure(at int64, plan *negotiator.Plan) {
 		off = 0
 	}
 	r.error.set(r.within(at), off)
-}
-
-// sampler returns what is to be called after each cycle, to sample submitters.
-func (r *replay) sampler() func(at int64) error {
-	every := int64(0)
-	if r.Samples > 0 {
-		every = max((r.last-r.first)/int64(r.Samples), 1)
-	}
-	next := int64(0)
-	index := map[string]int{}
-	return func(at int64) error {
-		if every == 0 || at < next {
-			return nil
-		}
-		next = at + every
-		return r.Spool.View(func(v *spool.View) error {
-			for _, rec := range v.Submitters() {
-				rec = rec.AsOf(r.time(at), r.cycle.Params)
-				i, ok := index[rec.Name]
-				if !ok {
-					i = len(r.Series)
-					index[rec.Name] = i
-					r.Series = append(r.Series, history.Series{Name: rec.Name})
-				}
-				s := &r.Series[i]
-				point := history.Point{Time: r.time(at), Priority: rec.Priority, Effective: rec.Effective(r.time(at), r.cycle.Params),
-					InUse: float64(r.held[rec.Name]), Usage: float64(rec.Weighted.Millis) / 1000}
-				if n := len(s.Points); n > 0 {
-					point.InUse = (point.Usage - s.Points[n-1].Usage) / point.Time.Sub(s.Points[n-1].Time).Seconds()
-				}
-				s.Points = append(s.Points, point)
-			}
-			slices.SortFunc(r.Series, func(a, b history.Series) int { return strings.Compare(a.Name, b.Name) })
-			for i, s := range r.Series {
-				index[s.Name] = i
-			}
-			return nil
-		})
-	}
 }

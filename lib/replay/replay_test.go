@@ -73,7 +73,7 @@ func runIn(w *workload.Workload, cfg *config.Config, s *spool.Spool, slots, core
 	if err != nil {
 		return nil, err
 	}
-	return Run(w, Settings{Config: cfg, Spool: s, Interval: time.Minute, Samples: 20})
+	return Run(w, Settings{Config: cfg, Spool: s, Interval: time.Minute, Watched: []string{"ann", "u1"}})
 }
 
 // starts returns when jobs started first and last, and ended.

@@ -217,14 +217,7 @@ func (c Chart) Inline(attributes string) (string, error) {
 	undomain(lines)
 	canvas := vgsvg.New(s.width, s.height)
 	c.paint(draw.New(canvas), s, lines, rest)
-	var b bytes.Buffer
-	if err := writeSVG(&b, canvas); err != nil {
-		return "", err
-	}
-	_, drawing, _ := strings.Cut(b.String(), "<g ")
-	return fmt.Sprintf("<svg viewBox=\"0 0 %g %g\" fill=\"currentColor\" %s>\n<g ", float64(s.width), float64(s.height), attributes) +
-		strings.NewReplacer(hex(grey), "var(--axis)", hex(faint), "var(--grid)", "font-family:"+fonts+";", "",
-			"font-variant:normal;", "", "font-weight:normal;", "", "font-style:normal;", "").Replace(drawing), nil
+	return element(canvas, attributes)
 }
 
 // undomain leaves out the domain of all names if it is the same.

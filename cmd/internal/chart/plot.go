@@ -48,11 +48,17 @@ func pictureFormat(file string) (string, error) {
 	if file == "-" {
 		return "", nil
 	}
-	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
-	if !slices.Contains(Formats(), format) {
+	format, ok := FormatOf(file)
+	if !ok {
 		return "", cmdline.Usagef("-plot: %q: want a file whose name ends in .%s, or - for the terminal", file, strings.Join(Formats(), " or ."))
 	}
 	return format, nil
+}
+
+// FormatOf returns the format that the name of a file asks for; ok is false if it asks for none of the Formats.
+func FormatOf(file string) (format string, ok bool) {
+	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	return format, slices.Contains(Formats(), format)
 }
 
 // undrawn says what may be done where there is nothing to draw.

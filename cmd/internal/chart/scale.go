@@ -25,6 +25,7 @@ type tick struct {
 type scale struct {
 	lo, hi float64
 	ticks  []tick
+	size   float64 // of the labels of rows; 0: there are no rows
 }
 
 // fromZero is the scale for amounts: from nothing to a little more than the
@@ -35,7 +36,7 @@ func fromZero(lo, hi float64, n int) scale {
 		hi = lo + 1
 	}
 	hi += (hi - lo) / 20
-	return scale{lo, hi, round(lo, hi, n)}
+	return scale{lo: lo, hi: hi, ticks: round(lo, hi, n)}
 }
 
 // logarithm returns the place of v on a logarithmic scale, which has none for
@@ -287,11 +288,14 @@ func printable(text string) string {
 }
 
 // readable returns a name fit to be shown, the middle left out if it is long.
-func readable(name string) string {
-	r := []rune(printable(name))
-	if len(r) > longest {
-		half := (longest - 1) / 2
-		r = slices.Concat(r[:half], []rune("…"), r[len(r)-(longest-1-half):])
+func readable(name string) string { return shortened(printable(name), longest) }
+
+// shortened leaves out the middle of a text of more than n characters.
+func shortened(text string, n int) string {
+	r := []rune(text)
+	if len(r) > n {
+		half := (n - 1) / 2
+		r = slices.Concat(r[:half], []rune("…"), r[len(r)-(n-1-half):])
 	}
 	return string(r)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -15,11 +16,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
-	"fairspool/lib/history"
 	"fairspool/lib/plural"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
@@ -28,17 +29,14 @@ import (
 	"fairspool/spool"
 )
 
-// Plot draws series, as chart.Plot does.
-type Plot func(c *cmdline.Call, title string, series func() ([]history.Series, error)) error
-
 // Command returns the command.
-func Command(plot Plot) cmdline.Command {
+func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:  "replay",
 		Brief: "run recorded jobs under other configurations",
 		Synopsis: []string{
 			"[options] [WORKLOAD]",
-			"[-with FILE] ... [-what-if CHANGE] ... [-json | -csv jobs|users] [options] [WORKLOAD]",
+			"[-with FILE] ... [-what-if CHANGE] ... [-json | -csv jobs|users] [-html FILE] [-plot PICTURE FILE] ... [options] [WORKLOAD]",
 			"-convert [WORKLOAD]",
 		},
 		About: `Runs recorded jobs through the cycles of a pool in memory, with the operations that negotiate and starter use, and shows how long they would have waited. Each -with and each -what-if adds a configuration, which is compared with that of the pool.
@@ -56,12 +54,14 @@ The pool has the slots of -slots, or else those of the spool. Jobs have their re
 			{Name: "users", Help: "also print a line for each user, those first whose wait the configurations change most"},
 			{Name: "json", Help: "print all as JSON"},
 			{Name: "csv", Args: []string{"jobs|users"}, Help: "print CSV: a row for each job, or for each user, and configuration"},
-			{Name: "plot", Args: []string{"FILE"}, Help: "draw effective priorities and cores in use of the last configuration, into a FILE that ends in .svg or .png, or - for the terminal"},
+			{Name: "html", Args: []string{"FILE"}, Help: "also write a page with all tables and pictures; with - write nothing else"},
+			{Name: "plot", Args: []string{"PICTURE", "FILE"}, Repeat: true, Help: "also draw a picture into a FILE that ends in .svg or .png: users (who waits longer, who shorter), held (cores held and entitled to), queue (and utilisation), waits (a heat map), slowdown (curves)"},
 			{Name: "convert", Help: "print the workload as CSV, and run nothing"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "how long would last month's jobs wait with a half-life of a week", Line: "replay -what-if 'config PRIORITY_HALFLIFE=604800'"},
 			{Does: "who gains and who loses with another configuration", Line: "replay -users -with new.toml"},
+			{Does: "the same as a page with pictures", Line: "replay -html new.html -with new.toml"},
 			{Does: "a trace of another site on a pool of 100 machines of 16 cores", Line: "replay -slots 100x16 LCG-2005.swf.gz"},
 			{Does: "a row for each job", Line: "replay -csv jobs -slots 1600 LCG-2005.swf.gz > jobs.csv"},
 			{Does: "Slurm's jobs of November", Line: "sacct -a -X -P -S 2026-11-01 -o JobID,User,Account,Submit,Start,End,AllocCPUS | replay -slots 40x64 -"},
@@ -70,7 +70,7 @@ The pool has the slots of -slots, or else those of the spool. Jobs have their re
 			return c.Has("convert") && len(c.Args) > 0 || c.Has("slots") && len(c.Args) > 0
 		},
 		Outputs: func() []cmdline.Output { return []cmdline.Output{{Name: "replay", Value: report{}}} },
-		Run:     func(c *cmdline.Call) error { return run(c, plot) },
+		Run:     run,
 	}
 }
 
@@ -79,17 +79,57 @@ type options struct {
 	slots, cores int
 	interval     time.Duration // 0: NEGOTIATOR_INTERVAL
 	wide         replay.Wide
-	form         string // json, csv, plot, convert or empty
+	form         string // json, csv, convert or empty
 	csv          string // jobs or users
+	html         string // the file of the page
+	plots        []plotted
 	users        bool
 	shake        int
+}
+
+// plotted is a picture that is asked for.
+type plotted struct {
+	drawing
+	file string
+}
+
+// pictures reads what is to be drawn.
+func (o *options) pictures(c *cmdline.Call) error {
+	for _, args := range c.Repeated("plot") {
+		i := slices.IndexFunc(drawings, func(d drawing) bool { return d.name == args[0] })
+		if i < 0 {
+			return cmdline.Usagef("-plot: %q: want %s or %s", args[0], strings.Join(drawn()[:len(drawings)-1], ", "), drawn()[len(drawings)-1])
+		}
+		if _, ok := chart.FormatOf(args[1]); !ok {
+			return cmdline.Usagef("-plot %s: %q: want a file whose name ends in .%s", args[0], args[1], strings.Join(chart.Formats(), " or ."))
+		}
+		o.plots = append(o.plots, plotted{drawings[i], args[1]})
+	}
+	o.html = c.Value("html")
+	for _, p := range append(o.plots, plotted{file: o.html}) { // now, not after a long run
+		if info, err := os.Stat(filepath.Dir(p.file)); err != nil || !info.IsDir() {
+			return fmt.Errorf("%s: there is no such folder", p.file)
+		}
+	}
+	switch {
+	case c.Has("html") && o.html == "":
+		return cmdline.Usagef("-html: want the name of a file, or - for standard output")
+	case o.html == "-" && o.form != "":
+		return cmdline.Usagef("-html: the page goes to standard output: name a file, with -%s", o.form)
+	case o.form == "convert" && (o.html != "" || len(o.plots) > 0):
+		return cmdline.Usagef("-convert: it runs nothing, so there is nothing to draw")
+	}
+	return nil
 }
 
 func optionsOf(c *cmdline.Call) (o options, err error) {
 	if len(c.Args) > 1 {
 		return o, cmdline.Usagef("want one WORKLOAD")
 	}
-	if o.form, err = c.One("json", "csv", "plot", "convert"); err != nil {
+	if o.form, err = c.One("json", "csv", "convert"); err != nil {
+		return o, err
+	}
+	if err := o.pictures(c); err != nil {
 		return o, err
 	}
 	o.users, o.cores, o.wide = c.Has("users"), 1, cmp.Or(replay.Wide(c.Value("wide")), replay.Cores)
@@ -168,7 +208,7 @@ func (v *variant) waits(user int) []float64 {
 	return list
 }
 
-func run(c *cmdline.Call, plot Plot) error {
+func run(c *cmdline.Call) error {
 	o, err := optionsOf(c)
 	if err != nil {
 		return err
@@ -205,10 +245,14 @@ func run(c *cmdline.Call, plot Plot) error {
 	if len(w.Jobs) == 0 {
 		return errors.New("no job is left to run")
 	}
+	r, ok := replay.Recorded(w)
+	if !ok && len(variants) == 1 && slices.ContainsFunc(o.plots, func(p plotted) bool { return p.name == changed.name }) {
+		return fmt.Errorf("-plot %s: %s", changed.name, changed.none)
+	}
 	if err := all(c, o, w, p, variants); err != nil {
 		return err
 	}
-	if r, ok := replay.Recorded(w); ok {
+	if ok {
 		before := &variant{name: recorded, result: r}
 		before.Measures, before.users = replay.Measure(w, r)
 		variants = slices.Insert(variants, 0, before)
@@ -218,16 +262,49 @@ func run(c *cmdline.Call, plot Plot) error {
 			c.Warn("%s: %s", v.name, plural.Pick(v.NotStarted, "1 job never started: no slot takes it", "%d jobs never started: no slot takes them"))
 		}
 	}
+	if o.html == "" && len(o.plots) == 0 {
+		return o.print(c, w, p, variants)
+	}
+	g := newGallery(c, o, w, p, variants)
+	if o.html == "-" {
+		text, err := g.page(o)
+		if err == nil {
+			_, err = c.Data().Write(text)
+		}
+		return errors.Join(err, o.draw(c, g))
+	}
+	return errors.Join(o.print(c, w, p, variants), o.draw(c, g))
+}
+
+// print prints what was found in the form that is asked for.
+func (o options) print(c *cmdline.Call, w *workload.Workload, p pooled, variants []*variant) error {
 	switch o.form {
 	case "json":
 		return c.JSON(reportOf(w, p, variants))
 	case "csv":
 		return writeCSV(c, o, w, variants)
-	case "plot":
-		last := variants[len(variants)-1]
-		return plot(c, "replay, "+last.name, func() ([]history.Series, error) { return last.result.Series, nil })
 	}
 	return write(c, o, variants)
+}
+
+// draw writes the pictures and the page that go into files.
+func (o options) draw(c *cmdline.Call, g *gallery) error {
+	for _, p := range o.plots {
+		if err := p.write(c, g, p.file); err != nil {
+			return err
+		}
+	}
+	if o.html == "" || o.html == "-" {
+		return nil
+	}
+	text, err := g.page(o)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Replace(o.html, 0o666, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+		return fmt.Errorf("%s: %w", o.html, cmdline.Cause(err))
+	}
+	return nil
 }
 
 // variantsOf returns the configurations: the pool's own, and those that are asked for.
@@ -344,9 +421,9 @@ func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
 func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) error {
 	progress := c.Progress("replaying")
 	defer progress.End()
-	samples := 0
-	if o.form == "plot" {
-		samples = 1000
+	var watched []string
+	if o.html != "" || len(o.plots) > 0 {
+		watched = busiest(w, mostWatched)
 	}
 	type trial struct {
 		*variant
@@ -369,7 +446,7 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 		wait.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			errs[i] = t.run(w, p, t.number, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
+			errs[i] = t.run(w, p, t.number, replay.Settings{Interval: o.interval, Watched: watched, Told: func(ended, all int) error {
 				lock.Lock()
 				defer lock.Unlock()
 				done[i] = ended
@@ -407,7 +484,7 @@ func (v *variant) run(w *workload.Workload, p pooled, number int, s replay.Setti
 		s.Interval = v.config.CycleInterval
 	}
 	if number > 0 {
-		w = w.Shaken(number)
+		w, s.Watched = w.Shaken(number), nil
 	}
 	if err := replay.Put(s.Spool, p.slots, p.accounts); err != nil {
 		return err

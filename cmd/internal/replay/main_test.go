@@ -4,7 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/negotiate"
@@ -17,5 +16,5 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 
 // TestStories runs the stories in testdata/script.
 func TestStories(t *testing.T) {
-	cmdtest.Stories{Here: []cmdline.Command{Command(chart.Plot), slots.Command(), submit.Command(), negotiate.Command()}}.Run(t)
+	cmdtest.Stories{Here: []cmdline.Command{Command(), slots.Command(), submit.Command(), negotiate.Command()}}.Run(t)
 }

@@ -78,6 +78,33 @@ func same(a, b []float64) bool {
 
 // write prints the table of measures, and with -users that of users.
 func write(c *cmdline.Call, o options, variants []*variant) error {
+	columns, rows := measureTable(variants)
+	if err := c.Table(columns, rows); err != nil {
+		return err
+	}
+	if o.shake > 0 {
+		if _, err := fmt.Fprintln(c.Stdout, "\n"+o.shaken(variants)); err != nil {
+			return err
+		}
+	}
+	if !o.users {
+		return nil
+	}
+	if _, err := fmt.Fprintln(c.Stdout); err != nil {
+		return err
+	}
+	columns, rows = userTable(variants)
+	return c.Table(columns, rows)
+}
+
+// shaken says what -shake adds to a table.
+func (o options) shaken(variants []*variant) string {
+	return fmt.Sprintf("(..): the lowest and the highest with submissions moved by up to %d s, %s. =: such moves alone make this difference from \"%s\".",
+		workload.Shift, plural.Pick(o.shake, "once", "%d times"), base(variants).name)
+}
+
+// measureTable returns the table of measures.
+func measureTable(variants []*variant) ([]cmdline.Column, [][]string) {
 	columns := []cmdline.Column{{Head: ""}}
 	for _, v := range variants {
 		columns = append(columns, cmdline.Column{Head: clean.Line(v.name), Right: true})
@@ -93,22 +120,7 @@ func write(c *cmdline.Call, o options, variants []*variant) error {
 			rows[i] = append(rows[i], text)
 		}
 	}
-	if err := c.Table(columns, rows); err != nil {
-		return err
-	}
-	if o.shake > 0 {
-		if _, err := fmt.Fprintf(c.Stdout, "\n(..): the lowest and the highest with submissions moved by up to %d s, %s. =: such moves alone make this difference from \"%s\".\n",
-			workload.Shift, plural.Pick(o.shake, "once", "%d times"), base(variants).name); err != nil {
-			return err
-		}
-	}
-	if !o.users {
-		return nil
-	}
-	if _, err := fmt.Fprintln(c.Stdout); err != nil {
-		return err
-	}
-	return writeUsers(c, variants)
+	return columns, rows
 }
 
 // cell returns what the table says of a configuration, beside that which others are compared with.
@@ -129,8 +141,8 @@ func base(variants []*variant) *variant {
 	return variants[max(slices.IndexFunc(variants, func(v *variant) bool { return v.name == now }), 0)]
 }
 
-// writeUsers prints users: those first whose mean wait the last configuration changes most.
-func writeUsers(c *cmdline.Call, variants []*variant) error {
+// userTable returns the table of users: those first whose mean wait the last configuration changes most.
+func userTable(variants []*variant) ([]cmdline.Column, [][]string) {
 	columns := []cmdline.Column{{Head: "User"}, {Head: "Jobs", Right: true}, {Head: "Core hours", Right: true}}
 	for _, v := range variants {
 		columns = append(columns, cmdline.Column{Head: "Wait, " + clean.Line(v.name), Right: true})
@@ -159,11 +171,7 @@ func writeUsers(c *cmdline.Call, variants []*variant) error {
 			row = append(row, seconds(v.users[i].Wait))
 		}
 		if len(variants) > 1 {
-			sign := "+"
-			if gains(i) < 0 {
-				sign = "-"
-			}
-			difference := sign + seconds(math.Abs(gains(i)))
+			difference := signed(gains(i))
 			if gains(i) != 0 && same(first.waits(i), last.waits(i)) {
 				difference += " ="
 			}
@@ -171,7 +179,15 @@ func writeUsers(c *cmdline.Call, variants []*variant) error {
 		}
 		rows = append(rows, row)
 	}
-	return c.Table(columns, rows)
+	return columns, rows
+}
+
+// signed writes a difference of times.
+func signed(s float64) string {
+	if s < 0 {
+		return "-" + seconds(-s)
+	}
+	return "+" + seconds(s)
 }
 
 // report is what -json prints.

@@ -1,7 +1,7 @@
 // Package report is the command that writes what people and monitoring look at: a page, and metrics.
 //
-// gather.go collects once what both show, from the packages that qstat, userprio and negotiate -health show it with; page.go
-// makes sections of it, which page.html writes; metrics.go writes it for Prometheus.
+// gather.go collects once what both show, from the packages that qstat, userprio and negotiate -health show it with; sections.go
+// makes a page of it; metrics.go writes it for Prometheus.
 package report
 
 import (

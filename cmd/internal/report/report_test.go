@@ -2,14 +2,11 @@ package report
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +14,7 @@ import (
 
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/negotiate"
+	"fairspool/cmd/internal/page"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/pool"
@@ -211,7 +209,7 @@ func TestHostile(t *testing.T) {
 	}
 	for _, args := range [][]string{{"-html", "-"}, {"-html", "-", "-u", hostile[0]}} {
 		text := written(t, args...)
-		wellFormed(t, text)
+		cmdtest.WellFormed(t, text)
 		for _, no := range []string{"<script", "</title></style>", "\a", "\u202e", "\xff"} {
 			if strings.Contains(text, no) {
 				t.Errorf("the page has %q", no)
@@ -223,86 +221,17 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// wellFormed fails for a page that is not, and for what makes one hard to read for a screen reader: texts for
-// pictures, captions and headings of tables, the order of headings, and ids that are there once.
-func wellFormed(t *testing.T, text string) {
-	t.Helper()
-	if strings.Contains(text, "ZgotmplZ") {
-		t.Error("the template has refused a value")
-	}
-	for _, outside := range []string{"<script", "<link", " src=", "@import", "url("} {
-		if strings.Contains(text, outside) {
-			t.Errorf("the page has %s: it is to need nothing but itself", outside)
-		}
-	}
-	d := xml.NewDecoder(strings.NewReader(strings.ReplaceAll(text, "<wbr>", "")))
-	d.Entity = xml.HTMLEntity
-	ids, refers := map[string]bool{}, []string{}
-	var open []string
-	last := "" // heading
-	for {
-		token, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatalf("the page is not well-formed: %v", err)
-		}
-		e, ok := token.(xml.StartElement)
-		if _, end := token.(xml.EndElement); end {
-			open = open[:len(open)-1]
-		}
-		if !ok {
-			continue
-		}
-		attr := map[string]string{}
-		for _, a := range e.Attr {
-			attr[a.Name.Local] = a.Value
-		}
-		if id := attr["id"]; id != "" && ids[id] {
-			t.Errorf("the id %s is there twice", id)
-		}
-		ids[attr["id"]] = true
-		refers = append(refers, attr["aria-labelledby"], strings.TrimPrefix(attr["href"], "#"))
-		name := e.Name.Local
-		switch {
-		case name == "svg" && (attr["role"] != "img" || attr["aria-label"] == ""):
-			t.Errorf("a picture without a text: %v", attr)
-		case name == "th" && attr["scope"] == "":
-			t.Error("a heading of a table without its scope")
-		case name == "html" && attr["lang"] == "":
-			t.Error("the page has no language")
-		case name == "h2" && last == "", name == "h1" && last != "", name == "h3":
-			t.Errorf("%s behind %q", name, last)
-		case name == "tbody" && !slices.Contains(open, "table"):
-			t.Error("rows outside of a table")
-		}
-		if name == "h1" || name == "h2" {
-			last = name
-		}
-		open = append(open, name)
-	}
-	for _, id := range refers {
-		if !ids[id] && id != "" {
-			t.Errorf("nothing has the id %s", id)
-		}
-	}
-	if tables, captions := strings.Count(text, "<table>"), strings.Count(text, "<caption "); tables != captions || tables == 0 {
-		t.Errorf("%d tables and %d captions", tables, captions)
-	}
-}
-
 func TestPage(t *testing.T) {
 	small(t)
 	text := written(t, "-html", "-")
-	wellFormed(t, text)
+	cmdtest.WellFormed(t, text)
 	for _, want := range []string{"<h1>pool</h1>", "lower goes first", "Jobs by submitter and state", "alice<wbr>@pool", "by its PeriodicHold", "Cores by machine", "The last cycles, the latest first"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
 	own := written(t, "-html", "-", "-u", "bob")
-	wellFormed(t, own)
+	cmdtest.WellFormed(t, own)
 	if !strings.Contains(own, "Jobs of bob") || !strings.Contains(own, ">2.0</th>") || strings.Contains(own, "alice") {
 		t.Errorf("bob's page is not of bob alone:\n%s", own)
 	}
@@ -329,7 +258,7 @@ func TestPagePictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := written(t, "-html", "-")
-	wellFormed(t, text)
+	cmdtest.WellFormed(t, text)
 	if n := strings.Count(text, "<svg "); n != 3 || !strings.Contains(text, "var(--axis)") || strings.Contains(text, "#FFFFFF") {
 		t.Errorf("%d pictures, want 3 that follow the page's colours", n)
 	}
@@ -371,8 +300,8 @@ func TestPageBounded(t *testing.T) {
 			t.Fatalf("negotiate = %d, %s", status, bad)
 		}
 		text := written(t, "-html", "-")
-		wellFormed(t, text)
-		if !strings.Contains(text, fmt.Sprintf("%d other submitters", n-mostRows)) {
+		cmdtest.WellFormed(t, text)
+		if !strings.Contains(text, fmt.Sprintf("%d other submitters", n-page.MostRows)) {
 			t.Errorf("%d submitters: it is not said how many are left out", n)
 		}
 		sizes[n] = len(text)

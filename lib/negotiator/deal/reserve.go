@@ -174,6 +174,10 @@ func (c *reservations) reserve() {
 	busy, pieces := map[*Submitter]bool{}, sync.OnceValue(c.divided)
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
+		if q == nil { // the job has preempted another one since release looked
+			r.over, c.Slots[r.slot].Standing = true, Free
+			continue
+		}
 		busy[s] = true
 		held.Add(c.Slots[r.slot].Weight)
 		c.Plan.Reservations = append(c.Plan.Reservations, c.describe(r, q))

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
 	"html/template"
@@ -15,8 +13,8 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/chart"
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/health"
+	"fairspool/cmd/internal/page"
 	"fairspool/lib/clean"
 	"fairspool/lib/elapsed"
 	"fairspool/lib/history"
@@ -28,68 +26,11 @@ import (
 	"fairspool/lib/report/queue"
 )
 
-//go:embed page.html
-var source string
-
-// mostRows is how many rows a table has at most, and longest how many characters a cell.
-const (
-	mostRows = 25
-	longest  = 300
-)
-
-// page is what page.html writes.
-type page struct {
-	Title, Version string
-	At             string // for people, and Stamp for programs
-	Stamp          string
-	Figures        []figure
-	Sections       []section
-}
-
-// figure is a number at the top of the page.
-type figure struct {
-	Name, Value, Note string
-	Bad               bool
-}
-
-// section is a part of the page under a heading.
-type section struct {
-	ID, Title string
-	Text      []string
-	Findings  []health.Finding
-	Tables    []table
-	Pictures  []picture
-}
-
-// table is one with a caption; the first cell of a row is its heading.
-type table struct {
-	ID, Caption string
-	Columns     []column
-	Rows        []row
-	More        string // the omitted part; empty: none
-}
-
-type column struct {
-	Name  string
-	Note  string // the direction or the unit
-	Class string // how it is set; see the classes number, text and name of page.html
-}
-
-type row struct {
-	Head  string
-	Cells []string
-	Sum   bool
-}
-
-// picture is a drawing with a caption.
-type picture struct {
-	Caption string
-	SVG     template.HTML // drawn by package chart, which escapes names
-}
-
 // page returns the page.
 func (o *overview) page() ([]byte, error) {
-	p := page{Title: cmp.Or(o.domain, "fairspool"), Version: cmdline.Version, At: o.now.Format("2006-01-02 15:04:05 MST"), Stamp: o.now.Format(time.RFC3339)}
+	at := o.now.Format("2006-01-02 15:04:05 MST")
+	p := page.Page{Title: cmp.Or(o.domain, "fairspool"), Subject: "the pool at " + at, Program: "report",
+		Lead: template.HTML(fmt.Sprintf(`The pool as of <time datetime="%s">%s</time>`, o.now.Format(time.RFC3339), at))}
 	if o.user != "" {
 		p.Title = clean.Line(o.user) + ", " + p.Title
 	}
@@ -108,26 +49,14 @@ func (o *overview) page() ([]byte, error) {
 			p.Sections = append(p.Sections, o.places(), o.cycles())
 		}
 	}
-	t, err := template.New("page").Funcs(template.FuncMap{
-		"inc": func(i int) int { return i + 1 },
-		"breaks": func(name string) template.HTML {
-			return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(name), "@", "<wbr>@"))
-		},
-	}).Parse(source)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = t.Execute(&b, p)
-	return b.Bytes(), err
+	return p.HTML()
 }
 
 // wellbeing is the findings of negotiate -health.
-func (o *overview) wellbeing() section {
-	s := section{ID: "health", Title: "Health", Findings: o.found}
-	for i := range s.Findings {
-		f := &s.Findings[i]
-		f.What, f.Remedy = clean.Shortened(f.What, longest), clean.Shortened(f.Remedy, longest)
+func (o *overview) wellbeing() page.Section {
+	s := page.Section{ID: "health", Title: "Health"}
+	for _, f := range o.found {
+		s.Findings = append(s.Findings, page.Finding{Severity: f.Severity.String(), What: page.Short(f.What), Remedy: page.Short(f.Remedy)})
 	}
 	switch {
 	case o.damaged:
@@ -139,38 +68,38 @@ func (o *overview) wellbeing() section {
 }
 
 // figures are the numbers at the top.
-func (o *overview) figures() []figure {
+func (o *overview) figures() []page.Figure {
 	jobs := map[string]int{}
 	for _, n := range o.counts {
 		jobs[n.State] += n.Jobs
 	}
-	list := []figure{{Name: "Jobs running", Value: count(jobs["running"])}, {Name: "Jobs waiting", Value: count(jobs["waiting"])}}
+	list := []page.Figure{{Name: "Jobs running", Value: page.Count(jobs["running"])}, {Name: "Jobs waiting", Value: page.Count(jobs["waiting"])}}
 	if n := jobs["held"]; n > 0 {
-		list = append(list, figure{Name: "Jobs held", Value: count(n)})
+		list = append(list, page.Figure{Name: "Jobs held", Value: page.Count(n)})
 	}
 	_, sum := machinesOf(o.machines)
-	list = append(list, figure{Name: "Cores in use", Value: amount(sum.Used), Note: "of " + amount(sum.Total)})
+	list = append(list, page.Figure{Name: "Cores in use", Value: amount(sum.Used), Note: "of " + amount(sum.Total)})
 	if o.last != nil {
-		list = append(list, figure{Name: "Last cycle", Value: elapsed.Short(max(int64(o.now.Sub(unix(o.last.Time)).Seconds()), 0), 2) + " ago"})
+		list = append(list, page.Figure{Name: "Last cycle", Value: elapsed.Short(max(int64(o.now.Sub(unix(o.last.Time)).Seconds()), 0), 2) + " ago"})
 	}
 	if d := o.facts.Disk; d.Size > 0 && o.user == "" {
-		list = append(list, figure{Name: "Disk free", Value: fmt.Sprintf("%.0f %%", 100*float64(d.Free)/float64(d.Size)), Note: fmt.Sprintf("of %.0f GB", float64(d.Size)/(1<<30))})
+		list = append(list, page.Figure{Name: "Disk free", Value: fmt.Sprintf("%.0f %%", 100*float64(d.Free)/float64(d.Size)), Note: fmt.Sprintf("of %.0f GB", float64(d.Size)/(1<<30))})
 	}
 	worst := health.Worst(o.found)
-	return append(list, figure{Name: "Health", Value: worst.String(), Bad: worst > health.OK})
+	return append(list, page.Figure{Name: "Health", Value: worst.String(), Bad: worst > health.OK})
 }
 
 // own lists the jobs of the page's user.
-func (o *overview) own() section {
-	t := table{ID: "jobs-table", Caption: "Jobs of " + clean.Line(o.user), Columns: []column{
+func (o *overview) own() page.Section {
+	t := page.Table{ID: "jobs-table", Caption: "Jobs of " + clean.Line(o.user), Columns: []page.Column{
 		{Name: "Job"}, {Name: "State"}, {Name: "For"}, {Name: "Slot or reason", Class: "text"}, {Name: "Command", Class: "text"}}}
 	for _, l := range o.jobs {
-		t.Rows = append(t.Rows, row{Head: l.Jobs, Cells: []string{l.State, l.Since, short(l.Where), short(l.Command)}})
+		t.Rows = append(t.Rows, page.Row{Head: l.Jobs, Cells: []string{l.State, l.Since, page.Short(l.Where), page.Short(l.Command)}})
 	}
 	if o.moreJobs > 0 {
 		t.More = fmt.Sprintf("And %s: qstat -u %s shows all.", plural.Count(o.moreJobs, "more line"), clean.Line(o.user))
 	}
-	s := section{ID: "jobs", Title: "Jobs", Tables: []table{t}}
+	s := page.Section{ID: "jobs", Title: "Jobs", Tables: []page.Table{t}}
 	if len(o.jobs) == 0 {
 		s.Text = []string{"There are no jobs in the queue."}
 	}
@@ -178,7 +107,7 @@ func (o *overview) own() section {
 }
 
 // queue counts the jobs by submitter and state.
-func (o *overview) queue() section {
+func (o *overview) queue() page.Section {
 	type line struct {
 		name string
 		jobs map[string]int
@@ -200,35 +129,35 @@ func (o *overview) queue() section {
 	}
 	slices.SortStableFunc(list, func(a, b *line) int { return cmp.Or(cmp.Compare(b.all, a.all), strings.Compare(a.name, b.name)) })
 	all := len(list)
-	list = together(list, mostRows, others, func(sum, x *line) {
+	list = together(list, page.MostRows, others, func(sum, x *line) {
 		for s, n := range x.jobs {
 			sum.jobs[s] += n
 		}
 		sum.all += x.all
 	})
-	t := table{ID: "queue-table", Caption: "Jobs by submitter and state", Columns: []column{{Name: "Submitter", Class: "name"}}}
+	t := page.Table{ID: "queue-table", Caption: "Jobs by submitter and state", Columns: []page.Column{{Name: "Submitter", Class: "name"}}}
 	var states []string
 	for _, s := range queue.StateWords() {
 		if sum.jobs[s] > 0 {
 			states = append(states, s)
-			t.Columns = append(t.Columns, column{Name: s, Class: "number"})
+			t.Columns = append(t.Columns, page.Column{Name: s, Class: "number"})
 		}
 	}
-	t.Columns = append(t.Columns, column{Name: "all", Class: "number"})
+	t.Columns = append(t.Columns, page.Column{Name: "all", Class: "number"})
 	write := func(l *line, total bool) {
-		r := row{Head: short(l.name), Sum: total}
+		r := page.Row{Head: page.Short(l.name), Sum: total}
 		for _, s := range states {
-			r.Cells = append(r.Cells, count(l.jobs[s]))
+			r.Cells = append(r.Cells, page.Count(l.jobs[s]))
 		}
-		t.Rows = append(t.Rows, row{r.Head, append(r.Cells, count(l.all)), total})
+		t.Rows = append(t.Rows, page.Row{Head: r.Head, Cells: append(r.Cells, page.Count(l.all)), Sum: total})
 	}
 	for _, l := range list {
 		if l == others {
-			l.name = plural.Count(all-mostRows, "other submitter")
+			l.name = plural.Count(all-page.MostRows, "other submitter")
 		}
 		write(l, l == others)
 	}
-	s := section{ID: "queue", Title: "The queue"}
+	s := page.Section{ID: "queue", Title: "The queue"}
 	if all == 0 {
 		s.Text = append(s.Text, "There are no jobs in the queue.")
 	} else {
@@ -247,8 +176,8 @@ func (o *overview) queue() section {
 const activeFor = 24 * time.Hour
 
 // shares shows each submitter's entitlement and use.
-func (o *overview) shares() section {
-	s := section{ID: "shares", Title: "Shares", Text: []string{"Slots count with their weight. A lower effective priority (EUP) goes first: shares of the pool are inverse to it."}}
+func (o *overview) shares() page.Section {
+	s := page.Section{ID: "shares", Title: "Shares", Text: []string{"Slots count with their weight. A lower effective priority (EUP) goes first: shares of the pool are inverse to it."}}
 	if o.policy != "" {
 		s.Text = []string{"Slots count with their weight. The policy " + o.policy + " puts all jobs into one queue: there are no shares."}
 	}
@@ -275,16 +204,16 @@ func (o *overview) shares() section {
 	}
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(r *accounts.Row) bool { return !o.of(r.Name, "") })
-	t := table{ID: "shares-table", Caption: "Submitters with slots or idle jobs now or in the last 24 hours", Columns: []column{{Name: "Submitter", Class: "name"}, {Name: "Place", Note: "1 goes first", Class: "number"},
+	t := page.Table{ID: "shares-table", Caption: "Submitters with slots or idle jobs now or in the last 24 hours", Columns: []page.Column{{Name: "Submitter", Class: "name"}, {Name: "Place", Note: "1 goes first", Class: "number"},
 		{Name: "EUP", Note: "lower goes first", Class: "number"}, {Name: "RUP", Note: "lower is better", Class: "number"}, {Name: "Factor", Note: "lower is better", Class: "number"},
 		{Name: "In use", Note: "slot weight", Class: "number"}}}
 	deals := o.last != nil && o.policy == ""
 	if deals {
-		t.Columns = append(t.Columns, column{Name: "Entitled to", Note: "last cycle", Class: "number"})
+		t.Columns = append(t.Columns, page.Column{Name: "Entitled to", Note: "last cycle", Class: "number"})
 	}
-	t.Columns = append(t.Columns, column{Name: "Last day", Note: "share of all use", Class: "number"}, column{Name: "Usage", Note: "slot hours in all", Class: "number"})
-	for _, r := range rows[:min(len(rows), mostRows)] {
-		cells := []string{count(place[r.Name]), decimal(r.Effective), decimal(r.Priority), decimal(r.Factor), amount(r.InUse)}
+	t.Columns = append(t.Columns, page.Column{Name: "Last day", Note: "share of all use", Class: "number"}, page.Column{Name: "Usage", Note: "slot hours in all", Class: "number"})
+	for _, r := range rows[:min(len(rows), page.MostRows)] {
+		cells := []string{page.Count(place[r.Name]), decimal(r.Effective), decimal(r.Priority), decimal(r.Factor), amount(r.InUse)}
 		if deals {
 			cells = append(cells, amount(said[r.Name].PieSlice))
 		}
@@ -292,9 +221,9 @@ func (o *overview) shares() section {
 		if percent, known := r.LastDay(); known {
 			day = fmt.Sprintf("%.1f %%", percent)
 		}
-		t.Rows = append(t.Rows, row{Head: short(r.Name), Cells: append(cells, day, fmt.Sprintf("%.1f", r.Usage/3600))})
+		t.Rows = append(t.Rows, page.Row{Head: page.Short(r.Name), Cells: append(cells, day, fmt.Sprintf("%.1f", r.Usage/3600))})
 	}
-	if n := len(rows) - mostRows; n > 0 {
+	if n := len(rows) - page.MostRows; n > 0 {
 		t.More = "And " + plural.Count(n, "more submitter") + " with a higher EUP: userprio shows all."
 	}
 	switch {
@@ -313,25 +242,25 @@ func (o *overview) shares() section {
 }
 
 // groups says what accounting groups are entitled to, and have.
-func (o *overview) groups() table {
-	t := table{ID: "groups-table", Caption: "Accounting groups", Columns: []column{{Name: "Group", Class: "name"}, {Name: "Quota", Note: "slot weight, last cycle", Class: "number"},
+func (o *overview) groups() page.Table {
+	t := page.Table{ID: "groups-table", Caption: "Accounting groups", Columns: []page.Column{{Name: "Group", Class: "name"}, {Name: "Quota", Note: "slot weight, last cycle", Class: "number"},
 		{Name: "In use", Note: "slot weight", Class: "number"}, {Name: "Requested", Note: "in use and asked for", Class: "number"}, {Name: "Surplus", Note: "use beyond the quota"}}}
 	n := 0
 	for _, r := range o.accounts.Rows {
 		if !r.Group || o.user != "" {
 			continue
 		}
-		if n++; n > mostRows {
+		if n++; n > page.MostRows {
 			continue
 		}
 		quota, requested := "unknown", "unknown"
 		if r.Part.Negotiated {
 			quota, requested = amount(r.Part.Effective), amount(r.Part.Requested)
 		}
-		t.Rows = append(t.Rows, row{Head: short(r.Name), Cells: []string{quota, amount(r.InUse), requested, cmp.Or(r.Part.Surplus, "unknown")}})
+		t.Rows = append(t.Rows, page.Row{Head: page.Short(r.Name), Cells: []string{quota, amount(r.InUse), requested, cmp.Or(r.Part.Surplus, "unknown")}})
 	}
-	if n > mostRows {
-		t.More = "And " + plural.Count(n-mostRows, "more group") + ": userprio -quotas shows all."
+	if n > page.MostRows {
+		t.More = "And " + plural.Count(n-page.MostRows, "more group") + ": userprio -quotas shows all."
 	}
 	return t
 }
@@ -347,8 +276,8 @@ type why struct {
 }
 
 // reasons says why jobs wait, as the last cycle found, and what would help.
-func (o *overview) reasons() section {
-	s := section{ID: "waiting", Title: "Why jobs wait"}
+func (o *overview) reasons() page.Section {
+	s := page.Section{ID: "waiting", Title: "Why jobs wait"}
 	by, counted := map[string]*why{}, 0
 	of := func(short string) *why {
 		if by[short] == nil {
@@ -414,42 +343,42 @@ func byJobs(by map[string]*why) []string {
 	})
 }
 
-func reasonTable(by map[string]*why) table {
-	t := table{ID: "waiting-table", Caption: "Waiting jobs by reason", Columns: []column{{Name: "Reason", Class: "name"}, {Name: "Jobs", Class: "number"}, {Name: "Submitters", Class: "number"},
+func reasonTable(by map[string]*why) page.Table {
+	t := page.Table{ID: "waiting-table", Caption: "Waiting jobs by reason", Columns: []page.Column{{Name: "Reason", Class: "name"}, {Name: "Jobs", Class: "number"}, {Name: "Submitters", Class: "number"},
 		{Name: "For example"}, {Name: "What the last cycle said", Class: "text"}, {Name: "What would help", Class: "text"}}}
 	names := byJobs(by)
-	for _, name := range names[:min(len(names), mostRows)] {
+	for _, name := range names[:min(len(names), page.MostRows)] {
 		w := by[name]
 		submitters := ""
 		if len(w.submitters) > 0 {
-			submitters = count(len(w.submitters))
+			submitters = page.Count(len(w.submitters))
 		}
-		t.Rows = append(t.Rows, row{Head: short(name), Cells: []string{count(w.jobs), submitters, w.first, short(w.reason), short(w.help)}})
+		t.Rows = append(t.Rows, page.Row{Head: page.Short(name), Cells: []string{page.Count(w.jobs), submitters, w.first, page.Short(w.reason), page.Short(w.help)}})
 	}
-	if n := len(names) - mostRows; n > 0 {
+	if n := len(names) - page.MostRows; n > 0 {
 		t.More = "And " + plural.Count(n, "more reason") + ": qstat -j shows all."
 	}
 	return t
 }
 
-func heldTable(by map[string]*why) table {
-	t := table{ID: "held-table", Caption: "Held jobs by reason", Columns: []column{{Name: "Held", Class: "name"}, {Name: "Jobs", Class: "number"}, {Name: "Submitters", Class: "number"}}}
+func heldTable(by map[string]*why) page.Table {
+	t := page.Table{ID: "held-table", Caption: "Held jobs by reason", Columns: []page.Column{{Name: "Held", Class: "name"}, {Name: "Jobs", Class: "number"}, {Name: "Submitters", Class: "number"}}}
 	names := byJobs(by)
-	for _, name := range names[:min(len(names), mostRows)] {
-		t.Rows = append(t.Rows, row{Head: short(cmp.Or(name, "without a reason")), Cells: []string{count(by[name].jobs), count(len(by[name].submitters))}})
+	for _, name := range names[:min(len(names), page.MostRows)] {
+		t.Rows = append(t.Rows, page.Row{Head: page.Short(cmp.Or(name, "without a reason")), Cells: []string{page.Count(by[name].jobs), page.Count(len(by[name].submitters))}})
 	}
-	if n := len(names) - mostRows; n > 0 {
+	if n := len(names) - page.MostRows; n > 0 {
 		t.More = "And " + plural.Count(n, "more reason") + ": qstat -s h shows all."
 	}
 	return t
 }
 
 // drawn shows usage and priorities over time.
-func (o *overview) drawn() (section, error) {
-	s := section{ID: "past", Title: "Priority and usage over time"}
-	used, hours := table{ID: "past-table", Caption: "Usage in slot hours", Columns: []column{{Name: "Submitter", Class: "name"}}}, map[string][]float64{}
+func (o *overview) drawn() (page.Section, error) {
+	s := page.Section{ID: "past", Title: "Priority and usage over time"}
+	used, hours := page.Table{ID: "past-table", Caption: "Usage in slot hours", Columns: []page.Column{{Name: "Submitter", Class: "name"}}}, map[string][]float64{}
 	for i, p := range o.periods {
-		used.Columns = append(used.Columns, column{Name: "last " + p.name, Class: "number"})
+		used.Columns = append(used.Columns, page.Column{Name: "last " + p.name, Class: "number"})
 		p.series = slices.DeleteFunc(p.series, func(x history.Series) bool { return !strings.Contains(x.Name, "@") }) // groups
 		for _, x := range p.series {
 			if hours[x.Name] == nil {
@@ -464,28 +393,28 @@ func (o *overview) drawn() (section, error) {
 		case err != nil:
 			return s, err
 		default:
-			s.Pictures = append(s.Pictures, picture{"The last " + p.name, template.HTML(svg)})
+			s.Pictures = append(s.Pictures, page.Picture{Caption: "The last " + p.name, SVG: template.HTML(svg)})
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(hours), func(a, b string) int {
 		x, y := hours[a], hours[b]
 		return cmp.Or(slices.Compare(reversed(y), reversed(x)), strings.Compare(a, b))
 	})
-	for _, name := range names[:min(len(names), mostRows)] {
-		r := row{Head: short(name)}
+	for _, name := range names[:min(len(names), page.MostRows)] {
+		r := page.Row{Head: page.Short(name)}
 		for _, h := range hours[name] {
 			r.Cells = append(r.Cells, fmt.Sprintf("%.1f", h))
 		}
 		used.Rows = append(used.Rows, r)
 	}
-	if n := len(names) - mostRows; n > 0 {
+	if n := len(names) - page.MostRows; n > 0 {
 		used.More = "And " + plural.Count(n, "more submitter") + " with less usage."
 	}
 	if len(s.Pictures) == 0 {
 		s.Text = []string{"There is nothing to draw: nobody used or asked for anything since samples are taken, and no EUP changed."}
 	}
 	if len(used.Rows) > 0 {
-		s.Tables = []table{used}
+		s.Tables = []page.Table{used}
 	}
 	return s, nil
 }
@@ -497,8 +426,8 @@ func reversed(x []float64) []float64 {
 }
 
 // places shows machines and pilots.
-func (o *overview) places() section {
-	s := section{ID: "machines", Title: "Machines"}
+func (o *overview) places() page.Section {
+	s := page.Section{ID: "machines", Title: "Machines"}
 	all, sum := machinesOf(o.machines)
 	if len(all) == 0 {
 		s.Text = []string{"The pool has no slots."}
@@ -518,8 +447,8 @@ func (o *overview) places() section {
 	return s
 }
 
-func machineTable(all []queue.Machine, sum queue.Machine) table {
-	t := table{ID: "machines-table", Caption: "Cores by machine: those out of use first, then the fullest", Columns: []column{{Name: "Machine", Class: "name"}, {Name: "Cores", Class: "number"}, {Name: "In use", Class: "number"},
+func machineTable(all []queue.Machine, sum queue.Machine) page.Table {
+	t := page.Table{ID: "machines-table", Caption: "Cores by machine: those out of use first, then the fullest", Columns: []page.Column{{Name: "Machine", Class: "name"}, {Name: "Cores", Class: "number"}, {Name: "In use", Class: "number"},
 		{Name: "Reserved", Class: "number"}, {Name: "Free", Class: "number"}, {Name: "Resting", Note: "for a while", Class: "number"}, {Name: "Out of use", Class: "number"}, {Name: "Load", Note: "of a core", Class: "number"}}}
 	full := func(m queue.Machine) float64 { return m.Used / max(m.Total, 1) }
 	all = slices.Clone(all)
@@ -531,12 +460,12 @@ func machineTable(all []queue.Machine, sum queue.Machine) table {
 		if m.Measured > 0 {
 			load = decimal(m.Load / m.Measured)
 		}
-		t.Rows = append(t.Rows, row{short(name), []string{amount(m.Total), amount(m.Used), amount(m.Reserved), amount(m.Avail), amount(m.Resting), amount(m.Broken), load}, total})
+		t.Rows = append(t.Rows, page.Row{Head: page.Short(name), Cells: []string{amount(m.Total), amount(m.Used), amount(m.Reserved), amount(m.Avail), amount(m.Resting), amount(m.Broken), load}, Sum: total})
 	}
-	for _, m := range all[:min(len(all), mostRows)] {
+	for _, m := range all[:min(len(all), page.MostRows)] {
 		write(m.Name, m, false)
 	}
-	if n := len(all) - mostRows; n > 0 {
+	if n := len(all) - page.MostRows; n > 0 {
 		t.More = "And " + plural.Count(n, "more machine") + ", which the total has: qstat -g c shows all."
 	}
 	if len(all) > 1 {
@@ -546,8 +475,8 @@ func machineTable(all []queue.Machine, sum queue.Machine) table {
 }
 
 // pilotTable counts pilots by engine.
-func (o *overview) pilotTable() table {
-	t := table{ID: "pilots-table", Caption: "Pilots by engine", Columns: []column{{Name: "Engine", Class: "name"}, {Name: "Asked for", Class: "number"}, {Name: "Live", Class: "number"},
+func (o *overview) pilotTable() page.Table {
+	t := page.Table{ID: "pilots-table", Caption: "Pilots by engine", Columns: []page.Column{{Name: "Engine", Class: "name"}, {Name: "Asked for", Class: "number"}, {Name: "Live", Class: "number"},
 		{Name: "Leaving", Class: "number"}, {Name: "Silent", Note: "not heard of for long", Class: "number"}}}
 	by := map[string][5]int{}
 	for _, p := range o.pilots {
@@ -562,41 +491,36 @@ func (o *overview) pilotTable() table {
 		by[p.Engine] = n
 	}
 	names := slices.Sorted(maps.Keys(by))
-	for _, name := range names[:min(len(names), mostRows)] {
+	for _, name := range names[:min(len(names), page.MostRows)] {
 		n := by[name]
-		t.Rows = append(t.Rows, row{Head: short(name), Cells: []string{count(n[1]), count(n[2]), count(n[3]), count(n[4])}})
+		t.Rows = append(t.Rows, page.Row{Head: page.Short(name), Cells: []string{page.Count(n[1]), page.Count(n[2]), page.Count(n[3]), page.Count(n[4])}})
 	}
-	if n := len(names) - mostRows; n > 0 {
+	if n := len(names) - page.MostRows; n > 0 {
 		t.More = "And " + plural.Count(n, "more engine") + ": slots list -pilots shows all."
 	}
 	return t
 }
 
 // cycles shows the last cycles.
-func (o *overview) cycles() section {
-	s := section{ID: "cycles", Title: "The last cycles"}
+func (o *overview) cycles() page.Section {
+	s := page.Section{ID: "cycles", Title: "The last cycles"}
 	if o.last == nil || len(o.last.Cycles) == 0 {
 		s.Text = []string{"No cycle is known."}
 		return s
 	}
-	t := table{ID: "cycles-table", Caption: "The last cycles, the latest first", Columns: []column{{Name: "Cycle"}, {Name: "Time"}, {Name: "Took", Note: "seconds", Class: "number"},
+	t := page.Table{ID: "cycles-table", Caption: "The last cycles, the latest first", Columns: []page.Column{{Name: "Cycle"}, {Name: "Time"}, {Name: "Took", Note: "seconds", Class: "number"},
 		{Name: "Matched", Class: "number"}, {Name: "Preempted", Class: "number"}, {Name: "Left waiting", Class: "number"}}}
 	for _, c := range o.last.Cycles {
-		t.Rows = append(t.Rows, row{Head: count(c.Cycle), Cells: []string{unix(c.Time).In(o.now.Location()).Format(report.ToSecond), fmt.Sprintf("%.3f", c.Took),
-			count(c.Matched), count(c.Preempted), count(c.Waiting)}})
+		t.Rows = append(t.Rows, page.Row{Head: page.Count(c.Cycle), Cells: []string{unix(c.Time).In(o.now.Location()).Format(report.ToSecond), fmt.Sprintf("%.3f", c.Took),
+			page.Count(c.Matched), page.Count(c.Preempted), page.Count(c.Waiting)}})
 	}
-	s.Tables = []table{t}
+	s.Tables = []page.Table{t}
 	return s
 }
 
 func unix(seconds int64) time.Time { return time.Unix(seconds, 0) }
 
-func count(n int) string { return strconv.Itoa(n) }
-
 // amount writes weights and cores, which may be parts of one.
 func amount(x float64) string { return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64) }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
-
-// short makes a text of a user's fit for a cell.
-func short(text string) string { return clean.Shortened(clean.Line(text), longest) }
