@@ -107,7 +107,7 @@ var inner = map[string][]string{
 	"hooks":            {"onchange"},
 	"joblog":           {"cmdline", "hooks"},
 	"machine":          {"cmdline", "platform"},
-	"negotiate":        {"cmdline", "complete", "door", "drain", "health", "joblog", "machine", "onchange", "prio", "qdel", "qhold", "qrls", "slots", "submit", "trouble", "userprio"},
+	"negotiate":        {"cmdline", "complete", "health", "joblog", "machine", "onchange", "trouble", "whatif"},
 	"onchange":         nil,
 	"pilot":            {"claimlock", "desk"},
 	"pilotdesk":        {"account", "cmdline", "desk", "onchange", "pilot", "stir", "trouble"},
@@ -119,7 +119,7 @@ var inner = map[string][]string{
 	"qstat":            {"adprint", "cmdline", "complete", "door", "health", "selection", "trial", "waiting"},
 	"qshell":           {"cmdline", "complete", "desk", "door", "qdel"},
 	"qtail":            {"cmdline", "complete", "door"},
-	"replay":           {"cmdline"},
+	"replay":           {"cmdline", "whatif"},
 	"report":           {"chart", "cmdline", "complete", "health"},
 	"selection":        {"cmdline"},
 	"setup":            {"cmdline", "onchange"},
@@ -134,6 +134,7 @@ var inner = map[string][]string{
 	"trouble":          nil,
 	"userprio":         {"adprint", "cmdline", "complete", "edit"},
 	"waiting":          {"cmdline"},
+	"whatif":           {"cmdline", "door", "drain", "prio", "qdel", "qhold", "qrls", "slots", "submit", "userprio"},
 }
 
 // worldly are the packages in lib whose job is files, processes or the clock; that of
