@@ -225,7 +225,7 @@ func TestWastedAndOvertaken(t *testing.T) {
 		t.Errorf("wasted %v, want %v", m.Wasted, want)
 	}
 	w = jobs(t, "0 10 1 ann", "5 10 1 ann", "5 10 1 ann", "9 10 1 ann")
-	r := &Result{Fates: []Fate{{First: 30}, {First: 20}, {First: 25}, {First: 22}}}
+	r := &Result{Fates: []Fate{{First: 30}, {Submit: 5, First: 20}, {Submit: 5, First: 25}, {Submit: 9, First: 22}}}
 	if got := overtaken(w, r); got != 0.5 { // the first by all, the third by the last
 		t.Errorf("overtaken %v, want 0.5", got)
 	}

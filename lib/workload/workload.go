@@ -42,6 +42,10 @@ type Job struct {
 type Workload struct {
 	Start time.Time // of the recording
 	Jobs  []Job
+	// Steps, by job, say where jobs are submitted when others end, and Groups numbers those from 0; see Dependent. Without
+	// Steps all jobs are submitted when they were recorded to be.
+	Steps  []Step
+	Groups int
 	// Left counts the jobs that are left out, by reason, and Unknown the jobs that are taken, by what is unknown of
 	// them and what that is taken for.
 	Left, Unknown Counts

@@ -138,6 +138,8 @@ const (
 type variant struct {
 	name   string
 	config *config.Config
+	change *whatif.Change // nil: none
+	pool   *spool.Spool   // as it is at the start, with the change made
 	result *replay.Result
 	replay.Measures
 	users  []replay.User
@@ -240,16 +242,15 @@ func variantsOf(c *cmdline.Call) ([]*variant, error) {
 		}
 		list = append(list, &variant{name: args[0], config: &cfg})
 	}
-	for _, args := range c.Repeated("what-if") {
-		words := strings.Fields(args[0])
-		if len(words) < 2 || words[0] != "config" {
-			return nil, cmdline.Usagef("-what-if '%s': want a change like 'config PRIORITY_HALFLIFE=604800'", args[0])
+	changes, err := whatif.OfPool().Read(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, ch := range changes {
+		if ch.Undo {
+			return nil, ch.Of(cmdline.Usagef("-undo: the edits of the pool's history are made when they were made"))
 		}
-		cfg, err := c.Config.With(words[1:])
-		if err != nil {
-			return nil, fmt.Errorf("-what-if '%s': %w", args[0], err)
-		}
-		list = append(list, &variant{name: strings.Join(words[1:], " "), config: &cfg})
+		list = append(list, &variant{name: strings.TrimPrefix(ch.Text, "config "), config: c.Config, change: &ch})
 	}
 	return list, nil
 }

@@ -31,6 +31,7 @@ import (
 type Change struct {
 	Text  string // as written
 	Kind  string // such as "config"
+	Undo  bool   // it takes back an edit, of which the spool's log tells
 	trial *cmdline.Trial
 	apply func(*World) error // instead of a trial: what no command does
 }
@@ -93,6 +94,8 @@ func (ks Kinds) Read(c *cmdline.Call) ([]Change, error) {
 				err = cmdline.Usagef("-dry-run: changes nothing, so there is nothing to try")
 			case call.Name == "userprio" && !userprio.Changes(call):
 				err = cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
+			default:
+				ch.Undo = call.Has("undo")
 			}
 		}
 		if err != nil {
