@@ -16,14 +16,17 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/history"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/lib/replay"
+	"fairspool/lib/report/accounts"
 	"fairspool/lib/workload"
 	"fairspool/spool"
 )
@@ -140,6 +143,8 @@ type variant struct {
 	config *config.Config
 	change *whatif.Change // nil: none
 	pool   *spool.Spool   // as it is at the start, with the change made
+	slots  int
+	cores  int64
 	result *replay.Result
 	replay.Measures
 	users  []replay.User
@@ -187,14 +192,13 @@ func run(c *cmdline.Call, plot Plot) error {
 	if o.form == "convert" {
 		return convert(c, w)
 	}
-	p, err := poolOf(c, o)
+	p, err := poolOf(c, o, w.Start)
 	if err != nil {
 		return err
 	}
-	widest := 0
-	for _, ad := range p.slots {
-		n, _ := ad.EvalInt(&classad.Context{}, pool.AttrCpus)
-		widest = max(widest, int(n))
+	widest, err := prepare(c, p, w.Start, variants)
+	if err != nil {
+		return err
 	}
 	w, wide := o.wide.Apply(w, widest)
 	if wide > 0 {
@@ -222,7 +226,7 @@ func run(c *cmdline.Call, plot Plot) error {
 	}
 	switch o.form {
 	case "json":
-		return c.JSON(reportOf(w, p, variants))
+		return c.JSON(reportOf(w, variants))
 	case "csv":
 		return writeCSV(c, o, w, variants)
 	case "plot":
@@ -306,10 +310,12 @@ type pooled struct {
 	domain   string
 	slots    []*classad.Ad
 	accounts []accountant.Record
+	edits    []accountant.Edit // that were made to them later
 }
 
-// poolOf returns the pool: as -slots says, or the spool's. Where the spool is read, its accounts count.
-func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
+// poolOf returns the pool: as -slots says, or the spool's. Where the spool is read, its accounts count: with its own history as
+// they were at the start, else as they are now, without their usage.
+func poolOf(c *cmdline.Call, o options, start time.Time) (p pooled, err error) {
 	p.domain = cmp.Or(c.Config.UIDDomain, "replay")
 	if o.slots > 0 {
 		if p.slots, err = replay.Slots(o.slots, o.cores); err != nil || len(c.Args) > 0 {
@@ -321,8 +327,24 @@ func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
 		return p, fmt.Errorf("%w; -slots N[xCORES] says how large the pool is", err)
 	}
 	p.domain = s.Domain()
+	if len(c.Args) == 0 {
+		past, damage, err := accounts.Pool{Spool: s}.Then(start, c.Config.Params)
+		if err != nil {
+			return p, err
+		}
+		for _, d := range damage {
+			c.Warn("%v", d)
+		}
+		p.accounts, p.edits = past.Records, past.Edits
+	}
 	err = s.View(func(v *spool.View) error {
-		p.accounts = v.Submitters()
+		for _, r := range v.Submitters() {
+			if len(c.Args) > 0 {
+				r = r.AsOf(c.Now, c.Config.Params).Settings()
+				r.FactorLease, r.CeilingLease, r.FloorLease = accountant.Lease{}, accountant.Lease{}, accountant.Lease{}
+				p.accounts = append(p.accounts, r)
+			}
+		}
 		if o.slots > 0 {
 			return nil
 		}
@@ -339,6 +361,40 @@ func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
 		err = errors.New("the pool has no slots; -slots N[xCORES] says how large one is to be")
 	}
 	return p, err
+}
+
+// prepare puts the pool, as it is at the start, into a spool in memory for each configuration, and makes what changes there are to
+// it. It returns the number of cores of the widest slot of all.
+func prepare(c *cmdline.Call, p pooled, start time.Time, variants []*variant) (widest int, err error) {
+	for _, v := range variants {
+		v.pool = spool.InMemory(p.domain)
+		v.pool.At(start)
+		if err := replay.Put(v.pool, p.slots, p.accounts); err != nil {
+			return 0, err
+		}
+		if v.change != nil {
+			w := whatif.NewWorld(c, v.pool)
+			w.Now = start
+			if err := w.Make(*v.change); err != nil {
+				return 0, v.change.Of(err)
+			}
+			v.config = w.Config
+		}
+		if err := v.pool.Update(func(tx *spool.Tx) error { lifecycle.Respell(tx, start, v.config.Params); return nil }); err != nil {
+			return 0, err
+		}
+		if err := v.pool.View(func(view *spool.View) error {
+			slots, _ := view.Slots()
+			for _, slot := range slots {
+				n, _ := slot.Ad.EvalInt(&classad.Context{}, pool.AttrCpus)
+				v.slots, v.cores, widest = v.slots+1, v.cores+n, max(widest, int(n))
+			}
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return widest, nil
 }
 
 // all runs the jobs under all configurations, as many at once as there are processors.
@@ -370,7 +426,14 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 		wait.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			errs[i] = t.run(w, p, t.number, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
+			var fork *spool.Spool
+			lock.Lock()
+			errs[i] = t.pool.View(func(v *spool.View) error { fork = v.Fork(); return nil })
+			lock.Unlock()
+			if errs[i] != nil {
+				return
+			}
+			errs[i] = t.run(w, p, fork, t.number, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
 				lock.Lock()
 				defer lock.Unlock()
 				done[i] = ended
@@ -402,16 +465,16 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 var errGivenUp = errors.New("given up")
 
 // run runs the jobs under one configuration: as they were recorded, or with shaken submissions.
-func (v *variant) run(w *workload.Workload, p pooled, number int, s replay.Settings) error {
-	s.Config, s.Spool = v.config, spool.InMemory(p.domain)
+func (v *variant) run(w *workload.Workload, p pooled, fork *spool.Spool, number int, s replay.Settings) error {
+	s.Config, s.Spool = v.config, fork
+	for _, e := range p.edits {
+		s.Events = append(s.Events, replay.Edit(e, w.Start, v.config.Params))
+	}
 	if s.Interval == 0 {
 		s.Interval = v.config.CycleInterval
 	}
 	if number > 0 {
 		w = w.Shaken(number)
-	}
-	if err := replay.Put(s.Spool, p.slots, p.accounts); err != nil {
-		return err
 	}
 	result, err := replay.Run(w, s)
 	switch {

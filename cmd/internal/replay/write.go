@@ -191,8 +191,8 @@ type configuration struct {
 	Shaken []shaken // the same of each run with shaken submissions
 }
 
-func reportOf(w *workload.Workload, p pooled, variants []*variant) report {
-	r := report{Start: w.Start, Slots: len(p.slots), Cores: variants[len(variants)-1].result.Cores,
+func reportOf(w *workload.Workload, variants []*variant) report {
+	r := report{Start: w.Start, Slots: base(variants).slots, Cores: base(variants).cores,
 		Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
 	for _, v := range variants {
 		r.Configurations = append(r.Configurations, configuration{v.name, v.Measures, v.users, append([]shaken{}, v.shaken...)})

@@ -137,7 +137,7 @@ func (ks Kinds) read(text string) (ch Change, err error) {
 // unknown says why there is no such kind, or proposes the one that was probably meant.
 func (ks Kinds) unknown(word string) error {
 	if slices.ContainsFunc(All(), func(k Kind) bool { return k.Name == word }) {
-		return cmdline.Usagef("changes jobs, and at the start there are none: want a change like %s", ks.Examples())
+		return cmdline.Usagef("%s changes jobs, and there are none at the start: want a change like %s", word, ks.Examples())
 	}
 	var names []string
 	for _, k := range ks {
