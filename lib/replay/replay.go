@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -209,7 +210,11 @@ func (r *replay) all() error {
 		switch {
 		case r.waiting > 0 && cycle < at:
 			if at == never && idled { // nothing more comes, and nothing was matched
-				return nil
+				later, err := r.later(cycle - interval)
+				if err != nil || later == never {
+					return err
+				}
+				cycle += max(later-cycle+interval-1, 0) / interval * interval
 			}
 			matched, err := r.negotiate(cycle)
 			if err != nil {
@@ -250,6 +255,28 @@ func (r *replay) all() error {
 			jobs = jobs[n:]
 		}
 	}
+}
+
+// later returns when the pool changes by itself, behind a time: a lease or a maintenance ends.
+func (r *replay) later(than int64) (at int64, err error) {
+	at = never
+	err = r.Spool.View(func(v *spool.View) error {
+		ends := func(t time.Time) {
+			if n := int64(math.Ceil(t.Sub(r.Start).Seconds())); !t.IsZero() && n > than {
+				at = min(at, n)
+			}
+		}
+		for _, m := range lifecycle.Maintenances(v) {
+			ends(m.End)
+		}
+		for _, s := range v.Submitters() {
+			ends(s.FactorLease.Until)
+			ends(s.CeilingLease.Until)
+			ends(s.FloorLease.Until)
+		}
+		return nil
+	})
+	return at, err
 }
 
 // alike reports whether two jobs that are submitted at once can be procs of one cluster.

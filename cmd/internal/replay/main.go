@@ -52,9 +52,10 @@ The pool has the slots of -slots, or else those of the spool. Jobs have their re
 		Flags: []cmdline.Flag{
 			{Name: "slots", Args: []string{"N[xCORES]"}, Help: "use N slots of CORES cores each (default 1) instead of the spool's slots"},
 			{Name: "with", Args: []string{"FILE"}, Repeat: true, Help: "also run the jobs with this configuration"},
-			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "also run the jobs after a change: 'config KEY=VALUE ...'"},
+			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "also run the jobs after a change at the start: a CHANGE of negotiate that changes no jobs, such as " + whatif.OfPool().Examples()},
 			{Name: "interval", Args: []string{"SECONDS"}, Help: "the time between two cycles (default NEGOTIATOR_INTERVAL)"},
 			{Name: "wide", Args: []string{"cores|split|drop"}, Help: "what to do with jobs of several cores: give them as many of one slot (cores, the default), make them as many jobs of one core (split), or leave them out (drop)"},
+			{Name: "arrivals", Args: []string{"open|dependent"}, Help: "submit jobs when they were submitted (open, the default), or a think time after the end of the jobs that their user had waited for (dependent), for which the workload has to have waits"},
 			{Name: "shake", Args: []string{"N"}, Help: "run each configuration N more times, each time with submissions moved by up to a minute, and mark the differences that such moves alone make"},
 			{Name: "users", Help: "also print a line for each user, those first whose wait the configurations change most"},
 			{Name: "json", Help: "print all as JSON"},
@@ -82,6 +83,7 @@ type options struct {
 	slots, cores int
 	interval     time.Duration // 0: NEGOTIATOR_INTERVAL
 	wide         replay.Wide
+	dependent    bool   // -arrivals
 	form         string // json, csv, plot, convert or empty
 	csv          string // jobs or users
 	users        bool
@@ -98,6 +100,12 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 	o.users, o.cores, o.wide = c.Has("users"), 1, cmp.Or(replay.Wide(c.Value("wide")), replay.Cores)
 	if !slices.Contains(replay.Widths, o.wide) {
 		return o, cmdline.Usagef("-wide: %q: want cores, split or drop", o.wide)
+	}
+	switch text := cmp.Or(c.Value("arrivals"), open); text {
+	case open, dependent:
+		o.dependent = text == dependent
+	default:
+		return o, cmdline.Usagef("-arrivals: %q: want open or dependent", text)
 	}
 	if o.csv = c.Value("csv"); o.form == "csv" && o.csv != "jobs" && o.csv != "users" {
 		return o, cmdline.Usagef("-csv: %q: want jobs or users", o.csv)
@@ -131,6 +139,12 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 	}
 	return o, nil
 }
+
+// What -arrivals may say.
+const (
+	open      = "open"
+	dependent = "dependent"
+)
 
 const (
 	now      = "now"      // the name of the pool's own configuration
@@ -211,6 +225,12 @@ func run(c *cmdline.Call, plot Plot) error {
 	if len(w.Jobs) == 0 {
 		return errors.New("no job is left to run")
 	}
+	following := 0
+	if o.dependent {
+		if w, following, err = w.Dependent(); err != nil {
+			return fmt.Errorf("-arrivals dependent: %w", err)
+		}
+	}
 	if err := all(c, o, w, p, variants); err != nil {
 		return err
 	}
@@ -226,14 +246,14 @@ func run(c *cmdline.Call, plot Plot) error {
 	}
 	switch o.form {
 	case "json":
-		return c.JSON(reportOf(w, variants))
+		return c.JSON(reportOf(w, following, variants))
 	case "csv":
 		return writeCSV(c, o, w, variants)
 	case "plot":
 		last := variants[len(variants)-1]
 		return plot(c, "replay, "+last.name, func() ([]history.Series, error) { return last.result.Series, nil })
 	}
-	return write(c, o, variants)
+	return write(c, o, following, variants)
 }
 
 // variantsOf returns the configurations: the pool's own, and those that are asked for.

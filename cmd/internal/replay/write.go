@@ -77,7 +77,7 @@ func same(a, b []float64) bool {
 }
 
 // write prints the table of measures, and with -users that of users.
-func write(c *cmdline.Call, o options, variants []*variant) error {
+func write(c *cmdline.Call, o options, following int, variants []*variant) error {
 	columns := []cmdline.Column{{Head: ""}}
 	for _, v := range variants {
 		columns = append(columns, cmdline.Column{Head: clean.Line(v.name), Right: true})
@@ -96,8 +96,11 @@ func write(c *cmdline.Call, o options, variants []*variant) error {
 	if err := c.Table(columns, rows); err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintf(c.Stdout, "\n%s\n", arrivals(o.dependent, following)); err != nil {
+		return err
+	}
 	if o.shake > 0 {
-		if _, err := fmt.Fprintf(c.Stdout, "\n(..): the lowest and the highest with submissions moved by up to %d s, %s. =: such moves alone make this difference from \"%s\".\n",
+		if _, err := fmt.Fprintf(c.Stdout, "(..): the lowest and the highest with submissions moved by up to %d s, %s. =: such moves alone make this difference from \"%s\".\n",
 			workload.Shift, plural.Pick(o.shake, "once", "%d times"), base(variants).name); err != nil {
 			return err
 		}
@@ -109,6 +112,15 @@ func write(c *cmdline.Call, o options, variants []*variant) error {
 		return err
 	}
 	return writeUsers(c, variants)
+}
+
+// arrivals says when jobs were submitted, and what that means.
+func arrivals(dependent bool, following int) string {
+	if dependent {
+		return fmt.Sprintf("Dependent arrivals: %s a think time after the end of others, as recorded: users of a faster pool submit sooner, those of a slower one later.",
+			plural.Pick(following, "1 job is submitted", "%d jobs are submitted"))
+	}
+	return "Open arrivals: all jobs are submitted when they were recorded to be, though users of a faster pool would submit sooner, those of a slower one later."
 }
 
 // cell returns what the table says of a configuration, beside that which others are compared with.
@@ -179,6 +191,8 @@ type report struct {
 	Start          time.Time
 	Slots          int
 	Cores          int64
+	Arrivals       string           // open or dependent
+	Following      int              // jobs that are submitted a think time after the end of others
 	Left           []workload.Count // out of the workload, by reason
 	Unknown        []workload.Count
 	Configurations []configuration
@@ -191,9 +205,12 @@ type configuration struct {
 	Shaken []shaken // the same of each run with shaken submissions
 }
 
-func reportOf(w *workload.Workload, variants []*variant) report {
+func reportOf(w *workload.Workload, following int, variants []*variant) report {
 	r := report{Start: w.Start, Slots: base(variants).slots, Cores: base(variants).cores,
-		Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
+		Arrivals: open, Following: following, Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
+	if w.Steps != nil {
+		r.Arrivals = dependent
+	}
 	for _, v := range variants {
 		r.Configurations = append(r.Configurations, configuration{v.name, v.Measures, v.users, append([]shaken{}, v.shaken...)})
 	}
@@ -233,6 +250,7 @@ func writeCSV(c *cmdline.Call, o options, w *workload.Workload, variants []*vari
 		for _, v := range variants {
 			for i, j := range w.Jobs {
 				f := v.result.Fates[i]
+				j.Submit = f.Submit
 				out.Write(append(append([]string{v.name}, w.Row(j)...), at(f.First), at(f.Start), at(f.End), count(f.Starts), strconv.FormatInt(f.Lost, 10)))
 			}
 		}
