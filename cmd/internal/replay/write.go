@@ -117,10 +117,10 @@ func write(c *cmdline.Call, o options, following int, variants []*variant) error
 // arrivals says when jobs were submitted, and what that means.
 func arrivals(dependent bool, following int) string {
 	if dependent {
-		return fmt.Sprintf("Dependent arrivals: %s a think time after the end of others, as recorded: users of a faster pool submit sooner, those of a slower one later.",
+		return fmt.Sprintf("Dependent arrivals: %s a think time after the jobs that their users had waited for, so sooner in a faster pool; all others at their recorded times.",
 			plural.Pick(following, "1 job is submitted", "%d jobs are submitted"))
 	}
-	return "Open arrivals: all jobs are submitted when they were recorded to be, though users of a faster pool would submit sooner, those of a slower one later."
+	return "Open arrivals: all jobs are submitted at their recorded times, though users of a faster pool would submit sooner, and those of a slower one later."
 }
 
 // cell returns what the table says of a configuration, beside that which others are compared with.
