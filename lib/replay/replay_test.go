@@ -131,38 +131,6 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// policies are settings under which each store has to give the same events.
-var policies = map[string][]string{
-	"shares":     nil,
-	"preempting": {`PREEMPTION_REQUIREMENTS="RemoteUserPrio > SubmitterUserPrio * 1.05"`, "PRIORITY_HALFLIFE=600", "MAXJOBRETIREMENTTIME=100"},
-	"spins":      {"NEGOTIATOR_PIE=\"htcondor\""},
-	"maui":       {`JOB_PRIORITY_POLICY="maui"`},
-	"sge":        {`JOB_PRIORITY_POLICY="sge"`},
-}
-
-// TestSameOnDisk holds that a spool in memory and one on disk give the same events.
-func TestSameOnDisk(t *testing.T) {
-	for name, settings := range policies {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := random(t, rand.New(rand.NewPCG(3, 4)), 50, 4, 3)
-			cfg := configured(t, settings...)
-			s, err := spool.Open(t.TempDir()+"/spool", spool.Options{Program: "test", UIDDomain: "pool", Now: w.Start})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			onDisk, err := runIn(w, cfg, s, 2, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if inMemory := run(t, w, cfg, 2, 4); !reflect.DeepEqual(inMemory, onDisk) {
-				t.Errorf("in memory %s, on disk %s", starts(inMemory), starts(onDisk))
-			}
-		})
-	}
-}
-
 // TestMeasure holds each measure to a case that is worked out by hand. Cycles are at 0, 60, 120 and so on; a slot goes on
 // with its user's next job at once.
 func TestMeasure(t *testing.T) {
