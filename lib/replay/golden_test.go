@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/history"
 	"fairspool/lib/workload"
 	"fairspool/spool"
 )
@@ -65,11 +64,11 @@ func TestGoldenRealRun(t *testing.T) {
 				if err := json.Unmarshal(text, &run); err != nil {
 					t.Fatal(err)
 				}
-				w, r := run.replayed(t)
+				w, r, eups := run.replayed(t)
 				if run.Config["PRIORITY_HALFLIFE"] == "" {
 					run.compareWaves(t, w, r)
 				} else {
-					run.compareShares(t, w, r)
+					run.compareShares(t, w, r, eups)
 				}
 			})
 		}
@@ -77,8 +76,8 @@ func TestGoldenRealRun(t *testing.T) {
 }
 
 // replayed replays a run. The reference hears of the end of a job in the next cycle, and charges it until then: jobs run for whole
-// cycles. The first cycle is at the first submission.
-func (run *realRun) replayed(t *testing.T) (*workload.Workload, *Result) {
+// cycles. The first cycle is at the first submission. The EUPs are by the seconds after it.
+func (run *realRun) replayed(t *testing.T) (w *workload.Workload, r *Result, eups map[int64]map[string]float64) {
 	interval := 5
 	fmt.Sscan(run.Config["NEGOTIATOR_INTERVAL"], &interval)
 	settings := []string{"CLAIM_WORKLIFE=0"}
@@ -92,7 +91,8 @@ func (run *realRun) replayed(t *testing.T) (*workload.Workload, *Result) {
 			lines = append(lines, fmt.Sprintf("%d %d 1 %s", int(math.Ceil(s.T-run.Submissions[0].T)), length, s.SubmittedBy))
 		}
 	}
-	w, cfg := jobs(t, lines...), configured(t, settings...)
+	cfg := configured(t, settings...)
+	w, eups = jobs(t, lines...), map[int64]map[string]float64{}
 	var list []accountant.Record
 	for _, u := range run.Users {
 		list = append(list, accountant.Record{Name: u.Name, Factor: u.Factor, Priority: u.Priority, At: w.Start, HalfLife: cfg.Params.HalfLife})
@@ -105,11 +105,21 @@ func (run *realRun) replayed(t *testing.T) (*workload.Workload, *Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(w, Settings{Config: cfg, Spool: s, Interval: time.Duration(interval) * time.Second, Samples: 1_000_000})
-	if err != nil {
+	var events []Event
+	for at := int64(0); float64(at) < run.Samples[len(run.Samples)-1].T; at++ {
+		events = append(events, Event{at, func(tx *spool.Tx) error {
+			now := w.Start.Add(time.Duration(at) * time.Second)
+			eups[at] = map[string]float64{}
+			for _, rec := range tx.Submitters() {
+				eups[at][rec.Name] = rec.AsOf(now, cfg.Params).Effective(now, cfg.Params)
+			}
+			return nil
+		}})
+	}
+	if r, err = Run(w, Settings{Config: cfg, Spool: s, Interval: time.Duration(interval) * time.Second, Events: events}); err != nil {
 		t.Fatal(err)
 	}
-	return w, r
+	return w, r, eups
 }
 
 // compareWaves compares the matches of the cycles that make some.
@@ -138,7 +148,7 @@ func (run *realRun) compareWaves(t *testing.T, w *workload.Workload, r *Result) 
 
 // compareShares compares which part of what is held is each user's, on average over windows from the last submission on, and the EUPs at
 // the end of each.
-func (run *realRun) compareShares(t *testing.T, w *workload.Workload, r *Result) {
+func (run *realRun) compareShares(t *testing.T, w *workload.Workload, r *Result, has map[int64]map[string]float64) {
 	const window, shares, priorities = 40, 0.07, 0.5 // seconds; and how far values may be apart: of ten slots one is a tenth
 	first := run.Submissions[0].T
 	for from := run.Submissions[len(run.Submissions)-1].T; from+window <= run.Samples[len(run.Samples)-1].T; from += window {
@@ -164,13 +174,7 @@ func (run *realRun) compareShares(t *testing.T, w *workload.Workload, r *Result)
 			if part, whole := got[name]/got[""], want[name]/want[""]; math.Abs(part-whole) > shares {
 				t.Errorf("from %.1f s on %s has %.3f of what is held, the reference's %.3f", from, name, part, whole)
 			}
-			i := slices.IndexFunc(r.Series, func(s history.Series) bool { return s.Name == name })
-			last := 0.0
-			for _, p := range r.Series[i].Points {
-				if p.Time.Sub(w.Start).Seconds()+first <= from+window {
-					last = p.Effective
-				}
-			}
+			last := has[int64(from+window-first)][name]
 			if math.Abs(last-eup) > priorities {
 				t.Errorf("at %.1f s the EUP of %s is %.3f, the reference's %.3f", from+window, name, last, eup)
 			}

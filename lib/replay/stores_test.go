@@ -119,7 +119,7 @@ func (w world) run(t testing.TB, s *spool.Spool) (*Result, string) {
 	if err := Put(s, w.slots, w.accounts); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(w.workload, Settings{Config: w.config, Spool: s, Interval: time.Minute, Samples: 20, Events: w.events})
+	r, err := Run(w.workload, Settings{Config: w.config, Spool: s, Interval: time.Minute, Events: w.events})
 	if err != nil {
 		t.Fatal(err)
 	}
