@@ -128,6 +128,8 @@ type replay struct {
 	ended        int
 	arrivals     *arrivals
 	first, last  int64 // submissions; the last one so far
+	progress     int64 // when a job was submitted or ended last, or the pool changed
+	patience     int64 // for how long there may be no progress, while jobs preempt each other
 	error        area  // cores
 	busy, idle   area  // cores
 }
@@ -145,7 +147,8 @@ func (a *area) set(at int64, value float64) {
 	a.value, a.since = value, at
 }
 
-// Run runs a workload. Jobs that no slot takes have not started in the result.
+// Run runs a workload. Jobs that no slot takes have not started in the result. Those that preempt each other again and again do not end
+// in it: Run gives them up when for a day and ten times the longest run time nothing has happened beside that.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
 		descriptions: map[string]*submitfile.Description{}, alike: classad.NewInterner(), held: map[string]int64{}}
@@ -170,6 +173,9 @@ func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r.Fates = make([]Fate, len(w.Jobs))
 	for i := range r.Fates {
 		r.Fates[i] = Fate{Submit: -1, Start: -1, End: -1, First: -1}
+	}
+	for _, j := range w.Jobs {
+		r.patience = max(r.patience, 10*j.Run+day)
 	}
 	r.arrivals = newArrivals(w)
 	r.first = r.arrivals.at()
@@ -215,6 +221,10 @@ func (r *replay) all() error {
 					return err
 				}
 				cycle += max(later-cycle+interval-1, 0) / interval * interval
+				r.progress = cycle
+			}
+			if cycle-r.progress > r.patience && r.arrivals.at() == never {
+				return nil
 			}
 			matched, err := r.negotiate(cycle)
 			if err != nil {
@@ -238,6 +248,7 @@ func (r *replay) all() error {
 			if err := r.account(at, r.Events[0].Do); err != nil {
 				return err
 			}
+			r.progress = at
 		}
 		for len(r.coming) > 0 && r.coming[0].at == at {
 			if err := r.happen(heap.Pop(&r.coming).(event)); err != nil {
@@ -340,7 +351,7 @@ func (r *replay) submit(at int64, list []int) (err error) {
 		r.Fates[i].Submit = at
 	}
 	r.wait(at, len(list), j)
-	r.last = at
+	r.last, r.progress = at, at
 	for _, a := range []*area{&r.error, &r.busy, &r.idle} {
 		a.set(at, a.value)
 		a.submitted = a.sum
@@ -431,7 +442,7 @@ func (r *replay) happen(e event) error {
 		f.Lost += e.at - f.Start
 		r.wait(e.at, 1, r.Jobs[i])
 	} else {
-		f.End = e.at
+		f.End, r.progress = e.at, e.at
 		delete(r.index, e.Job)
 		r.ended++
 		r.arrivals.ended(i, e.at)

@@ -153,7 +153,7 @@ func (w world) same(t testing.TB) {
 // TestSameOnDisk holds that a spool in memory and one on disk give the same events.
 func TestSameOnDisk(t *testing.T) {
 	for policy := range policies {
-		for _, seed := range []uint64{0, 1, 2, 1029} { // in the last, a job for which a slot is kept preempts another
+		for _, seed := range []uint64{0, 1, 2, 1029, 5006} { // a job for which a slot is kept preempts another; jobs that preempt each other for ever
 			t.Run(fmt.Sprint(policy, seed), func(t *testing.T) {
 				t.Parallel()
 				drawWorld(t, policy, seed).same(t)
