@@ -156,7 +156,7 @@ type variant struct {
 	name   string
 	config *config.Config
 	change *whatif.Change // nil: none
-	pool   *spool.Spool   // as it is at the start, with the change made
+	pool   *spool.Spool   // as it is at the start, with the change made; nil behind the run
 	slots  int
 	cores  int64
 	result *replay.Result
@@ -240,8 +240,17 @@ func run(c *cmdline.Call, plot Plot) error {
 		variants = slices.Insert(variants, 0, before)
 	}
 	for _, v := range variants {
-		if v.NotStarted > 0 {
-			c.Warn("%s: %s", v.name, plural.Pick(v.NotStarted, "1 job never started: no slot takes it", "%d jobs never started: no slot takes them"))
+		endless := 0
+		for _, f := range v.result.Fates {
+			if f.Starts > 0 && f.End < 0 {
+				endless++
+			}
+		}
+		if endless > 0 {
+			c.Warn("%s: %s", v.name, plural.Pick(endless, "1 job never ends: others preempt it each time", "%d jobs never end: others preempt them each time"))
+		}
+		if v.NotStarted > endless {
+			c.Warn("%s: %s", v.name, plural.Pick(v.NotStarted-endless, "1 job never started: no slot takes it", "%d jobs never started: no slot takes them"))
 		}
 	}
 	switch o.form {
@@ -383,24 +392,10 @@ func poolOf(c *cmdline.Call, o options, start time.Time) (p pooled, err error) {
 	return p, err
 }
 
-// prepare puts the pool, as it is at the start, into a spool in memory for each configuration, and makes what changes there are to
-// it. It returns the number of cores of the widest slot of all.
+// prepare makes the pool of each configuration. It returns the number of cores of the widest slot of all.
 func prepare(c *cmdline.Call, p pooled, start time.Time, variants []*variant) (widest int, err error) {
 	for _, v := range variants {
-		v.pool = spool.InMemory(p.domain)
-		v.pool.At(start)
-		if err := replay.Put(v.pool, p.slots, p.accounts); err != nil {
-			return 0, err
-		}
-		if v.change != nil {
-			w := whatif.NewWorld(c, v.pool)
-			w.Now = start
-			if err := w.Make(*v.change); err != nil {
-				return 0, v.change.Of(err)
-			}
-			v.config = w.Config
-		}
-		if err := v.pool.Update(func(tx *spool.Tx) error { lifecycle.Respell(tx, start, v.config.Params); return nil }); err != nil {
+		if v.pool, v.config, err = v.begun(c, p, start); err != nil {
 			return 0, err
 		}
 		if err := v.pool.View(func(view *spool.View) error {
@@ -415,6 +410,24 @@ func prepare(c *cmdline.Call, p pooled, start time.Time, variants []*variant) (w
 		}
 	}
 	return widest, nil
+}
+
+// begun returns the pool as it is at the start, in a spool in memory, and the configuration, both with the change made.
+func (v *variant) begun(c *cmdline.Call, p pooled, start time.Time) (*spool.Spool, *config.Config, error) {
+	s, cfg := spool.InMemory(p.domain), v.config
+	s.At(start)
+	if err := replay.Put(s, p.slots, p.accounts); err != nil {
+		return nil, nil, err
+	}
+	if v.change != nil {
+		w := whatif.NewWorld(c, s)
+		w.Now = start
+		if err := w.Make(*v.change); err != nil {
+			return nil, nil, v.change.Of(err)
+		}
+		cfg = w.Config
+	}
+	return s, cfg, s.Update(func(tx *spool.Tx) error { lifecycle.Respell(tx, start, cfg.Params); return nil })
 }
 
 // all runs the jobs under all configurations, as many at once as there are processors.
@@ -436,6 +449,8 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 			trials = append(trials, trial{v, n})
 		}
 	}
+	quiet := *c
+	quiet.Stderr = io.Discard
 	var lock sync.Mutex
 	var failed atomic.Bool
 	done := make([]int, len(trials))
@@ -446,14 +461,16 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 		wait.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			var fork *spool.Spool
-			lock.Lock()
-			errs[i] = t.pool.View(func(v *spool.View) error { fork = v.Fork(); return nil })
-			lock.Unlock()
+			s := t.pool
+			if t.number > 0 { // one of its own, about which all has been said
+				lock.Lock()
+				s, _, errs[i] = t.begun(&quiet, p, w.Start)
+				lock.Unlock()
+			}
 			if errs[i] != nil {
 				return
 			}
-			errs[i] = t.run(w, p, fork, t.number, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
+			errs[i] = t.run(w, p, s, t.number, replay.Settings{Interval: o.interval, Samples: samples, Told: func(ended, all int) error {
 				lock.Lock()
 				defer lock.Unlock()
 				done[i] = ended
@@ -485,8 +502,8 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 var errGivenUp = errors.New("given up")
 
 // run runs the jobs under one configuration: as they were recorded, or with shaken submissions.
-func (v *variant) run(w *workload.Workload, p pooled, fork *spool.Spool, number int, s replay.Settings) error {
-	s.Config, s.Spool = v.config, fork
+func (v *variant) run(w *workload.Workload, p pooled, in *spool.Spool, number int, s replay.Settings) error {
+	s.Config, s.Spool = v.config, in
 	for _, e := range p.edits {
 		s.Events = append(s.Events, replay.Edit(e, w.Start, v.config.Params))
 	}
@@ -501,7 +518,7 @@ func (v *variant) run(w *workload.Workload, p pooled, fork *spool.Spool, number 
 	case err != nil:
 		return err
 	case number == 0:
-		v.result = result
+		v.result, v.pool = result, nil
 		v.Measures, v.users = replay.Measure(w, result)
 	default:
 		m, users := replay.Measure(w, result)
