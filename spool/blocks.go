@@ -261,12 +261,13 @@ func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) 
 			return nil, err
 		}
 	}
-	for i := range b.base {
-		g, err := b.index(i)
+	bad := make([]error, len(b.base))
+	parallel.Each(len(b.base), func(_, i int) { _, bad[i] = b.index(i) })
+	for i, err := range bad {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range g.entries {
+		for _, e := range b.open[i].entries {
 			_, spoken := b.pending[e.key]
 			if _, made := b.made[e.key]; !spoken && !made {
 				list = append(list, e.key)

@@ -339,8 +339,8 @@ func (c *checker) files(g *generation) (sound bool) {
 	c.sound = true
 	name := filepath.Base(c.s.indexFile(g.number))
 	c.fine(name, "%s, %s", plural.Count(len(g.jobs)+len(g.slots), "segment"), plural.Count(len(g.tables), "table"))
-	checkSegments(c, newBlocks(c.s, "jobs", clusterKeys, g.jobs, clusterOf), "cluster")
-	checkSegments(c, newBlocks(c.s, "slots", slotKeys, g.slots, slotOf), "slot")
+	checkSegments(c, newBlocks(c.s, "jobs", clusterKeys, g.jobs, clusterOf), "cluster", clusterEntry)
+	checkSegments(c, newBlocks(c.s, "slots", slotKeys, g.slots, slotOf), "slot", slotEntry)
 	for _, table := range slices.Sorted(maps.Keys(g.tables)) {
 		t := g.tables[table]
 		if c.named[t.name] {
@@ -356,8 +356,8 @@ func (c *checker) files(g *generation) (sound bool) {
 	return sound
 }
 
-// checkSegments checks every block of every segment by itself.
-func checkSegments[K int | string, V any](c *checker, b *blocks[K, V], what string) {
+// checkSegments checks every block of every segment by itself, and that the index has the summary of what it makes.
+func checkSegments[K int | string, V any](c *checker, b *blocks[K, V], what string, entryOf func(*V) entry[K]) {
 	dir := filepath.Base(b.dir)
 	w := newWorker()
 	for i, f := range b.base {
@@ -376,8 +376,12 @@ func checkSegments[K int | string, V any](c *checker, b *blocks[K, V], what stri
 		for n := range g.entries {
 			e := &g.entries[n]
 			text, err := from.block(e)
+			var v *V
 			if err == nil {
-				_, err = b.assemble(w, e.key, g, e, text)
+				v, err = b.assemble(w, e.key, g, e, text)
+			}
+			if err == nil && e.summary != "" && (v == nil || e.summary != entryOf(v).summary) {
+				err = g.damage(b.files, e.at, 0, "the index has another summary of this %s: %.80q", what, e.summary)
 			}
 			c.trouble(name, err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/wantedlines"
 )
 
 // newCluster returns a cluster without procs.
@@ -30,7 +31,7 @@ func clusterOf(w *worker, id int, parts []chunk) (*Cluster, error) {
 }
 
 // clusterWith makes it with the attributes that are wanted, and perhaps others.
-func clusterWith(w *worker, id int, parts []chunk, wanted *wanted) (*Cluster, error) {
+func clusterWith(w *worker, id int, parts []chunk, wanted *wantedlines.Names) (*Cluster, error) {
 	m := clusterMaking{worker: w, wanted: wanted, head: append(strconv.AppendInt([]byte("C "), int64(id), 10), ' ')}
 	if err := m.begin(id); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func clusterWith(w *worker, id int, parts []chunk, wanted *wanted) (*Cluster, er
 type clusterMaking struct {
 	*worker
 	*Cluster
-	wanted *wanted
+	wanted *wantedlines.Names
 	head   []byte // of a line about the cluster's ad
 
 	run record // the N of the run in the making; Kind 0: none
@@ -81,7 +82,7 @@ func (m *clusterMaking) line(line []byte, seq uint64) error {
 	}
 	if m.Ad == nil {
 		if rest, ok := bytes.CutPrefix(line, m.head); ok {
-			if !m.wanted.take(rest) {
+			if !m.wanted.Take(rest) {
 				return nil
 			}
 			return setLine(m.ads, rest)
@@ -90,7 +91,7 @@ func (m *clusterMaking) line(line []byte, seq uint64) error {
 	}
 	if m.run.Kind != 0 && seq == m.seq {
 		if rest, ok := bytes.CutPrefix(line, m.own); ok {
-			if !m.wanted.take(rest) {
+			if !m.wanted.Take(rest) {
 				return nil
 			}
 			return setLine(m.runs, rest)
@@ -510,7 +511,7 @@ func slotOf(w *worker, name string, parts []chunk) (*pool.Slot, error) {
 }
 
 // slotWith makes it with the attributes that are wanted, and perhaps others.
-func slotWith(w *worker, name string, parts []chunk, wanted *wanted) (*pool.Slot, error) {
+func slotWith(w *worker, name string, parts []chunk, wanted *wantedlines.Names) (*pool.Slot, error) {
 	var slot *pool.Slot
 	for _, part := range parts {
 		for n, line := range part.lines() {
@@ -527,7 +528,7 @@ func slotWith(w *worker, name string, parts []chunk, wanted *wanted) (*pool.Slot
 
 // makeSlot applies a line to a slot in the making. As long as its Ad is nil, the
 // ad is the worker's.
-func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64, wanted *wanted) error {
+func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64, wanted *wantedlines.Names) error {
 	if len(line) < 3 {
 		return errors.New("not a record")
 	}
@@ -549,7 +550,7 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64,
 		return fmt.Errorf("slot %s: not advertised", name)
 	case kind == 'G' && s.Ad == nil:
 		s.Seq = max(s.Seq, seq)
-		if !wanted.take(rest) {
+		if !wanted.Take(rest) {
 			return nil
 		}
 		return setLine(w.ads, rest)

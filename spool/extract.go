@@ -13,7 +13,9 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/summarytext"
 )
 
 // An extract is what views of a part read of one segment, in the file of the same name in the folder
@@ -55,16 +57,16 @@ func extractHead[K cmp.Ordered](p *portion, f segmentFile[K]) []byte {
 
 // extractOf returns the lines of a segment's extract between the first and the last, false if there is none
 // that fits. Where there should be one that is noted.
-func extractOf[K cmp.Ordered](p *portion, layer files.Layer, f segmentFile[K], lacking *bool) (lines extractLines, ok bool) {
+func extractOf[K cmp.Ordered](p *portion, layer files.Layer, f segmentFile[K], lacking *bool) (lines extracttext.Lines, ok bool) {
 	if f.bytes < extractFrom {
-		return extractLines{}, false
+		return extracttext.Lines{}, false
 	}
 	text, err := files.Contents(layer, filepath.Join(p.extracts(), f.name))
 	if err == nil {
 		text, ok = bytes.CutPrefix(sound(text), extractHead(p, f))
 	}
 	*lacking = !ok
-	return extractLines{rest: text}, ok
+	return extracttext.Lines{Rest: text}, ok
 }
 
 // extracted reads the clusters of a segment from its extract, but for those that were made already or of
@@ -76,7 +78,7 @@ func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others 
 	if !ok {
 		return nil, false
 	}
-	r := extractReader{portion: p, worker: w, extractLines: lines, harvest: harvest[int, Cluster]{keys: make([]int, 0, f.blocks), values: make([]*Cluster, 0, f.blocks)}}
+	r := extractReader{portion: p, worker: w, Lines: lines, harvest: harvest[int, Cluster]{keys: make([]int, 0, f.blocks), values: make([]*Cluster, 0, f.blocks)}}
 	if !r.read(f.blocks) {
 		p.lacking[n] = true
 		return nil, false
@@ -92,7 +94,7 @@ func (p *portion) extractedSlots(w *worker, n int, h *harvest[string, pool.Slot]
 	if !ok {
 		return nil, false
 	}
-	r := slotReader{portion: p, worker: w, extractLines: lines, room: make([]pool.Slot, f.blocks)}
+	r := slotReader{portion: p, worker: w, Lines: lines, room: make([]pool.Slot, f.blocks)}
 	if !r.read() {
 		p.lackingSlots[n] = true
 		return nil, false
@@ -114,7 +116,7 @@ func sound(text []byte) []byte {
 // extractReader reads the lines of an extract of jobs.
 type extractReader struct {
 	*portion
-	extractLines
+	extracttext.Lines
 	worker   *worker
 	clusters [][]byte // the lines of ads
 	ads      []*classad.Ad
@@ -130,78 +132,36 @@ type extractReader struct {
 func (r *extractReader) read(clusters int) bool {
 	r.own = map[[2]int]*classad.Ad{}
 	r.room, r.roomRuns = make([]Cluster, clusters), make([]Run, clusters)
-	for len(r.rest) > 2 && !r.bad {
-		kind := r.rest[0]
-		r.rest = r.rest[2:]
+	for len(r.Rest) > 2 && !r.Bad {
+		kind := r.Rest[0]
+		r.Rest = r.Rest[2:]
 		switch kind {
 		case 'K':
-			r.clusters = append(r.clusters, r.lines())
+			r.clusters = append(r.clusters, r.Ad())
 		case 'R':
-			r.runs = append(r.runs, r.lines())
+			r.runs = append(r.runs, r.Ad())
 		case 'J', 'j':
 			r.cluster(kind == 'J')
 		case 'P':
-			r.others = append(r.others, r.number())
+			r.others = append(r.others, r.Number())
 		default:
 			return false
 		}
 	}
-	return !r.bad && len(r.rest) == 0
-}
-
-// extractLines is what is still to be read of an extract; bad says that it is not right.
-type extractLines struct {
-	rest []byte
-	bad  bool
-}
-
-// number reads a number and the blank or newline behind it.
-func (r *extractLines) number() int {
-	n, i := 0, 0
-	minus := len(r.rest) > 0 && r.rest[0] == '-'
-	if minus {
-		i = 1
-	}
-	start := i
-	for i < len(r.rest) && r.rest[i] >= '0' && r.rest[i] <= '9' && i < 20 {
-		n = n*10 + int(r.rest[i]-'0')
-		i++
-	}
-	if i == start || i == len(r.rest) || r.rest[i] != ' ' && r.rest[i] != '\n' {
-		r.bad, r.rest = true, nil
-		return 0
-	}
-	r.bad = r.bad || n < 0
-	r.rest = r.rest[i+1:]
-	if minus {
-		return -n
-	}
-	return n
-}
-
-// lines reads the lines of an ad.
-func (r *extractLines) lines() []byte {
-	n := r.number()
-	if n < 0 || n > len(r.rest) {
-		r.bad = true
-		return nil
-	}
-	lines := r.rest[:n]
-	r.rest = r.rest[n:]
-	return lines
+	return !r.Bad && len(r.Rest) == 0
 }
 
 // cluster reads a cluster.
 func (r *extractReader) cluster(apart bool) {
-	end := bytes.IndexByte(r.rest, '\n')
+	end := bytes.IndexByte(r.Rest, '\n')
 	if end < 0 || len(r.room) == 0 {
-		r.bad = true
+		r.Bad = true
 		return
 	}
-	behind := len(r.rest) - end - 1 // bytes
-	id, kind := r.number(), r.number()
+	behind := len(r.Rest) - end - 1 // bytes
+	id, kind := r.Number(), r.Number()
 	if _, spoken := r.jobs.pending[id]; spoken || r.jobs.has(id) {
-		r.rest = r.rest[max(len(r.rest)-behind, 0):]
+		r.Rest = r.Rest[max(len(r.Rest)-behind, 0):]
 		return
 	}
 	c := &r.room[0]
@@ -209,12 +169,12 @@ func (r *extractReader) cluster(apart bool) {
 	c.ID, c.forked, c.Ad = id, true, r.adAt(kind)
 	var at *moments
 	if apart {
-		at = r.worker.kinds.keep(moments{int64(r.number()), int64(r.number())})
+		at = r.worker.kinds.keep(moments{int64(r.Number()), int64(r.Number())})
 	}
-	for len(r.rest) > behind && !r.bad {
-		first, last, seq, own := r.number(), r.number(), r.number(), r.number()
-		if n := len(c.Runs); r.bad || last < first || n > 0 && c.Runs[n-1].Last >= first {
-			r.bad = true
+	for len(r.Rest) > behind && !r.Bad {
+		first, last, seq, own := r.Number(), r.Number(), r.Number(), r.Number()
+		if n := len(c.Runs); r.Bad || last < first || n > 0 && c.Runs[n-1].Last >= first {
+			r.Bad = true
 			return
 		}
 		run := Run{Procs: pool.Procs{Cluster: id, First: first, Last: last}, Ad: r.runAt(kind, own), Seq: uint64(seq), apart: at, partly: true}
@@ -223,8 +183,8 @@ func (r *extractReader) cluster(apart bool) {
 		}
 		c.Runs = append(c.Runs, run)
 	}
-	if r.bad || len(r.rest) != behind || c.Runs == nil {
-		r.bad = true
+	if r.Bad || len(r.Rest) != behind || c.Runs == nil {
+		r.Bad = true
 		return
 	}
 	r.add(id, c, nil)
@@ -233,12 +193,12 @@ func (r *extractReader) cluster(apart bool) {
 // adAt returns the ad of clusters at a place, which is made when it is first asked for.
 func (r *extractReader) adAt(i int) *classad.Ad {
 	if i < 0 || i >= len(r.clusters) {
-		r.bad = true
+		r.Bad = true
 		return nil
 	}
 	for len(r.ads) <= i {
 		ad := r.adOf(r.worker, r.clusters[len(r.ads)])
-		r.bad = r.bad || ad == nil
+		r.Bad = r.Bad || ad == nil
 		r.ads = append(r.ads, ad)
 	}
 	return r.ads[i]
@@ -247,18 +207,18 @@ func (r *extractReader) adAt(i int) *classad.Ad {
 // runAt returns the ad of runs at a place that is chained to an ad of clusters.
 func (r *extractReader) runAt(cluster, i int) *classad.Ad {
 	ad := r.own[[2]int{cluster, i}]
-	if ad == nil && !r.bad && i >= 0 && i < len(r.runs) {
+	if ad == nil && !r.Bad && i >= 0 && i < len(r.runs) {
 		ad = r.adOfRun(r.worker, r.ads[cluster], r.runs[i])
 		r.own[[2]int{cluster, i}] = ad
 	}
-	r.bad = r.bad || ad == nil
+	r.Bad = r.Bad || ad == nil
 	return ad
 }
 
 // slotReader reads the lines of an extract of slots.
 type slotReader struct {
 	*portion
-	extractLines
+	extracttext.Lines
 	worker *worker
 	kinds  []*classad.Ad
 	room   []pool.Slot
@@ -267,33 +227,33 @@ type slotReader struct {
 
 // read reads all lines, and reports whether they are right.
 func (r *slotReader) read() bool {
-	for len(r.rest) > 2 && !r.bad {
-		kind := r.rest[0]
-		r.rest = r.rest[2:]
+	for len(r.Rest) > 2 && !r.Bad {
+		kind := r.Rest[0]
+		r.Rest = r.Rest[2:]
 		switch kind {
 		case 'K':
-			r.kinds = append(r.kinds, r.adOf(r.worker, r.lines()))
+			r.kinds = append(r.kinds, r.adOf(r.worker, r.Ad()))
 		case 'S':
 			r.slot()
 		default:
 			return false
 		}
 	}
-	return !r.bad && len(r.rest) == 0
+	return !r.Bad && len(r.Rest) == 0
 }
 
 // slot reads a slot.
 func (r *slotReader) slot() {
-	line := r.rest[:lineEnd(r.rest)]
+	line := r.Rest[:lineEnd(r.Rest)]
 	name, behind, err := r.slots.keys.parse(line)
 	if err != nil || len(r.room) == 0 {
-		r.bad = true
+		r.Bad = true
 		return
 	}
-	r.rest = r.rest[len(line)-len(behind):]
-	kind, seq, lines := r.number(), r.number(), r.lines()
-	if r.bad || kind < 0 || kind >= len(r.kinds) || r.kinds[kind] == nil {
-		r.bad = true
+	r.Rest = r.Rest[len(line)-len(behind):]
+	kind, seq, lines := r.Number(), r.Number(), r.Ad()
+	if r.Bad || kind < 0 || kind >= len(r.kinds) || r.kinds[kind] == nil {
+		r.Bad = true
 		return
 	}
 	if _, spoken := r.slots.pending[name]; spoken || r.slots.has(name) {
@@ -301,7 +261,7 @@ func (r *slotReader) slot() {
 	}
 	ad := adOfLines(r.worker.runs, lines)
 	if ad == nil {
-		r.bad = true
+		r.Bad = true
 		return
 	}
 	s := &r.room[0]
@@ -348,28 +308,10 @@ func keepExtracts[K cmp.Ordered, V any](p *portion, of *blocks[K, V], lacking []
 	})
 }
 
-// adsOf are the lines of ads of one letter in an extract, each once.
-type adsOf struct {
-	letter byte
-	text   []byte
-	known  map[string]int
-}
-
-// place returns the place of an ad.
-func (a *adsOf) place(lines []byte) int64 {
-	i, known := a.known[string(lines)]
-	if !known {
-		i = len(a.known)
-		a.known[string(lines)] = i
-		a.text = append(append(strconv.AppendInt(append(a.text, a.letter, ' '), int64(len(lines)), 10), '\n'), lines...)
-	}
-	return int64(i)
-}
-
 // jobsExtract returns the lines of an extract of jobs but for the first and the last.
 func (p *portion) jobsExtract(w *worker, g *segment[int], from *blockReader[int]) ([]byte, error) {
 	var rows []byte
-	clusters, runs := adsOf{letter: 'K', known: map[string]int{}}, adsOf{letter: 'R', known: map[string]int{}}
+	clusters, runs := extracttext.NewAds('K'), extracttext.NewAds('R')
 	for i := range g.entries {
 		e := &g.entries[i]
 		text, err := from.block(e)
@@ -378,21 +320,21 @@ func (p *portion) jobsExtract(w *worker, g *segment[int], from *blockReader[int]
 		}
 		c, plain := p.plain(w, e.key, chunk{text: text})
 		if !plain || p.shared(w, e.key, c) == nil {
-			rows = append(withNumbers(append(rows, 'P'), int64(e.key)), '\n')
+			rows = append(extracttext.WithNumbers(append(rows, 'P'), int64(e.key)), '\n')
 			continue
 		}
-		kind := clusters.place(c.ad)
+		kind := clusters.Place(c.ad)
 		if c.apart {
-			rows = withNumbers(append(rows, 'J'), int64(e.key), kind, c.at[0], c.at[1])
+			rows = extracttext.WithNumbers(append(rows, 'J'), int64(e.key), kind, c.at[0], c.at[1])
 		} else {
-			rows = withNumbers(append(rows, 'j'), int64(e.key), kind)
+			rows = extracttext.WithNumbers(append(rows, 'j'), int64(e.key), kind)
 		}
 		for _, r := range c.runs {
-			rows = withNumbers(rows, int64(r.First), int64(r.Last), int64(r.seq), runs.place(c.ofRuns[r.from:r.to]))
+			rows = extracttext.WithNumbers(rows, int64(r.First), int64(r.Last), int64(r.seq), runs.Place(c.ofRuns[r.from:r.to]))
 		}
 		rows = append(rows, '\n')
 	}
-	return slices.Concat(clusters.text, runs.text, rows), nil
+	return slices.Concat(clusters.Text, runs.Text, rows), nil
 }
 
 // slotsExtract does as jobsExtract for slots. Attributes that more than half of them have values of their
@@ -422,46 +364,32 @@ func (p *portion) slotsExtract(w *worker, g *segment[string], from *blockReader[
 				}
 				continue
 			}
-			if !p.wanted.take(rest) {
+			if !p.wanted.Take(rest) {
 				continue
 			}
 			s.lines = append(append(s.lines, rest...), '\n')
 			if !seen[string(rest)] {
 				seen[string(rest)] = true
-				values[string(attributeOf(rest))]++
+				values[string(extracttext.AttributeOf(rest))]++
 			}
 		}
 		list = append(list, s)
 	}
 	var rows, shared, own []byte
-	ads := adsOf{letter: 'K', known: map[string]int{}}
+	ads := extracttext.NewAds('K')
 	for _, s := range list {
 		shared, own = shared[:0], own[:0]
 		for line := range bytes.Lines(s.lines) {
-			if 2*values[string(attributeOf(line))] > len(list) {
+			if 2*values[string(extracttext.AttributeOf(line))] > len(list) {
 				own = append(own, line...)
 			} else {
 				shared = append(shared, line...)
 			}
 		}
-		rows = withNumbers(strconv.AppendQuote(append(rows, "S "...), s.name), ads.place(shared), int64(s.seq), int64(len(own)))
+		rows = extracttext.WithNumbers(strconv.AppendQuote(append(rows, "S "...), s.name), ads.Place(shared), int64(s.seq), int64(len(own)))
 		rows = append(append(rows, '\n'), own...)
 	}
-	return append(ads.text, rows...), nil
-}
-
-// attributeOf returns the name in a line "Name = expression", or what it begins with.
-func attributeOf(line []byte) []byte {
-	name, _, _ := bytes.Cut(line, []byte(" "))
-	return name
-}
-
-// withNumbers appends numbers, each behind a blank.
-func withNumbers(b []byte, list ...int64) []byte {
-	for _, n := range list {
-		b = strconv.AppendInt(append(b, ' '), n, 10)
-	}
-	return b
+	return append(ads.Text, rows...), nil
 }
 
 // sweep removes extracts of segments that the generation does not have.
@@ -479,4 +407,65 @@ func (p *portion) sweep() {
 			p.jobs.files.Remove(filepath.Join(p.extracts(), e.Name()))
 		}
 	}
+}
+
+// SlotSummaries returns what Slots does, summarized and in any order. It reads only the index of slots that
+// have a summary there and of which the journal does not speak.
+func SlotSummaries(v *View) ([]pool.SlotSummary, []error) {
+	hand, bad := v.spool.handWritten()
+	list, err := summaries(v.state().slots)
+	must(err)
+	if len(hand) == 0 {
+		return list, bad
+	}
+	taken := make(map[string]bool, len(hand))
+	for _, s := range hand {
+		taken[s.Name] = true
+	}
+	list = slices.DeleteFunc(list, func(s pool.SlotSummary) bool { return taken[s.Name] })
+	for _, s := range hand {
+		if !taken[s.Name] {
+			bad = append(bad, duplicate(s, hand))
+			continue
+		}
+		taken[s.Name] = false
+		list = append(list, pool.SummaryOf(&classad.Context{}, s))
+	}
+	return list, bad
+}
+
+// summaries returns those of advertised slots.
+func summaries(b *blocks[string, pool.Slot]) ([]pool.SlotSummary, error) {
+	if b.under != nil {
+		list, err := b.all(newWorker)
+		return summarized(list), err
+	}
+	read, err := b.some(newWorker, func(e *entry[string]) bool {
+		return !summarytext.Read(new(pool.SlotSummary), e.summary)
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][]pool.SlotSummary, len(b.base)+1)
+	parts[len(b.base)] = summarized(read)
+	parallel.Each(len(b.base), func(_, i int) {
+		entries := b.open[i].entries
+		parts[i] = make([]pool.SlotSummary, 0, len(entries))
+		for n := range entries {
+			e := &entries[n]
+			if _, gone := b.pending[e.key]; gone || b.has(e.key) {
+				continue
+			}
+			parts[i] = append(parts[i], pool.SlotSummary{Name: e.key})
+			summarytext.Read(&parts[i][len(parts[i])-1], e.summary)
+		}
+	})
+	return slices.Concat(parts...), nil
+}
+
+func summarized(slots []*pool.Slot) (list []pool.SlotSummary) {
+	for _, s := range slots {
+		list = append(list, pool.SummaryOf(&classad.Context{}, *s))
+	}
+	return list
 }

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/summarytext"
 )
 
 // JournalSize is how many bytes the journal may have before negotiate folds
@@ -308,5 +309,5 @@ func (f *fold) switchTo(w *writing, journal files.File, copied int64) error {
 
 // slotEntry is the line of the index about a slot.
 func slotEntry(s *pool.Slot) entry[string] {
-	return entry[string]{key: s.Name, owner: unknown, user: unknown}
+	return entry[string]{key: s.Name, owner: unknown, user: unknown, summary: summarytext.Of(s)}
 }

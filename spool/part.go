@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/wantedlines"
 )
 
 // portion is what views have of ads of which only some attributes are read. Clusters that are alike in
@@ -16,8 +17,8 @@ import (
 type portion struct {
 	read       []string
 	unread     *classad.Unread // of the attributes in read, and of others with the names that it says
-	wanted     *wanted
-	apart      *wanted                // with the moments, of which shared ads have none
+	wanted     *wantedlines.Names
+	apart      *wantedlines.Names     // with the moments, of which shared ads have none
 	moves      [len(momentNames)]bool // which moments are separate: they are not read in shared ads
 	identified bool                   // ClusterId is wanted, so that no two clusters are alike
 	lacking    []bool                 // by segment of jobs: no extract that fits was found
@@ -38,7 +39,7 @@ func (v *View) Part(read []string, begin string) (*View, *classad.Unread) {
 	if v.writes || v.hides() || s.jobs.under != nil {
 		return v, classad.NewUnread(read, begin)
 	}
-	if p := s.part; p == nil || !slices.Equal(p.read, read) || p.wanted.begin != strings.ToLower(begin) {
+	if p := s.part; p == nil || !slices.Equal(p.read, read) || p.wanted.Begin != strings.ToLower(begin) {
 		s.part = newPortion(s, read, begin)
 	}
 	of := *s
@@ -49,12 +50,12 @@ func (v *View) Part(read []string, begin string) (*View, *classad.Unread) {
 func newPortion(s *state, read []string, begin string) *portion {
 	u := classad.NewUnread(read, begin)
 	names, begin := u.Read()
-	p := &portion{read: read, unread: u, wanted: newWanted(names), apart: newWanted(append(names, momentNames[:]...))}
-	p.wanted.begin, p.apart.begin = begin, begin
+	p := &portion{read: read, unread: u, wanted: wantedlines.New(names), apart: wantedlines.New(append(names, momentNames[:]...))}
+	p.wanted.Begin, p.apart.Begin = begin, begin
 	for i, name := range momentNames {
-		p.moves[i] = !p.wanted.has(name)
+		p.moves[i] = !p.wanted.Has(name)
 	}
-	p.identified = p.wanted.has(pool.AttrClusterID)
+	p.identified = p.wanted.Has(pool.AttrClusterID)
 	p.jobs = s.jobs.again(p.cluster, (*Cluster).fork)
 	p.jobs.extracted, p.lacking = p.extracted, make([]bool, len(p.jobs.base))
 	p.slots = s.slots.again(p.slot, func(s *pool.Slot) *pool.Slot { f := *s; return &f })
@@ -167,7 +168,7 @@ func (p *portion) plain(w *worker, id int, lines chunk) (*plainCluster, bool) {
 		line := rest[len(k.lead):lineEnd(rest)]
 		if which, n, ok := p.moment(line); ok {
 			o.at[which], has[which] = n, true
-		} else if p.wanted.take(line) {
+		} else if p.wanted.Take(line) {
 			o.ad = append(append(o.ad, line...), '\n')
 		}
 	}
@@ -214,7 +215,7 @@ func (p *portion) plainRunOf(w *worker, rest []byte, seq uint64) (behind []byte,
 		if _, _, ok := p.moment(line); ok {
 			return nil, false
 		}
-		if p.wanted.take(line) {
+		if p.wanted.Take(line) {
 			o.ofRuns = append(append(o.ofRuns, line...), '\n')
 		}
 	}

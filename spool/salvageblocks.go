@@ -313,6 +313,8 @@ func (w *wreck[K, V]) cut(path string, b []byte) (list []piece[K], proven map[K]
 		k, ok := w.keyOf(line)
 		last := len(list) - 1
 		switch {
+		case !ok && bytes.HasPrefix(line, []byte(`S "`)) && b[len(b)-1] != '\n' && at == len(b):
+			indexed = true // cut off in the line that begins a slot: the one before it is whole
 		case !ok:
 			odd = true
 			if last >= 0 {

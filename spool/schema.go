@@ -243,14 +243,20 @@ func (k *Kind[K, V]) parseRecord(r *record, text string) (err error) {
 
 // parse reads a row's line, which transaction seq changed last where the row does not say which.
 func (k *Kind[K, V]) parse(line []byte, seq uint64) (v V, err error) {
-	if len(line) < 2 || line[0] != k.letter || line[1] != ' ' {
-		return v, fmt.Errorf("%.80q: not a row of this table", line)
-	}
-	v, err = k.parseText(string(line[2:]))
-	if k.changed != nil && *k.changed(&v) == 0 {
-		*k.changed(&v) = seq
-	}
+	err = k.parseInto(&v, string(line), seq)
 	return v, err
+}
+
+// parseInto does as parse. The row's texts are parts of the line.
+func (k *Kind[K, V]) parseInto(v *V, line string, seq uint64) (err error) {
+	if len(line) < 2 || line[0] != k.letter || line[1] != ' ' {
+		return fmt.Errorf("%.80q: not a row of this table", line)
+	}
+	*v, err = k.parseText(line[2:])
+	if k.changed != nil && *k.changed(v) == 0 {
+		*k.changed(v) = seq
+	}
+	return err
 }
 
 // parseText reads a row behind its letter.

@@ -23,7 +23,8 @@ import (
 //
 // with the key, the block's place and length in bytes, its CRC-32C, how many
 // jobs it has, and the Owner and User of all of them, empty if they have none,
-// or - where they differ or are no constants. The last line has the place of
+// or - where they differ or are no constants; behind them what is kept of the
+// thing for totals, if that can be (package summarytext). The last line has the place of
 // the index, the number of blocks, and the CRC-32C of everything from there up
 // to itself:
 //
@@ -51,6 +52,7 @@ type entry[K cmp.Ordered] struct {
 	crc         uint32
 	jobs        int
 	owner, user string // quoted, or -
+	summary     string // empty: the block has to be read
 }
 
 func (f segmentFile[K]) append(b []byte, word string, k keys[K]) []byte {
@@ -89,7 +91,11 @@ func appendSegment[K cmp.Ordered](list []segmentFile[K], text string, k keys[K])
 
 func (e entry[K]) append(b []byte, k keys[K]) []byte {
 	b = append(k.append(append(b, "I "...), e.key), ' ')
-	return fmt.Appendf(b, "%d %d %08x %d %s %s\n", e.at, e.size, e.crc, e.jobs, e.owner, e.user)
+	b = fmt.Appendf(b, "%d %d %08x %d %s %s", e.at, e.size, e.crc, e.jobs, e.owner, e.user)
+	if e.summary != "" {
+		b = append(append(b, ' '), e.summary...)
+	}
+	return append(b, '\n')
 }
 
 // parseEntry reads a line of a segment's index, whose checksum is known to be
@@ -115,8 +121,8 @@ func parseEntry[K cmp.Ordered](line []byte, k keys[K]) (e entry[K], err error) {
 	if err != nil {
 		return e, err
 	}
-	user, _, err := word(rest)
-	e.owner, e.user = string(owner), string(user)
+	user, rest, err := word(rest)
+	e.owner, e.user, e.summary = string(owner), string(user), string(rest)
 	return e, err
 }
 

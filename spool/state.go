@@ -338,16 +338,14 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 		return v, true, nil
 	}
 	c, ok := t.texts[k]
-	if !ok && t.load != nil {
-		if err := t.fill(); err != nil {
+	switch {
+	case !ok && t.load != nil:
+		if c, ok, err = t.line(k); err != nil {
 			return v, false, err
 		}
-		c, ok = t.texts[k]
-	}
-	if !ok && t.under != nil {
+	case !ok && t.under != nil:
 		return t.under.get(k)
-	}
-	if !ok {
+	case !ok:
 		if i, there := slices.BinarySearchFunc(t.list, k, func(v V, k K) int { return t.kind.order(t.kind.key(v), k) }); there {
 			return t.list[i], true, nil
 		}
@@ -361,6 +359,34 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	t.rows[k] = v
 	delete(t.texts, k)
 	return v, true, nil
+}
+
+// line returns the line of a key in the generation's file, which has them in order.
+func (t *table[K, V]) line(k K) (c chunk, ok bool, err error) {
+	file, err := t.load()
+	if err != nil {
+		return c, false, err
+	}
+	t.load = func() (chunk, error) { return file, nil }
+	damaged := func(at int, err error) error { return file.damaged(bytes.Count(file.text[:at], newline), err) }
+	for from, to := 0, len(file.text); from < to; {
+		middle := (from + to) / 2
+		at := bytes.LastIndexByte(file.text[:middle], '\n') + 1
+		line := file.text[at : at+lineEnd(file.text[at:])]
+		key, err := t.kind.keyIn(line)
+		if err != nil {
+			return c, false, damaged(at, err)
+		}
+		switch order := t.kind.order(key, k); {
+		case order < 0:
+			from = min(at+len(line)+1, to)
+		case order > 0:
+			to = at
+		default:
+			return chunk{text: line, file: file.file, line: file.line + bytes.Count(file.text[:at], newline)}, true, nil
+		}
+	}
+	return c, false, nil
 }
 
 // all returns the rows by key.
@@ -463,13 +489,13 @@ func (t *table[K, V]) parsed() ([]V, error) {
 	}
 	list, bad := make([]V, first[len(pieces)]), make([]error, len(pieces)+1)
 	parallel.Each(len(pieces), func(_, i int) {
-		for n, line := range (chunk{text: pieces[i]}).lines() {
-			v, err := t.kind.parse(line, 0)
-			if err != nil {
-				bad[i] = file.damaged(first[i]+n, err)
+		n := first[i]
+		for line := range strings.Lines(string(pieces[i])) {
+			if err := t.kind.parseInto(&list[n], strings.TrimSuffix(line, "\n"), 0); err != nil {
+				bad[i] = file.damaged(n, err)
 				return
 			}
-			list[first[i]+n] = v
+			n++
 		}
 	})
 	for i := 1; i < len(list); i++ {

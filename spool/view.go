@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bytes"
 	"cmp"
 	"iter"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/wantedlines"
 )
 
 // View is the spool as of one transaction. What its methods return is shared
@@ -291,12 +291,12 @@ func (v *View) Only(attributes []string) *View {
 	if v.hides() {
 		attributes = append([]string{pool.AttrOwner}, attributes...)
 	}
-	wanted := newWanted(attributes)
+	wanted := wantedlines.New(attributes)
 	b := *s.jobs
 	b.pending, b.made = maps.Clone(b.pending), maps.Clone(b.made)
 	b.build = func(w *worker, id int, parts []chunk) (*Cluster, error) {
 		c, err := clusterWith(w, id, parts, wanted)
-		if err == nil && c != nil && wanted.varies(c) {
+		if err == nil && c != nil && varies(wanted, c) {
 			return clusterOf(w, id, parts)
 		}
 		return c, err
@@ -305,67 +305,10 @@ func (v *View) Only(attributes []string) *View {
 	return &View{spool: v.spool, loaded: &s, seq: v.seq, next: v.next, writes: v.writes, listed: v.listed}
 }
 
-// wanted is the attributes that are asked for; nil stands for all.
-type wanted struct {
-	names []*classad.Name
-	// By the length of a name: the names, and with which letters they begin and end.
-	long        [longName][]string
-	first, last [longName]uint32
-	begin       string // in lower case: what else is asked for begins so
-}
-
-// longName is how long a name is that is taken without a look.
-const longName = 64
-
-func newWanted(attributes []string) *wanted {
-	w := new(wanted)
-	for _, name := range attributes {
-		w.names = append(w.names, classad.NewName(name))
-		if n := len(name); n > 0 && n < longName {
-			w.long[n] = append(w.long[n], name)
-			w.first[n] |= letter(name[0])
-			w.last[n] |= letter(name[n-1])
-		}
-	}
-	return w
-}
-
-// letter returns a bit for a letter in either case.
-func letter(c byte) uint32 { return 1 << (c & 0x1f) }
-
-// take reports whether a line "Name = expression" has to be read: it names what is wanted,
-// or is not plain enough to tell.
-func (w *wanted) take(line []byte) bool {
-	if w == nil {
-		return true
-	}
-	n := bytes.IndexByte(line, ' ')
-	if n <= 0 || n >= longName || line[0] == '"' {
-		return true
-	}
-	if w.begin != "" && n >= len(w.begin) && letter(line[0]) == letter(w.begin[0]) && strings.EqualFold(string(line[:len(w.begin)]), w.begin) {
-		return true
-	}
-	if w.first[n]&letter(line[0]) == 0 || w.last[n]&letter(line[n-1]) == 0 {
-		return false
-	}
-	for _, name := range w.long[n] {
-		if string(line[:n]) == name || strings.EqualFold(string(line[:n]), name) {
-			return true
-		}
-	}
-	return false
-}
-
-// has reports whether a name is among the attributes.
-func (w *wanted) has(name string) bool {
-	return slices.ContainsFunc(w.names, func(n *classad.Name) bool { return strings.EqualFold(n.String(), name) })
-}
-
 // varies reports whether one of the attributes is an expression for some proc.
-func (w *wanted) varies(c *Cluster) bool {
+func varies(w *wantedlines.Names, c *Cluster) bool {
 	for _, run := range c.Runs {
-		for _, name := range w.names {
+		for _, name := range w.Names {
 			if _, e, _ := run.Ad.Get(name); e != nil {
 				return true
 			}

@@ -215,6 +215,19 @@ func Slots(v *spool.View) ([]pool.Slot, []error) {
 	return slots, bad
 }
 
+// SlotSummaries returns the summaries of all slots, those of drained machines in state Drained as Slots has them.
+func SlotSummaries(v *spool.View) (slots []pool.SlotSummary, bad []error) {
+	LookAtSlots(v, func(v *spool.View) { slots, bad = spool.SlotSummaries(v) })
+	if all := drainsOf(v); len(all) > 0 {
+		for i := range slots {
+			if _, drained := all.of(slots[i].On()); drained && slots[i].Holder == "" {
+				slots[i].State = pool.Drained
+			}
+		}
+	}
+	return slots, bad
+}
+
 // overlay applies pool.OverlayDrained to the slots of drained machines, in place.
 func (all drains) overlay(v *spool.View, slots []pool.Slot) {
 	if len(all) == 0 {

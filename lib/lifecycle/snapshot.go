@@ -291,9 +291,10 @@ func SourcesOf(v *spool.View, now time.Time) policy.Sources {
 		Slots: func(do func([]pool.Slot)) {
 			LookAtSlots(v, func(v *spool.View) { slots, _ := Slots(v); do(slots) })
 		},
-		Claims:  v.Claims,
-		Tallies: v.Tallies,
-		Now:     now, Delivered: Delivered(v),
+		Summaries: func() []pool.SlotSummary { slots, _ := SlotSummaries(v); return slots },
+		Claims:    v.Claims,
+		Tallies:   v.Tallies,
+		Now:       now, Delivered: Delivered(v),
 	}
 }
 

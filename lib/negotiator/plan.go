@@ -8,7 +8,6 @@
 package negotiator
 
 import (
-	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -474,18 +473,10 @@ func Vacant(eval *classad.Context, ad *classad.Ad) bool {
 	return IsOpen(state) && HolderIn(eval, ad, state) == ""
 }
 
-func IsOpen(state string) bool {
-	return state == "" || strings.EqualFold(state, "Unclaimed") || strings.EqualFold(state, "Matched")
-}
+// IsOpen reports whether a slot in a state takes jobs.
+func IsOpen(state string) bool { return pool.IsOpen(state) }
 
 // HolderIn does as Holder of a slot in this state.
 func HolderIn(eval *classad.Context, ad *classad.Ad, state string) string {
-	if !strings.EqualFold(state, "Claimed") && !strings.EqualFold(state, "Preempting") {
-		return ""
-	}
-	if group, ok := ad.EvalString(eval, pool.AttrAccountingGroup); ok {
-		return group
-	}
-	user, _ := ad.EvalString(eval, pool.AttrRemoteUser)
-	return user
+	return pool.HolderIn(eval, ad, state)
 }

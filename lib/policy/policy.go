@@ -44,10 +44,12 @@ type Policy interface {
 type Sources struct {
 	// Slots calls do with the slots. If do looked at attributes that were not read, Slots calls it
 	// once more, and the last call counts.
-	Slots   func(do func([]pool.Slot))
-	Claims  func() []pool.Claim
-	Tallies func() []accountant.Tally
-	Now     time.Time
+	Slots func(do func([]pool.Slot))
+	// Summaries returns those of the slots; nil: Slots does.
+	Summaries func() []pool.SlotSummary
+	Claims    func() []pool.Claim
+	Tallies   func() []accountant.Tally
+	Now       time.Time
 	// Delivered is when a cycle last wrote the tickets of jobs that ran (Delivered); zero:
 	// never.
 	Delivered time.Time
@@ -57,6 +59,15 @@ type Sources struct {
 type Beside struct {
 	Running bool // those that have a claim
 	Held    bool // those that are held or wait for others
+}
+
+// Summarized returns the summaries of the slots.
+func (s Sources) Summarized() (list []pool.SlotSummary) {
+	if s.Summaries != nil {
+		return s.Summaries()
+	}
+	s.Slots(func(slots []pool.Slot) { list = pool.SummariesOf(slots) })
+	return list
 }
 
 // Option is an option of prio that sets an attribute of jobs. All policies' options exist under

@@ -61,6 +61,7 @@ const (
 	AttrRemoteOwner    = "RemoteOwner"
 	AttrLastHeardFrom  = "LastHeardFrom"
 	AttrAdLifetime     = "ClassAdLifetime"
+	AttrLoadAvg        = "LoadAvg"
 	AttrMyType         = "MyType"
 	AttrFlockedTo      = "FlockedTo" // the engine of kind fairspool with the pool that gives the slot; missing in the pool's own slots
 	AttrKillSig        = "KillSig"

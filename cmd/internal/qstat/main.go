@@ -159,10 +159,13 @@ func stuck(c *cmdline.Call, s *spool.Spool, v *spool.View) func(state string, cl
 		return found
 	})
 	return func(state string, claim *pool.Claim) (lines []string) {
+		if state != "qw" && (claim == nil || claim.State != pool.Matched) {
+			return nil
+		}
 		for _, f := range look() {
 			switch {
 			case !f.Stops:
-			case state == "qw" && f.Severity == health.Critical, claim != nil && claim.State == pool.Matched && late(f, claim):
+			case state == "qw" && f.Severity == health.Critical, claim != nil && late(f, claim):
 				lines = append(lines, f.Line())
 			}
 		}

@@ -4,10 +4,8 @@ import (
 	"math"
 	"time"
 
-	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
@@ -31,7 +29,7 @@ func (Policy) Beside(*config.Config) policy.Beside { return policy.Beside{Runnin
 func World(cfg *config.Config, from policy.Sources) sge.World {
 	c := Settings(cfg)
 	w := sge.World{Now: from.Now}
-	from.Slots(func(slots []pool.Slot) { w.FreeSlots = freeSlots(slots, from.Claims()) })
+	w.FreeSlots = freeSlots(from.Summarized(), from.Claims())
 	if c.TicketsShare > 0 && c.Tree != nil {
 		w.Used = sge.UsedOf(from.Tallies(), cfg.Decay, from.Now)
 	}
@@ -41,20 +39,19 @@ func World(cfg *config.Config, from policy.Sources) sge.World {
 // freeSlots returns the number of free slots in the pool. A partitionable slot counts as
 // many as it has free processors, any other as one. Slots that others hold, by the slot's
 // own words, and drained ones are not free.
-func freeSlots(slots []pool.Slot, claims []pool.Claim) (n int64) {
-	taken, pieces := map[string]bool{}, map[string][]pool.Resources{}
+func freeSlots(slots []pool.SlotSummary, claims []pool.Claim) (n int64) {
+	taken, pieces := make(map[string]bool, len(claims)), map[string][]pool.Resources{}
 	for _, c := range claims {
 		taken[c.Slot] = true
 		if c.Piece.Of != "" && c.State != pool.Promised { // it shares the piece that is being vacated
 			pieces[c.Piece.Of] = append(pieces[c.Piece.Of], c.Piece.Takes)
 		}
 	}
-	eval := &classad.Context{}
-	for _, s := range slots {
-		switch {
-		case taken[s.Name] || !negotiator.Vacant(eval, s.Ad):
-		case pool.Partitionable(eval, s.Ad):
-			n += int64(min(pool.AmountOf(eval, pool.Left(eval, s.Ad, pieces[s.Name]), pool.AttrCpus), math.MaxInt32))
+	for i := range slots {
+		switch s := &slots[i]; {
+		case !s.Vacant() || taken[s.Name]:
+		case s.Partitionable:
+			n += int64(min(s.CpusLeft(pieces[s.Name]), math.MaxInt32))
 		default:
 			n++
 		}

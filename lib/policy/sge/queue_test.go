@@ -73,7 +73,7 @@ func TestFreeSlots(t *testing.T) {
 		{"not ours to give", []string{`State = "Claimed"; RemoteUser = "bob@elsewhere"`, `State = "Drained"`, `State = "Owner"`, `State = "Unclaimed"`, `PartitionableSlot = true; Cpus = 4; State = "Drained"`}, nil, 1},
 		{"without a number", []string{"PartitionableSlot = true", `PartitionableSlot = true; Cpus = "x"`, `PartitionableSlot = true; Cpus = real("INF")`, `PartitionableSlot = true; Cpus = -5`}, nil, 0},
 	} {
-		slots := slotsOf(t, c.slots...)
+		slots := pool.SummariesOf(slotsOf(t, c.slots...))
 		if got := freeSlots(slots, c.claims); got != c.want {
 			t.Errorf("%s: %d slots are free, want %d", c.name, got, c.want)
 		}

@@ -38,6 +38,20 @@ func (q *Queue) Sheets(w io.Writer, procs []spool.Run) error {
 // claims returns the claims of jobs.
 func (q *Queue) claims(procs []spool.Run) map[pool.JobID]pool.Claim {
 	claims := map[pool.JobID]pool.Claim{}
+	n := 0
+	for _, s := range procs {
+		n += s.Count()
+	}
+	if n <= fewJobs {
+		for _, s := range procs {
+			for id := range s.Jobs() {
+				if c, ok := q.View.Claim(id); ok {
+					claims[id] = c
+				}
+			}
+		}
+		return claims
+	}
 	list := claimsOf(q.View.Claims())
 	for _, s := range procs {
 		for _, c := range list.parts(s) {
@@ -48,6 +62,9 @@ func (q *Queue) claims(procs []spool.Run) map[pool.JobID]pool.Claim {
 	}
 	return claims
 }
+
+// fewJobs is how many claims are read one by one at most.
+const fewJobs = 1000
 
 // sheet is what -j shows of jobs that are alike.
 type sheet struct {

@@ -32,27 +32,7 @@ type instance struct {
 // partitionable one its dynamic slots. A slot of a claim that is not advertised any more
 // is among them, in state o.
 func (l Listing) instances(placed []*row) []*instance {
-	list := l.advertised()
-	byName := map[string]*instance{}
-	for _, s := range list {
-		byName[s.name] = s
-	}
-	for _, c := range l.View.Claims() {
-		if !l.onSlot(&c) {
-			continue
-		}
-		s, ok := byName[c.SlotAd()]
-		if !ok {
-			s = &instance{name: c.SlotAd(), machine: c.Machine, kind: "S", arch: unknown, states: "o"}
-			byName[s.name], list = s, append(list, s)
-		}
-		s.claimed(c, byName)
-	}
-	for _, r := range placed {
-		if s := byName[r.slot]; s != nil {
-			s.jobs = append(s.jobs, r)
-		}
-	}
+	list := l.claimed(l.advertised(), placed)
 	slices.SortFunc(list, func(a, b *instance) int { return pool.CompareNames(a.name, b.name) })
 	var flat []*instance
 	for _, s := range list {
@@ -67,8 +47,34 @@ func (l Listing) instances(placed []*row) []*instance {
 	return flat
 }
 
-// claimed counts a claim on the slot, which may be on a part of it.
-func (s *instance) claimed(c pool.Claim, byName map[string]*instance) {
+// claimed returns advertised slots and those of claims that are not advertised any more, with what claims take of
+// them and the jobs on them.
+func (l Listing) claimed(list []*instance, placed []*row) []*instance {
+	byName := make(map[string]*instance, len(list))
+	for _, s := range list {
+		byName[s.name] = s
+	}
+	for _, c := range l.View.Claims() {
+		if !l.onSlot(&c) {
+			continue
+		}
+		s, ok := byName[c.SlotAd()]
+		if !ok {
+			s = &instance{name: c.SlotAd(), machine: c.Machine, kind: "S", arch: unknown, states: "o"}
+			byName[s.name], list = s, append(list, s)
+		}
+		s.take(c, byName)
+	}
+	for _, r := range placed {
+		if s := byName[r.slot]; s != nil {
+			s.jobs = append(s.jobs, r)
+		}
+	}
+	return list
+}
+
+// take counts a claim on the slot, which may be on a part of it.
+func (s *instance) take(c pool.Claim, byName map[string]*instance) {
 	cores := s.total
 	if c.Piece.Of != "" {
 		cores = c.Piece.Takes.Of(pool.AttrCpus)
@@ -108,23 +114,70 @@ func (l Listing) advertised() (list []*instance) {
 func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
 	slots, bad := lifecycle.Slots(v)
 	ctx := l.context()
-	left := map[string]bool{}
-	for _, b := range l.View.Backoffs() {
-		left[b.Slot] = l.Now.Before(b.Until)
-	}
+	resting := l.resting()
 	for _, slot := range slots {
-		machine, _ := slot.Ad.EvalString(ctx, pool.AttrMachine)
-		if !l.takes(slot.Name, machine) {
-			continue
+		s := &instance{}
+		if l.summarized(s, pool.SummaryOf(ctx, slot), resting) {
+			s.read(ctx, slot.Ad)
+			list = append(list, s)
 		}
-		s := &instance{name: slot.Name, machine: cmp.Or(machine, slot.Name), kind: "S"}
-		s.read(ctx, slot.Ad)
-		if left[slot.Name] {
-			s.states += "D"
-		}
-		list = append(list, s)
 	}
 	return list, bad
+}
+
+// summaries returns the slots that -q asks for as advertised does, in any order and with only the fields that
+// machines' totals need.
+func (l Listing) summaries() (list []*instance) {
+	slots, bad := lifecycle.SlotSummaries(l.View)
+	for _, err := range bad {
+		l.Warn("%v", err)
+	}
+	resting, room := l.resting(), make([]instance, len(slots))
+	list = make([]*instance, 0, len(slots))
+	for i := range slots {
+		if s := &room[i]; l.summarized(s, slots[i], resting) {
+			list = append(list, s)
+		}
+	}
+	l.keep(list)
+	return list
+}
+
+// resting returns which slots are left alone for a while.
+func (q *Queue) resting() map[string]bool {
+	left := map[string]bool{}
+	for _, b := range q.View.Backoffs() {
+		left[b.Slot] = q.Now.Before(b.Until)
+	}
+	return left
+}
+
+// summarized makes s the slot of a summary, and reports whether -q asks for it.
+func (l Listing) summarized(s *instance, slot pool.SlotSummary, resting map[string]bool) bool {
+	if !l.takes(slot.Name, slot.Machine) {
+		return false
+	}
+	s.name, s.machine, s.kind, s.total = slot.Name, slot.On(), "S", 1
+	if slot.Partitionable {
+		s.kind = "P"
+	}
+	if n := slot.Cpus; n >= 0 && !math.IsInf(n, 0) {
+		s.total = n
+	}
+	if s.loaded = !math.IsNaN(slot.Load); s.loaded {
+		s.load = slot.Load
+	}
+	switch slot.State {
+	case "Owner", pool.Drained:
+		s.states += "d"
+	}
+	if slot.Until != 0 && slot.Until < l.Now.Unix() {
+		s.states += "u"
+	}
+	if resting[slot.Name] {
+		s.states += "D"
+	}
+	return true
 }
 
 // keep counts the resources of partitionable slots that are kept for wide jobs.
@@ -141,35 +194,11 @@ func (q *Queue) keep(list []*instance) {
 	}
 }
 
-// read copies a slot's own figures from its ad.
+// read reads the architecture and system of a slot.
 func (s *instance) read(ctx *classad.Context, ad *classad.Ad) {
-	if pool.Partitionable(ctx, ad) {
-		s.kind = "P"
-	}
-	s.total = 1
-	if n, ok := ad.EvalNumber(ctx, pool.AttrCpus); ok && n >= 0 && !math.IsInf(n, 0) {
-		s.total = n
-	}
-	s.load, s.loaded = ad.EvalNumber(ctx, "LoadAvg")
 	arch, _ := ad.EvalString(ctx, "Arch")
 	system, _ := ad.EvalString(ctx, "OpSys")
 	s.arch = cmp.Or(strings.Trim(clean.Line(arch)+"/"+clean.Line(system), "/"), unknown)
-	s.states = slotStates(ctx, ad)
-}
-
-// slotStates returns Grid Engine's letters for a slot that takes no jobs: d its owner
-// keeps it, u it was not heard from for longer than its ad is valid.
-func slotStates(ctx *classad.Context, ad *classad.Ad) (letters string) {
-	switch state, _ := ad.EvalString(ctx, pool.AttrState); state {
-	case "Owner", "Drained":
-		letters += "d"
-	}
-	life, limited := ad.EvalInt(ctx, pool.AttrAdLifetime)
-	heard, known := ad.EvalInt(ctx, pool.AttrLastHeardFrom)
-	if limited && life > 0 && known && heard+life < ctx.Now.Unix() {
-		letters += "u"
-	}
-	return letters
 }
 
 // amount writes cores, which may be parts of one.

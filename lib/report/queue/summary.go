@@ -27,7 +27,7 @@ type Machine struct {
 
 // Machines sums up the slots that the filter takes by machine, in the order of their names; behind more than one
 // the total, which has no Name.
-func (l Listing) Machines() []Machine { return machines(l.instances(nil)) }
+func (l Listing) Machines() []Machine { return machines(l.claimed(l.summaries(), nil)) }
 
 // totalName is what tables call the total of all machines.
 const totalName = "total"
@@ -133,7 +133,7 @@ func countInto[K comparable](sums map[K]tally, r *reader, s spool.Run, claim *po
 
 // Summary writes the use of the machines, and the number of jobs in each state.
 func (l Listing) Summary(w io.Writer) error {
-	list, sums := machines(l.instances(nil)), l.count(l.Jobs)
+	list, sums := l.Machines(), l.count(l.Jobs)
 	if l.XML {
 		return summaryXML(w, list)
 	}

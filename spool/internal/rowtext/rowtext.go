@@ -32,7 +32,7 @@ func Append(b []byte, write func(to Attributes)) []byte {
 func Read[V any](text string, read func(*Row) (V, error)) (V, error) {
 	from := plainRows.Get().(*Row)
 	defer plainRows.Put(from)
-	from.plain, from.Err = from.plain[:0], nil
+	from.plain, from.names, from.Err = from.plain[:0], 0, nil
 	if from.readPlain(text) {
 		if v, err := read(from); err == nil && !from.odd() {
 			return v, nil
@@ -94,16 +94,14 @@ type Row struct {
 	ad    *classad.Ad
 	c     *classad.Context
 	plain []plain // without an ad
+	names uint64  // the bits of their names
 	// Err is the first error of reading it.
 	Err error
 }
 
 // Has reports whether the row has an attribute.
 func (r *Row) Has(name string) bool {
-	if r.ad == nil {
-		return r.find(name) != nil
-	}
-	return r.ad.Has(name)
+	return r.find(name) != nil || r.ad != nil && r.ad.Has(name)
 }
 
 // Text reads a text, which must be there.
@@ -131,33 +129,34 @@ func (r *Row) Optional(name string) string {
 
 // Int reads an integer, 0 if it is not there.
 func (r *Row) Int(name string) int64 {
-	if !r.Has(name) {
-		return 0
-	}
-	var v int64
-	var ok bool
-	if r.ad != nil {
-		v, ok = r.ad.EvalInt(r.c, name)
+	v, _ := r.integer(name)
+	return v
+}
+
+// integer reads an integer, and reports whether there is one.
+func (r *Row) integer(name string) (v int64, ok bool) {
+	if p := r.find(name); p != nil {
+		v, ok = p.integer()
+	} else if r.ad == nil || !r.ad.Has(name) {
+		return 0, false
 	} else {
-		v, ok = r.find(name).integer()
+		v, ok = r.ad.EvalInt(r.c, name)
 	}
 	if !ok && r.Err == nil {
 		r.Err = fmt.Errorf("%s: no integer", name)
 	}
-	return v
+	return v, ok
 }
 
 // Real reads a number, 0 if it is not there.
-func (r *Row) Real(name string) float64 {
-	if !r.Has(name) {
-		return 0
-	}
-	var v float64
+func (r *Row) Real(name string) (v float64) {
 	var ok bool
-	if r.ad != nil {
-		v, ok = r.ad.EvalNumber(r.c, name)
+	if p := r.find(name); p != nil {
+		v, ok = p.number()
+	} else if r.ad == nil || !r.ad.Has(name) {
+		return 0
 	} else {
-		v, ok = r.find(name).number()
+		v, ok = r.ad.EvalNumber(r.c, name)
 	}
 	if !ok && r.Err == nil {
 		r.Err = fmt.Errorf("%s: no number", name)
@@ -167,10 +166,11 @@ func (r *Row) Real(name string) float64 {
 
 // Time reads a time, zero if it is not there.
 func (r *Row) Time(name string) time.Time {
-	if !r.Has(name) {
+	ms, ok := r.integer(name)
+	if !ok {
 		return time.Time{}
 	}
-	return time.UnixMilli(r.Int(name)).UTC()
+	return time.UnixMilli(ms).UTC()
 }
 
 // Flag reports whether a number is there that is not 0.
@@ -218,20 +218,21 @@ const (
 // plainRows are for readers of rows, which are many: the room for the attributes is used again.
 var plainRows = sync.Pool{New: func() any { return new(Row) }}
 
-// readPlain reads a row that consists of plain attributes, at a tenth of the cost of
+// readPlain reads a row that consists of plain attributes, at a twentieth of the cost of
 // reading it as the ad that it is. Of anything else it says so, and the row is to
 // be read as an ad.
 func (r *Row) readPlain(text string) bool {
 	rest, ok := strings.CutPrefix(text, "[ ")
 	for ok {
-		var p plain
-		if p.name, rest, ok = strings.Cut(rest, " = "); !ok || !plainName(p.name) {
+		n := nameIn(rest)
+		if n == 0 || !strings.HasPrefix(rest[n:], " = ") {
 			return false
 		}
-		if rest, ok = p.value(rest); !ok {
+		p := plain{name: rest[:n]}
+		if rest, ok = p.value(rest[n+3:]); !ok {
 			return false
 		}
-		r.plain = append(r.plain, p)
+		r.plain, r.names = append(r.plain, p), r.names|bit(p.name)
 		if rest == " ]" {
 			return true
 		}
@@ -240,13 +241,20 @@ func (r *Row) readPlain(text string) bool {
 	return false
 }
 
-func plainName(s string) bool {
+// nameIn returns how many letters s begins with.
+func nameIn(s string) int {
 	for i := range len(s) {
 		if c := s[i] | 0x20; c < 'a' || c > 'z' {
-			return false
+			return i
 		}
 	}
-	return s != ""
+	return len(s)
+}
+
+// bit returns one of 64 bits for a name, which few other names have.
+func bit(name string) uint64 {
+	n := len(name)
+	return 1 << ((uint(n) + 7*uint(name[0]) + 3*uint(name[n-1])) & 63)
 }
 
 // value reads a value and returns what follows it.
@@ -255,26 +263,25 @@ func (p *plain) value(s string) (rest string, ok bool) {
 		return "", false
 	}
 	if s[0] != plainText {
-		end := strings.IndexAny(s, "; ")
-		if end < 0 {
-			return "", false
+		end := 0
+		for end < len(s) && s[end] != ';' && s[end] != ' ' {
+			end++
 		}
 		p.text = s[:end]
 		p.kind = numeral(p.text)
 		return s[end:], p.kind != 0
 	}
 	p.kind = plainText
-	end := strings.IndexByte(s[1:], '"') + 1
-	if end == 0 {
-		return "", false
-	}
-	p.text = s[1:end]
-	for i := range len(p.text) {
-		if c := p.text[i]; c < ' ' || c > '~' || c == '\\' {
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == plainText:
+			p.text = s[1:i]
+			return s[i+1:], true
+		case c < ' ' || c > '~' || c == '\\':
 			return "", false
 		}
 	}
-	return s[end+1:], true
+	return "", false
 }
 
 // numeral returns the kind of a number of at most 18 digits, 0 for what is none.
@@ -303,6 +310,9 @@ func numeral(s string) byte {
 
 // find returns the attribute with a name, and notes that it was asked for.
 func (r *Row) find(name string) *plain {
+	if r.names&bit(name) == 0 {
+		return nil
+	}
 	for i := range r.plain {
 		if p := &r.plain[i]; p.name == name {
 			p.used = true
