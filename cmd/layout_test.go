@@ -81,7 +81,7 @@ var layout = map[string][]string{
 	"lib/supervise":                 {"lib/classad", "lib/jobpolicy", "lib/launch", "lib/pool"},
 	"lib/userlog":                   {"lib/elapsed", "lib/pool"},
 	"lib/workload":                  {"lib/classad", "lib/pool"},
-	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/localdisk", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/cyclejson", "spool/internal/dumptext", "spool/internal/files", "spool/internal/flocks", "spool/internal/lockline", "spool/internal/poolrows", "spool/internal/postpone", "spool/internal/reserve", "spool/internal/rowtext"},
+	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/localdisk", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/cyclejson", "spool/internal/dumptext", "spool/internal/extracttext", "spool/internal/files", "spool/internal/flocks", "spool/internal/lockline", "spool/internal/poolrows", "spool/internal/postpone", "spool/internal/reserve", "spool/internal/rowtext", "spool/internal/summarytext", "spool/internal/wantedlines"},
 	"spool/heard":                   nil,
 }
 
@@ -107,7 +107,7 @@ var inner = map[string][]string{
 	"hooks":            {"onchange", "trouble"},
 	"joblog":           {"cmdline", "hooks"},
 	"machine":          {"cmdline", "platform"},
-	"negotiate":        {"cmdline", "complete", "door", "drain", "health", "joblog", "machine", "onchange", "prio", "qdel", "qhold", "qrls", "slots", "submit", "trouble", "userprio"},
+	"negotiate":        {"cmdline", "complete", "health", "joblog", "machine", "onchange", "trouble", "whatif"},
 	"onchange":         nil,
 	"page":             {"cmdline"},
 	"pilot":            {"claimlock", "desk"},
@@ -120,7 +120,7 @@ var inner = map[string][]string{
 	"qstat":            {"adprint", "cmdline", "complete", "door", "health", "selection", "trial", "waiting"},
 	"qshell":           {"cmdline", "complete", "desk", "door", "qdel"},
 	"qtail":            {"cmdline", "complete", "door"},
-	"replay":           {"chart", "cmdline", "page"},
+	"replay":           {"chart", "cmdline", "page", "whatif"},
 	"report":           {"chart", "cmdline", "complete", "health", "page"},
 	"selection":        {"cmdline"},
 	"setup":            {"cmdline", "onchange"},
@@ -135,6 +135,7 @@ var inner = map[string][]string{
 	"trouble":          nil,
 	"userprio":         {"adprint", "cmdline", "complete", "edit"},
 	"waiting":          {"cmdline"},
+	"whatif":           {"cmdline", "door", "drain", "prio", "qdel", "qhold", "qrls", "slots", "submit", "userprio"},
 }
 
 // worldly are the packages in lib whose job is files, processes or the clock; that of

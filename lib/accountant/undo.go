@@ -217,6 +217,42 @@ func (e Edit) Changed(p Params) (what []Attribute, before, after Record) {
 	return what, before, after
 }
 
+// Redo returns the record at t after the edit was made to it: what the edit changed has the values that the edit gave it, and
+// all else, such as what is in use, stays.
+func (e Edit) Redo(r Record, t time.Time, p Params) Record {
+	what, _, after := e.Changed(p)
+	r = r.Settle(t, p)
+	for _, a := range what {
+		switch a {
+		case AttrPriority:
+			r.Priority = after.Priority
+		case AttrAccumulatedUsage:
+			r.Slots = after.Slots
+		case AttrWeightedAccumulatedUsage:
+			r.Weighted = after.Weighted
+		case AttrBeginUsageTime:
+			r.Begin = after.Begin
+		case AttrLastUsageTime:
+			r.Last = after.Last
+		}
+		for _, s := range settings {
+			if s.attribute == a {
+				s.copy(&r, after)
+			}
+		}
+	}
+	return r
+}
+
+// Settings returns the record with its name and its factor, ceiling and floor, with their leases, and nothing else.
+func (r Record) Settings() Record {
+	only := Record{Name: r.Name}
+	for _, s := range settings {
+		s.copy(&only, r)
+	}
+	return only
+}
+
 // TallyEntry is a Book's content under a key. If it is not There, only its Key is set.
 type TallyEntry struct {
 	Tally

@@ -62,6 +62,32 @@ func drawUndoEdit(t *rapid.T, r Record) Edit {
 	return Edit{undoStart, Entry{r, true}, Entry{after, true}}
 }
 
+// TestRedo holds that an edit that is made to what it was made to gives what it gave, and that of another record it changes what it
+// changed, and nothing of what is in use.
+func TestRedo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawUndoEdit(t, drawUndone(t))
+		if got := e.Redo(e.Before.Record, e.At, undoParams); got.plain() != e.After.plain() {
+			t.Fatalf("Redo = %+v, want %+v", got, e.After.Record)
+		}
+		other := drawUndone(t)
+		got, want := e.Redo(other, e.At, undoParams), other.Settle(e.At, undoParams)
+		what, _, after := e.Changed(undoParams)
+		for _, s := range settings {
+			if slices.Contains(what, s.attribute) {
+				s.copy(&want, after)
+			}
+		}
+		want.Priority, want.Slots, want.Weighted, want.Begin, want.Last = got.Priority, got.Slots, got.Weighted, got.Begin, got.Last
+		if got != want {
+			t.Fatalf("Redo = %+v, want %+v", got, want)
+		}
+		if slices.Contains(what, AttrPriority) && got.Priority != after.Priority || slices.Contains(what, AttrWeightedAccumulatedUsage) && got.Weighted != after.Weighted {
+			t.Fatalf("Redo = %+v, want the values of %+v", got, after)
+		}
+	})
+}
+
 // Undo restores exactly, and so does undoing that.
 func TestUndoRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

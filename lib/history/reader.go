@@ -184,17 +184,16 @@ func (r *Reader) Series() []Series {
 	return list
 }
 
-// Usage returns the accumulated usage of each name at the end of the requested time, in weight
-// seconds: its last sample's usage plus its use since.
-func (r *Reader) Usage() map[string]float64 {
-	used := make(map[string]float64, len(r.byName))
+// Last returns the last sample of each name, advanced to the end of the requested time.
+func (r *Reader) Last() map[string]Sample {
+	last := make(map[string]Sample, len(r.byName))
 	for name, k := range r.byName {
 		if k.known {
 			k.advance(r.until)
-			used[name] = k.last.Usage.Seconds()
+			last[name] = k.last
 		}
 	}
-	return used
+	return last
 }
 
 // track is one name's series in the making.

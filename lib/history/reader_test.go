@@ -247,9 +247,9 @@ func TestSetUsage(t *testing.T) {
 	}
 }
 
-// TestUsage holds that usage goes on behind the last sample as it was, and that nothing is said of
+// TestLast holds that usage goes on behind the last sample as it was, and that nothing is said of
 // a submitter that has gone.
-func TestUsage(t *testing.T) {
+func TestLast(t *testing.T) {
 	l := newLife(2, nil)
 	l.records[0] = l.records[0].Start(l.now, 3*accountant.One, l.p)
 	l.note()
@@ -258,14 +258,14 @@ func TestUsage(t *testing.T) {
 	l.now = l.now.Add(time.Hour)
 	l.records[0] = l.records[0].End(l.now, 3*accountant.One, l.p)
 	l.note()
-	if got := l.reader(t, begin, until, 0).Usage(); len(got) != 2 || got["user0@pool"] != 270 || got["user1@pool"] != 0 {
-		t.Errorf("after 90 seconds Usage = %v, want 270 of user0 and 0 of user1", got)
+	if got := l.reader(t, begin, until, 0).Last(); len(got) != 2 || got["user0@pool"].Usage.Seconds() != 270 || got["user1@pool"].Usage.Seconds() != 0 {
+		t.Errorf("after 90 seconds Last = %v, want 270 of user0 and 0 of user1", got)
 	}
 	l.records, l.last = l.records[1:], nil
 	l.now = l.now.Add(time.Hour)
 	l.note()
-	if got := l.reader(t, begin, l.now, 0).Usage(); len(got) != 1 {
-		t.Errorf("after user0 has gone Usage = %v, want that of user1", got)
+	if got := l.reader(t, begin, l.now, 0).Last(); len(got) != 1 {
+		t.Errorf("after user0 has gone Last = %v, want that of user1", got)
 	}
 }
 

@@ -193,18 +193,26 @@ func (c *recorder) course() *Course {
 	return course
 }
 
+// LastSubmit returns when the last job was submitted, in seconds since the workload's start; 0 without jobs.
+func (r *Result) LastSubmit() (last int64) {
+	for i := range r.Fates {
+		last = max(last, r.Fates[i].Submit)
+	}
+	return last
+}
+
 // Waits returns the mean waits in seconds of users' jobs, by user and by time of submission in bins of a width; -1 where none of a user's
 // was submitted that started. row returns the place of a user.
 func Waits(w *workload.Workload, r *Result, rows int, row func(user string) int, width int64) [][]float64 {
-	first, last := w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
+	first, last := w.Jobs[0].Submit, r.LastSubmit()
 	sums, jobs := make([][]float64, rows), make([][]float64, rows)
 	for i := range sums {
 		sums[i], jobs[i] = make([]float64, (last-first)/width+1), make([]float64, (last-first)/width+1)
 	}
 	for i, j := range w.Jobs {
 		if f := &r.Fates[i]; f.First >= 0 {
-			k, bin := row(j.User), (j.Submit-first)/width
-			sums[k][bin] += float64(f.First - j.Submit)
+			k, bin := row(j.User), (f.Submit-first)/width
+			sums[k][bin] += float64(f.First - f.Submit)
 			jobs[k][bin]++
 		}
 	}

@@ -71,7 +71,7 @@ func Recorded(w *workload.Workload) (r *Result, ok bool) {
 			return nil, false
 		}
 		start := j.Submit + j.Wait
-		r.Fates[i] = Fate{Start: start, First: start, End: start + j.Run, Starts: 1}
+		r.Fates[i] = Fate{Submit: j.Submit, Start: start, First: start, End: start + j.Run, Starts: 1}
 	}
 	return r, true
 }
@@ -80,7 +80,7 @@ const day = 24 * 60 * 60
 
 // Slowdown returns the bounded slowdown of a job that ended.
 func Slowdown(j workload.Job, f *Fate) float64 {
-	return max(1, float64(f.End-j.Submit)/float64(max(j.Run, shortest)))
+	return max(1, float64(f.End-f.Submit)/float64(max(j.Run, shortest)))
 }
 
 // Measure returns the measures of a result, and its users by their names.
@@ -106,7 +106,7 @@ func Measure(w *workload.Workload, r *Result) (m Measures, users []User) {
 		}
 		submitters[j.User][f.Submitter] = true
 		cores := float64(j.Cores)
-		wait := float64(f.First - j.Submit)
+		wait := float64(f.First - f.Submit)
 		slowdown := Slowdown(j, f)
 		waits, slow = append(waits, wait), append(slow, slowdown)
 		started[j.User]++
@@ -159,19 +159,26 @@ func overtaken(w *workload.Workload, r *Result) float64 {
 		cores int
 	}
 	earliest := map[queue]int64{} // start of those submitted later
+	var order []int
+	for i := range w.Jobs {
+		if r.Fates[i].Submit >= 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Fates[a].Submit, r.Fates[b].Submit) })
 	n := 0
-	for i := len(w.Jobs) - 1; i >= 0; {
-		from := i // jobs of the same second do not overtake each other
-		for from > 0 && w.Jobs[from-1].Submit == w.Jobs[i].Submit {
+	for to := len(order); to > 0; {
+		from := to - 1 // jobs of the same second do not overtake each other
+		for from > 0 && r.Fates[order[from-1]].Submit == r.Fates[order[from]].Submit {
 			from--
 		}
-		for k := from; k <= i; k++ {
+		for _, k := range order[from:to] {
 			q := queue{w.Jobs[k].User, w.Jobs[k].Cores}
 			if e, ok := earliest[q]; ok && (r.Fates[k].First < 0 || r.Fates[k].First > e) {
 				n++
 			}
 		}
-		for k := from; k <= i; k++ {
+		for _, k := range order[from:to] {
 			q := queue{w.Jobs[k].User, w.Jobs[k].Cores}
 			if f := r.Fates[k].First; f >= 0 {
 				if e, ok := earliest[q]; !ok || f < e {
@@ -179,7 +186,7 @@ func overtaken(w *workload.Workload, r *Result) float64 {
 				}
 			}
 		}
-		i = from - 1
+		to = from
 	}
 	return float64(n) / float64(len(w.Jobs))
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -38,7 +39,7 @@ func Slots(n, cores int) ([]*classad.Ad, error) {
 	return ads, nil
 }
 
-// Put puts slots into a spool, and the factors, ceilings and floors of accounts.
+// Put puts slots and accounts into a spool.
 func Put(s *spool.Spool, ads []*classad.Ad, accounts []accountant.Record) error {
 	alike := classad.NewInterner()
 	return s.Update(func(tx *spool.Tx) error {
@@ -54,12 +55,20 @@ func Put(s *spool.Spool, ads []*classad.Ad, accounts []accountant.Record) error 
 			}
 		}
 		for _, r := range accounts {
-			if r.Factor != 0 || r.Ceiling.Set || r.Floor != 0 {
-				tx.PutSubmitter(accountant.Record{Name: r.Name, Factor: r.Factor, Ceiling: r.Ceiling, Floor: r.Floor})
-			}
+			tx.PutSubmitter(r)
 		}
 		return nil
 	})
+}
+
+// Edit returns the event of an edit that was made to an account.
+func Edit(e accountant.Edit, start time.Time, p accountant.Params) Event {
+	return Event{int64(e.At.Sub(start) / time.Second), func(tx *spool.Tx) error {
+		tx.Op("edit")
+		r, _ := tx.Submitter(e.Before.Name)
+		tx.PutSubmitter(e.Redo(r, e.At, p))
+		return nil
+	}}
 }
 
 // Wide says what becomes of a job that asks for more than one core.

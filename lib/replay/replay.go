@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -33,13 +34,22 @@ type Settings struct {
 	Interval time.Duration
 	// Watched are the users whose Result.Course is gathered; nil: none is.
 	Watched []string
+	// Events are what else happens, ascending.
+	Events []Event
 	// Told, unless nil, is called now and then with the number of jobs that have ended
 	// and the number of all jobs. An error ends the replay.
 	Told func(ended, all int) error
 }
 
+// Event is a change of the pool at a time in seconds after the workload's start. Of one second it comes first.
+type Event struct {
+	At int64
+	Do func(*spool.Tx) error
+}
+
 // Fate is what became of a job. Times are in seconds after the workload's start.
 type Fate struct {
+	Submit     int64 // -1: it was not submitted, as a job that it follows did not end
 	Start, End int64 // of its last attempt; -1: it did not start, or did not end
 	First      int64 // when its first attempt started; -1: it did not
 	Starts     int   // attempts
@@ -114,7 +124,10 @@ type replay struct {
 	used, wanted int64             // cores that jobs have, and that those ask for that wait
 	waiting      int               // jobs without a slot
 	ended        int
-	first, last  int64 // submissions
+	arrivals     *arrivals
+	first, last  int64 // submissions; the last one so far
+	progress     int64 // when a job was submitted or ended last, or the pool changed
+	patience     int64 // for how long there may be no progress, while jobs preempt each other
 	error        area  // cores
 	busy, idle   area  // cores
 	course       *recorder
@@ -124,6 +137,7 @@ type replay struct {
 type area struct {
 	value, sum float64
 	since      int64
+	submitted  float64 // its sum at the last submission
 }
 
 // set makes the value one from a time on.
@@ -132,7 +146,8 @@ func (a *area) set(at int64, value float64) {
 	a.value, a.since = value, at
 }
 
-// Run runs a workload. Jobs that no slot takes have not started in the result.
+// Run runs a workload. Jobs that no slot takes have not started in the result. Those that preempt each other again and again do not end
+// in it: Run gives them up when for a day and ten times the longest run time nothing has happened beside that.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
 		descriptions: map[string]*submitfile.Description{}, alike: classad.NewInterner(), held: map[string]int64{}}
@@ -156,22 +171,23 @@ func Run(w *workload.Workload, s Settings) (*Result, error) {
 	}
 	r.Fates = make([]Fate, len(w.Jobs))
 	for i := range r.Fates {
-		r.Fates[i] = Fate{Start: -1, End: -1, First: -1}
+		r.Fates[i] = Fate{Submit: -1, Start: -1, End: -1, First: -1}
 	}
-	r.first, r.last = w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
+	for _, j := range w.Jobs {
+		r.patience = max(r.patience, 10*j.Run+day)
+	}
+	r.arrivals = newArrivals(w)
+	r.first = r.arrivals.at()
 	r.error.since, r.busy.since, r.idle.since = r.first, r.first, r.first
 	r.course = r.record()
 	if err := r.all(); err != nil {
 		return nil, err
 	}
 	r.Course = r.course.course()
-	for _, a := range []*area{&r.error, &r.busy, &r.idle} {
-		a.set(r.last, 0)
-	}
 	if r.last > r.first && r.Cores > 0 {
-		r.Unfair = r.error.sum / float64(r.last-r.first) / float64(r.Cores)
-		r.Busy = r.busy.sum / float64(r.last-r.first) / float64(r.Cores)
-		r.Idle = r.idle.sum / float64(r.last-r.first) / float64(r.Cores)
+		r.Unfair = r.error.submitted / float64(r.last-r.first) / float64(r.Cores)
+		r.Busy = r.busy.submitted / float64(r.last-r.first) / float64(r.Cores)
+		r.Idle = r.idle.submitted / float64(r.last-r.first) / float64(r.Cores)
 	}
 	return &r.Result, nil
 }
@@ -188,19 +204,26 @@ func (r *replay) account(at int64, do func(*spool.Tx) error) error {
 // all plays the workload from the first submission to the last end.
 func (r *replay) all() error {
 	interval := max(int64(r.Interval/time.Second), 1)
-	next, cycle, idled := 0, int64(0), false
-	const never = int64(1) << 62
+	cycle, idled := int64(0), false
 	for {
-		at := never
+		at := r.arrivals.at()
 		if len(r.coming) > 0 {
-			at = r.coming[0].at
+			at = min(at, r.coming[0].at)
 		}
-		if next < len(r.Jobs) {
-			at = min(at, r.Jobs[next].Submit)
+		if len(r.Events) > 0 && (at != never || r.waiting > 0) {
+			at = min(at, r.Events[0].At)
 		}
 		switch {
 		case r.waiting > 0 && cycle < at:
 			if at == never && idled { // nothing more comes, and nothing was matched
+				later, err := r.later(cycle - interval)
+				if err != nil || later == never {
+					return err
+				}
+				cycle += max(later-cycle+interval-1, 0) / interval * interval
+				r.progress = cycle
+			}
+			if cycle-r.progress > r.patience && r.arrivals.at() == never {
 				return nil
 			}
 			matched, err := r.negotiate(cycle)
@@ -218,25 +241,55 @@ func (r *replay) all() error {
 			}
 		}
 		idled = false
+		for ; len(r.Events) > 0 && r.Events[0].At == at; r.Events = r.Events[1:] {
+			if err := r.account(at, r.Events[0].Do); err != nil {
+				return err
+			}
+			r.progress = at
+		}
 		for len(r.coming) > 0 && r.coming[0].at == at {
 			if err := r.happen(heap.Pop(&r.coming).(event)); err != nil {
 				return err
 			}
 		}
-		for next < len(r.Jobs) && r.Jobs[next].Submit == at {
-			from := next
-			for next++; next < len(r.Jobs) && alike(r.Jobs[from], r.Jobs[next]); next++ {
+		for jobs := r.arrivals.take(at); len(jobs) > 0; {
+			n := 1
+			for n < len(jobs) && alike(r.Jobs[jobs[0]], r.Jobs[jobs[n]]) {
+				n++
 			}
-			if err := r.submit(at, from, next); err != nil {
+			if err := r.submit(at, jobs[:n]); err != nil {
 				return err
 			}
+			jobs = jobs[n:]
 		}
 	}
 }
 
-// alike reports whether two jobs can be procs of one cluster.
+// later returns when the pool changes by itself, behind a time: a lease or a maintenance ends.
+func (r *replay) later(than int64) (at int64, err error) {
+	at = never
+	err = r.Spool.View(func(v *spool.View) error {
+		ends := func(t time.Time) {
+			if n := int64(math.Ceil(t.Sub(r.Start).Seconds())); !t.IsZero() && n > than {
+				at = min(at, n)
+			}
+		}
+		for _, m := range lifecycle.Maintenances(v) {
+			ends(m.End)
+		}
+		for _, s := range v.Submitters() {
+			ends(s.FactorLease.Until)
+			ends(s.CeilingLease.Until)
+			ends(s.FloorLease.Until)
+		}
+		return nil
+	})
+	return at, err
+}
+
+// alike reports whether two jobs that are submitted at once can be procs of one cluster.
 func alike(a, b workload.Job) bool {
-	return a.Submit == b.Submit && a.User == b.User && a.Group == b.Group && a.Cores == b.Cores && a.Memory == b.Memory && a.Limit == b.Limit
+	return a.User == b.User && a.Group == b.Group && a.Cores == b.Cores && a.Memory == b.Memory && a.Limit == b.Limit
 }
 
 // describe describes a job for submit. Its group counts where the configuration has an accounting group of that name.
@@ -257,9 +310,9 @@ func (r *replay) describe(j workload.Job, n int) string {
 }
 
 // submit puts jobs that are alike into the queue.
-func (r *replay) submit(at int64, from, to int) (err error) {
-	j := r.Jobs[from]
-	text := r.describe(j, to-from)
+func (r *replay) submit(at int64, list []int) (err error) {
+	j := r.Jobs[list[0]]
+	text := r.describe(j, len(list))
 	d, known := r.descriptions[text]
 	if !known {
 		if d, _, err = submitfile.Parse(text, "job "+j.Name, submitfile.Options{}); err != nil {
@@ -293,10 +346,16 @@ func (r *replay) submit(at int64, from, to int) (err error) {
 	}); err != nil {
 		return fmt.Errorf("job %s of %s: %w", j.Name, j.User, err)
 	}
-	for i := from; i < to; i++ {
-		r.index[pool.JobID{Cluster: id, Proc: i - from}] = i
+	for proc, i := range list {
+		r.index[pool.JobID{Cluster: id, Proc: proc}] = i
+		r.Fates[i].Submit = at
 	}
-	r.wait(at, to-from, r.Jobs[from])
+	r.wait(at, len(list), j)
+	r.last, r.progress = at, at
+	for _, a := range []*area{&r.error, &r.busy, &r.idle} {
+		a.set(at, a.value)
+		a.submitted = a.sum
+	}
 	return nil
 }
 
@@ -318,9 +377,6 @@ func (r *replay) started(c pool.Claim, at int64) {
 	r.wait(at, -1, r.Jobs[i])
 }
 
-// within returns a time between the first submission and the last.
-func (r *replay) within(at int64) int64 { return min(max(at, r.first), r.last) }
-
 // wait notes that n more jobs wait, all like one.
 func (r *replay) wait(at int64, n int, j workload.Job) {
 	r.waiting += n
@@ -339,7 +395,6 @@ func (r *replay) hold(at int64, submitter string, cores int64) {
 // note measures what is in use and idle from a time on.
 func (r *replay) note(at int64) {
 	r.course.note(at, r.used, r.wanted, r.waiting)
-	at = r.within(at)
 	r.busy.set(at, float64(r.used))
 	r.idle.set(at, float64(min(r.wanted, r.Cores-r.used)))
 }
@@ -389,9 +444,10 @@ func (r *replay) happen(e event) error {
 		f.Lost += e.at - f.Start
 		r.wait(e.at, 1, r.Jobs[i])
 	} else {
-		f.End = e.at
+		f.End, r.progress = e.at, e.at
 		delete(r.index, e.Job)
 		r.ended++
+		r.arrivals.ended(i, e.at)
 	}
 	if !goesOn || next.Slot != ended.Slot {
 		delete(r.claimed, ended.Slot)
@@ -499,5 +555,5 @@ func (r *replay) measure(at int64, plan *negotiator.Plan) {
 	if r.waiting == 0 { // nobody lacks anything until the next cycle
 		off = 0
 	}
-	r.error.set(r.within(at), off)
+	r.error.set(at, off)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/config"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/workload"
@@ -131,38 +132,6 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// policies are settings under which each store has to give the same events.
-var policies = map[string][]string{
-	"shares":     nil,
-	"preempting": {`PREEMPTION_REQUIREMENTS="RemoteUserPrio > SubmitterUserPrio * 1.05"`, "PRIORITY_HALFLIFE=600", "MAXJOBRETIREMENTTIME=100"},
-	"spins":      {"NEGOTIATOR_PIE=\"htcondor\""},
-	"maui":       {`JOB_PRIORITY_POLICY="maui"`},
-	"sge":        {`JOB_PRIORITY_POLICY="sge"`},
-}
-
-// TestSameOnDisk holds that a spool in memory and one on disk give the same events.
-func TestSameOnDisk(t *testing.T) {
-	for name, settings := range policies {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := random(t, rand.New(rand.NewPCG(3, 4)), 50, 4, 3)
-			cfg := configured(t, settings...)
-			s, err := spool.Open(t.TempDir()+"/spool", spool.Options{Program: "test", UIDDomain: "pool", Now: w.Start})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			onDisk, err := runIn(w, cfg, s, 2, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if inMemory := run(t, w, cfg, 2, 4); !reflect.DeepEqual(inMemory, onDisk) {
-				t.Errorf("in memory %s, on disk %s", starts(inMemory), starts(onDisk))
-			}
-		})
-	}
-}
-
 // TestMeasure holds each measure to a case that is worked out by hand. Cycles are at 0, 60, 120 and so on; a slot goes on
 // with its user's next job at once.
 func TestMeasure(t *testing.T) {
@@ -191,6 +160,90 @@ func TestMeasure(t *testing.T) {
 	if len(users) != 2 || users[0].Name != "ann" || users[0].Jobs != 2 || users[0].Wait != 90 || users[0].Slowdown != 9.75 || math.Abs(users[0].CoreHours-105.0/3600) > 1e-9 ||
 		users[1].Name != "bob" || users[1].Jobs != 2 || users[1].Wait != 60 || users[1].Slowdown != 2 {
 		t.Errorf("users are %+v", users)
+	}
+}
+
+// TestSurplus goes on with the case of TestMeasure, with equal priorities all along. At 60 ann has the slot and bob lacks his half; at 120
+// it is the reverse; at 180 ann has it again; at 240 ann is gone, and bob lacks all of the slot. Each counts for a minute.
+func TestSurplus(t *testing.T) {
+	w := jobs(t, "0 100 1 ann", "0 5 1 ann", "60 60 1 bob", "120 20 2 bob")
+	_, users := Measure(w, run(t, w, configured(t), 1, 1))
+	for i, want := range []float64{30 - 30 + 30, -30 + 30 - 30 - 60} {
+		if got := users[i].Surplus * 3600; math.Abs(got-want) > 0.2 {
+			t.Errorf("the surplus of %s is %.3f core seconds, want %v", users[i].Name, got, want)
+		}
+	}
+}
+
+// TestStarved has one slot on which jobs follow each other. The second waits for exactly a day, which is not more than one; the third longer.
+func TestStarved(t *testing.T) {
+	w := jobs(t, "0 86400 1 ann", "0 10 1 ann", "0 10 1 ann")
+	r := run(t, w, configured(t, "CLAIM_WORKLIFE=1000000"), 1, 1)
+	if got := starts(r); got != "0-0-86400 86400-86400-86410 86410-86410-86420" {
+		t.Fatalf("jobs started at %s", got)
+	}
+	if m, _ := Measure(w, r); m.Starved != 1 {
+		t.Errorf("%d jobs waited more than a day, want 1", m.Starved)
+	}
+}
+
+// TestDependentArrivals has ann wait for two jobs, and submit another one 40 s after the second: in a pool with one slot, in which that ends
+// 100 s later, the third comes 100 s later. What follows a job that never starts is never submitted.
+func TestDependentArrivals(t *testing.T) {
+	text := "job,submit,run,cores,user,wait\n1,0,100,1,ann,0\n2,0,100,1,ann,0\n3,140,10,1,ann,0\n4,0,100,9,bob,0\n5,160,10,1,bob,0\n"
+	w, err := workload.Read(strings.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, following, err := w.Dependent()
+	if err != nil || following != 2 {
+		t.Fatalf("%d jobs follow others, %v", following, err)
+	}
+	r := run(t, d, configured(t), 1, 1)
+	if got := starts(r); got != "0-0-100 100-100-200 -1--1--1 240-240-250 -1--1--1" || r.Fates[3].Submit != 240 || r.Fates[4].Submit != -1 {
+		t.Errorf("jobs started at %s: %+v", got, r.Fates)
+	}
+	m, _ := Measure(d, r)
+	if m.NotStarted != 2 || m.Wait.Max != 100 || math.Abs(m.Utilisation-200.0/240) > 1e-9 {
+		t.Errorf("measures are %+v", m)
+	}
+}
+
+// TestEvents has a ceiling of no slots for a user be lifted, first by an edit, then by the end of its lease, when no job comes any more.
+func TestEvents(t *testing.T) {
+	w := jobs(t, "0 10 1 ann", "0 10 1 bob")
+	for name, until := range map[string]time.Time{"edit": {}, "lease": w.Start.Add(1000 * time.Second)} {
+		cfg, s := configured(t), spool.InMemory("pool")
+		ceiling := func(at int64, limit int64) Event {
+			now := w.Start.Add(time.Duration(at) * time.Second)
+			before := accountant.Entry{Record: accountant.Record{Name: "bob@pool"}}
+			after := before
+			after.There, after.Ceiling = true, accountant.LimitOf(limit)
+			if limit == 0 {
+				after.CeilingLease = accountant.Lease{Until: until, Before: -1}
+			} else {
+				before = accountant.Entry{Record: accountant.Record{Name: "bob@pool", Ceiling: accountant.LimitOf(0)}, There: true}
+			}
+			return Edit(accountant.Edit{At: now, Before: before, After: after}, w.Start, cfg.Params)
+		}
+		events := []Event{ceiling(0, 0), ceiling(1000, -1)}
+		if !until.IsZero() {
+			events = events[:1]
+		}
+		ads, err := Slots(2, 1)
+		if err == nil {
+			err = Put(s, ads, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(w, Settings{Config: cfg, Spool: s, Interval: time.Minute, Events: events})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := starts(r); got != "0-0-10 1020-1020-1030" {
+			t.Errorf("%s: jobs started at %s", name, got)
+		}
 	}
 }
 
@@ -225,7 +278,7 @@ func TestWastedAndOvertaken(t *testing.T) {
 		t.Errorf("wasted %v, want %v", m.Wasted, want)
 	}
 	w = jobs(t, "0 10 1 ann", "5 10 1 ann", "5 10 1 ann", "9 10 1 ann")
-	r := &Result{Fates: []Fate{{First: 30}, {First: 20}, {First: 25}, {First: 22}}}
+	r := &Result{Fates: []Fate{{First: 30}, {Submit: 5, First: 20}, {Submit: 5, First: 25}, {Submit: 9, First: 22}}}
 	if got := overtaken(w, r); got != 0.5 { // the first by all, the third by the last
 		t.Errorf("overtaken %v, want 0.5", got)
 	}

@@ -28,8 +28,12 @@ func (w *Workload) Row(j Job) []string {
 		}
 		return strconv.FormatInt(n, 10)
 	}
+	submit := ""
+	if j.Submit >= 0 {
+		submit = w.Start.Add(time.Duration(j.Submit) * time.Second).UTC().Format(time.RFC3339)
+	}
 	return []string{
-		j.Name, w.Start.Add(time.Duration(j.Submit) * time.Second).UTC().Format(time.RFC3339), strconv.FormatInt(j.Run, 10), strconv.Itoa(j.Cores),
+		j.Name, submit, strconv.FormatInt(j.Run, 10), strconv.Itoa(j.Cores),
 		j.User, j.Group, number(j.Memory, 0), number(j.Limit, 0), number(j.Wait, -1),
 	}
 }

@@ -42,6 +42,10 @@ type Job struct {
 type Workload struct {
 	Start time.Time // of the recording
 	Jobs  []Job
+	// Steps, by job, say where jobs are submitted when others end, and Groups numbers those from 0; see Dependent. Without
+	// Steps all jobs are submitted when they were recorded to be.
+	Steps  []Step
+	Groups int
 	// Left counts the omitted jobs by reason, and Unknown the included jobs by their unknown values and the values
 	// assumed for these.
 	Left, Unknown Counts

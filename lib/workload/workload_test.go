@@ -207,3 +207,48 @@ func TestShaken(t *testing.T) {
 		t.Error("the workload itself has changed")
 	}
 }
+
+// TestDependent holds the rule to a case worked by hand. Job 3 comes 100 s after job 2 ended, which is longer than job 1; job 4 is of its batch;
+// job 5 comes when 3 and 4 have ended at once, 6 after more than Session seconds, 7 in its batch, and bob waits for nobody.
+func TestDependent(t *testing.T) {
+	w, err := Read(strings.NewReader(`job,submit,run,cores,user,wait
+1,0,100,1,ann,0
+2,0,190,1,ann,10
+b,250,10,1,bob,0
+3,300,100,1,ann,20
+4,310,100,1,ann,10
+5,420,10,1,ann,0
+6,1631,0,1,ann,0
+7,1631,5,1,ann,0
+8,2836,5,1,ann,0
+9,2840,5,1,ann,0
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, following, err := w.Dependent()
+	want := []Step{{-1, 0, -1}, {-1, 0, 0}, {-1, 0, -1}, {0, 100, 1}, {0, 110, 1}, {1, 0, -1}, {-1, 0, -1}, {-1, 0, 2}, {2, 1200, -1}, {2, 1204, -1}}
+	if err != nil || !slices.Equal(d.Steps, want) || d.Groups != 3 || following != 5 {
+		t.Errorf("steps %v of %d groups, %d follow, %v, want %v", d.Steps, d.Groups, following, err, want)
+	}
+	shaken := d.Shaken(3)
+	if !slices.Equal(d.Steps, want) || len(shaken.Steps) != len(want) {
+		t.Errorf("shaking changed the steps to %v", d.Steps)
+	}
+	byName := map[string]int64{}
+	for i, j := range shaken.Jobs {
+		byName[j.Name] = j.Submit
+		k := slices.IndexFunc(d.Jobs, func(o Job) bool { return o.Name == j.Name })
+		was, is := d.Steps[k], shaken.Steps[i]
+		if is.After != was.After || is.Group != was.Group || is.Think != max(was.Think+j.Submit-d.Jobs[k].Submit, 0) && was.After >= 0 {
+			t.Errorf("job %s, shaken by %d s, takes the step %v after %v", j.Name, j.Submit-d.Jobs[k].Submit, is, was)
+		}
+	}
+	if byName["6"] != byName["7"] {
+		t.Error("jobs of one second are torn apart")
+	}
+	w.Jobs[3].Wait = -1
+	if _, _, err := w.Dependent(); err == nil || !strings.Contains(err.Error(), "job 3 has no recorded wait") {
+		t.Errorf("without a wait: %v", err)
+	}
+}

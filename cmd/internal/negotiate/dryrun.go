@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/machine"
+	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/matchmaking"
 	"fairspool/lib/negotiator"
@@ -102,17 +103,17 @@ func (q inquiry) answer(v *spool.View, seen lifecycle.Snapshot) error {
 		}
 		return q.tell(d, d)
 	}
-	w := newWorld(q.Call, v)
+	w := whatif.NewWorld(q.Call, v.Fork())
 	for _, ch := range q.changes {
-		if err := w.make(ch); err != nil {
-			return ofChange(ch.text, err)
+		if err := w.Make(ch); err != nil {
+			return ch.Of(err)
 		}
 	}
 	now, err := q.cycle(q.Call, v, seen)
 	if err != nil {
 		return err
 	}
-	return w.fork.View(func(v *spool.View) error {
+	return w.Fork.View(func(v *spool.View) error {
 		after, err := q.cycle(w.Call, v, matchmaking.See(v, q.domain, w.Call.Config))
 		if err != nil {
 			return err
@@ -196,7 +197,7 @@ func (q inquiry) compare(plan, after *negotiator.Plan) error {
 	}
 	texts := make([]string, len(q.changes))
 	for i, ch := range q.changes {
-		texts[i] = ch.text
+		texts[i] = ch.Text
 	}
 	return d.Write(q.Stdout, q.number, texts, plan, after)
 }

@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/accountant"
 	"fairspool/lib/config"
 	"fairspool/lib/history"
@@ -25,7 +26,7 @@ import (
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:   "negotiate",
-		Served: true, Here: func(c *cmdline.Call) bool { return c.Has("check-config") }, Before: before,
+		Served: true, Here: func(c *cmdline.Call) bool { return c.Has("check-config") }, Before: whatif.Before,
 		Brief: "match idle jobs with slots, once",
 		Synopsis: []string{
 			"[-json | -q] [options]",
@@ -43,7 +44,7 @@ Run it from cron, every minute or so. Cycles never overlap.
 
 The report says what each submitter is entitled to and got, and why jobs were not matched. It is also written to cycle.json in the spool.
 
-With -dry-run, -what-if or -explain nothing changes: negotiate computes the cycle as of now, and shows what it would do. A CHANGE is a command that changes something, such as 'userprio -setfactor alice@example.org 2', 'config GROUP_QUOTA_physics=30', 'slots add 10 like slot1@node1', 'submit 100 like 12.0', 'prio +5 12', 'qdel 12', 'qhold 12', 'qrls 12' or 'starter -drain'.` + examplesOfChanges() + ".",
+With -dry-run, -what-if or -explain nothing changes: negotiate computes the cycle as of now, and shows what it would do. A CHANGE is a command that changes something, such as ` + whatif.All().Examples() + ".",
 		Flags: []cmdline.Flag{
 			{Name: "dry-run", Help: "show what the cycle would do, and change nothing"},
 			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "show what would be different in the cycle after CHANGE, and change nothing; several -what-if apply in this order"},

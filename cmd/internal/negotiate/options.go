@@ -5,6 +5,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/report/cycle"
 )
 
@@ -16,7 +17,7 @@ type options struct {
 	looks       bool // nothing is changed
 	driven      bool // a command that has changed the queue asks for the cycle
 	job         *cycle.Asked
-	changes     []change
+	changes     []whatif.Change
 }
 
 // refusals are the options that do not go together, in the order in which they are
@@ -44,7 +45,7 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 	if err := cmdline.Refuse(c.Has, refusals...); err != nil {
 		return o, err
 	}
-	if o.changes, err = readChanges(c); err != nil {
+	if o.changes, err = whatif.All().Read(c); err != nil {
 		return o, err
 	}
 	if c.Has("explain") {
@@ -57,5 +58,5 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 
 // tries reports whether a kind of changes is tried.
 func (o options) tries(kind string) bool {
-	return slices.ContainsFunc(o.changes, func(ch change) bool { return ch.kind == kind })
+	return slices.ContainsFunc(o.changes, func(ch whatif.Change) bool { return ch.Kind == kind })
 }

@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
@@ -74,15 +73,15 @@ func reportOf(t *testing.T, member string, args ...string) any {
 // command says where that fails.
 func made(t *testing.T, s *spool.Spool, text string) error {
 	t.Helper()
-	words, err := split(text)
+	words, err := whatif.Split(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range changeKinds() {
-		if k.name != words[0] {
+	for _, k := range whatif.All() {
+		if k.Name != words[0] {
 			continue
 		}
-		if status, _, bad := cmdtest.Run(k.command(), words[1:]...); status != 0 {
+		if status, _, bad := cmdtest.Run(k.Command(), words[1:]...); status != 0 {
 			return errors.New(bad)
 		}
 	}
@@ -288,15 +287,10 @@ func TestWhatIfRefuses(t *testing.T) {
 // What is added like a slot or a job has nothing of what became of that.
 func TestWhatIfAddsNewOnes(t *testing.T) {
 	s := begun(t)
-	slot := unclaimed(ad(t, `[Name = "a"; State = "Claimed"; Activity = "Busy"; LastHeardFrom = 1; RemoteUser = "bob@y"; RemoteOwner = "bob@y";
-		AccountingGroup = "g.bob@y"; JobId = "7.0"; ConcurrencyLimits = "x"; PreemptingUser = "c@y"; Cpus = 2]`), later)
-	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {
-		t.Errorf("unclaimed = %s, want %s", got, want)
-	}
 	like := func() (names []string) {
 		update(t, s, func(tx *spool.Tx) error {
 			old, _ := tx.Job(pool.JobID{Cluster: 1})
-			ad := anew(old, later)
+			ad := whatif.Anew(old, later)
 			if status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus); pool.Status(status) != pool.Idle {
 				t.Errorf("a job like 1.0 is %v, want it idle", pool.Status(status))
 			}
@@ -363,33 +357,6 @@ func TestWhatIfInOrder(t *testing.T) {
 	if status, _, bad := negotiate("-what-if", "slots withdraw what-if1-slot1@node", "-what-if", "slots add 1 like slot1@node"); status != 1 {
 		t.Errorf("a slot that is not there yet was withdrawn: %d, %s", status, bad)
 	}
-}
-
-func TestSplit(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"", `[]`}, {" a  b\t", `["a" "b"]`}, {`'a b' c`, `["a b" "c"]`}, {`a"b c"'d e'f`, `["ab cd ef"]`},
-		{`''`, `[""]`}, {`"" x`, `["" "x"]`}, {`a\ b`, `["a b"]`}, {`"a\"b\\c\d"`, `["a\"b\\c\\d"]`}, {`'a\'`, `["a\\"]`}, {`\`, `["\\"]`},
-	} {
-		got, err := split(c.text)
-		if err != nil || fmt.Sprintf("%q", got) != c.want {
-			t.Errorf("split(%q) = %q, %v, want %s", c.text, got, err, c.want)
-		}
-	}
-	for _, text := range []string{`'`, `a "b`, `"\"`} {
-		if got, err := split(text); err == nil {
-			t.Errorf("split(%q) = %q, want an error", text, got)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOf(rapid.String()).Draw(t, "words")
-		var text []string
-		for _, w := range words {
-			text = append(text, "'"+strings.ReplaceAll(w, "'", `'\''`)+"'")
-		}
-		if got, err := split(strings.Join(text, " ")); err != nil || !slices.Equal(got, words) {
-			t.Fatalf("split(%q) = %q, %v, want %q", text, got, err, words)
-		}
-	})
 }
 
 // A look sees groups' names as the configuration spells them, as a cycle does, which

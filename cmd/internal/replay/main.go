@@ -18,13 +18,16 @@ import (
 
 	"fairspool/cmd/internal/chart"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/plural"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/lib/replay"
+	"fairspool/lib/report/accounts"
 	"fairspool/lib/workload"
 	"fairspool/spool"
 )
@@ -47,9 +50,10 @@ The pool has the slots of -slots, or else those of the spool. Jobs have their re
 		Flags: []cmdline.Flag{
 			{Name: "slots", Args: []string{"N[xCORES]"}, Help: "use N slots of CORES cores each (default 1) instead of the spool's slots"},
 			{Name: "with", Args: []string{"FILE"}, Repeat: true, Help: "also run the jobs with this configuration"},
-			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "also run the jobs after a change: 'config KEY=VALUE ...'"},
+			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "also run the jobs after a change at the start: a CHANGE of negotiate that changes no jobs, such as " + whatif.OfPool().Examples()},
 			{Name: "interval", Args: []string{"SECONDS"}, Help: "the time between two cycles (default NEGOTIATOR_INTERVAL)"},
 			{Name: "wide", Args: []string{"cores|split|drop"}, Help: "what to do with jobs of several cores: give them as many of one slot (cores, the default), make them as many jobs of one core (split), or leave them out (drop)"},
+			{Name: "arrivals", Args: []string{"open|dependent"}, Help: "submit jobs when they were submitted (open, the default), or a think time after the end of the jobs that their user had waited for (dependent), for which the workload has to have waits"},
 			{Name: "shake", Args: []string{"N"}, Help: "run each configuration N more times, each time with submissions moved by up to a minute, and mark the differences that such moves alone make"},
 			{Name: "users", Help: "also print a line for each user, those first whose wait the configurations change most"},
 			{Name: "json", Help: "print all as JSON"},
@@ -79,6 +83,8 @@ type options struct {
 	slots, cores int
 	interval     time.Duration // 0: NEGOTIATOR_INTERVAL
 	wide         replay.Wide
+	dependent    bool   // -arrivals
+	following    int    // jobs that are submitted after others then
 	form         string // json, csv, convert or empty
 	csv          string // jobs or users
 	html         string // the file of the page
@@ -136,6 +142,12 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 	if !slices.Contains(replay.Widths, o.wide) {
 		return o, cmdline.Usagef("-wide: %q: want cores, split or drop", o.wide)
 	}
+	switch text := cmp.Or(c.Value("arrivals"), open); text {
+	case open, dependent:
+		o.dependent = text == dependent
+	default:
+		return o, cmdline.Usagef("-arrivals: %q: want open or dependent", text)
+	}
 	if o.csv = c.Value("csv"); o.form == "csv" && o.csv != "jobs" && o.csv != "users" {
 		return o, cmdline.Usagef("-csv: %q: want jobs or users", o.csv)
 	}
@@ -169,6 +181,12 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 	return o, nil
 }
 
+// What -arrivals may say.
+const (
+	open      = "open"
+	dependent = "dependent"
+)
+
 const (
 	now      = "now"      // the name of the pool's own configuration
 	recorded = "recorded" // that of what happened to the jobs where they were recorded
@@ -178,6 +196,10 @@ const (
 type variant struct {
 	name   string
 	config *config.Config
+	change *whatif.Change // nil: none
+	pool   *spool.Spool   // as it is at the start, with the change made; nil behind the run
+	slots  int
+	cores  int64
 	result *replay.Result
 	replay.Measures
 	users  []replay.User
@@ -225,14 +247,13 @@ func run(c *cmdline.Call) error {
 	if o.form == "convert" {
 		return convert(c, w)
 	}
-	p, err := poolOf(c, o)
+	p, err := poolOf(c, o, w.Start)
 	if err != nil {
 		return err
 	}
-	widest := 0
-	for _, ad := range p.slots {
-		n, _ := ad.EvalInt(&classad.Context{}, pool.AttrCpus)
-		widest = max(widest, int(n))
+	widest, err := prepare(c, p, w.Start, variants)
+	if err != nil {
+		return err
 	}
 	w, wide := o.wide.Apply(w, widest)
 	if wide > 0 {
@@ -244,6 +265,11 @@ func run(c *cmdline.Call) error {
 	}
 	if len(w.Jobs) == 0 {
 		return errors.New("no job is left to run")
+	}
+	if o.dependent {
+		if w, o.following, err = w.Dependent(); err != nil {
+			return fmt.Errorf("-arrivals dependent: %w", err)
+		}
 	}
 	r, ok := replay.Recorded(w)
 	if !ok && len(variants) == 1 && slices.ContainsFunc(o.plots, func(p plotted) bool { return p.name == changed.name }) {
@@ -258,14 +284,23 @@ func run(c *cmdline.Call) error {
 		variants = slices.Insert(variants, 0, before)
 	}
 	for _, v := range variants {
-		if v.NotStarted > 0 {
-			c.Warn("%s: %s", v.name, plural.Pick(v.NotStarted, "1 job never started: no slot takes it", "%d jobs never started: no slot takes them"))
+		endless := 0
+		for _, f := range v.result.Fates {
+			if f.Starts > 0 && f.End < 0 {
+				endless++
+			}
+		}
+		if endless > 0 {
+			c.Warn("%s: %s", v.name, plural.Pick(endless, "1 job never ends: others preempt it each time", "%d jobs never end: others preempt them each time"))
+		}
+		if v.NotStarted > endless {
+			c.Warn("%s: %s", v.name, plural.Pick(v.NotStarted-endless, "1 job never started: no slot takes it", "%d jobs never started: no slot takes them"))
 		}
 	}
 	if o.html == "" && len(o.plots) == 0 {
-		return o.print(c, w, p, variants)
+		return o.print(c, w, variants)
 	}
-	g := newGallery(c, o, w, p, variants)
+	g := newGallery(c, o, w, variants)
 	if o.html == "-" {
 		text, err := g.page(o)
 		if err == nil {
@@ -273,14 +308,14 @@ func run(c *cmdline.Call) error {
 		}
 		return errors.Join(err, o.draw(c, g))
 	}
-	return errors.Join(o.print(c, w, p, variants), o.draw(c, g))
+	return errors.Join(o.print(c, w, variants), o.draw(c, g))
 }
 
 // print prints what was found in the form that is asked for.
-func (o options) print(c *cmdline.Call, w *workload.Workload, p pooled, variants []*variant) error {
+func (o options) print(c *cmdline.Call, w *workload.Workload, variants []*variant) error {
 	switch o.form {
 	case "json":
-		return c.JSON(reportOf(w, p, variants))
+		return c.JSON(reportOf(w, o.following, variants))
 	case "csv":
 		return writeCSV(c, o, w, variants)
 	}
@@ -317,16 +352,15 @@ func variantsOf(c *cmdline.Call) ([]*variant, error) {
 		}
 		list = append(list, &variant{name: args[0], config: &cfg})
 	}
-	for _, args := range c.Repeated("what-if") {
-		words := strings.Fields(args[0])
-		if len(words) < 2 || words[0] != "config" {
-			return nil, cmdline.Usagef("-what-if '%s': want a change like 'config PRIORITY_HALFLIFE=604800'", args[0])
+	changes, err := whatif.OfPool().Read(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, ch := range changes {
+		if ch.Undo {
+			return nil, ch.Of(cmdline.Usagef("-undo: the edits of the pool's history are made when they were made"))
 		}
-		cfg, err := c.Config.With(words[1:])
-		if err != nil {
-			return nil, fmt.Errorf("-what-if '%s': %w", args[0], err)
-		}
-		list = append(list, &variant{name: strings.Join(words[1:], " "), config: &cfg})
+		list = append(list, &variant{name: strings.TrimPrefix(ch.Text, "config "), config: c.Config, change: &ch})
 	}
 	return list, nil
 }
@@ -382,10 +416,12 @@ type pooled struct {
 	domain   string
 	slots    []*classad.Ad
 	accounts []accountant.Record
+	edits    []accountant.Edit // that were made to them later
 }
 
-// poolOf returns the pool: as -slots says, or the spool's. Where the spool is read, its accounts count.
-func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
+// poolOf returns the pool: as -slots says, or the spool's. Where the spool is read, its accounts count: with its own history as
+// they were at the start, else as they are now, without their usage.
+func poolOf(c *cmdline.Call, o options, start time.Time) (p pooled, err error) {
 	p.domain = cmp.Or(c.Config.UIDDomain, "replay")
 	if o.slots > 0 {
 		if p.slots, err = replay.Slots(o.slots, o.cores); err != nil || len(c.Args) > 0 {
@@ -397,8 +433,24 @@ func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
 		return p, fmt.Errorf("%w; -slots N[xCORES] says how large the pool is", err)
 	}
 	p.domain = s.Domain()
+	if len(c.Args) == 0 {
+		past, damage, err := accounts.Pool{Spool: s}.Then(start, c.Config.Params)
+		if err != nil {
+			return p, err
+		}
+		for _, d := range damage {
+			c.Warn("%v", d)
+		}
+		p.accounts, p.edits = past.Records, past.Edits
+	}
 	err = s.View(func(v *spool.View) error {
-		p.accounts = v.Submitters()
+		for _, r := range v.Submitters() {
+			if len(c.Args) > 0 {
+				r = r.AsOf(c.Now, c.Config.Params).Settings()
+				r.FactorLease, r.CeilingLease, r.FloorLease = accountant.Lease{}, accountant.Lease{}, accountant.Lease{}
+				p.accounts = append(p.accounts, r)
+			}
+		}
 		if o.slots > 0 {
 			return nil
 		}
@@ -415,6 +467,44 @@ func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
 		err = errors.New("the pool has no slots; -slots N[xCORES] says how large one is to be")
 	}
 	return p, err
+}
+
+// prepare makes the pool of each configuration. It returns the number of cores of the widest slot of all.
+func prepare(c *cmdline.Call, p pooled, start time.Time, variants []*variant) (widest int, err error) {
+	for _, v := range variants {
+		if v.pool, v.config, err = v.begun(c, p, start); err != nil {
+			return 0, err
+		}
+		if err := v.pool.View(func(view *spool.View) error {
+			slots, _ := view.Slots()
+			for _, slot := range slots {
+				n, _ := slot.Ad.EvalInt(&classad.Context{}, pool.AttrCpus)
+				v.slots, v.cores, widest = v.slots+1, v.cores+n, max(widest, int(n))
+			}
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return widest, nil
+}
+
+// begun returns the pool as it is at the start, in a spool in memory, and the configuration, both with the change made.
+func (v *variant) begun(c *cmdline.Call, p pooled, start time.Time) (*spool.Spool, *config.Config, error) {
+	s, cfg := spool.InMemory(p.domain), v.config
+	s.At(start)
+	if err := replay.Put(s, p.slots, p.accounts); err != nil {
+		return nil, nil, err
+	}
+	if v.change != nil {
+		w := whatif.NewWorld(c, s)
+		w.Now = start
+		if err := w.Make(*v.change); err != nil {
+			return nil, nil, v.change.Of(err)
+		}
+		cfg = w.Config
+	}
+	return s, cfg, s.Update(func(tx *spool.Tx) error { lifecycle.Respell(tx, start, cfg.Params); return nil })
 }
 
 // all runs the jobs under all configurations, as many at once as there are processors.
@@ -436,6 +526,8 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 			trials = append(trials, trial{v, n})
 		}
 	}
+	quiet := *c
+	quiet.Stderr = io.Discard
 	var lock sync.Mutex
 	var failed atomic.Bool
 	done := make([]int, len(trials))
@@ -446,7 +538,16 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 		wait.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			errs[i] = t.run(w, p, t.number, replay.Settings{Interval: o.interval, Watched: watched, Told: func(ended, all int) error {
+			s := t.pool
+			if t.number > 0 { // one of its own, about which all has been said
+				lock.Lock()
+				s, _, errs[i] = t.begun(&quiet, p, w.Start)
+				lock.Unlock()
+			}
+			if errs[i] != nil {
+				return
+			}
+			errs[i] = t.run(w, p, s, t.number, replay.Settings{Interval: o.interval, Watched: watched, Told: func(ended, all int) error {
 				lock.Lock()
 				defer lock.Unlock()
 				done[i] = ended
@@ -478,23 +579,23 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 var errGivenUp = errors.New("given up")
 
 // run runs the jobs under one configuration: as they were recorded, or with shaken submissions.
-func (v *variant) run(w *workload.Workload, p pooled, number int, s replay.Settings) error {
-	s.Config, s.Spool = v.config, spool.InMemory(p.domain)
+func (v *variant) run(w *workload.Workload, p pooled, in *spool.Spool, number int, s replay.Settings) error {
+	s.Config, s.Spool = v.config, in
+	for _, e := range p.edits {
+		s.Events = append(s.Events, replay.Edit(e, w.Start, v.config.Params))
+	}
 	if s.Interval == 0 {
 		s.Interval = v.config.CycleInterval
 	}
 	if number > 0 {
 		w, s.Watched = w.Shaken(number), nil
 	}
-	if err := replay.Put(s.Spool, p.slots, p.accounts); err != nil {
-		return err
-	}
 	result, err := replay.Run(w, s)
 	switch {
 	case err != nil:
 		return err
 	case number == 0:
-		v.result = result
+		v.result, v.pool = result, nil
 		v.Measures, v.users = replay.Measure(w, result)
 	default:
 		m, users := replay.Measure(w, result)

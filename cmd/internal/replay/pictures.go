@@ -35,7 +35,6 @@ const (
 type gallery struct {
 	*workload.Workload
 	name     string // of the workload
-	pool     pooled
 	variants []*variant
 	courses  []*variant // those with a course
 	users    []int      // indexes of users, that with the most core hours first
@@ -60,8 +59,8 @@ func busiest(w *workload.Workload, n int) []string {
 	return names[:min(n, len(names))]
 }
 
-func newGallery(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) *gallery {
-	g := &gallery{Workload: w, name: "the pool's history", pool: p, variants: variants, zone: c.Now.Location(), base: base(variants), chance: o.shake > 0}
+func newGallery(c *cmdline.Call, o options, w *workload.Workload, variants []*variant) *gallery {
+	g := &gallery{Workload: w, name: "the pool's history", variants: variants, zone: c.Now.Location(), base: base(variants), chance: o.shake > 0}
 	if len(c.Args) > 0 {
 		g.name = clean.Line(c.Args[0])
 	}
@@ -92,6 +91,14 @@ func newGallery(c *cmdline.Call, o options, w *workload.Workload, p pooled, vari
 func (g *gallery) at(s int64) time.Time { return g.Start.Add(time.Duration(s) * time.Second) }
 
 func (g *gallery) first() time.Time { return g.at(g.Jobs[0].Submit) }
+
+// last returns when the last job of all configurations was submitted.
+func (g *gallery) last() (last int64) {
+	for _, v := range g.variants {
+		last = max(last, v.result.LastSubmit())
+	}
+	return last
+}
 
 // drawing is a kind of picture: in parts, each of which is a picture in a page.
 type drawing struct {
@@ -245,7 +252,7 @@ func (g *gallery) heats() (groups []chart.Group) {
 		}
 		return len(names) - 1
 	}
-	last := g.Jobs[len(g.Jobs)-1].Submit
+	last := g.last()
 	width := (last-g.Jobs[0].Submit)/heatBins + 1
 	height := max(6.6, min(14, 600/float64(len(names))))
 	for _, v := range g.variants {
@@ -336,12 +343,13 @@ func (d drawing) section(g *gallery) (page.Section, error) {
 // page returns the page.
 func (g *gallery) page(o options) ([]byte, error) {
 	const layout = "2006-01-02 15:04 MST"
-	from, to := g.first().In(g.zone).Format(layout), g.at(g.Jobs[len(g.Jobs)-1].Submit).In(g.zone).Format(layout)
+	from, to := g.first().In(g.zone).Format(layout), g.at(g.last()).In(g.zone).Format(layout)
 	p := page.Page{Title: "Replay of " + g.name, Subject: plural.Count(len(g.variants), "configuration"), Program: "replay",
 		Lead: template.HTML(template.HTMLEscapeString(fmt.Sprintf("Jobs submitted from %s to %s, under %s", from, to, plural.Count(len(g.variants), "configuration")))),
 		Figures: []page.Figure{{Name: "Jobs", Value: page.Count(len(g.Jobs))}, {Name: "Users", Value: page.Count(len(g.users))},
-			{Name: "Slots", Value: page.Count(len(g.pool.slots))}, {Name: "Cores", Value: fmt.Sprint(g.base.result.Cores)}}}
+			{Name: "Slots", Value: page.Count(g.base.slots)}, {Name: "Cores", Value: fmt.Sprint(g.base.result.Cores)}}}
 	measures := page.Section{ID: "measures", Title: "Measures", Text: []string{`"now" is the pool's own configuration. replay-measures(7) has the formula of each measure, and what a replay cannot tell.`}}
+	measures.Text = append(measures.Text, o.arrivals())
 	if o.shake > 0 {
 		measures.Text = append(measures.Text, o.shaken(g.variants))
 	}

@@ -82,8 +82,11 @@ func write(c *cmdline.Call, o options, variants []*variant) error {
 	if err := c.Table(columns, rows); err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintf(c.Stdout, "\n%s\n", o.arrivals()); err != nil {
+		return err
+	}
 	if o.shake > 0 {
-		if _, err := fmt.Fprintln(c.Stdout, "\n"+o.shaken(variants)); err != nil {
+		if _, err := fmt.Fprintln(c.Stdout, o.shaken(variants)); err != nil {
 			return err
 		}
 	}
@@ -121,6 +124,15 @@ func measureTable(variants []*variant) ([]cmdline.Column, [][]string) {
 		}
 	}
 	return columns, rows
+}
+
+// arrivals says when jobs were submitted, and what that means.
+func (o options) arrivals() string {
+	if o.dependent {
+		return fmt.Sprintf("Dependent arrivals: %s a think time after the jobs that their users had waited for, so sooner in a faster pool; all others at their recorded times.",
+			plural.Pick(o.following, "1 job is submitted", "%d jobs are submitted"))
+	}
+	return "Open arrivals: all jobs are submitted at their recorded times, though users of a faster pool would submit sooner, and those of a slower one later."
 }
 
 // cell returns what the table says of a configuration, beside that which others are compared with.
@@ -195,6 +207,8 @@ type report struct {
 	Start          time.Time
 	Slots          int
 	Cores          int64
+	Arrivals       string           // open or dependent
+	Following      int              // jobs that are submitted a think time after the end of others
 	Left           []workload.Count // out of the workload, by reason
 	Unknown        []workload.Count
 	Configurations []configuration
@@ -207,9 +221,12 @@ type configuration struct {
 	Shaken []shaken // the same of each run with shaken submissions
 }
 
-func reportOf(w *workload.Workload, p pooled, variants []*variant) report {
-	r := report{Start: w.Start, Slots: len(p.slots), Cores: variants[len(variants)-1].result.Cores,
-		Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
+func reportOf(w *workload.Workload, following int, variants []*variant) report {
+	r := report{Start: w.Start, Slots: base(variants).slots, Cores: base(variants).cores,
+		Arrivals: open, Following: following, Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
+	if w.Steps != nil {
+		r.Arrivals = dependent
+	}
 	for _, v := range variants {
 		r.Configurations = append(r.Configurations, configuration{v.name, v.Measures, v.users, append([]shaken{}, v.shaken...)})
 	}
@@ -249,6 +266,7 @@ func writeCSV(c *cmdline.Call, o options, w *workload.Workload, variants []*vari
 		for _, v := range variants {
 			for i, j := range w.Jobs {
 				f := v.result.Fates[i]
+				j.Submit = f.Submit
 				out.Write(append(append([]string{v.name}, w.Row(j)...), at(f.First), at(f.Start), at(f.End), count(f.Starts), strconv.FormatInt(f.Lost, 10)))
 			}
 		}

@@ -135,8 +135,9 @@ func TestEditJSON(t *testing.T) {
 			t.Errorf("%s: printed %s, and the log has %s", args, made, log[len(log)-1])
 		}
 	}
-	must(t, "-export state")
-	if made := edits("-import state"); len(made) > 0 {
+	state := t.TempDir() + "/state"
+	must(t, "-export "+state)
+	if made := edits("-import " + state); len(made) > 0 {
 		t.Errorf("an import that changes nothing: %s", made)
 	}
 }

@@ -39,7 +39,7 @@ type Edit struct {
 	Undone uint64   // the edit that took it back and is in force, 0 for none
 }
 
-// Edits returns all edits, by the operations that are some, the oldest first.
+// Edits returns all edits, the oldest first: by the operations that are some, or, for nil, those of which rows are kept.
 func (in Pool) Edits(is map[string]bool) (list []*Edit, err error) {
 	err = in.Spool.Log(func(l spool.Logged) error {
 		if d, ok := lifecycle.RenamingOf(l.Transaction); ok {
@@ -47,7 +47,7 @@ func (in Pool) Edits(is map[string]bool) (list []*Edit, err error) {
 				before.rename(d)
 			}
 		}
-		if is[l.Op] {
+		if is == nil && slices.Contains(l.Args, RowsMark) || is[l.Op] {
 			list = append(list, EditOf(l))
 		}
 		return nil

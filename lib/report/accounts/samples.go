@@ -57,5 +57,9 @@ func (v *View) ReadLastDay(s *spool.Spool) (missing int, damage []error, err err
 	if err != nil {
 		return 0, damage, err
 	}
-	return v.LastDay(samples.Usage(), then), damage, nil
+	used := map[string]float64{}
+	for name, last := range samples.Last() {
+		used[name] = last.Usage.Seconds()
+	}
+	return v.LastDay(used, then), damage, nil
 }

@@ -1,4 +1,6 @@
-package negotiate
+// Package whatif makes the changes of -what-if in a fork of the spool: by the commands that make them for good, and a few that
+// exist only there.
+package whatif
 
 import (
 	"errors"
@@ -25,56 +27,64 @@ import (
 	"fairspool/spool"
 )
 
-// change is one -what-if.
-type change struct {
-	text  string // as written
-	kind  string // such as "config"
+// Change is one -what-if.
+type Change struct {
+	Text  string // as written
+	Kind  string // such as "config"
+	Undo  bool   // it takes back an edit, of which the spool's log tells
 	trial *cmdline.Trial
-	apply func(*world) error // instead of a trial: what no command does
+	apply func(*World) error // instead of a trial: what no command does
 }
 
-// changeKind is a kind of change, with the command that makes it in the spool.
-type changeKind struct {
-	name, example string
-	command       func() cmdline.Command // nil: none
+// Kind is a kind of change, with the command that makes it in the spool.
+type Kind struct {
+	Name, Example string
+	Command       func() cmdline.Command // nil: none
+	Jobs          bool                   // it changes the queue
 	// own reads the words behind the name of a change that the command does not know; it returns nil, nil
 	// for one that is the command's, as do all where own is nil. It fails as a wrong use.
-	own func(words []string) (apply func(*world) error, err error)
+	own func(words []string) (apply func(*World) error, err error)
 }
 
-// changeKinds are all kinds, in the order of the manual page.
-func changeKinds() []changeKind {
-	return []changeKind{
-		{"userprio", "userprio -setfactor alice@example.org 2", accounts, nil},
-		{"config", "config GROUP_QUOTA_physics=30", nil, readConfig},
-		{"slots", "slots add 10 like slot1@node1", slots.Command, readSlots},
-		{"submit", "submit 100 like 12.0", submit.Command, readSubmit},
-		{"prio", "prio +5 12", prio.Command, nil},
-		{"qdel", "qdel 12", qdel.Command, nil},
-		{"qhold", "qhold 12", qhold.Command, nil},
-		{"qrls", "qrls 12", qrls.Command, nil},
-		{"starter", "starter -drain", drain.Command, nil},
+// Kinds are kinds of changes, in the order of the manual page.
+type Kinds []Kind
+
+// All returns all kinds.
+func All() Kinds {
+	return Kinds{
+		{"userprio", "userprio -setfactor alice@example.org 2", accounts, false, nil},
+		{"config", "config GROUP_QUOTA_physics=30", nil, false, readConfig},
+		{"slots", "slots add 10 like slot1@node1", slots.Command, false, readSlots},
+		{"submit", "submit 100 like 12.0", submit.Command, true, readSubmit},
+		{"prio", "prio +5 12", prio.Command, true, nil},
+		{"qdel", "qdel 12", qdel.Command, true, nil},
+		{"qhold", "qhold 12", qhold.Command, true, nil},
+		{"qrls", "qrls 12", qrls.Command, true, nil},
+		{"starter", "starter -drain", drain.Command, false, nil},
 	}
 }
+
+// OfPool returns those that change no jobs.
+func OfPool() Kinds { return slices.DeleteFunc(All(), func(k Kind) bool { return k.Jobs }) }
 
 // accounts is userprio without its pictures.
 func accounts() cmdline.Command { return userprio.Command(nil) }
 
-// examplesOfChanges returns an example of each kind.
-func examplesOfChanges() string {
+// Examples returns an example of each kind.
+func (ks Kinds) Examples() string {
 	var list []string
-	for _, k := range changeKinds() {
-		list = append(list, "'"+k.example+"'")
+	for _, k := range ks {
+		list = append(list, "'"+k.Example+"'")
 	}
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// readChanges reads what -what-if says, in order.
-func readChanges(c *cmdline.Call) ([]change, error) {
-	var changes []change
+// Read reads what -what-if says, in order.
+func (ks Kinds) Read(c *cmdline.Call) ([]Change, error) {
+	var changes []Change
 	for i, args := range c.Repeated("what-if") {
-		ch, err := readChange(args[0])
+		ch, err := ks.read(args[0])
 		if err == nil && ch.trial != nil {
 			ch.trial.Place = i
 			var call *cmdline.Call
@@ -84,62 +94,66 @@ func readChanges(c *cmdline.Call) ([]change, error) {
 				err = cmdline.Usagef("-dry-run: changes nothing, so there is nothing to try")
 			case call.Name == "userprio" && !userprio.Changes(call):
 				err = cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
+			default:
+				ch.Undo = call.Has("undo")
 			}
 		}
 		if err != nil {
-			return nil, ofChange(args[0], err)
+			return nil, Change{Text: args[0]}.Of(err)
 		}
 		changes = append(changes, ch)
 	}
 	return changes, nil
 }
 
-// ofChange says which change an error is about.
-func ofChange(text string, err error) error { return fmt.Errorf("-what-if '%s': %w", text, err) }
+// Of says that an error is about the change.
+func (ch Change) Of(err error) error { return fmt.Errorf("-what-if '%s': %w", ch.Text, err) }
 
-func readChange(text string) (ch change, err error) {
-	ch.text = text
-	words, err := split(text)
+func (ks Kinds) read(text string) (ch Change, err error) {
+	ch.Text = text
+	words, err := Split(text)
 	if err != nil {
 		return ch, cmdline.Usagef("%v", err)
 	}
 	if len(words) == 0 {
-		return ch, cmdline.Usagef("want a change, like %s", examplesOfChanges())
+		return ch, cmdline.Usagef("want a change, like %s", ks.Examples())
 	}
-	kinds := changeKinds()
-	i := slices.IndexFunc(kinds, func(k changeKind) bool { return k.name == words[0] })
+	i := slices.IndexFunc(ks, func(k Kind) bool { return k.Name == words[0] })
 	if i < 0 {
-		return ch, unknownChange(words[0], kinds)
+		return ch, ks.unknown(words[0])
 	}
-	k, words := kinds[i], words[1:]
-	ch.kind = k.name
+	k, words := ks[i], words[1:]
+	ch.Kind = k.Name
 	if k.own != nil {
 		if ch.apply, err = k.own(words); err != nil || ch.apply != nil {
 			return ch, err
 		}
 	}
 	// What jobs may ask for is their submitter's right; all else may be tried by any user.
-	ch.trial = &cmdline.Trial{Command: k.command(), Words: words, What: "-what-if '" + text + "'", Admin: k.name != "submit"}
+	ch.trial = &cmdline.Trial{Command: k.Command(), Words: words, What: "-what-if '" + text + "'", Admin: k.Name != "submit"}
 	return ch, nil
 }
 
-// unknownChange proposes the kind of change that was probably meant.
-func unknownChange(word string, kinds []changeKind) error {
+// unknown says why there is no such kind, or proposes the one that was probably meant.
+func (ks Kinds) unknown(word string) error {
+	if slices.ContainsFunc(All(), func(k Kind) bool { return k.Name == word }) {
+		return cmdline.Usagef("%s changes jobs, and there are none at the start: want a change like %s", word, ks.Examples())
+	}
 	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
+	for _, k := range ks {
+		names = append(names, k.Name)
 	}
 	near, ok := nearest.Name(word, names)
 	if !ok {
-		return cmdline.Usagef("%s: unknown change: want one like %s", word, examplesOfChanges())
+		return cmdline.Usagef("%s: unknown change: want one like %s", word, ks.Examples())
 	}
-	return cmdline.Usagef("%s: unknown change; did you mean %s, as in '%s'?", word, near, kinds[slices.Index(names, near)].example)
+	return cmdline.Usagef("%s: unknown change; did you mean %s, as in '%s'?", word, near, ks[slices.Index(names, near)].Example)
 }
 
-// before reads the inputs of changes that only the caller may read, such as the
+// Before reads the inputs of changes that only the caller may read, such as the
 // descriptions of jobs.
-func before(c *cmdline.Call) (func() (door.Answer, error), error) {
-	changes, err := readChanges(c)
+func Before(c *cmdline.Call) (func() (door.Answer, error), error) {
+	changes, err := All().Read(c)
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +166,10 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	return cmdline.BeforeTrials(c, trials)
 }
 
-// split returns the words of a text as a shell does: blanks part them; within
+// Split returns the words of a text as a shell does: blanks part them; within
 // single quotes all is as it stands, within double quotes a backslash makes the next
 // double quote or backslash a plain one, and elsewhere any next character.
-func split(text string) ([]string, error) {
+func Split(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	begun, quote := false, byte(0)
@@ -190,34 +204,34 @@ func split(text string) ([]string, error) {
 	return words, nil
 }
 
-// world is where -what-if makes its changes: a fork of the spool, and a configuration.
-type world struct {
+// World is where -what-if makes its changes: a fork of the spool, and a configuration.
+type World struct {
 	*cmdline.Call
-	fork *spool.Spool
+	Fork *spool.Spool
 }
 
-// newWorld returns a world that begins as a view.
-func newWorld(c *cmdline.Call, v *spool.View) *world {
+// NewWorld returns a world that begins as a fork, under the call's configuration.
+func NewWorld(c *cmdline.Call, fork *spool.Spool) *World {
 	call, config := *c, *c.Config
 	call.Config = &config
-	return &world{&call, v.Fork()}
+	return &World{&call, fork}
 }
 
 // update makes in the world the change that a command makes in the spool.
-func (w *world) update(do func(*spool.Tx) error) error {
-	return w.fork.Update(func(tx *spool.Tx) error {
+func (w *World) update(do func(*spool.Tx) error) error {
+	return w.Fork.Update(func(tx *spool.Tx) error {
 		tx.Op("what if")
 		return do(tx)
 	})
 }
 
-// make makes a change.
-func (w *world) make(ch change) error {
+// Make makes a change.
+func (w *World) Make(ch Change) error {
 	if ch.trial == nil {
 		return ch.apply(w)
 	}
 	leaving := map[pool.JobID]bool{}
-	if err := w.fork.View(func(v *spool.View) error {
+	if err := w.Fork.View(func(v *spool.View) error {
 		for _, c := range v.Claims() {
 			leaving[c.Job] = c.State == pool.Vacating
 		}
@@ -225,14 +239,14 @@ func (w *world) make(ch change) error {
 	}); err != nil {
 		return err
 	}
-	said, err := ch.trial.Run(w.Call, w.fork, w.Config)
+	said, err := ch.trial.Run(w.Call, w.Fork, w.Config)
 	if errors.Is(err, cmdline.ErrReported) && len(said) > 0 {
 		last := len(said) - 1
 		said, err = said[:last], errors.New(said[last])
 	}
 	for _, line := range said {
 		line, doubt := strings.CutPrefix(line, "warning: ")
-		w.Warn("%s-what-if '%s': %s", map[bool]string{true: "warning: "}[doubt], ch.text, line)
+		w.Warn("%s-what-if '%s': %s", map[bool]string{true: "warning: "}[doubt], ch.Text, line)
 	}
 	if err != nil {
 		return err
@@ -252,7 +266,7 @@ func (w *world) make(ch change) error {
 }
 
 // readConfig reads settings: `GROUP_QUOTA_physics=30`.
-func readConfig(words []string) (func(*world) error, error) {
+func readConfig(words []string) (func(*World) error, error) {
 	if len(words) == 0 {
 		return nil, cmdline.Usagef("want settings, like GROUP_QUOTA_physics=30")
 	}
@@ -261,11 +275,11 @@ func readConfig(words []string) (func(*world) error, error) {
 			return nil, cmdline.Usagef("%s: want a setting, KEY=VALUE", word)
 		}
 	}
-	return func(w *world) error { return w.configure(words) }, nil
+	return func(w *World) error { return w.configure(words) }, nil
 }
 
 // configure changes the configuration. Records and claims follow groups that are other ones then.
-func (w *world) configure(with []string) error {
+func (w *World) configure(with []string) error {
 	changed, err := w.Config.With(with)
 	if err != nil {
 		return err
@@ -284,7 +298,7 @@ func (w *world) configure(with []string) error {
 const maxNew = 1_000_000
 
 // readSubmit reads jobs that are added: `100 like 12.0`.
-func readSubmit(words []string) (func(*world) error, error) {
+func readSubmit(words []string) (func(*World) error, error) {
 	if len(words) != 3 || words[1] != "like" {
 		return nil, nil
 	}
@@ -296,7 +310,7 @@ func readSubmit(words []string) (func(*world) error, error) {
 	if err != nil {
 		return nil, cmdline.Usagef("%v", err)
 	}
-	return func(w *world) error {
+	return func(w *World) error {
 		return w.update(func(tx *spool.Tx) error {
 			if cluster, ok := tx.Cluster(id.Cluster); ok && whole {
 				id.Proc = cluster.Runs[0].First
@@ -305,7 +319,7 @@ func readSubmit(words []string) (func(*world) error, error) {
 			if !ok {
 				return fmt.Errorf("%s: not in the queue", words[2])
 			}
-			tx.AddCluster(anew(old, w.Now.Unix()), []spool.NewRun{{Count: n}})
+			tx.AddCluster(Anew(old, w.Now.Unix()), []spool.NewRun{{Count: n}})
 			return nil
 		})
 	}, nil
@@ -344,8 +358,8 @@ func ofItsSlots(name string) bool {
 	return strings.HasPrefix(name, "MATCH_") || strings.HasPrefix(name, "MachineAttr") && last >= '0' && last <= '9'
 }
 
-// anew returns the ad of a job as it would be submitted now.
-func anew(old *classad.Ad, now int64) *classad.Ad {
+// Anew returns the ad of a job as it would be submitted now.
+func Anew(old *classad.Ad, now int64) *classad.Ad {
 	ad := old.Flat().Clone()
 	for _, name := range append(ad.OwnNames(), ofItsPast...) {
 		if slices.Contains(ofItsPast, name) || ofItsSlots(name) {
@@ -361,14 +375,14 @@ func anew(old *classad.Ad, now int64) *classad.Ad {
 }
 
 // readSlots reads slots that are added, `add 10 like slot1@node`, or changed.
-func readSlots(words []string) (func(*world) error, error) {
+func readSlots(words []string) (func(*World) error, error) {
 	switch {
 	case len(words) == 4 && words[0] == "add" && words[2] == "like":
 		n, err := count(words[1])
-		return func(w *world) error { return w.addSlots(n, words[3]) }, err
+		return func(w *World) error { return w.addSlots(n, words[3]) }, err
 	case len(words) > 2 && words[0] == "set":
 		settings, err := readAttributes(words[2:])
-		return func(w *world) error { return w.setSlot(words[1], settings) }, err
+		return func(w *World) error { return w.setSlot(words[1], settings) }, err
 	case len(words) > 0 && slices.Contains([]string{"advertise", "withdraw", "reserve", "detect"}, words[0]):
 		return nil, nil
 	}
@@ -426,7 +440,7 @@ func advertised(tx *spool.Tx, name string) (pool.Slot, error) {
 // addSlots adds n slots with the ad of the one called name, free and under names of
 // their own: what-if1-slot1@node and on, like slot1@node. Those come behind the others
 // wherever names decide, so that nothing moves for the sake of a name.
-func (w *world) addSlots(n int, name string) error {
+func (w *World) addSlots(n int, name string) error {
 	return w.update(func(tx *spool.Tx) error {
 		s, err := advertised(tx, name)
 		if err != nil {
@@ -474,7 +488,7 @@ func unclaimed(ad *classad.Ad, now int64) *classad.Ad {
 // setSlot sets attributes of a slot's ad. It refuses a lone name that is no attribute of
 // the slot: the value would be undefined, and is probably a text that lost its quotes to
 // the shell.
-func (w *world) setSlot(name string, settings []attribute) error {
+func (w *World) setSlot(name string, settings []attribute) error {
 	return w.update(func(tx *spool.Tx) error {
 		s, err := advertised(tx, name)
 		if err != nil {
