@@ -122,7 +122,7 @@ func try(s *Spool, fn func(*Tx) error) error {
 	err := tx.run(fn)
 	if err != nil {
 		s.forget()
-	} else if len(tx.body) > 0 {
+	} else if tx.changed {
 		s.at.seq, s.at.next = tx.seq, tx.next
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"syscall"
@@ -29,6 +30,7 @@ type Tx struct {
 	op      string
 	args    []string
 	body    []byte
+	changed bool                    // something is to be committed
 	months  []*month                // of the history that jobs leave to, in order of first use
 	settled func() error            // makes the journal durable as it was found
 	charged map[string]bool         // submitters whose records changed: written once, at the end
@@ -69,9 +71,14 @@ func (tx *Tx) note(r record) {
 	if tx.err != nil {
 		return
 	}
-	start := len(tx.body)
-	tx.body = r.append(tx.body)
-	r.Expr = tx.check(start)
+	tx.changed = true
+	if !tx.Forked || r.Row == nil && r.Key == nil {
+		start := len(tx.body)
+		tx.body = r.append(tx.body)
+		if !tx.Forked || !r.plain() {
+			r.Expr = tx.check(start)
+		}
+	}
 	if tx.loaded != nil && tx.err == nil {
 		if err := tx.loaded.apply(r, tx.seq); err != nil {
 			tx.fail(err)
@@ -89,6 +96,28 @@ func (tx *Tx) check(start int) *classad.Expr {
 	return r.Expr
 }
 
+// plain reports whether a record surely reads back as it is: its attribute has a usual name, and is a constant.
+func (r *record) plain() bool {
+	if !usualName(r.Name) {
+		return r.Name == ""
+	}
+	if r.Expr == nil {
+		return true
+	}
+	v, _ := r.Expr.Constant()
+	switch v.Kind() {
+	case classad.KindInteger, classad.KindBoolean:
+		return true
+	case classad.KindReal:
+		x, _ := v.Number()
+		return !math.IsNaN(x) && !math.IsInf(x, 0)
+	case classad.KindString:
+		text, _ := v.Text()
+		return plainly([]byte(text))
+	}
+	return false
+}
+
 // needsState tells which changes refer to what is there already.
 func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == 'L' }
 
@@ -97,7 +126,11 @@ func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == '
 func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
 	id, from := tx.next, len(tx.body)
 	tx.next++
-	tx.addAd(id, ad)
+	if tx.Forked {
+		tx.addWhole(id, ad)
+	} else {
+		tx.addAd(id, ad)
+	}
 	by := Owner{Clusters: 1, Jobs: tx.addProcs(id, 0, runs)}
 	by.Bytes = int64(len(tx.body) - from)
 	tx.chargeCluster(id, chargedTo(ad), by)
@@ -110,6 +143,27 @@ func (tx *Tx) addAd(cluster int, ad *classad.Ad) {
 		e, _ := ad.Lookup(name)
 		tx.put(record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}, Name: name, Expr: e})
 	}
+}
+
+// addWhole begins a cluster of a fork with a copy of an ad. Its lines are written to be counted.
+func (tx *Tx) addWhole(cluster int, ad *classad.Ad) {
+	c := &Cluster{ID: cluster, Ad: ad.Clone().Chain(nil)}
+	r := record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}}
+	ad.EachOwn(func(name string, e *classad.Expr) {
+		if tx.err != nil {
+			return
+		}
+		r.Name, r.Expr = name, e
+		start := len(tx.body)
+		tx.body = r.append(tx.body)
+		if !r.plain() {
+			c.Ad.Set(name, tx.check(start))
+		}
+	})
+	c.Ad.SetInt(pool.AttrClusterID, int64(cluster))
+	tx.expressions.Share(c.Ad)
+	tx.loaded.part = nil
+	tx.loaded.jobs.put(cluster, c)
 }
 
 // Set sets one attribute of a job. A nil expression removes what the job has
@@ -418,7 +472,7 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	}
 	tx.settle()
 	tx.checkFactories()
-	if tx.err == nil && len(tx.body) > 0 && tx.op == "" {
+	if tx.err == nil && tx.changed && tx.op == "" {
 		return errUnnamed
 	}
 	return tx.err

@@ -304,6 +304,21 @@ func (a *Ad) all() []entry {
 	return out
 }
 
+// EachOwn calls do with the ad's own attributes, in the order in which they were set. The expression of a constant lasts
+// until do returns.
+func (a *Ad) EachOwn(do func(name string, e *Expr)) {
+	constant := new(Expr)
+	for i := range a.len() {
+		e, c := constant, a.at(i)
+		if c.kind == kindProgram {
+			e = c.program()
+		} else {
+			e.lit = c.Value
+		}
+		do(a.shape.name(i), e)
+	}
+}
+
 // Names returns the names of all attributes, own and inherited, sorted without
 // regard to case.
 func (a *Ad) Names() []string { return sortedNames(a.all()) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
@@ -98,16 +99,32 @@ func (j *Jobs) Expand(cluster int) (Cluster, error) {
 
 // expand makes at most so many procs from first on.
 func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
-	if e := j.last; e != nil && e.cluster == cluster && e.first == first && e.most == most && e.domain == j.options.Domain {
-		return e.made, nil
+	if e := j.last; e != nil && e.first == first && e.most == most && e.domain == j.options.Domain {
+		switch {
+		case e.cluster == cluster && e.now.Equal(j.options.Now):
+			return e.made, nil
+		case e.lasting:
+			return e.again(j.options.Now), nil
+		}
 	}
 	_, all := j.description.Queues()
 	x := expansion{Jobs: j, first: first, end: min(all, first+most)}
 	if err := j.description.Walk(cluster, nil, x.queue); err != nil {
 		return Cluster{}, err
 	}
-	j.last = &expanded{cluster, first, most, j.options.Domain, x.cluster()}
+	lasting := !j.timed && j.late == (Late{}) && j.appears.IsZero() && j.options.KeepOutput == "" &&
+		!slices.ContainsFunc(j.description.Assignments(), func(a submitfile.Assignment) bool { return strings.Contains(a.Text, "$") })
+	j.last = &expanded{cluster, first, most, j.options.Domain, j.options.Now, lasting, x.cluster()}
 	return j.last.made, nil
+}
+
+// Again has the jobs submitted at another time.
+func (j *Jobs) Again(now time.Time) { j.options.Now = now }
+
+// now returns the time of submission for what else depends on it than fixed sets.
+func (j *Jobs) now() time.Time {
+	j.timed = true
+	return j.options.Now
 }
 
 // expanded is what expand made last: a caller that looks at a cluster before it has the lock
@@ -115,7 +132,18 @@ func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
 type expanded struct {
 	cluster, first, most int
 	domain               string
+	now                  time.Time
+	lasting              bool // it is the same for every cluster and time, but for what fixed sets
 	made                 Cluster
+}
+
+// again returns the cluster as it is when its jobs are submitted at another time.
+func (e *expanded) again(now time.Time) Cluster {
+	c := e.made
+	c.Ad = c.Ad.Clone()
+	c.Ad.SetInt(pool.AttrQDate, now.Unix())
+	c.Ad.SetInt(pool.AttrEnteredStatus, now.Unix())
+	return c
 }
 
 // expansion is the work of expand.

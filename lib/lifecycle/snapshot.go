@@ -78,24 +78,57 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // that are held or wait for others to end. Some of the idle ones may have a claim already,
 // which the cycle sees for itself.
 func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
-	c := &classad.Context{}
-	known := map[*classad.Ad]standing{}
+	c, known, by := &classad.Context{}, map[*classad.Ad]standing{}, reader{domain, groups, held}
 	for _, cluster := range v.Clusters() {
-		for _, run := range cluster.Runs {
-			is, looked := known[run.Ad]
-			if !looked {
-				is = standing{isIdle(c, run.Ad), held && isKept(c, run.Ad), Submitter(run.Ad, domain, groups)}
-				known[run.Ad] = is
-			}
-			switch {
-			case is.idle:
-				idle = append(idle, part(run, run.First, run.Last, is.submitter))
-			case is.kept:
-				kept = appendUnclaimed(kept, v, run, is.submitter)
-			}
+		made, _ := cluster.Kept().(*stood)
+		if made == nil || made.reader != by {
+			made = by.stood(c, cluster, known)
+			cluster.Keep(made)
+		}
+		idle = append(idle, made.idle...)
+		for _, k := range made.kept {
+			kept = appendUnclaimed(kept, v, k.run, k.submitter)
 		}
 	}
 	return idle, kept
+}
+
+// reader is what a cycle's look at a cluster depends on.
+type reader struct {
+	domain string
+	groups *accountant.Groups
+	held   bool
+}
+
+// stood is what a cycle makes of a cluster, which the next cycle finds there if the cluster has not changed.
+type stood struct {
+	reader
+	idle []jobprio.Run
+	kept []keptRun
+}
+
+// keptRun is procs that are held or wait for others.
+type keptRun struct {
+	run       spool.Run
+	submitter string
+}
+
+func (by reader) stood(c *classad.Context, cluster *spool.Cluster, known map[*classad.Ad]standing) *stood {
+	made := &stood{reader: by}
+	for _, run := range cluster.Runs {
+		is, looked := known[run.Ad]
+		if !looked {
+			is = standing{isIdle(c, run.Ad), by.held && isKept(c, run.Ad), Submitter(run.Ad, by.domain, by.groups)}
+			known[run.Ad] = is
+		}
+		switch {
+		case is.idle:
+			made.idle = append(made.idle, part(run, run.First, run.Last, is.submitter))
+		case is.kept:
+			made.kept = append(made.kept, keptRun{run, is.submitter})
+		}
+	}
+	return made
 }
 
 // standing is what a cycle makes of the jobs of an ad.

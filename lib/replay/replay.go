@@ -110,7 +110,7 @@ type replay struct {
 	index        map[pool.JobID]int // of jobs in the queue
 	coming       events
 	claimed      map[string]int64 // when the chain of jobs on a slot began
-	descriptions map[string]*submitfile.Description
+	submitted    map[submission]*jobad.Jobs
 	alike        *classad.Interner // by which jobs that are alike share the names of their attributes
 	held         map[string]int64  // cores, by submitter
 	used, wanted int64             // cores that jobs have, and that those ask for that wait
@@ -136,7 +136,7 @@ func (a *area) set(at int64, value float64) {
 // Run runs a workload. Jobs that no slot takes have not started in the result.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
-		descriptions: map[string]*submitfile.Description{}, alike: classad.NewInterner(), held: map[string]int64{}}
+		submitted: map[submission]*jobad.Jobs{}, alike: classad.NewInterner(), held: map[string]int64{}}
 	r.Surplus = map[string]float64{}
 	var err error
 	if r.cycle, err = lifecycle.CycleConfig(s.Config); err != nil {
@@ -259,25 +259,35 @@ func (r *replay) describe(j workload.Job, n int) string {
 	return b.String()
 }
 
+// submission is what tells apart what users submit, but for the time.
+type submission struct{ user, description string }
+
+// mostSubmitted bounds how many submissions are remembered.
+const mostSubmitted = 1000
+
 // submit puts jobs that are alike into the queue.
 func (r *replay) submit(at int64, from, to int) (err error) {
 	j := r.Jobs[from]
 	text := r.describe(j, to-from)
-	d, known := r.descriptions[text]
+	r.Spool.At(r.time(at))
+	jobs, known := r.submitted[submission{j.User, text}]
 	if !known {
-		if d, _, err = submitfile.Parse(text, "job "+j.Name, submitfile.Options{}); err != nil {
+		d, _, err := submitfile.Parse(text, "job "+j.Name, submitfile.Options{})
+		if err != nil {
 			return err
 		}
-		r.descriptions[text] = d
+		if jobs, _, err = jobad.New(d, jobad.Options{
+			Owner: j.User, Domain: r.Spool.Domain(), Dir: "/", Now: r.time(at), NiceGroup: r.Config.NiceGroup, Groups: r.Config.Groups,
+			AppendRequirements: r.Config.Text("APPEND_REQUIREMENTS"), AppendRank: r.Config.Text("APPEND_RANK"),
+		}); err != nil {
+			return fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		if len(r.submitted) >= mostSubmitted {
+			clear(r.submitted)
+		}
+		r.submitted[submission{j.User, text}] = jobs
 	}
-	r.Spool.At(r.time(at))
-	jobs, _, err := jobad.New(d, jobad.Options{
-		Owner: j.User, Domain: r.Spool.Domain(), Dir: "/", Now: r.time(at), NiceGroup: r.Config.NiceGroup, Groups: r.Config.Groups,
-		AppendRequirements: r.Config.Text("APPEND_REQUIREMENTS"), AppendRank: r.Config.Text("APPEND_RANK"),
-	})
-	if err != nil {
-		return fmt.Errorf("job %s: %w", j.Name, err)
-	}
+	jobs.Again(r.time(at))
 	rights := policy.RightsOf(registry.Of(r.Config), r.Config, j.User, true, j.User, func(string) ([]string, error) { return nil, nil })
 	id := 0
 	if err := lifecycle.Update(r.Spool, func(tx *spool.Tx) (err error) {
