@@ -123,47 +123,29 @@ func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == '
 
 // AddCluster puts a cluster into the queue and returns its id. Procs count
 // from 0 through the runs in their order. There must be at least one proc.
+//
+// The ad may be chained to one that never changes. A fork shares that with other clusters.
 func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
 	id, from := tx.next, len(tx.body)
 	tx.next++
-	if tx.Forked {
-		tx.addWhole(id, ad)
+	by := Owner{Clusters: 1}
+	if at, ok := momentsOf(ad); ok && tx.Forked {
+		by.Jobs, by.Bytes = tx.addAlike(id, ad.Parent(), at, runs)
 	} else {
 		tx.addAd(id, ad)
+		by.Jobs = tx.addProcs(id, 0, runs)
 	}
-	by := Owner{Clusters: 1, Jobs: tx.addProcs(id, 0, runs)}
-	by.Bytes = int64(len(tx.body) - from)
+	by.Bytes += int64(len(tx.body) - from)
 	tx.chargeCluster(id, chargedTo(ad), by)
 	return id
 }
 
 // addAd begins a cluster.
 func (tx *Tx) addAd(cluster int, ad *classad.Ad) {
-	for _, name := range ad.OwnNames() {
+	for _, name := range ad.Names() {
 		e, _ := ad.Lookup(name)
 		tx.put(record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}, Name: name, Expr: e})
 	}
-}
-
-// addWhole begins a cluster of a fork with a copy of an ad. Its lines are written to be counted.
-func (tx *Tx) addWhole(cluster int, ad *classad.Ad) {
-	c := &Cluster{ID: cluster, Ad: ad.Clone().Chain(nil)}
-	r := record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}}
-	ad.EachOwn(func(name string, e *classad.Expr) {
-		if tx.err != nil {
-			return
-		}
-		r.Name, r.Expr = name, e
-		start := len(tx.body)
-		tx.body = r.append(tx.body)
-		if !r.plain() {
-			c.Ad.Set(name, tx.check(start))
-		}
-	})
-	c.Ad.SetInt(pool.AttrClusterID, int64(cluster))
-	tx.expressions.Share(c.Ad)
-	tx.loaded.part = nil
-	tx.loaded.jobs.put(cluster, c)
 }
 
 // Set sets one attribute of a job. A nil expression removes what the job has

@@ -103,7 +103,7 @@ func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
 		switch {
 		case e.cluster == cluster && e.now.Equal(j.options.Now):
 			return e.made, nil
-		case e.lasting:
+		case e.shared != nil:
 			return e.again(j.options.Now), nil
 		}
 	}
@@ -114,12 +114,21 @@ func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
 	}
 	lasting := !j.timed && j.late == (Late{}) && j.appears.IsZero() && j.options.KeepOutput == "" &&
 		!slices.ContainsFunc(j.description.Assignments(), func(a submitfile.Assignment) bool { return strings.Contains(a.Text, "$") })
-	j.last = &expanded{cluster, first, most, j.options.Domain, j.options.Now, lasting, x.cluster()}
+	j.last = &expanded{cluster: cluster, first: first, most: most, domain: j.options.Domain, now: j.options.Now, made: x.cluster()}
+	if lasting && j.repeated {
+		shared := j.last.made.Ad.Clone()
+		for _, name := range ofTime {
+			shared.Delete(name)
+		}
+		j.last.shared, j.exprs = shared, classad.NewInterner() // which has nothing to remember any more
+		return j.last.again(j.options.Now), nil
+	}
 	return j.last.made, nil
 }
 
-// Again has the jobs submitted at another time.
-func (j *Jobs) Again(now time.Time) { j.options.Now = now }
+// Again has the jobs submitted at a time, for those that submit many alike. If nothing else depends on the time and the
+// cluster's number, Expand gives clusters whose ads have the time of their own, and are chained to one ad that never changes.
+func (j *Jobs) Again(now time.Time) { j.options.Now, j.repeated = now, true }
 
 // now returns the time of submission for what else depends on it than fixed sets.
 func (j *Jobs) now() time.Time {
@@ -133,16 +142,20 @@ type expanded struct {
 	cluster, first, most int
 	domain               string
 	now                  time.Time
-	lasting              bool // it is the same for every cluster and time, but for what fixed sets
 	made                 Cluster
+	shared               *classad.Ad // see Again: what is made, without ofTime; nil: it is not the same for every cluster and time
 }
+
+// ofTime are the attributes that fixed sets to the time of submission.
+var ofTime = [...]string{pool.AttrQDate, pool.AttrEnteredStatus}
 
 // again returns the cluster as it is when its jobs are submitted at another time.
 func (e *expanded) again(now time.Time) Cluster {
 	c := e.made
-	c.Ad = c.Ad.Clone()
-	c.Ad.SetInt(pool.AttrQDate, now.Unix())
-	c.Ad.SetInt(pool.AttrEnteredStatus, now.Unix())
+	c.Ad = classad.New().Chain(e.shared)
+	for _, name := range ofTime {
+		c.Ad.SetInt(name, now.Unix())
+	}
 	return c
 }
 

@@ -124,14 +124,35 @@ func Attributes() (names []string) {
 // is that of its first proc: an expression that needs ProcId counts for all as for this one.
 // Values of the wrong kind, and sizes and counts below 0, are as if there were none, and so
 // is a limit that may change; fractions of whole numbers are cut off.
-func JobOf(c *classad.Context, r jobprio.Run) Job {
-	j := Job{ID: r.FirstJob(), Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
+func JobOf(c *classad.Context, r jobprio.Run) Job { return newReader().job(c, r) }
+
+// reader finds the attributes of Facts. It is for one goroutine: names remember where they were found.
+type reader [][]*classad.Name
+
+func newReader() (names reader) {
 	for _, f := range Facts {
-		for _, a := range f.Attributes {
-			if f.fixed && !lasting(r.Ad, a) {
+		of := make([]*classad.Name, len(f.Attributes))
+		for i, a := range f.Attributes {
+			of[i] = classad.NewName(a)
+		}
+		names = append(names, of)
+	}
+	return names
+}
+
+func (names reader) job(c *classad.Context, r jobprio.Run) Job {
+	j := Job{ID: r.FirstJob(), Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
+	for i := range Facts {
+		f := &Facts[i]
+		for n, a := range f.Attributes {
+			v, e, ok := r.Ad.Get(names[i][n])
+			switch {
+			case !ok, e != nil && f.fixed && !lasting(r.Ad, a):
 				continue
+			case e != nil:
+				v = r.Ad.Eval(c, a, nil)
 			}
-			if f.set(&j, a, r.Ad.Eval(c, a, nil)) {
+			if f.set(&j, a, v) {
 				break
 			}
 		}

@@ -111,10 +111,9 @@ type replay struct {
 	coming       events
 	claimed      map[string]int64 // when the chain of jobs on a slot began
 	submitted    map[submission]*jobad.Jobs
-	alike        *classad.Interner // by which jobs that are alike share the names of their attributes
-	held         map[string]int64  // cores, by submitter
-	used, wanted int64             // cores that jobs have, and that those ask for that wait
-	waiting      int               // jobs without a slot
+	held         map[string]int64 // cores, by submitter
+	used, wanted int64            // cores that jobs have, and that those ask for that wait
+	waiting      int              // jobs without a slot
 	ended        int
 	first, last  int64 // submissions
 	error        area  // cores
@@ -136,7 +135,7 @@ func (a *area) set(at int64, value float64) {
 // Run runs a workload. Jobs that no slot takes have not started in the result.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
-		submitted: map[submission]*jobad.Jobs{}, alike: classad.NewInterner(), held: map[string]int64{}}
+		submitted: map[submission]*jobad.Jobs{}, held: map[string]int64{}}
 	r.Surplus = map[string]float64{}
 	var err error
 	if r.cycle, err = lifecycle.CycleConfig(s.Config); err != nil {
@@ -293,12 +292,6 @@ func (r *replay) submit(at int64, from, to int) (err error) {
 	if err := lifecycle.Update(r.Spool, func(tx *spool.Tx) (err error) {
 		tx.Op("submit")
 		id, _, err = lifecycle.Submit(tx, jobs, rights)
-		if c, ok := tx.Cluster(id); ok {
-			r.alike.Share(c.Ad)
-			for _, run := range c.Runs {
-				r.alike.Share(run.Ad)
-			}
-		}
 		return err
 	}); err != nil {
 		return fmt.Errorf("job %s of %s: %w", j.Name, j.User, err)
