@@ -21,9 +21,9 @@ import (
 // its plan later.
 type Snapshot struct {
 	Pool  negotiator.Pool
-	Bad   []error          // what could not be used: hand-written slot ads, by file and line
-	seq   uint64           // the transaction that it was taken after
-	slots map[string]known // by name
+	Bad   []error     // what could not be used: hand-written slot ads, by file and line
+	seq   uint64      // the transaction that it was taken after
+	slots []pool.Slot // as View.Slots returns them
 
 	maintained map[int]bool // maintenances, by number
 
@@ -38,10 +38,20 @@ type known struct {
 	hand    bool   // the ad was written by hand
 }
 
+// slot returns what the cycle saw of a slot; false: it saw none of the name.
+func (s Snapshot) slot(name string) (known, bool) {
+	i, there := slices.BinarySearchFunc(s.slots, name, func(slot pool.Slot, name string) int { return pool.CompareNames(slot.Name, name) })
+	if !there {
+		return known{}, false
+	}
+	slot := s.slots[i]
+	return known{slot.Ad, slot.Machine(&classad.Context{}), slot.Source != ""}, true
+}
+
 // unchanged reports whether a slot's ad is the one that the cycle saw. Ads written by
 // hand have no versions; an edit during a cycle counts in the next.
 func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
-	if s.slots[name].hand {
+	if slot, _ := s.slot(name); slot.hand {
 		return true
 	}
 	return !tx.SlotChanged(name, s.seq)
@@ -51,11 +61,7 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 // submitters. The cycle has to be over before the view is.
 func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside policy.Beside) Snapshot {
 	slots, bad := Slots(v)
-	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots)), maintained: map[int]bool{}}
-	c := &classad.Context{}
-	for _, slot := range slots {
-		s.slots[slot.Name] = known{slot.Ad, slot.Machine(c), slot.Source != ""}
-	}
+	s := Snapshot{Bad: bad, seq: v.Seq(), slots: slots, maintained: map[int]bool{}}
 	for _, m := range Maintenances(v) {
 		s.maintained[m.ID] = true
 	}

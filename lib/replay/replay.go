@@ -109,6 +109,7 @@ type replay struct {
 	answers      lifecycle.Answers
 	index        map[pool.JobID]int // of jobs in the queue
 	coming       events
+	learned      negotiator.Learned
 	claimed      map[string]int64 // when the chain of jobs on a slot began
 	submitted    map[submission]*jobad.Jobs
 	held         map[string]int64 // cores, by submitter
@@ -424,6 +425,7 @@ func (r *replay) negotiate(at int64) (matched int, err error) {
 	var seen lifecycle.Snapshot
 	if err := r.Spool.View(func(v *spool.View) error {
 		seen = matchmaking.See(v, r.Spool.Domain(), r.Config)
+		seen.Pool.Learned = &r.learned
 		plan = matchmaking.Compute(v, seen, r.Config, r.cycle, now)
 		return nil
 	}); err != nil {

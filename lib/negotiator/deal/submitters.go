@@ -60,6 +60,8 @@ type common struct {
 	Config negotiator.Config
 	Now    time.Time
 	Plan   *negotiator.Plan
+
+	learned *negotiator.Learned
 }
 
 // roster is the submitters that want or use something.
