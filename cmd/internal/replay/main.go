@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -344,6 +345,7 @@ func poolOf(c *cmdline.Call, o options) (p pooled, err error) {
 func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) error {
 	progress := c.Progress("replaying")
 	defer progress.End()
+	defer moreGarbage()()
 	samples := 0
 	if o.form == "plot" {
 		samples = 1000
@@ -395,6 +397,18 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 		}
 	}
 	return nil
+}
+
+// moreGarbage has the collector come more rarely, as long as there is room: replays keep little of what they make. The function
+// that it returns undoes that.
+func moreGarbage() func() {
+	const percent, room = 400, 768 << 20
+	before, most := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(most, room))
+	return func() {
+		debug.SetGCPercent(before)
+		debug.SetMemoryLimit(most)
+	}
 }
 
 // errGivenUp ends a replay beside one that failed.
