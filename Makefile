@@ -44,22 +44,23 @@ soak: build
 	sh soak/soak.sh
 
 install: build
-	install -d $(DESTDIR)$(PREFIX)/bin
-	for c in $(COMMANDS); do \
+	@install -d $(DESTDIR)$(PREFIX)/bin
+	@for c in $(COMMANDS); do \
 	  install -m 755 bin/$$c $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$c || exit 1; \
 	done
-	for m in $(MAN); do \
+	@for m in $(MAN); do \
 	  n=$${m##*/}; d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
 	  case " $(COMMANDS) " in *" $${n%.*} "*) n=$(PROGRAM_PREFIX)$$n;; esac; \
 	  install -d $$d && install -m 644 $$m $$d/$$n || exit 1; \
 	done
-	s=$(DESTDIR)$(PREFIX)/share; all="$(addprefix $(PROGRAM_PREFIX),$(COMMANDS))"; \
+	@s=$(DESTDIR)$(PREFIX)/share; all="$(addprefix $(PROGRAM_PREFIX),$(COMMANDS))"; \
 	b=$$s/bash-completion/completions; z=$$s/zsh/site-functions; f=$$s/fish/vendor_completions.d; \
 	install -d $$b $$z $$f && sed "s/@COMMANDS@/$$all/" completion/fairspool.zsh >$$z/_$(PROGRAM_PREFIX)fairspool || exit 1; \
 	for c in $$all; do \
 	  sed "s/@COMMANDS@/$$c/" completion/fairspool.bash >$$b/$$c && \
 	  sed "s/@COMMAND@/$$c/" completion/fairspool.fish >$$f/$$c.fish || exit 1; \
 	done
+	@echo "$(words $(COMMANDS)) programs are in $(DESTDIR)$(PREFIX)/bin, their pages and completion in $(DESTDIR)$(PREFIX)/share"
 
 # A Debian package, by nfpm (pinned in lint.mod), and a tarball of the programs. Both are the same byte for byte whenever
 # the same commit is built: their times are the commit's.

@@ -100,7 +100,7 @@ type call struct {
 	did   func(out string) ([]step, error) // with exit status 0
 	no    []step                           // with exit status 1; nil: that never happens
 	busy  bool                             // whether exit status 75 is an answer
-	might []step                           // when nobody was told: all of it or none
+	might []step                           // when the answer was lost: all of it or none
 }
 
 // steps returns what the command did by its answer. An error is an answer
@@ -158,8 +158,8 @@ func (w *words) other() string {
 	return cluster + []string{"", ".0", ".1"}[w.IntN(3)]
 }
 
-// steered names whom to hold or to release: where jobs last, all sorts of jobs,
-// else those that never run, whose time of start says nothing.
+// steered names the jobs to hold or to release: all sorts of jobs if jobs last, else
+// those that never run, as their time of start says nothing.
 func (w *words) steered() string {
 	if w.last > 0 {
 		return w.job()
@@ -278,8 +278,7 @@ func submit(n int, owner string, rests bool) call {
 	return submitEach(n, job{owner: owner, rests: rests, cores: 1})
 }
 
-// submitEach is a call that submits n jobs, each of which adds a line to starts
-// when it runs.
+// submitEach is a call that submits n jobs. Each adds a line to starts when it runs.
 func submitEach(n int, each job) call {
 	script := "echo $FAIRSPOOL_JOB >>starts"
 	if each.lasts > 0 {
@@ -306,8 +305,8 @@ func submitEach(n int, each job) call {
 		}}
 }
 
-// clusterOf returns the number of jobs and the cluster of which submit tells;
-// 0 when out is not what submit says.
+// clusterOf returns the number of jobs and the cluster in submit's output; 0 when out is
+// not submit's.
 func clusterOf(out string) (jobs, cluster int) {
 	var report struct{ ClusterId, Jobs int }
 	if json.Unmarshal([]byte(out), &report) != nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestCycleBetween stops negotiate when it has computed its plan and waits to
-// apply it. One that is killed there leaves nothing; one that goes on matches
-// nothing that somebody changed meanwhile; and no second one runs beside it.
+// TestCycleBetween stops negotiate when it has computed its plan and waits to apply it.
+// If it is killed there it leaves nothing; if it goes on it matches nothing that was
+// changed meanwhile; and no second one runs beside it.
 func TestCycleBetween(t *testing.T) {
 	t.Parallel()
 	jobs, slots, submitters := readers[0].call, readers[1].call, readers[2].call
@@ -62,7 +62,7 @@ func TestCycleBetween(t *testing.T) {
 	// The plan is 3.0 to 3.2 on the first three of four slots.
 	for name, change := range map[string]struct {
 		call
-		lost string // what nobody may have been matched with
+		lost string // jobs that may not have been matched
 		want int
 	}{
 		"prio":      {call: prioritise(1, true, []string{"3.1"}), lost: "3.1", want: 2},

@@ -142,8 +142,8 @@ func processesOf(folder string) (list []remnant) {
 	return list
 }
 
-// names reports whether a text has the path of a folder, or of what is in it, and not only that
-// of another whose name begins so.
+// names reports whether a text has the path of a folder, or of a file in it, and not only the
+// path of another folder whose name begins so.
 func names(text []byte, folder string) bool {
 	for {
 		_, rest, found := bytes.Cut(text, []byte(folder))

@@ -230,8 +230,8 @@ func (b *batch) lose() {
 	}
 }
 
-// TestPoliciesAcrossEngines has jobs of three users on 70 slots of which half are those of pilots in Slurm: each has as many as where all
-// are the pool's own, by each policy.
+// TestPoliciesAcrossEngines has jobs of three users on 70 slots, half of them of pilots in Slurm: by each policy each
+// user has as many as if all were the pool's own.
 func TestPoliciesAcrossEngines(t *testing.T) {
 	t.Parallel()
 	b := newQueue(t, "slurm", "slurm")

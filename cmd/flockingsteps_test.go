@@ -52,7 +52,8 @@ var saysAt = map[string]string{
 	"beat": `"Bye":false`, "outputs": `"Do":"outputs"`, "finish": `"Do":"finish"`, "bye": `"Bye":true`,
 }
 
-// modes are when the link is cut: what is saysAt is not heard, or what is answered is not, or what is saysAt is heard in part.
+// modes are the ways to cut the link: the message at saysAt is not heard, the answer is not, or the message is heard in
+// part.
 func modes(step string) []string {
 	if step == "outputs" {
 		return []string{"unheard", "half", "unanswered"}
@@ -221,7 +222,7 @@ func (l *links) serve(conn *net.UnixConn) {
 	})
 }
 
-// strike does a fault of a link, of whose ends one is serve, and the other the child of the pilot.
+// strike does a fault of a link between serve and the child of the pilot.
 func (l *links) strike(f fault, caller int, serve *os.Process) {
 	pilot := parent(caller)
 	switch f.action {

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFullFileSystem has a file system with ever more space left, until a
-// command has enough: so each of the steps that need space fails in its turn.
-// Each failure is one line that says why, leaves the spool as it was, and
-// keeps nobody from reading; with space the same command succeeds.
+// TestFullFileSystem has a file system with ever more space left, until a command has
+// enough: so each of the steps that need space fails in its turn. Each failure is one
+// line that says why, leaves the spool as it was, and lets readers go on; with space the
+// same command succeeds.
 func TestFullFileSystem(t *testing.T) {
 	t.Parallel()
 	disk := newSmallDisk(t)

@@ -97,6 +97,7 @@ type unsynced struct {
 	durable ack // how much was known to be durable before
 	before  ack // where it begins
 	end     ack
+	months  []*month // what it wrote to the history
 }
 
 // sync makes a transaction durable, without a lock: other writers add theirs meanwhile, and a sync
@@ -149,7 +150,11 @@ func (u *unsynced) resync(why error) error {
 			return nil
 		case size == u.end.End && u.before != u.end:
 			done = true
-			return fmt.Errorf("journal: %w", cutBack(u.journal, u.before.End, why))
+			err := cutBack(u.journal, u.before.End, why)
+			if !errors.Is(err, files.ErrUncertain) {
+				u.dropMonths()
+			}
+			return fmt.Errorf("journal: %w", err)
 		}
 		b := make([]byte, size-u.durable.End)
 		_, err = u.journal.ReadAt(b, u.durable.End)
@@ -166,6 +171,17 @@ func (u *unsynced) resync(why error) error {
 		return err
 	}
 	return fmt.Errorf("journal: %w; it could not be cut back, so %w: %v", why, files.ErrUncertain, err)
+}
+
+// dropMonths takes back what the transaction wrote to the history.
+func (u *unsynced) dropMonths() {
+	for _, m := range u.months {
+		if f, err := u.spool.files.Open(u.spool.path(historyFile(m.name)), files.ReadWrite, 0); err == nil {
+			m.file = f
+			m.drop()
+			f.Close()
+		}
+	}
 }
 
 // locked runs fn with the flock on the named lock file held, waiting at most

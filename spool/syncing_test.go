@@ -73,11 +73,11 @@ func (f *faulty) syncs() (n int) {
 func appended(t *testing.T) (list []operation) {
 	for _, o := range operations {
 		switch o.name {
-		case "submit", "set priority", "match", "tally", "advertise":
+		case "submit", "set priority", "match", "tally", "advertise", "finish", "remove":
 			list = append(list, o)
 		}
 	}
-	if len(list) != 5 {
+	if len(list) != 7 {
 		t.Fatalf("%d operations, want 5", len(list))
 	}
 	return list

@@ -312,14 +312,11 @@ func (s *Spool) update(fn func(*Tx) error, then func()) error {
 		if err := tx.run(fn); err != nil {
 			return nil, err
 		}
-		if then == nil && len(tx.months)+len(tx.digests) == 0 && !s.reserve.May {
-			return w.append(tx)
-		}
-		err := s.commit(tx, w)
+		late, err := s.commit(tx, w, then != nil)
 		if err == nil && then != nil {
 			then()
 		}
-		return nil, err
+		return late, err
 	})
 }
 
@@ -580,30 +577,32 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 	return end, w.journal.Sync()
 }
 
-// commit makes the transaction durable, with all that stands in the journal before it.
-func (s *Spool) commit(tx *Tx, w *writing) error {
+// commit writes the transaction, behind the files that it speaks of, which are durable then. It returns what to wait
+// for without the lock. Nothing is left to wait for if now is set, where a digest would have to be taken back, and where
+// room for it came from the reserve, which is filled again before the lock is freed.
+func (s *Spool) commit(tx *Tx, w *writing, now bool) (*unsynced, error) {
 	if err := s.keepHistory(tx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.keepDigests(tx); err != nil {
-		return err
+		return nil, err
 	}
 	late, err := w.append(tx)
-	if late == nil {
-		return err
+	if late == nil || !now && len(tx.digests) == 0 && !s.reserve.GaveUp() {
+		return late, err
 	}
 	w.keep = false
 	if err := w.journal.Sync(); err != nil {
-		return fmt.Errorf("journal: %w", cutBack(w.journal, late.before.End, err))
+		return nil, fmt.Errorf("journal: %w", cutBack(w.journal, late.before.End, err))
 	}
 	s.acknowledge(w.lock, late.end)
-	return nil
+	return nil, nil
 }
 
 // append writes the transaction to the journal, and returns what to wait for, if anything.
 func (w *writing) append(tx *Tx) (*unsynced, error) {
 	s := tx.spool
-	late := &unsynced{spool: s, journal: w.journal, durable: w.durable, before: w.end, end: w.end}
+	late := &unsynced{spool: s, journal: w.journal, durable: w.durable, before: w.end, end: w.end, months: tx.months}
 	if len(tx.body) == 0 {
 		if w.end == w.durable {
 			return nil, nil

@@ -322,7 +322,7 @@ func (s *Spool) commitDomain(tx *Tx, w *writing, to string) error {
 	if err := s.putVersion(announced); err != nil {
 		return err
 	}
-	err := s.commit(tx, w)
+	_, err := s.commit(tx, w, true)
 	if err != nil && !errors.Is(err, files.ErrUncertain) {
 		if back := s.putVersion(before); back != nil {
 			s.warn("%s: the next command that changes the spool repairs it: %v", s.path("VERSION"), back)

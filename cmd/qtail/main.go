@@ -1,4 +1,4 @@
-// Qtail: show the last lines of what a job has written.
+// Qtail: show the last lines of a job's output.
 package main
 
 import (

@@ -75,7 +75,7 @@ With -flock it answers another pool that wants slots of this one. ask submits a 
 	}
 }
 
-// commands are those that callers may ask for.
+// commands are the commands that callers may run.
 func commands() []cmdline.Command {
 	return []cmdline.Command{
 		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qshell.Command(), qtail.Command(),
@@ -139,7 +139,7 @@ func run(c *cmdline.Call) error {
 	return err
 }
 
-// answer runs what a caller asks for. A caller that goes away ends the process.
+// answer carries out a caller's request. A caller that goes away ends the process.
 func answer(s cmdline.Surroundings, conn *net.UnixConn) error {
 	session, err := door.Begin(conn, door.FirstWord, func() { os.Exit(1) })
 	if err != nil {

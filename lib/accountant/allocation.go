@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// Allocation is what the members of a group itself, not of those below it, may use
-// together, in slot weight.
+// Allocation is the slot weight that the members of a group itself, without the groups
+// below it, may use together.
 type Allocation struct {
-	Weight float64 // what is beyond the group's own quota others left
-	// Unmet is what they asked for beyond Weight.
+	Weight float64 // beyond the group's own quota it is other groups' surplus
+	// Unmet is the part of their requests beyond Weight.
 	Unmet float64
 }
 
-// Allocate divides quotas by what is asked for. requested is the weight that the members
-// of each group use and want, in the order of List as quotas and the allocations are.
-// Every group has what it asks for up to its own quota. The remainder goes to the group's
-// parent, which divides it among itself, by its own quota, and its children that accept
-// surplus, by their quotas including all below them. No group gets more than it wants,
-// and groups without a quota share the rest equally. A child divides its part in the same
-// way below it. The rest goes up one more level. A group that does not accept surplus,
-// and all groups below it, get nothing from above it (HTCondor's hierarchical group
-// quotas).
+// Allocate divides the pool by quotas and requests. requested is the weight that the
+// members of each group use and want, in the order of List as quotas and the allocations
+// are. Every group gets its request up to its own quota. The remainder goes to the
+// group's parent, which divides it among itself, by its own quota, and its children that
+// accept surplus, by their quotas including all below them. No group gets more than it
+// wants, and groups without a quota share the rest equally. A child divides its part in
+// the same way below it. The rest goes up one more level. A group that does not accept
+// surplus, and all groups below it, get nothing from above it (HTCondor's hierarchical
+// group quotas).
 //
-// whole cuts allocations to whole slots, as is right where every slot weighs 1: what is
-// cut off is dealt out again in whole slots by the same rules, in equal parts, to the
+// whole cuts allocations to whole slots, for pools in which every slot weighs 1: the
+// fractions are dealt out again in whole slots by the same rules, in equal parts, to the
 // larger quota first.
 func (g *Groups) Allocate(quotas []Quota, requested []float64, whole bool) []Allocation {
 	a := &allotment{groups: g, quotas: quotas, given: make([]float64, len(quotas)), unmet: make([]float64, len(quotas)), wish: make([]float64, len(quotas))}
@@ -53,16 +53,16 @@ type allotment struct {
 	groups *Groups
 	quotas []Quota
 	given  []float64 // what each group has of its own
-	unmet  []float64 // what it wants beyond that
+	unmet  []float64 // its request beyond that
 	wish   []float64 // the same with those below it that accept surplus
 }
 
 // divider divides the surplus of group i among its competitors, and reduces their wishes
-// by what they gain. It returns their gains and what is left.
+// by their gains. It returns the gains and the rest.
 type divider func(i int, surplus float64, who []int) (gains []float64, left float64)
 
-// collect brings what each group leaves up the tree, and at each group spreads what
-// has come by among it and those below.
+// collect brings each group's surplus up the tree, and at each group spreads the
+// collected surplus among the group and those below.
 func (a *allotment) collect(parts divider, leaves func(i int) float64) {
 	left := make([]float64, len(a.given))
 	for i := range left {
@@ -107,8 +107,8 @@ func (a *allotment) spread(i int, surplus float64, parts divider) float64 {
 	return left
 }
 
-// of returns what a competitor for the surplus of group i wants, and what it weighs in
-// the division: the group itself stands for itself alone.
+// of returns the wish of a competitor for the surplus of group i, and its weight in the
+// division: the group itself counts without the groups below it.
 func (a *allotment) of(i, who int) (wish, quota float64) {
 	if who == i {
 		return a.unmet[i], a.quotas[i].Own
@@ -171,7 +171,7 @@ func hand(surplus, wish *float64, weights, wishes, gains []float64) bool {
 	return true
 }
 
-// cut cuts off what a group has beyond whole slots, and returns it.
+// cut cuts a group's weight to whole slots, and returns the fraction.
 func (a *allotment) cut(i int) float64 {
 	over := a.given[i] - math.Floor(a.given[i])
 	a.given[i] = math.Floor(a.given[i])

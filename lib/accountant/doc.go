@@ -16,24 +16,24 @@
 // one day and 2.5 after two; ten slots held for long bring it to 10. It never
 // falls below 0.5.
 //
-// The effective user priority (EUP) is RUP times the priority factor, which is
-// the one set by hand, or computed from the submitter's name and the
-// configuration. Lower is better for both.
+// The effective user priority (EUP) is RUP times the priority factor. The factor is set
+// by hand, or computed from the submitter's name and the configuration. Lower is better
+// for both.
 //
 // # What a claim charges
 //
-// A Charge is a claim as the accounts see it. It changes, in a Book, the
-// submitter's record, those of its group and of all groups above it (Groups; a
-// group has a Record too), and the tallies: what Maui and Grid Engine reckon by,
-// under the job's other Credentials. Quotas divides a pool among the groups.
+// A Charge is the accounts' view of a claim. It changes, in a Book, the submitter's
+// record, those of its group and of all groups above it (Groups; a group has a Record
+// too), and the tallies: the usage that Maui and Grid Engine compute with, under the
+// job's other Credentials. Quotas divides a pool among the groups.
 //
 // # Forecasts and edits
 //
-// A Forecast says when an EUP will reach a value if nothing changes, Portions which part
-// of a pool EUPs are worth. An Edit is a change by hand; Undo removes its contribution,
+// A Forecast says when an EUP will reach a value if nothing changes, and Portions which
+// parts of a pool EUPs give. An Edit is a change by hand; Undo removes its contribution,
 // even if slots were used since. A Clock is how far a clock is ahead of the time since
 // the boot.
 //
-// The package is pure: it knows numbers, names and the times that it is given, and
-// reads no clock, file or ad.
+// The package is pure: it knows numbers, names and the times passed to it, and reads no
+// clock, file or ad.
 package accountant

@@ -18,9 +18,9 @@ type Forecast struct {
 	At    time.Time // the first millisecond, not before the moment of asking; zero if never
 }
 
-// Reaches returns when the EUP, asked for at now, will be at eup or pass it, from
-// whichever side it is on. An EUP that tends to eup and does not pass it is
-// never there, but for the least one, which is reached.
+// Reaches returns when the EUP, as of now, will be at eup or pass it, from either side.
+// An EUP that tends to eup and does not pass it never reaches it, except the least EUP,
+// which is reached.
 func (r Record) Reaches(eup float64, now time.Time, p Params) Forecast {
 	now = now.Truncate(time.Millisecond)
 	side := r.Effective(now, p) - eup
@@ -47,7 +47,7 @@ func (r Record) Reaches(eup float64, now time.Time, p Params) Forecast {
 	return Forecast{Never: true}
 }
 
-// Limit returns what the EUP tends to if nothing changes.
+// Limit returns the limit of the EUP if nothing changes.
 func (r Record) Limit(now time.Time, p Params) float64 {
 	legs := r.legs(now.Truncate(time.Millisecond), p)
 	last := legs[len(legs)-1]
@@ -124,17 +124,17 @@ func (r Record) Below(other Record, now time.Time, p Params) Forecast {
 	return Forecast{Never: true}
 }
 
-// leg is a time in which the RUP goes by one formula and the factor stays.
+// leg is a time in which the RUP follows one formula and the factor stays.
 type leg struct {
 	from     time.Time
 	lasts    time.Duration // to the next leg's from; Horizon for the last
 	priority float64       // at from
-	tends    float64       // what the RUP tends to, which may be below MinPriority
+	tends    float64       // the limit of the RUP, which may be below MinPriority
 	factor   float64
 	halfLife time.Duration
 }
 
-// legs divides the time from now on. A record whose last event is to come stands
+// legs divides the time from now on. A record with its last event in the future stands
 // still until then.
 func (r Record) legs(now time.Time, p Params) []leg {
 	starts := []time.Time{now}
@@ -213,10 +213,10 @@ func (r Record) halfLifeAt(t time.Time, p Params) time.Duration { return r.AsOf(
 // after returns the leg that begins or goes on at t.
 func (r Record) after(t time.Time, p Params) leg { return r.legs(t, p)[0] }
 
-// turn returns the millisecond in which the difference of two legs that begin at
-// once, and of which neither comes to its bottom on the way, turns from growing to
-// falling or back: with half-lives that differ, it may once. It is where both
-// change at the same pace: pace1·0.5^(d/h1) = pace2·0.5^(d/h2).
+// turn returns the millisecond in which the difference of two legs turns from growing to
+// falling or back. The legs begin at the same time, and neither reaches its bottom on the
+// way. With different half-lives there may be one such time, when both change at the same
+// pace: pace1·0.5^(d/h1) = pace2·0.5^(d/h2).
 func turn(a, b leg, lasts time.Duration) (time.Time, bool) {
 	h1, h2 := a.halfLife.Seconds(), b.halfLife.Seconds()
 	pace1, pace2 := a.pace(), b.pace()
@@ -235,7 +235,8 @@ func (l leg) pace() float64 {
 	return (l.priority - l.tends) * l.factor / l.halfLife.Seconds()
 }
 
-// Portion is a submitter's part of a pool in which all want more than there is.
+// Portion is a submitter's part of a pool in which all submitters want more than there
+// is.
 type Portion struct {
 	Name     string
 	EUP      float64
@@ -243,11 +244,11 @@ type Portion struct {
 	InTheEnd float64 // where it settles when all go on and leases have ended
 }
 
-// Portions returns the portions of the submitters whose records these are, the best EUP
-// first, equal ones by name. A RUP follows usage, so a submitter that gets more soon has
-// a worse EUP: in the end shares are inverse not to the factors but to their square
-// roots, as long as each submitter has half a slot or more. Twice another submitter's
-// share takes a quarter of its factor.
+// Portions returns the portions of the submitters with these records, the best EUP first,
+// equal ones by name. A RUP follows usage, so a submitter that gets more soon has a worse
+// EUP. In the end shares are inverse not to the factors but to their square roots, as
+// long as each submitter has half a slot or more: for twice another submitter's share it
+// takes a quarter of its factor.
 func Portions(records []Record, now time.Time, p Params) []Portion {
 	list := make([]Portion, len(records))
 	sum, sumInTheEnd := 0.0, 0.0

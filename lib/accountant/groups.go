@@ -12,8 +12,7 @@ import (
 // RootGroup is the name of the group of submitters without a group.
 const RootGroup = "<none>"
 
-// Group is one accounting group. What it is entitled to is in units of slot
-// weight.
+// Group is one accounting group. Its entitlement is in units of slot weight.
 type Group struct {
 	Name     string // as configured: "group_physics", "group_physics.hep"
 	Parent   int    // its place in Groups.List; -1 for the root
@@ -36,11 +35,10 @@ type Groups struct {
 	byName map[string]int // lower case
 }
 
-// NewGroups makes the tree of the groups given, whose Parent and Children are
-// worked out from the dots in their names. It fails for a name that is empty,
-// has a part that is empty or characters that no submitter's name may have, for
-// one that stands there twice (case does not count) and for one whose parent is
-// not there. Without any group the answer is nil.
+// NewGroups makes the tree of the given groups, and derives Parent and Children from the
+// dots in their names. It fails for a name that is empty, or has an empty part or
+// characters that no submitter's name may have, for a name that occurs twice (case does
+// not count) and for a group without its parent. Without any group it returns nil.
 func NewGroups(list []Group) (*Groups, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -58,7 +56,7 @@ func NewGroups(list []Group) (*Groups, error) {
 	return g.breadthFirst(), nil
 }
 
-// root takes what the others leave, as in HTCondor, where it always accepts
+// root gets the rest of the other groups, as in HTCondor, where it always accepts
 // surplus.
 func root() Group { return Group{Name: RootGroup, Parent: -1, AcceptSurplus: true} }
 
@@ -86,8 +84,8 @@ func (g *Groups) add(one Group) error {
 	return nil
 }
 
-// breadthFirst brings the list, in which parents stand before their children
-// and siblings by name, into its order.
+// breadthFirst sorts the list breadth first. The given list has parents before their
+// children and siblings by name.
 func (g *Groups) breadthFirst() *Groups {
 	order := []int{0}
 	for i := 0; i < len(order); i++ {
@@ -205,7 +203,7 @@ func (g *Groups) ofUser(user string) (i, end int) {
 	return 0, 0
 }
 
-// OfUser returns the group of submitters whose names begin with user and an @.
+// OfUser returns the group of submitters with names that begin with user and an @.
 func (g *Groups) OfUser(user string) Group {
 	if g == nil {
 		return root()
@@ -233,9 +231,9 @@ func (g *Groups) Up(i int) []int {
 	return up
 }
 
-// Canonical returns the user part of a submitter's name, left of the @, with the
-// name of its group spelled as configured, also if it is nothing but that. Of one
-// whose group is not defined nothing changes.
+// Canonical returns the user part of a submitter's name, left of the @, with the name of
+// its group spelled as configured, also if it is only a group's name. A name in an
+// undefined group is unchanged.
 func (g *Groups) Canonical(user string) string {
 	if i, ok := g.Find(user); ok && i > 0 {
 		return g.List[i].Name
@@ -243,15 +241,15 @@ func (g *Groups) Canonical(user string) string {
 	if g == nil {
 		return user
 	}
-	// What is equal but for case need not be of equal length.
+	// Texts that are equal without case may differ in length.
 	if i, dot := g.ofUser(user); i > 0 {
 		return g.List[i].Name + user[dot:]
 	}
 	return user
 }
 
-// Quota is what a group is entitled to, in slot weight: of its own, and
-// together with the groups below.
+// Quota is a group's entitlement in slot weight: its own, and together with the groups
+// below.
 type Quota struct{ Own, Subtree float64 }
 
 // QuotaRules say how quotas are worked out.
@@ -266,11 +264,11 @@ type QuotaRules struct {
 	Twice bool
 }
 
-// Quotas divides the pool's weight among the groups, in the order of List. A
-// static quota is what was configured, a dynamic one its fraction of what the
-// static ones leave of the parent's; fractions that sum to more than 1 are scaled
-// down. What its children leave is a group's own, never below 0 (HTCondor's quota
-// assignment). Groups that regroup make no difference here: see Regroups.
+// Quotas divides the pool's weight among the groups, in the order of List. A static quota
+// is the configured one, a dynamic one its fraction of the parent's quota after the
+// static ones; fractions that sum to more than 1 are scaled down. The rest after its
+// children is a group's own quota, never below 0 (HTCondor's quota assignment).
+// Regrouping makes no difference here: see Regroups.
 func (g *Groups) Quotas(weight float64, r QuotaRules) []Quota {
 	if g == nil {
 		return []Quota{{weight, weight}}
@@ -326,10 +324,10 @@ func (g *Groups) Regroups() bool {
 	return g != nil && slices.ContainsFunc(g.List, func(one Group) bool { return one.Autoregroup })
 }
 
-// Caps returns, in the order of List, what each group and those below it may use
-// together with strict enforcement: a group that does not accept surplus its static
-// quota as configured or its dynamic one as worked out, all others as much as there
-// is, which is +Inf. What a group may use is also bounded by all above it.
+// Caps returns, in the order of List, the limit under strict enforcement of each group
+// together with the groups below it. For a group that does not accept surplus that is its
+// static quota as configured or its dynamic quota as computed; for all others it is +Inf.
+// The limits of all groups above a group hold for it, too.
 func (g *Groups) Caps(quotas []Quota) []float64 {
 	caps := make([]float64, len(quotas))
 	for i := range caps {

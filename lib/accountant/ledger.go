@@ -12,8 +12,8 @@ type Book interface {
 	// known a Record with its Name, and false.
 	Submitter(name string) (Record, bool)
 	PutSubmitter(Record)
-	// Tally returns what is tallied under a key; for one that is not known a
-	// Tally with its Key, and false.
+	// Tally returns the tally of a key; for an unknown key a Tally with only the Key, and
+	// false.
 	Tally(Key) (Tally, bool)
 	PutTally(Tally)
 }
@@ -36,9 +36,9 @@ func (c Charge) Begin(b Book, t time.Time, p Params) time.Time {
 	return r.At
 }
 
-// End ends at t the charge that began at from. Where the submitter's last event is
-// later, because the end is recorded late or the clock went back, what was charged
-// since the end is taken away again.
+// End ends at t the charge that began at from. If the submitter's last event is later,
+// because the end is recorded late or the clock went back, the charge since the end is
+// subtracted again.
 func (c Charge) End(b Book, from, t time.Time, p Params) {
 	r, _ := b.Submitter(c.Submitter)
 	if from.Before(t) {
@@ -54,8 +54,7 @@ func (c Charge) End(b Book, from, t time.Time, p Params) {
 	c.tally(b, func(y Tally) Tally { return y.End(r.At, c.By, p) })
 }
 
-// GiveBack ends at t a charge that began at from and turned out to be for
-// nothing: what it added is taken away again.
+// GiveBack ends at t a charge that began at from, and subtracts all that it added.
 func (c Charge) GiveBack(b Book, from, t time.Time, p Params) {
 	r, _ := b.Submitter(c.Submitter)
 	r = r.GiveBack(from, t, c.Weight, p)
@@ -69,8 +68,8 @@ func (c Charge) Report(b Book, used Used, t time.Time, p Params) {
 	c.tally(b, func(y Tally) Tally { return y.Report(used, t, p) })
 }
 
-// groups changes the records of the submitter's group, whose own it is, and of
-// all groups above it. Without groups there are none.
+// groups changes the records of the submitter's group, with own true, and of all groups
+// above it. Without groups there are none.
 func (c Charge) groups(b Book, p Params, change func(g Record, own bool) Record) {
 	if p.Groups.None() {
 		return
@@ -88,11 +87,11 @@ func (c Charge) tally(b Book, change func(Tally) Tally) {
 	}
 }
 
-// start, end and giveBack are Start, End and GiveBack of a group's record. The
-// weight counts in its subtree, and in the group itself if it is one of its own
-// members'. A group's last event may be later than its member's, when the clock went
-// back: then what the group was not charged, or was charged too much, until its own
-// is made up for, so that its usage stays the sum of its members'.
+// start, end and giveBack are Start, End and GiveBack of a group's record. The weight
+// counts in its subtree, and in the group itself if its own member has it. If the clock
+// went back, a group's last event may be later than its member's. Then the charge missing
+// or in excess until that event is corrected, so that the group's usage stays the sum of
+// its members'.
 func (r Record) start(t time.Time, w Weight, own bool, p Params) Record {
 	halfLife := r.AsOf(t, p).HalfLife
 	late := r.lateBy(t)
@@ -143,10 +142,10 @@ func (r Record) giveBack(from, t time.Time, w Weight, own bool, p Params) Record
 	return r
 }
 
-// Regroup returns the groups' records that do not say what their members use, as
-// they are when corrected at t: GROUP_NAMES was changed, or a submitter was
-// charged before there were groups. What the groups used until then stays theirs.
-// A record of a group that is no longer configured uses nothing from then on.
+// Regroup returns the groups' records that disagree with their members' use, corrected at
+// t: GROUP_NAMES was changed, or a submitter was charged before there were groups. The
+// groups keep their usage until then. A record of a group that is no longer configured
+// uses nothing from then on.
 func Regroup(records []Record, t time.Time, p Params) []Record {
 	type used struct {
 		slots       int

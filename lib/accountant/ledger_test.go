@@ -187,8 +187,8 @@ func TestSubtrees(t *testing.T) {
 	})
 }
 
-// TestRegroup holds that records that say anything of their groups come right,
-// those that are right stay, and usage so far stays whose it was.
+// TestRegroup holds that wrong records of groups are corrected, that right ones stay, and
+// that usage so far keeps its owner.
 func TestRegroup(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		c := newCrowd(t)
@@ -298,8 +298,8 @@ func TestGroupGiveBack(t *testing.T) {
 	})
 }
 
-// TestSteadyState holds that what is held for long is the RUP, of a group that of
-// all below it, of nobody's group that of its own.
+// TestSteadyState holds that a weight held for long becomes the RUP; a group's includes
+// all groups below it, the root group's only its own.
 func TestSteadyState(t *testing.T) {
 	c := newCrowd(t)
 	for i, name := range []string{"a.alice@d", "a.b.bob@d", "a.b.bob@d", "alice@d"} {

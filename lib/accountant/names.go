@@ -27,7 +27,7 @@ func FullName(name string) error {
 	return nil
 }
 
-// ErrFullName is that error for a name without user or domain.
+// ErrFullName returns the error for a name without user or domain.
 func ErrFullName(name string) error {
 	return fmt.Errorf("%q: want the full name of a submitter, user@uid.domain", name)
 }

@@ -11,13 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// MinPriority is the best RUP, and that of a new submitter (manual, "Real User
-// Priority").
+// MinPriority is the best RUP, and a new submitter's RUP (manual, "Real User Priority").
 const MinPriority = 0.5
 
-// Record is what is known of one submitter or accounting group as of At. The
-// zero Record with a Name is one that never used anything. A submitter's name
-// has an @, a group's has none.
+// Record is the account of one submitter or accounting group as of At. The zero Record
+// with a Name is of one that never used anything. A submitter's name has an @, a group's
+// has none.
 type Record struct {
 	Name string
 	// Priority is the RUP at At; lower is better. Below MinPriority (so also
@@ -62,9 +61,9 @@ type Limit struct {
 	Slots int64 // 0 and more
 }
 
-// Lease is a setting that ends at Until, when the value Before comes back: a
-// factor, 0 for the computed one; a ceiling, -1 for none; a floor. The zero Lease
-// is none.
+// Lease is a setting that ends at Until, when the value Before returns: a factor, 0 for
+// the computed one; a ceiling, -1 for none; a floor. The zero Lease means that there is
+// none.
 type Lease struct {
 	Until  time.Time
 	Before float64
@@ -175,13 +174,12 @@ func (r Record) End(t time.Time, w Weight, p Params) Record {
 	return r
 }
 
-// GiveBack returns the record after a claim of weight w, charged since from (the
-// record's At after Start), turned out never to have started: what it added to
-// usage and RUP is taken away again. The RUP is linear in the weights held, so
-// the claim added w·(1-0.5^((t-from)/h)), with the half-life that was in force;
-// only where the floor of MinPriority cut in between, or the RUP was set by
-// hand, is the result not what it would have been. Usage that was reset in
-// between is not taken away twice.
+// GiveBack returns the record after a claim of weight w, charged since from (the record's
+// At after Start), turned out never to have started: its contribution to usage and RUP is
+// subtracted again. The RUP is linear in the weights held, so the claim added
+// w·(1-0.5^((t-from)/h)), with the half-life that was in force. The result is exact
+// unless the floor of MinPriority cut in between, or the RUP was set by hand. Usage that
+// was reset in between is not subtracted twice.
 func (r Record) GiveBack(from, t time.Time, w Weight, p Params) Record {
 	halfLife := r.AsOf(t, p).HalfLife
 	r = r.End(t, w, p)
@@ -228,8 +226,8 @@ func (r Record) HeldOutside(slots int, w Weight, t time.Time, p Params) Record {
 	return r
 }
 
-// Joined returns the record of a submitter that had two names until t: usage of both is
-// added up. If both have a setting, that of r counts.
+// Joined returns the record of a submitter that had two names until t: the usage of both
+// is added up. If both have a setting, r's counts.
 func (r Record) Joined(o Record, t time.Time, p Params) Record {
 	r, o = r.Settle(t, p), o.Settle(t, p)
 	r.Priority = math.Max(r.Priority+o.Priority-MinPriority, MinPriority)
@@ -272,8 +270,8 @@ func (r Record) Irrelevant(t time.Time, p Params) bool {
 		r.FactorLease == (Lease{}) && r.CeilingLease == (Lease{}) && r.FloorLease == (Lease{})
 }
 
-// ResetUsage returns the record with its accumulated usage set to nothing
-// as of t; RUP, factor and what is in use stay (userprio -resetusage).
+// ResetUsage returns the record with accumulated usage 0 as of t; RUP, factor and the
+// weight in use stay (userprio -resetusage).
 func (r Record) ResetUsage(t time.Time, p Params) Record {
 	r = r.AsOf(t, p)
 	r.Slots, r.Weighted = Usage{}, Usage{}
@@ -293,16 +291,16 @@ type Params struct {
 	Groups        *Groups       // GROUP_NAMES and what belongs to them; nil: none
 	Windows       WindowParams  // [maui], for tallies
 	Decay         DecayParams   // [sge], for tallies
-	// DefaultProjects are the projects of users whose jobs name none ([sge]), by user.
+	// DefaultProjects are the projects of users' jobs that name none ([sge]), by user.
 	DefaultProjects map[string]string
 }
 
 // FactorFrom says where a priority factor comes from.
 type FactorFrom int
 
-// The sources of a factor, in the order in which they are asked.
+// The sources of a factor, in order of precedence.
 const (
-	FactorSet     FactorFrom = iota + 1 // set by hand, for good
+	FactorSet     FactorFrom = iota + 1 // set by hand, without an end
 	FactorLeased                        // set by hand, on time
 	FactorNice                          // NICE_USER_PRIO_FACTOR
 	FactorGroup                         // GROUP_PRIO_FACTOR_group
@@ -311,9 +309,9 @@ const (
 )
 
 // FactorOf returns the priority factor that the configuration gives a submitter or group
-// without its own factor, and the setting it comes from: that of nice users first, then
-// of the group, then of users of another domain, then the default (manual, "Effective
-// User Priority").
+// without its own factor, and the source of the factor: first the setting for nice users,
+// then the group's, then the setting for users of another domain, then the default
+// (manual, "Effective User Priority").
 func (p Params) FactorOf(name string) (float64, FactorFrom) {
 	if p.Nice(name) {
 		return p.NiceFactor, FactorNice

@@ -14,9 +14,9 @@ type Used struct {
 	IO     float64       // GB
 }
 
-// Tally is what was used under one key, for the policies of Maui and Grid
-// Engine, as of At. Of the two it keeps what is reckoned for its kind: Windows
-// for Maui's, Decayed and LongTerm for Grid Engine's.
+// Tally is the usage under one key, for the policies of Maui and Grid Engine, as of At.
+// It keeps the figures of its kind: Windows for Maui's, Decayed and LongTerm for Grid
+// Engine's.
 type Tally struct {
 	Key
 	At       time.Time     // the last event; zero before the first
@@ -30,10 +30,10 @@ type Tally struct {
 	Decayed, LongTerm Recent
 }
 
-// AsOf returns the tally advanced to t with nothing begun or ended in between.
-// AsOf(b) of AsOf(a) has the same windows as AsOf(b), and the same decayed usage
-// up to rounding. A t before y.At leaves the usage as it is. Windows that were
-// recorded with another FSINTERVAL are spread over those of p.
+// AsOf returns the tally advanced to t if no claim begins or ends in between. AsOf(b) of
+// AsOf(a) has the same windows as AsOf(b), and the same decayed usage up to rounding. A t
+// before y.At leaves the usage as it is. Windows that were recorded with another
+// FSINTERVAL are spread over those of p.
 func (y Tally) AsOf(t time.Time, p Params) Tally {
 	t = t.Truncate(time.Millisecond)
 	w := p.Windows.sound()
@@ -75,13 +75,13 @@ func (y Tally) End(t time.Time, by Credentials, p Params) Tally {
 	return y
 }
 
-// GiveBack ends at t what began at from, and takes away again what it added.
+// GiveBack ends at t a claim that began at from, and subtracts all that it added.
 func (y Tally) GiveBack(from, t time.Time, by Credentials, p Params) Tally {
 	return y.End(t, by, p).over(from, t, by.load().negative(), p)
 }
 
-// Report adds what was measured to the usage as of t. One that is late counts
-// as it would have counted in time.
+// Report adds a measurement to the usage as of t. A late one counts as it would have
+// counted in time.
 func (y Tally) Report(used Used, t time.Time, p Params) Tally {
 	y = y.AsOf(t, p)
 	if y.Windowed() {
@@ -112,8 +112,8 @@ func (y Tally) Irrelevant(t time.Time, p Params) bool {
 // value nothing decays, and nothing counts.
 type DecayParams struct {
 	HalfTime time.Duration // halftime; 0: nothing decays
-	// Linear is whether what is left of a minute is reckoned as Grid Engine 8.1.9 does it, by
-	// a straight line, and not by halving.
+	// Linear says that the part left after a minute is computed as in Grid Engine 8.1.9, by a
+	// straight line, and not by halving.
 	Linear bool
 	// CPU, Memory and IO are what usage_weight_list and halflife_decay_list say
 	// of each.
@@ -165,7 +165,7 @@ func (p DecayParams) left(of UsageParams, d time.Duration) float64 {
 	return math.Exp2(-d.Minutes() / halfLife.Minutes())
 }
 
-// after returns what is left of the usage when d has passed.
+// after returns the rest of the usage when d has passed.
 func (r Recent) after(d time.Duration, p DecayParams) Recent {
 	if d <= 0 || r == (Recent{}) {
 		return r
@@ -177,7 +177,7 @@ func (r Recent) plus(x Recent) Recent {
 	return Recent{r.CPU + x.CPU, r.Memory + x.Memory, r.IO + x.IO}
 }
 
-// recentOf returns what was measured, less what is not a number from 0 up.
+// recentOf returns the measurement, with 0 for values that are no numbers from 0 up.
 func recentOf(u Used) Recent {
 	measured := func(x float64) float64 {
 		if !(x > 0) || math.IsInf(x, 0) {
@@ -199,21 +199,20 @@ type Credentials struct {
 	Project string // Project
 	Cpus    int64  // processors that the job occupies, RequestCpus
 	// PE is its processor equivalents (Maui's manual, PE), 0 and more: how many
-	// processors of the pool it occupies by what it takes most of. 0: not known, then
-	// the processors count.
+	// processors of the pool it occupies by the resource of which it takes most. 0:
+	// unknown, then the processors count.
 	PE float64
 }
 
-// load is what one claim counts, or several, or below zero what they no longer do:
-// processors, and processor equivalents in thousandths.
+// load is the contribution of one or several claims, negative if they end: processors,
+// and processor equivalents in thousandths.
 type load struct {
 	cpus int64
 	pe   Weight
 }
 
-// load returns what a claim counts. A job may ask for any number: each is at most
-// what MaxWeight is for the weight of a slot. Of equivalents that are known there is
-// at least a thousandth.
+// load returns a claim's contribution. A job may ask for any number: each is at most
+// MaxWeight's. Known equivalents are at least a thousandth.
 func (c Credentials) load() load {
 	l := load{cpus: min(max(c.Cpus, 0), int64(MaxWeight/One))}
 	if l.pe = EquivalentsOf(l.cpus); c.PE > 0 {
@@ -222,16 +221,15 @@ func (c Credentials) load() load {
 	return l
 }
 
-// EquivalentsOf returns the processor equivalents, in thousandths, of processors of
-// which nothing else is known: as many.
+// EquivalentsOf returns the processor equivalents, in thousandths, of processors if
+// nothing else is known: as many.
 func EquivalentsOf(cpus int64) Weight {
 	return Weight(min(max(cpus, 0), math.MaxInt64/int64(One))) * One
 }
 
 func (l load) negative() load { return load{-l.cpus, -l.pe} }
 
-// Key says whose tally it is: a Kind, one of those below, and the name of one
-// of that kind.
+// Key identifies a tally: a Kind, one of those below, and a name of that kind.
 type Key struct{ Kind, Name string }
 
 // Compare orders keys by kind, then name.
@@ -260,14 +258,13 @@ const (
 // TotalName is the name of the one tally of KindTotal.
 const TotalName = "all"
 
-// WindowedKinds returns the kinds that have windows, in the order in which they
-// are shown.
+// WindowedKinds returns the kinds that have windows, in the order of display.
 func WindowedKinds() []string {
 	return []string{KindTotal, KindUser, KindGroup, KindAccount, KindQOS, KindClass}
 }
 
-// Windowed reports whether tallies of the key have windows, for Maui's policy;
-// those of others have decayed usage, for Grid Engine's.
+// Windowed reports whether tallies of the key have windows, for Maui's policy; other
+// tallies have decayed usage, for Grid Engine's.
 func (k Key) Windowed() bool {
 	switch k.Kind {
 	case KindTotal, KindUser, KindGroup, KindAccount, KindQOS, KindClass:
@@ -303,8 +300,8 @@ func (k Key) UserProject() (user, project string) {
 	return "", ""
 }
 
-// keys returns what a claim counts under. One without a user, which is of no job
-// of this pool, counts nowhere.
+// keys returns the keys of a claim's tallies. A claim without a user, of no job of this
+// pool, has none.
 func (c Credentials) keys() []Key {
 	if c.User == "" {
 		return nil
@@ -355,8 +352,8 @@ func (w WindowParams) Start(t time.Time) time.Time {
 	return time.UnixMilli(startOf(t, w.sound().Interval))
 }
 
-// Window is what was used in one of Maui's windows: all of them FSINTERVAL long,
-// the n-th from n times that after 1970 on.
+// Window is the usage in one of Maui's windows. All are FSINTERVAL long; window n begins
+// n times that after 1970.
 type Window struct {
 	Dedicated  Usage // processors times time (DEDICATEDPS)
 	Equivalent Usage // processor equivalents times time (DEDICATEDPES)
@@ -386,7 +383,7 @@ func (y Tally) FairShare(of func(Window) Usage, p WindowParams) float64 {
 	return sum
 }
 
-// Percent returns usage in percent of total, 0 where there is none.
+// Percent returns usage in percent of total, 0 if total is.
 func Percent(usage, total float64) float64 {
 	if total <= 0 {
 		return 0
@@ -511,10 +508,10 @@ func (y Tally) utilized(cpu time.Duration, t time.Time, p Params) Tally {
 	return y
 }
 
-// spread returns the tally with windows of w's interval. Where it was another,
-// what each window holds is spread evenly over the time that it stands for, the
-// newest up to y.At, and goes by whole units to the windows that this overlaps:
-// nothing is lost but what is older than w's depth.
+// spread returns the tally with windows of w's interval. If the interval was another, the
+// content of each window is spread evenly over its time, for the newest up to y.At, and
+// divided in whole units among the windows that overlap it. Only usage older than w's
+// depth is lost.
 func (y Tally) spread(w WindowParams) Tally {
 	was := y.Interval.Truncate(time.Millisecond)
 	y.Interval = w.Interval
@@ -533,7 +530,7 @@ func (y Tally) spread(w WindowParams) Tally {
 	return y
 }
 
-// pour adds what a window of another length holds for the time from from to to.
+// pour adds the content of a window of another length for the time from from to to.
 func (s series) pour(has Window, from, to int64) {
 	if to <= from { // of the instant y.At alone
 		s.windows[0] = s.windows[0].plus(has)

@@ -18,7 +18,7 @@ func tallied(interval time.Duration, depth int) Params {
 	return p
 }
 
-// cpus are the credentials of a job of which no more is known than its processors.
+// cpus are the credentials of a job with nothing known but its processors.
 func cpus(n int64) Credentials { return Credentials{Cpus: n} }
 
 func processorSeconds(y Tally) (list []float64) {
@@ -53,8 +53,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestEquivalents: what is no number of processor equivalents counts as the
-// processors do, and what is too large or too small as the bound that it is beyond.
+// TestEquivalents: invalid processor equivalents count as the processors do, and too
+// large or too small ones as the bound.
 func TestEquivalents(t *testing.T) {
 	for _, c := range []struct {
 		cpus int64

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Entry is what a Book holds under a name. What is not There has nothing but
-// its Name.
+// Entry is a Book's content under a name. If it is not There, only its Name is set.
 type Entry struct {
 	Record
 	There bool
 }
 
-// Edit is what a person's change did to one record at At, in policy time.
+// Edit is the change of one record by a person at At, in policy time.
 type Edit struct {
 	At            time.Time
 	Before, After Entry
@@ -32,16 +31,15 @@ func (e *ChangedSince) Error() string {
 	return fmt.Sprintf("%s: its %s was changed since", e.Name, e.Attribute)
 }
 
-// Undo returns what has to be in the place of current, at t, for the edit to be
-// taken back.
+// Undo returns the replacement for current, at t, that takes back the edit.
 //
-// If nothing happened to the record since, what was there before comes back
-// exactly. Otherwise the effect of the edit is taken away from what is there
-// now: a setting gets the value that it had, usage the difference that the edit
-// made, and the RUP what is left of that difference by now; none goes below its
-// least. The RUP is linear in what it was, so it becomes what it would be
-// without the edit, unless MinPriority cut in between or the half-life was
-// changed more than once. What is in use stays. The error is a *ChangedSince.
+// If nothing happened to the record since, the earlier content returns exactly. Otherwise
+// the effect of the edit is subtracted from the present content: a setting gets its
+// earlier value, usage loses the difference that the edit made, and the RUP the part of
+// that difference that has not decayed; none goes below its minimum. The RUP is linear in
+// its earlier value, so it becomes what it would be without the edit, unless MinPriority
+// cut in between or the half-life was changed more than once. The weight in use stays.
+// The error is a *ChangedSince.
 func (e Edit) Undo(current Entry, t time.Time, p Params) (Entry, error) {
 	if current.Same(e.After) {
 		return e.Before, nil
@@ -107,8 +105,8 @@ func (e Edit) undoSettings(r Record, t time.Time, p Params) (Record, error) {
 	return r, nil
 }
 
-// undoBegin and undoLast know that use moves these times too. What was first
-// used after an edit that left nothing had a beginning before it.
+// undoBegin and undoLast know that use moves these times too. If an edit left the record
+// empty, a later first use had an earlier beginning before the edit.
 func undoBegin(r, before, after Record, at time.Time) (Record, error) {
 	begun := after.Begin.IsZero() && !r.Begin.Before(at)
 	switch {
@@ -135,9 +133,9 @@ func undoLast(r, before, after Record, at time.Time) (Record, error) {
 	return r, nil
 }
 
-// remaining returns how much is left at t of a difference that the RUP of after
-// had to that of before: under after's half-life until current's last event, under
-// current's from then on.
+// remaining returns the part at t of the difference between the RUPs of after and before:
+// it decays with after's half-life until current's last event, with current's from then
+// on.
 func remaining(after Record, current Entry, t time.Time) float64 {
 	change := after.At
 	if current.There && current.At.After(after.At) {
@@ -190,9 +188,9 @@ func (l Lease) same(o Lease) bool { return l.Before == o.Before && l.Until.Equal
 // steps.
 const nearly = 1e-9
 
-// Changed returns what the edit itself changed: time that passed since the
-// record's last event changed nothing of it. A setting counts with its lease. The
-// records are those before and after the edit, both as of it.
+// Changed returns the attributes that the edit itself changed, not those that change with
+// the time since the record's last event. A setting counts with its lease. The records
+// are those before and after the edit, both as of it.
 func (e Edit) Changed(p Params) (what []Attribute, before, after Record) {
 	before, after = e.asOf(e.At, p)
 	if math.Abs(before.Priority-after.Priority) > nearly*before.Priority {
@@ -219,14 +217,13 @@ func (e Edit) Changed(p Params) (what []Attribute, before, after Record) {
 	return what, before, after
 }
 
-// TallyEntry is what a Book holds under a key. What is not There has nothing
-// but its Key.
+// TallyEntry is a Book's content under a key. If it is not There, only its Key is set.
 type TallyEntry struct {
 	Tally
 	There bool
 }
 
-// TallyEdit is what a person's change did to one tally at At, in policy time.
+// TallyEdit is the change of one tally by a person at At, in policy time.
 type TallyEdit struct {
 	At            time.Time
 	Before, After TallyEntry
@@ -238,10 +235,10 @@ func (n TallyEntry) Same(o TallyEntry) bool {
 		slices.Equal(n.Windows, o.Windows) && n.Decayed == o.Decayed && n.LongTerm == o.LongTerm)
 }
 
-// Undo returns what has to be in the place of current, at t, for the edit to be
-// taken back. If nothing was counted since, what was there before comes back
-// exactly; otherwise the difference that the edit made goes, as far as it is left
-// by now, and nothing falls below zero. Processors in use stay.
+// Undo returns the replacement for current, at t, that takes back the edit. If nothing
+// was counted since, the earlier content returns exactly; otherwise the difference that
+// the edit made is subtracted, as far as it has not decayed, and nothing falls below
+// zero. Processors in use stay.
 func (e TallyEdit) Undo(current TallyEntry, t time.Time, p Params) TallyEntry {
 	if current.Same(e.After) {
 		return e.Before

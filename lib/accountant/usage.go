@@ -63,8 +63,7 @@ func (u Usage) minus(v Usage) Usage {
 	return Usage{millis, rest}
 }
 
-// shifted returns the usage after what was from turned out to be to, at least
-// none.
+// shifted returns the usage after a contribution changed from from to to, at least 0.
 func (u Usage) shifted(from, to Usage) Usage {
 	if up := to.minus(from); up != (Usage{}) {
 		return u.Plus(up)
@@ -95,8 +94,7 @@ func (u Usage) Seconds() float64 {
 }
 
 // UsageOf returns the usage of so many weight-seconds, rounded to whole
-// weight-milliseconds; it fails for what is negative, not a number or too
-// large.
+// weight-milliseconds; it fails if they are negative, not a number or too large.
 func UsageOf(seconds float64) (Usage, error) {
 	if math.IsNaN(seconds) || seconds < 0 || seconds*1000 >= math.MaxInt64 {
 		return Usage{}, fmt.Errorf("usage of %v s: want a number from 0 up", seconds)
@@ -104,9 +102,9 @@ func UsageOf(seconds float64) (Usage, error) {
 	return Usage{Millis: int64(math.Round(seconds * 1000))}, nil
 }
 
-// Weight is how much a slot counts, in thousandths: a slot of SlotWeight 1
-// has Weight 1000. Weights are whole so that what a claim adds when it begins
-// is exactly what it takes away when it ends.
+// Weight is the weight of a slot, in thousandths: a slot of SlotWeight 1 has Weight 1000.
+// Weights are whole so that the end of a claim subtracts exactly what its beginning
+// added.
 type Weight int64
 
 // One is the weight of a plain slot.

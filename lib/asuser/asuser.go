@@ -29,14 +29,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Do runs fn with the rights to files of the user of that name: its uid, its
-// group and its further groups. Files that fn makes belong to the user. fn must do its
-// work itself and start no goroutine for that. standIn takes the place of a user that this machine does
-// not know, and must not be root; empty: there is none. Do returns what fn returns, or an error if it
-// cannot take on the user's rights: it never runs fn as root for an unknown user.
+// Do runs fn with the rights to files of the user of that name: its uid, its group and its further
+// groups. Files that fn makes belong to the user. fn must do its work itself and start no goroutine for
+// that. standIn replaces a user that this machine does not know, and must not be root; empty: there is
+// none. Do returns fn's error, or an error if it cannot take on the user's rights: it never runs fn as
+// root for an unknown user.
 //
-// Where the process is not root's, or name is empty, Do just runs fn; also where the user is root,
-// unless the process serves an account.
+// Do just runs fn if the process is not root's, or name is empty; also if the user is root, unless the
+// process serves an account.
 func Do(name, standIn string, fn func() error) error {
 	if !Privileged() || name == "" {
 		return fn()
@@ -71,9 +71,9 @@ func (u User) Do(fn func() error) error {
 }
 
 // onThread changes the ids of a thread by assume, runs fn on it, and lets the thread end: the
-// runtime ends the thread of a goroutine that ends locked to it, and makes no other
-// from it. But it keeps the process's first thread, by which ps(1) and pkill(1) would take the whole
-// process for the user's: onThread locks that one while it looks for another.
+// runtime ends the thread of a goroutine that ends locked to it, and makes no other from it. But it
+// keeps the process's first thread, whose ids ps(1) and pkill(1) would take for the process's:
+// onThread locks that one while it looks for another.
 func (u User) onThread(assume, fn func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -135,8 +135,8 @@ func (u User) Become() error {
 
 // DoToProcesses runs fn on a thread of its own that may set the limits of the user's processes
 // (prlimit(2)), as the user's own processes may. Root may do so without it, but not the root of a
-// container that lacks CAP_SYS_RESOURCE. All other rights, also to files, stay those of root. Only the
-// ids of the user count. fn must do its work itself and start no goroutine for that.
+// container that lacks CAP_SYS_RESOURCE. All other rights, also to files, stay root's. Only the ids of
+// the user count. fn must do its work itself and start no goroutine for that.
 //
 // While fn runs the user may send signals to that thread, and so to this process.
 func (u User) DoToProcesses(fn func() error) error {
@@ -163,9 +163,9 @@ var serving atomic.Pointer[service]
 
 // Serve makes a process of root's act with the rights of an account from now on, in all its
 // threads. Root's rights serve only users with a uid of at least least. If the process serves the
-// account already, Serve changes least. It is an error for root, and for an
-// account that is a user itself, whose owner could act as any user. After an error the process must
-// end: its ids are undefined.
+// account already, Serve changes least. It is an error for root, and for an account that is a user
+// itself, whose owner could act as any user. After an error the process must end: its ids are
+// undefined.
 func Serve(account User, least int) error {
 	if account.UID == 0 || account.UID >= least {
 		return fmt.Errorf("%s (uid %d): want an account with a uid from 1 to %d", account.Name, account.UID, least-1)
@@ -210,7 +210,7 @@ func Served() (account User, yes bool) {
 func Privileged() bool { return serving.Load() != nil || os.Geteuid() == 0 }
 
 // Refusal returns why a process that serves an account does not act with the rights of a user: it never
-// does with those of root and of system accounts. It is empty if the process does, or serves no account.
+// acts as root or a system account. It is empty if the process does, or serves no account.
 func Refusal(u User) string {
 	s := serving.Load()
 	switch {

@@ -47,8 +47,8 @@ func LookUpID(uid int) (u User, known bool, err error) {
 	return find(strconv.Itoa(uid), func(u User) bool { return u.UID == uid })
 }
 
-// isName refuses what no name of a user or group can be, and what a command would
-// take for an option.
+// isName refuses a text that cannot be the name of a user or group, or that a command
+// would take for an option.
 func isName(name string) bool {
 	return name != "" && name[0] != '-' && !strings.ContainsAny(name, ":,/\n\x00")
 }
@@ -169,15 +169,15 @@ func groupIn(text []byte, meant func(name string, gid int) bool) (name string, g
 	return "", 0, false
 }
 
-// number reads an id. The highest is that of nobody at all.
+// number reads an id. The highest number is reserved for no user.
 func number(text string) (int, bool) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	return int(n), err == nil && n < math.MaxUint32
 }
 
-// ask runs a command that knows users and returns what it writes; nothing when it
-// knows none such, or is not there itself. It has nothing of this process's environment, and no
-// file but its output. In a process that serves an account it has the account's rights alone.
+// ask runs a command that knows users and returns its output; nothing if it knows no such user,
+// or is missing itself. The command has nothing of this process's environment, and no file but
+// its output. In a process that serves an account it has the account's rights alone.
 func ask(command string, args ...string) ([]byte, error) {
 	path, there := Find(command)
 	if !there {
@@ -187,7 +187,7 @@ func ask(command string, args ...string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + Path, "LC_ALL=C"}
-	cmd.WaitDelay = time.Second // what it has started may keep its output open
+	cmd.WaitDelay = time.Second // processes that it has started may keep its output open
 	out, err := output(cmd)
 	var exit *exec.ExitError
 	const noSuchKey = 2 // of getent
@@ -202,7 +202,7 @@ func ask(command string, args ...string) ([]byte, error) {
 	return nil, fmt.Errorf("%s %s: %w", command, strings.Join(args, " "), err)
 }
 
-// output runs a command to its end, and returns what it writes.
+// output runs a command to its end, and returns its output.
 func output(c *exec.Cmd) ([]byte, error) {
 	var b bytes.Buffer
 	c.Stdout = &b

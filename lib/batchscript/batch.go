@@ -20,7 +20,7 @@ type batch struct {
 	warnings []submitfile.Warning
 	script   Script
 
-	number map[string]given // amounts, by what they are of; they are put together in finish
+	number map[string]given // amounts, by their subject; finish joins them
 	tasks  int              // how many the job has, on one slot
 	cores  int              // of each
 	name   given            // of the job; no text: it has the script's
@@ -77,7 +77,7 @@ func (b *batch) set(at submitfile.Place, name, text string) {
 	b.script.Lines = append(b.script.Lines, line)
 }
 
-// sets is an option whose argument, as it stands, is the value of a command.
+// sets is an option with an argument that is the value of a command as it stands.
 func sets(command string) func(*batch, given) error {
 	return func(b *batch, g given) error {
 		if g.text == "" {
@@ -179,8 +179,8 @@ func mailLetters(b *batch, g given) error {
 	return nil
 }
 
-// mailBoth is when mail is sent that is wanted at two times: the end of a job is told of
-// whether it failed or not.
+// mailBoth joins two wishes for mail: the end of a job is reported whether it failed or
+// not.
 func mailBoth(one, other string) string {
 	switch {
 	case one == "" || one == "never" || one == other:
@@ -263,7 +263,7 @@ func (b *batch) settle() {
 	b.set(b.name.at, "batch_name", submitfile.Literal(b.name.text))
 }
 
-// needs sets the cores and the memory: those of one slot, on which all tasks are.
+// needs sets the cores and the memory of the one slot for all tasks.
 func (b *batch) needs() error {
 	nodes, nodesAt, _ := b.amount("nodes", 1)
 	perNode, perNodeAt, isPerNode := b.amount("tasks of a node", 1)
@@ -325,8 +325,8 @@ func (b *batch) needs() error {
 	return nil
 }
 
-// environment sets what of the submitter's environment the job gets, and the variables in which
-// scripts of the system look for what they are.
+// environment sets the part of the submitter's environment that the job gets, and the variables
+// that tell scripts of the system about their job.
 func (b *batch) environment() {
 	switch {
 	case b.all:
@@ -347,7 +347,7 @@ func (b *batch) environment() {
 // its value: neither would be put in quotes then.
 func late(expr string) string { return "$$([" + expr + "])" }
 
-// The values of variables that say what a job is.
+// The values of variables that identify a job.
 var (
 	clusterText = late("ClusterId")
 	procText    = late(`strcat(ClusterId,".",ProcId)`)
@@ -369,7 +369,7 @@ func (b *batch) export(g given, one string) error {
 	return nil
 }
 
-// commas parts a list at its commas, but for those in quotes.
+// commas splits a list at its commas, except those in quotes.
 func commas(text string) (list []string) {
 	quote, from := byte(0), 0
 	for i := 0; i < len(text); i++ {
@@ -436,7 +436,7 @@ func (b *batch) pattern(g given, which int) string {
 	return text
 }
 
-// variables returns a path in which the variables of Grid Engine and PBS are replaced.
+// variables returns a path with the variables of Grid Engine and PBS replaced.
 func (b *batch) variables(text string) string {
 	index := "undefined"
 	if b.array.count > 0 {
@@ -502,7 +502,7 @@ func (b *batch) variables(text string) string {
 	return out.String()
 }
 
-// jobID returns what a job of the script is called: its cluster, or in an array cluster and proc.
+// jobID returns the id of a job of the script: its cluster, or in an array cluster and proc.
 func (b *batch) jobID() string {
 	if b.array.count > 0 {
 		return "$(Cluster).$(Process)"
@@ -510,8 +510,7 @@ func (b *batch) jobID() string {
 	return "$(Cluster)"
 }
 
-// array is the indices of a script's jobs: count of them, in steps from the first, or those of a
-// list.
+// array is the indices of a script's jobs: count of them, in steps from the first, or a list.
 type array struct {
 	at                 submitfile.Place
 	first, step, count int
@@ -616,7 +615,7 @@ func (a array) formula(proc string) string {
 	return proc
 }
 
-// attribute returns the expression for the index in the job's ad. That of a range is the same
+// attribute returns the expression for the index in the job's ad. For a range it is the same
 // for all jobs.
 func (a array) attribute() string {
 	if a.list != nil {

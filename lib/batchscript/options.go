@@ -30,7 +30,7 @@ const (
 	without  arg = iota
 	with         // one
 	optional     // one behind =, or none
-	two          // of which only the second has a meaning
+	two          // only the second has a meaning
 )
 
 // given is an option as a directive has it.
@@ -85,7 +85,7 @@ func letters(list []option) []option {
 	return list
 }
 
-// nothing is asked for by an option whose effect is there anyway, or harms nobody.
+// nothing is for an option that has its effect anyway, or needs none.
 func nothing(*batch, given) error { return nil }
 
 // directive carries out a directive.
@@ -245,7 +245,8 @@ func parts(text string) (list []int64, ok bool) {
 	return list, true
 }
 
-// seconds adds up parts of which the last counts so many seconds, and each before it more.
+// seconds adds up parts: the last counts last seconds, and each before it 60 or 24 times
+// more.
 func seconds(list []int64, last int64) (n int64) {
 	unit := last
 	for i := len(list) - 1; i >= 0; i-- {
@@ -258,7 +259,7 @@ func seconds(list []int64, last int64) (n int64) {
 	return n
 }
 
-// slurmTime reads a time as --time has it, in seconds; 0 is none at all.
+// slurmTime reads a time of --time, in seconds; 0 means unlimited.
 func slurmTime(text string) (int64, bool) {
 	switch strings.ToUpper(text) {
 	case "INFINITE", "UNLIMITED", "-1", "0":
@@ -288,7 +289,7 @@ func slurmTime(text string) (int64, bool) {
 	return n, n <= longest
 }
 
-// clockTime reads [[[D:]H:]M:]S, in seconds; 0 is none at all.
+// clockTime reads [[[D:]H:]M:]S, in seconds; 0 means unlimited.
 func clockTime(text string) (int64, bool) {
 	if strings.EqualFold(text, "INFINITY") {
 		return 0, true
@@ -317,8 +318,8 @@ func limitTime(b *batch, g given, read func(string) (int64, bool)) error {
 	return nil
 }
 
-// megabytes reads a size, of which a number alone has so many bytes; units are the bytes of
-// each letter, in lower case unless case counts.
+// megabytes reads a size. A number alone has plain bytes; units are the bytes of each
+// letter, in lower case unless case counts.
 func megabytes(text string, plain float64, units map[byte]float64) (int, bool) {
 	end := len(text)
 	unit := plain
@@ -401,7 +402,7 @@ func begin(b *batch, g given, read func(string, time.Time) (time.Time, error)) e
 	return nil
 }
 
-// qsubTime reads [[[[CC]YY]MM]DD]hhmm[.SS]: what is left out is that of now, or of the next such
+// qsubTime reads [[[[CC]YY]MM]DD]hhmm[.SS]; omitted parts are now's, or those of the next such
 // time.
 func qsubTime(text string, now time.Time) (time.Time, error) {
 	bad := errors.New("a time as [[[[CC]YY]MM]DD]hhmm[.SS]")
@@ -543,7 +544,7 @@ func gpus(b *batch, g given, what string) error {
 	return keeps(what)(b, given{g.name, n, g.at})
 }
 
-// rest is what a value of several parts is about, for messages: "-l walltime".
+// part returns a part of a value of several, named for messages: "-l walltime".
 func (g given) part(name, text string) given {
 	return given{fmt.Sprintf("%s %s", g.name, name), text, g.at}
 }

@@ -64,8 +64,8 @@ func pbsArguments(b *batch, g given) error {
 	return nil
 }
 
-// pbsResources is -l: NAME=VALUE with commas between, of which nodes and select have parts
-// behind colons.
+// pbsResources is -l: NAME=VALUE with commas between; nodes and select have parts behind
+// colons.
 func pbsResources(b *batch, g given) error {
 	return eachResource(g, func(name string, p given) error {
 		switch name {
@@ -92,7 +92,7 @@ func eachResource(g given, take func(name string, p given) error) error {
 	return nil
 }
 
-// chunks reads N:ppn=P or N:ncpus=C:mem=SIZE. A part that is a name is that of a node.
+// chunks reads N:ppn=P or N:ncpus=C:mem=SIZE. A part that is a name names a node.
 func (b *batch) chunks(g given) error {
 	if strings.Contains(g.text, "+") {
 		b.warn(g.at, "%s: chunks of several kinds: the first counts, the job runs on one slot", g.name)

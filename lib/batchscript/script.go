@@ -1,18 +1,18 @@
-// Package batchscript reads the batch scripts of Slurm, Grid Engine and PBS: which submit
-// commands do their directives mean?
+// Package batchscript translates the directives of batch scripts of Slurm, Grid Engine and PBS
+// to submit commands.
 //
-// Is reports whether a text is a batch script, and Read takes one apart: the interpreter of its
+// Is reports whether a text is a batch script, and Read parses one: the interpreter of its
 // first line, and a submit command (a submitfile.Line) for each directive that has a meaning
-// here, with the place of the directive. A directive without one is a warning with its place.
-// A value that its system would not take either is an error, and so is a directive without
-// which the job would do harm: a dependency that cannot be kept.
+// here, with the place of the directive. A directive without one is a warning with its place. A
+// value that its system would refuse too is an error, and so is a directive without which the
+// job would do harm: a dependency that cannot be kept.
 //
-// The directives of a system stand in a file named for it, as a table of all options that the
-// system's sbatch or qsub has; batch.go has what the systems share, and what is only known when
-// all directives were read, such as the number of cores of so many tasks.
+// The directives of a system are in a file named for it, as a table of all options of the
+// system's sbatch or qsub. batch.go has the common parts, and those that need all directives,
+// such as the number of cores of so many tasks.
 //
-// The package is pure: the folder of submission, the time and what a path is come in through
-// Options.
+// The package is pure: the folder of submission, the time and the kinds of paths come in
+// through Options.
 package batchscript
 
 import (
@@ -28,7 +28,7 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Options is what a script's meaning depends on beside its text.
+// Options is the other input of a script's meaning besides its text.
 type Options struct {
 	Name string // of the script, without folders: the job's name unless a directive gives one
 	// JobName is the job's name, whatever directives say; empty: they say it.
@@ -43,7 +43,7 @@ type Options struct {
 	LookupEnv func(name string) (value string, ok bool)
 }
 
-// Script is what a batch script asks for.
+// Script is the result of a batch script.
 type Script struct {
 	Name string // of the job
 	// Interpreter is what its first line, or -S, has the script run by: a path, and perhaps one
@@ -55,7 +55,7 @@ type Script struct {
 	Lines []submitfile.Line
 	// Queue are the arguments of the queue line; empty for one job.
 	Queue string
-	// Arguments are those that a directive gives to the script.
+	// Arguments are the script's arguments from a directive.
 	Arguments []string
 }
 
@@ -111,7 +111,7 @@ var ofDescription = sync.OnceValue(func() *regexp.Regexp {
 
 func isDescription(text string) bool { return ofDescription().MatchString(text) }
 
-// systemOf returns the system whose directive comes first in the head of a script; nil if
+// systemOf returns the system of the first directive in the head of a script; nil if
 // there is none.
 func systemOf(text string) *system {
 	for line := range strings.SplitSeq(text, "\n") {
@@ -157,7 +157,7 @@ const (
 	ofPBS
 )
 
-// is reports whether the directives are those of a system.
+// is reports whether the directives are of a system.
 func (b *batch) is(k kind) bool { return b.system != nil && b.system.kind == k }
 
 // afterBlank takes a prefix that is a word of its own.

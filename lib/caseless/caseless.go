@@ -11,8 +11,8 @@ func Contains(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// Compare orders names without regard to the case of ASCII letters; it is 0 for names that are the
-// same but for that.
+// Compare orders names without regard to the case of ASCII letters; it is 0 for names that differ
+// only in that.
 func Compare(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if x, y := lower(a[i]), lower(b[i]); x != y {

@@ -48,9 +48,8 @@ func (c *cell) expr() *Expr {
 	return &Expr{lit: c.Value}
 }
 
-// front is where a Reader puts the attributes that others mostly ask about:
-// those of many ads lie behind each other, so that going through the ads reads
-// memory from one end to the other.
+// front is where a Reader puts the attributes that expressions use most: those of many
+// ads are adjacent, so that going through the ads reads memory from one end to the other.
 type front [frontSize]cell
 
 const frontSize = 20
@@ -361,8 +360,8 @@ func (a *Ad) Clone() *Ad {
 	return copied
 }
 
-// WithInts returns a copy of a whose first own attributes, in the order in which they were set, are
-// these integers, chained to parent.
+// WithInts returns a copy of a, chained to parent, in which the first own attributes, in the order
+// in which they were set, are these integers.
 func WithInts(a, parent *Ad, values ...int64) *Ad {
 	type small struct {
 		ad    Ad
@@ -544,8 +543,8 @@ func (f *finder) again(ad *Ad) int {
 
 const unknown = -2
 
-// search returns the ad that has the name, ad or one that it is chained to,
-// and the place; -1 when there is none.
+// search returns the ad that has the name, ad or one that it is chained to, and the
+// place; -1 if no ad has it.
 func (f *finder) search(ad *Ad) (*Ad, int) {
 	for ; ad != nil; ad = ad.parent {
 		if ad.shape == nil {
@@ -583,9 +582,9 @@ func (f *finder) in(s *shape) int {
 	return at
 }
 
-// changesMind reports whether a miss is worth remembering. Where ads differ
-// all the time that costs more than finding the name, so it is done ever more
-// rarely; but a memo of an ad that was an exception must not stay for good.
+// changesMind reports whether a miss is worth remembering. If ads differ all the time,
+// remembering costs more than finding the name, so it is done ever more rarely; but it
+// does not stop, as the memo may be of an exceptional ad.
 func (f *finder) changesMind() bool {
 	n := f.misses.Load() + 1
 	f.misses.Store(n) // two at once may count as one

@@ -40,28 +40,27 @@ func conjuncts(out []node, n node) []node {
 
 // Clause is one condition of several that must all be true.
 type Clause struct {
-	// Path names the attribute that the clause stands in: first the one
-	// that was asked about, then, as often as a clause is nothing but the
-	// name of another attribute, that one.
+	// Path names the attribute that the clause stands in: first the requested one, then
+	// each attribute whose name alone was a clause on the way.
 	Path  []string
 	Expr  *Expr // nil: there is no such attribute
-	Value Value // what it is in this match
+	Value Value // in this match
 }
 
 // Fails reports whether the clause keeps the whole from being true.
 func (c Clause) Fails() bool { return !c.Value.True() }
 
 const (
-	maxClauses = 1000 // beyond it, names are no longer replaced by what they stand for
+	maxClauses = 1000 // beyond it, names are no longer replaced by their clauses
 	maxPath    = 100
 )
 
-// Explain returns the clauses of one of my's attributes, such as Requirements,
-// each with its value in a match with target, which may be nil. A clause that
-// is nothing but the name of an own attribute, bare or as MY.name, is replaced
-// by the clauses of that attribute, unless that is a constant or one of those
-// on the way to it. All clauses are evaluated, also those behind one that has
-// decided already; together they keep to the limits of one evaluation.
+// Explain returns the clauses of one of my's attributes, such as Requirements, each with
+// its value in a match with target, which may be nil. A clause that is only the name of
+// an own attribute, bare or as MY.name, is replaced by the clauses of that attribute,
+// unless that is a constant or one of those on the way to it. All clauses are evaluated,
+// also those behind one that has decided already; together they keep to the limits of one
+// evaluation.
 //
 // For an attribute that my does not have there is one clause without an Expr,
 // UNDEFINED.
@@ -77,8 +76,8 @@ func Explain(c *Context, my, target *Ad, name string) []Clause {
 	return x.clauses // the state is not reused: values may refer to it
 }
 
-// explanation collects clauses. The state's active attributes are those of the
-// path, as they are when the match itself comes here.
+// explanation collects clauses. The state's active attributes are those of the path, as
+// when the match itself comes here.
 type explanation struct {
 	st      *state
 	path    []string
@@ -115,8 +114,8 @@ func (x *explanation) value(e *Expr) Value {
 	return v
 }
 
-// named returns the own attribute that a clause is nothing but the name of, if
-// it is to be replaced by what it stands for.
+// named returns the own attribute whose name alone is the clause, if its clauses are to
+// replace the name.
 func (x *explanation) named(clause *Expr) (*attribute, *Expr) {
 	var a *attribute
 	switch n := bared(clause.tree()).(type) {
@@ -315,13 +314,12 @@ func (j *conjunction) fallen(st *state, sc *scope) int {
 	return -1
 }
 
-// term is what has to be true: a clause of a conjunction, or one of several
-// terms of a clause that became a conjunction when it was specialised. A clause
-// that is true in any match has none.
+// term is a required condition: a clause of a conjunction, or one of several terms of a
+// clause that became a conjunction when it was specialised. A clause that is true in any
+// match has no terms.
 //
-// Most are an attribute or the comparison of one with a constant. Those of a
-// Matcher are quick: they remember for themselves where the attribute is, and
-// hand no values on.
+// Most are an attribute or the comparison of one with a constant. Those of a Matcher are
+// quick: they remember the attribute's place themselves, and pass no values on.
 type term struct {
 	table  *place // of the shape met last, which is frozen
 	at     int    // where the attribute is in that, or -1
@@ -364,8 +362,8 @@ func (t *term) quicken(my *Ad) {
 	}
 }
 
-// holds reports whether a term is true. Quick ones are only for matches of
-// ads in which names mean what they always mean.
+// holds reports whether a term is true. Quick terms are only for matches of ads in which
+// names have their usual meaning.
 func (t *term) holds(st *state, sc *scope) bool {
 	if t.quick == slow {
 		return t.value(st, sc).True()

@@ -15,16 +15,16 @@ type Context struct {
 	// in a match, CurrentTime nothing at all, and eval() parses like
 	// ParseStrictExpr.
 	Strict bool
-	// UserMap answers userMap(): what a map says of a user, a list of names with commas
+	// UserMap answers userMap(): a map's entry for a user, a list of names with commas
 	// between, the user's usual one first. UserHome answers userHome(): a user's home
 	// directory. Both must give the same answer to the same question during an
 	// evaluation. nil knows no user.
 	UserMap  func(mapName, user string) (names string, ok bool)
 	UserHome func(user string) (directory string, ok bool)
-	// MaxSteps bounds the operators, references and calls of one evaluation, which is
-	// ERROR beyond, up to 10,000,000; 0 is 200,000, a thousand times what a long expression
-	// takes, and some milliseconds. Text that is made or searched is
-	// bounded in proportion, see Budget.
+	// MaxSteps bounds the operators, references and calls of one evaluation, which is ERROR
+	// beyond, up to 10,000,000. 0 means 200,000: a thousand times the steps of a long
+	// expression, and some milliseconds. Text that is made or searched is bounded in
+	// proportion, see Budget.
 	MaxSteps int
 	// Budget is what evaluations take their steps from, nil for no bound on all of them
 	// together.
@@ -66,9 +66,8 @@ type scope struct {
 	up    *scope
 	other *scope
 	table *place // in a Matcher: of the ad's shape, if it has one
-	// plain: an outermost ad (not nil) none of whose attributes is called MY
-	// or TARGET, in the language that is not strict: names mean what they
-	// always mean.
+	// plain: an outermost ad (not nil) without an attribute called MY or TARGET, in the
+	// language that is not strict: names have their usual meaning.
 	plain bool
 	// open: a name missing all the way up is looked up in the opposite ad
 	// even from this nested ad (countMatches, evalInEachContext).
@@ -205,9 +204,9 @@ func (st *state) random() uint64 {
 
 // Budget is a number of steps that several evaluations share (Context.Budget): operators,
 // references and calls, and one more for every 8 bytes of text made or searched. A step takes
-// some nanoseconds. An evaluation within the budget has the value that it has without; one for
-// which too little is left is ERROR, and what it took until then counts. Steps are counted, and
-// no time: the same evaluations in the same order take the same.
+// some nanoseconds. A budget does not change the value of an evaluation within it; an
+// evaluation that exceeds it is ERROR, and its steps until then count. Only steps are counted,
+// not time: the same evaluations in the same order take the same.
 //
 // A Budget is for one goroutine at a time.
 type Budget struct{ left int }
@@ -218,8 +217,8 @@ func NewBudget(steps int) *Budget { return &Budget{steps} }
 // Left returns how many steps are left, 0 of a budget that is spent.
 func (b *Budget) Left() int { return max(b.left, 0) }
 
-// Spent reports whether an evaluation needed more than there was. Its value, and those of
-// later ones, are ERROR for no reason of their own. It is false for nil.
+// Spent reports whether an evaluation needed more steps than were left. Its value, and
+// those of later ones, are ERROR only for that. It is false for nil.
 func (b *Budget) Spent() bool { return b != nil && b.left < 0 }
 
 // Over returns by how many steps more was taken than there was.
@@ -243,7 +242,7 @@ func NewBudgets(steps int) *Budgets {
 	return &Budgets{steps, map[string]*Budget{}}
 }
 
-// Clone returns budgets of which as much is taken.
+// Clone returns budgets with the same steps taken.
 func (b *Budgets) Clone() *Budgets {
 	if b == nil {
 		return nil
@@ -432,7 +431,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	return Undefined()
 }
 
-// special returns what a name means that no attribute of an ad has.
+// special returns the meaning of a name that no attribute of an ad has.
 func (st *state) special(a *attribute, sc *scope) (Value, bool) {
 	switch a.special {
 	case specialSelf:

@@ -24,7 +24,7 @@ const (
 	StyleSpool
 )
 
-// Format returns the expression as text. Parentheses are those of the source.
+// Format returns the expression as text, with the parentheses of the source.
 func (e *Expr) Format(s Style) string { return string(e.AppendTo(nil, s)) }
 
 // AppendTo appends the expression as text to b.
@@ -308,9 +308,9 @@ func (a *Ad) AppendLong(b []byte) []byte {
 // mark them. Bytes that are not UTF-8 become U+FFFD.
 func (a *Ad) MarshalJSON() ([]byte, error) { return appendJSONAd(nil, a), nil }
 
-// UnmarshalJSON makes the ad what a JSON object says, without parent; a null
-// changes nothing. Strings that MarshalJSON marked become expressions again. The
-// error is a *SyntaxError, and leaves the ad as it was.
+// UnmarshalJSON sets the ad from a JSON object, without parent; a null changes nothing.
+// Strings that MarshalJSON marked become expressions again. The error is a *SyntaxError,
+// and leaves the ad as it was.
 func (a *Ad) UnmarshalJSON(b []byte) error {
 	s := newJSONStream(bytes.NewReader(b), "")
 	if s.skipBlank(); s.peek() != '{' {

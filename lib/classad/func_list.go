@@ -216,8 +216,7 @@ func twoTexts(a []Value) (x, y string, bad Value, ok bool) {
 	return a[0].text(), a[1].text(), Value{}, true
 }
 
-// memberDelimitersOf returns the delimiters of a list of names: UNDEFINED ones
-// are none.
+// memberDelimitersOf returns the delimiters of a list of names. UNDEFINED means none.
 func memberDelimitersOf(a []Value) (string, bool) {
 	if len(a) == 3 && a[2].kind == KindUndefined {
 		return "", true
@@ -258,7 +257,7 @@ func stringSubset(equal func(x, y string) bool) func(*state, []Value) Value {
 		case !isText:
 			return Error()
 		}
-		all := part == "" // as in HTCondor nothing but delimiters is no list at all
+		all := part == "" // as in HTCondor a text of delimiters alone is no list at all
 		eachToken(part, set, func(token string) bool {
 			all = st.spend(len(list)) && hasToken(list, set, token, equal)
 			return all
@@ -311,8 +310,8 @@ func (st *state) stringRegexp(a []Value) Value {
 	return Bool(found)
 }
 
-// processFunctions convert the texts in which job ads keep arguments and
-// environments, and look up users.
+// processFunctions convert the texts of arguments and environments in job ads, and look
+// up users.
 //
 // In the newer of the two syntaxes (V2) items are set apart by blanks, and
 // single quotes keep blanks together; a quote inside them is doubled.
@@ -516,8 +515,8 @@ func argsToList(st *state, a []Value) Value {
 	return st.list(values)
 }
 
-// userHome is userHome(user[, default]): the home directory that the Context
-// knows. An empty default is none.
+// userHome is userHome(user[, default]): the home directory in the Context. An empty
+// default counts as none.
 func userHome(st *state, a []Value) Value {
 	if user, ok := a[0].Text(); ok && st.look != nil && st.look.UserHome != nil {
 		if directory, ok := st.look.UserHome(user); ok {

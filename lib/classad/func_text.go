@@ -236,9 +236,9 @@ var versionFunctions = map[string]*function{
 	}).truthful(),
 }
 
-// versionCompare orders texts by bytes, runs of digits by their number; of
-// runs with leading zeros the one with more of them comes first. Only the sign
-// of the result means something; the number is that of glibc's strverscmp.
+// versionCompare orders texts by bytes, runs of digits by their number; of runs
+// with leading zeros the one with more zeros comes first. Only the sign of the result has
+// a meaning; the number is that of glibc's strverscmp.
 func versionCompare(a, b string) int {
 	at := 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
@@ -509,8 +509,8 @@ func patternSize(re *syntax.Regexp) int {
 	return min(size, maxPattern+1)
 }
 
-// cost is what a search counts for: without an automaton each byte is held
-// against every place of the pattern.
+// cost is the number of steps of a search: without an automaton each byte is compared
+// with every place of the pattern.
 func (p *pattern) cost(text string) int { return len(text) * (1 + p.size/4) }
 
 func (p *pattern) matches(s string) bool { return p.search.Match(s) }

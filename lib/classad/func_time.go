@@ -70,8 +70,8 @@ func appendZoneless(b []byte, seconds int64, _ Style) []byte {
 	return append(timetext.AppendWall(append(b, `absTime("`...), seconds), `")`...)
 }
 
-// timeFunctions know dates and spans of time. The clock and the local time
-// zone are those of the Context.
+// timeFunctions know dates and spans of time. The Context gives the clock and the local
+// time zone.
 var timeFunctions = map[string]*function{
 	"time":        strictly(0, func(st *state, _ []Value) Value { return Int(st.now.Unix()) }).seeing(seesClock),
 	"currenttime": strictly(0, func(st *state, _ []Value) Value { return st.local(st.now.Unix()) }).seeing(seesClock),

@@ -221,7 +221,7 @@ func exponent(s string, end int, mark byte) int {
 	return end
 }
 
-// leadingHex reads a hexadecimal number whose 0x begins at start.
+// leadingHex reads a hexadecimal number; its 0x begins at start.
 func leadingHex(s string, start int) (float64, bool) {
 	end, digits := start+2, 0
 	hex := func() {

@@ -19,11 +19,11 @@ type function struct {
 	sees     sight
 }
 
-// sight is what a function sees besides the values of its arguments.
+// sight is what a function depends on besides the values of its arguments.
 type sight uint8
 
 const (
-	seesClock  sight = 1 << iota // the time, the local zone, or what the Context looks up
+	seesClock  sight = 1 << iota // the time, the local zone, or look-ups by the Context
 	seesChance                   // random numbers
 	seesScope                    // expressions unevaluated, or the ads around the call
 )
@@ -34,7 +34,7 @@ func (f *function) seeing(s sight) *function {
 	return f
 }
 
-// truthful marks a function whose value is a boolean, UNDEFINED or ERROR.
+// truthful marks a function as having a boolean, UNDEFINED or ERROR as value.
 func (f *function) truthful() *function {
 	f.truth = true
 	return f
@@ -206,10 +206,10 @@ func unresolved(st *state, sc *scope, c *callCode) Value {
 	return Bool(false)
 }
 
-// inEach evaluates an expression in every ad of a list and hands f the values:
-// UNDEFINED for elements that are undefined, ERROR for those that are not ads.
-// If the expression is a name that stands for something here, what it stands
-// for is evaluated. It returns false if the second argument is not a list.
+// inEach evaluates an expression in every ad of a list and calls f with the values:
+// UNDEFINED for elements that are undefined, ERROR for elements that are not ads. If the
+// expression is a name with a meaning here, that meaning is evaluated. It returns false
+// if the second argument is not a list.
 func inEach(st *state, sc *scope, c *callCode, f func(Value)) (bad Value, ok bool) {
 	list := c.args[1].value(st, sc)
 	if list.kind != KindList {
@@ -271,8 +271,8 @@ func (st *state) sought(name *attribute, sc *scope) *Expr {
 	return e
 }
 
-// lookCost is what it takes to look a name up in an ad around the one in which an expression
-// stands, in steps.
+// lookCost is the number of steps for looking a name up in an ad around the one in which an
+// expression stands.
 const lookCost = 4
 
 // selected returns the expression that base.name stands for, or nil.

@@ -39,8 +39,8 @@ type token struct {
 	v        Value  // of a literal
 }
 
-// lexer cuts text into tokens. In the old dialect, that of long-form lines, a
-// backslash in a string is an ordinary byte.
+// lexer splits text into tokens. In the old dialect, of long-form lines, a backslash in a
+// string is an ordinary byte.
 type lexer struct {
 	text string
 	at   int

@@ -99,8 +99,8 @@ func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
 	return st.done(st.named(name, &st.my, -1))
 }
 
-// readSteps is what an attribute may take of which a program wants nothing but the number or
-// the text: most are constants.
+// readSteps bounds an attribute of which a program wants only the number or the text: most
+// are constants.
 const readSteps = 5_000
 
 // read is Eval of an attribute without a TARGET, which is ERROR beyond readSteps, or the
@@ -145,12 +145,12 @@ func (a *Ad) EvalNumber(c *Context, name string) (x float64, ok bool) {
 // zero, without a TARGET; ok is false when it is missing or something else.
 func (a *Ad) EvalBool(c *Context, name string) (b, ok bool) { return a.read(c, name).Bool() }
 
-// Matcher matches one ad with many others. What depends on the one ad alone is
-// worked out once and not for every other: its constants are folded into its
-// own expressions, and into those of the others that are met often.
-// The answers are those of Match, MatchRanks, Satisfies and Rank, except that an
-// expression which goes too deep for them may have an answer here. The ad must
-// not change meanwhile. A Matcher is for one goroutine at a time.
+// Matcher matches one ad with many others. It computes once, and not for every other ad,
+// what depends on the one ad alone: it folds that ad's constants into its own
+// expressions, and into those of other ads that it meets often. The answers are those of
+// Match, MatchRanks, Satisfies and Rank, except that an expression which goes too deep
+// for them may have an answer here. The ad must not change meanwhile. A Matcher is for
+// one goroutine at a time.
 type Matcher struct {
 	c     Context
 	ad    *Ad
@@ -211,14 +211,14 @@ func (m *Matcher) MatchRanks(other *Ad) (ok bool, rank, otherRank float64) {
 	return ok, rank, otherRank
 }
 
-// Falls returns at which clause the Matcher's ad turns the other one down: the
-// index, in the Clauses of its Requirements, of the first that is not true
-// with the other as TARGET; -1 when all are true, which is when it wants the
-// other. Without Requirements, and for an other that is nil, it is 0.
+// Falls returns the clause at which the Matcher's ad refuses the other one: the index, in
+// the Clauses of its Requirements, of the first that is not true with the other as
+// TARGET; -1 if all are true, so that it wants the other. Without Requirements, and for
+// an other that is nil, it is 0.
 //
-// A clause is one of Requirements itself: a name among them is not replaced by
-// the clauses of what it stands for, as Explain does. Clauses behind the first
-// that is not true are not evaluated.
+// A clause is one of Requirements itself: unlike Explain, Falls does not replace a name
+// by the clauses of its attribute. Clauses behind the first that is not true are not
+// evaluated.
 func (m *Matcher) Falls(other *Ad) int {
 	at := 0
 	if m.begin(other) {
@@ -228,7 +228,7 @@ func (m *Matcher) Falls(other *Ad) int {
 	return at
 }
 
-// FallsBy is Falls with the ads exchanged: the index is that of a clause of the other's Requirements.
+// FallsBy is Falls with the ads exchanged: the index is of a clause of the other's Requirements.
 func (m *Matcher) FallsBy(other *Ad) int {
 	at := 0
 	if m.begin(other) {
@@ -280,7 +280,7 @@ func (m *Matcher) end() {
 	st.args = st.args[:0]
 }
 
-// known is what has been worked out for one ad of a match, the known one.
+// known is the results for one ad of a match, the known one.
 type known struct {
 	c     *Context
 	ad    *Ad

@@ -114,7 +114,7 @@ var specials = [...]struct {
 	{"parent", specialParent}, {"root", specialRoot}, {"toplevel", specialRoot}, {"currenttime", specialNow},
 }
 
-// specialOf returns what a name means when no attribute has it.
+// specialOf returns the meaning of a name when no attribute has it.
 func specialOf(name string) special {
 	for i := range specials {
 		if s := &specials[i]; equalFold(name, s.name) {
@@ -210,7 +210,7 @@ func newExpr(n node) *Expr {
 	return &Expr{lit: Value{kind: kindProgram}, root: n}
 }
 
-// constant reports whether the expression is nothing but a value: lit.
+// constant reports whether the expression is only a value: lit.
 func (e *Expr) constant() bool { return e.lit.kind < kindProgram }
 
 // orUndefined lets a missing expression be UNDEFINED.
@@ -256,10 +256,10 @@ func newListing(items []*Expr) *listing {
 	return l
 }
 
-// Interner lets equal texts share one compiled expression, so that ten
-// thousand slot ads cost the memory of what differs between them, and lets ads
-// with the same names share the list of these. The zero Interner knows nothing
-// yet and is ready. It may be used by several goroutines.
+// Interner lets equal texts share one compiled expression, so that ten thousand slot ads
+// cost only the memory of their differences, and lets ads with the same names share the
+// list of these. The zero Interner knows nothing yet and is ready. It may be used by
+// several goroutines.
 type Interner struct {
 	mu     sync.Mutex
 	exprs  map[internKey]*Expr
@@ -281,7 +281,7 @@ type internKey struct {
 // themselves.
 const (
 	maxInternedExprs  = 1 << 17
-	maxInternedBytes  = 16 << 20 // of their texts; what they are compiled to takes many times that
+	maxInternedBytes  = 16 << 20 // of their texts; compiled they take many times that
 	maxInternedText   = 64 << 10 // of one of them
 	maxInternedNames  = 1 << 16
 	maxInternedName   = 256 // bytes
@@ -342,7 +342,7 @@ const (
 	slabSize        = 32 // expressions made at once: one by one they would cost more
 )
 
-// known returns what was compiled from a text before, or nil.
+// known returns the expression compiled from an equal text before, or nil.
 func (i *Interner) known(text []byte, old bool) *Expr {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -426,8 +426,8 @@ func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 	return s, false
 }
 
-// Share has an ad read like those of the same names that were met before: looking at one
-// after the other is faster.
+// Share makes the reading of an ad like that of earlier ads with the same names: looking
+// at one after the other is faster.
 func (i *Interner) Share(ad *Ad) {
 	if ad.shape != nil && !ad.shape.frozen.Load() {
 		ad.shape, _ = i.shape(ad.shape)

@@ -15,8 +15,7 @@ const (
 	maxHeight = 10000
 )
 
-// SyntaxError says where a text is not ClassAd language, and what was expected
-// there.
+// SyntaxError says where a text is not ClassAd language, and what was expected there.
 type SyntaxError struct {
 	File string
 	Line int // from 1; 0: unknown
@@ -109,7 +108,7 @@ type parser struct {
 	tok   token
 	depth int
 	err   *SyntaxError
-	open  bool // err is that the text ended too early
+	open  bool // err is because the text ended too early
 	// single: the outermost ad ends the text, and lex.at is left behind it.
 	single bool
 }
@@ -362,7 +361,7 @@ func (p *parser) call(pos int, name string) tree {
 	return p.join(&call{name: name, fn: functionNamed(name), args: args}, under)
 }
 
-// wholeAd parses an ad where nothing but an ad may stand.
+// wholeAd parses an ad at a place for ads only.
 func (p *parser) wholeAd() *Ad {
 	if p.tok.kind != tokOpenAd {
 		p.expected("[")

@@ -14,7 +14,7 @@ type program struct {
 	// clauses are the terms of the expression, computed on demand and kept: a caller that
 	// explains one match explains many.
 	clauses atomic.Pointer[[]*Expr]
-	// conjunction is what they compile to, once a Matcher asked for it.
+	// conjunction is the compiled form, once a Matcher asked for it.
 	conjunction atomic.Pointer[conjunction]
 }
 
@@ -95,7 +95,7 @@ func (c *compiler) operands(nodes []node, level int) []operand {
 	return out
 }
 
-// node compiles what is neither literal nor parenthesis.
+// node compiles a node other than a literal or parenthesis.
 func (c *compiler) node(n node, level int) operand {
 	var x code
 	switch n := n.(type) {
@@ -330,7 +330,7 @@ type sideCode struct {
 	finder finder
 	theirs bool
 	level  int
-	any    selectCode // what it is where MY or TARGET may mean something else
+	any    selectCode // if MY or TARGET may mean something else
 }
 
 func (c *sideCode) eval(st *state, sc *scope) Value {

@@ -29,7 +29,7 @@ type jsonStream struct {
 
 	line   int   // of the next byte
 	lineAt int64 // where in the stream that line begins
-	fresh  bool  // nothing but blanks was seen on the line
+	fresh  bool  // only blanks were seen on the line
 	first  int64 // where in the stream the line's first byte is that is not blank
 
 	place   jsonPlace
@@ -196,7 +196,7 @@ func (s *jsonStream) skipBlank() {
 // col returns the column of a byte of this line.
 func (s *jsonStream) col(offset int64) int { return int(offset-s.lineAt) + 1 }
 
-// spoil notes an error, of which the first one counts. The JSON may go on.
+// spoil notes an error; the first one counts. The JSON may go on.
 func (s *jsonStream) spoil(offset int64, msg string) {
 	if s.bad == nil {
 		s.bad = &SyntaxError{File: s.file, Line: s.line, Col: s.col(offset), Msg: msg}

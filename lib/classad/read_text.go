@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// longForm is what a Reader keeps of a long-form stream.
+// longForm is the state of a Reader in a long-form stream.
 type longForm struct {
 	size    int  // bytes of the ad so far
-	tooLong bool // the line read last is cut, for it goes beyond what an ad may have
+	tooLong bool // the last line is cut, as it exceeds the limit of an ad
 	ended   bool // a bad expression ran into the blank line behind its ad
 }
 
@@ -88,8 +88,8 @@ func (r *Reader) readLine() ([]byte, error) {
 	return b, nil
 }
 
-// longLine reads on in a line whose head is all that the buffer holds. What is
-// more than an ad may have is passed over.
+// longLine reads on in a line whose head fills the buffer. It skips the part beyond the
+// limit of an ad.
 func (r *Reader) longLine(head []byte) ([]byte, error) {
 	line := bytes.Clone(head)
 	for {
@@ -162,7 +162,7 @@ func afterName(line []byte, name string) (text []byte, ok bool) {
 	return line[n+3:], true
 }
 
-// knownValue returns what a text means that needs no parsing.
+// knownValue returns the value of a text that needs no parsing.
 func (r *Reader) knownValue(text []byte) (c cell, ok bool) {
 	if v, ok := scanConstant(text); ok {
 		return cell{r.texts.keep(v)}, true
@@ -219,10 +219,9 @@ func (r *Reader) nul(line, i int) error {
 // maxContinued is how many lines one expression may take.
 const maxContinued = 100
 
-// continued reads on when an expression is not complete at the end of its
-// line and the next line is indented. Together they must be a whole
-// expression; if not, the error stays that of the first line, unless the
-// stream itself fails.
+// continued reads on when an expression is not complete at the end of its line and the
+// next line is indented. Together they must be a whole expression; if not, the error
+// stays the first line's, unless the stream itself fails.
 func (r *Reader) continued(text string, first error) (*Expr, error) {
 	for range maxContinued {
 		p := newParser(text, true)
@@ -279,12 +278,12 @@ func splitLine(line []byte) (name, text []byte, col int, err error) {
 	return name, text, col, nil
 }
 
-// newForm is what a Reader keeps of a new-form stream: a piece of the text, as
-// long as it must be to hold an ad.
+// newForm is the state of a Reader in a new-form stream: a piece of the text, as long as
+// it must be to hold an ad.
 type newForm struct {
 	rest  string
 	col   int    // how many bytes of its line stand before rest
-	piece []byte // what is read at a time
+	piece []byte // read at a time
 	end   error  // why nothing comes behind rest
 	lost  bool   // rest begins in a bad ad
 	debt  int    // bytes parsed in vain, less those that passing others made up for
@@ -394,10 +393,10 @@ func (r *Reader) shared(n node, text string) cell {
 	return e.cell()
 }
 
-// badNew returns the error of an ad and passes what it must of it. The next ad
-// may begin at the next line that begins with [. So a stretch of text may be
-// parsed often; when that gets too much, or when it is a comment to the end of
-// the text, the next ad begins behind the error.
+// badNew returns the error of an ad and skips the ad as far as it must. The next ad may
+// begin at the next line that begins with [. So a stretch of text may be parsed often;
+// when that gets too much, or when it is a comment to the end of the text, the next ad
+// begins behind the error.
 func (r *Reader) badNew(p *parser, cut bool) error {
 	line, col := r.position(p.err.Col - 1)
 	n := &r.new

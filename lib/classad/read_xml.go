@@ -21,9 +21,9 @@ import (
 // <c>. The expressions are in the new dialect, and strings have its escapes:
 // so they come from HTCondor, and so HTCondor reads them.
 //
-// The decoder of encoding/xml is strict, and knows the five entities of XML
-// itself only: what a DOCTYPE declares is an error when it is used, so no
-// entity can grow. A window counts for it, and remembers the text of <e>.
+// The decoder of encoding/xml is strict, and knows only the five entities of XML itself:
+// using an entity that a DOCTYPE declares is an error, so no entity can grow. A window
+// counts for it, and remembers the text of <e>.
 type xmlStream struct {
 	window window
 	dec    *xml.Decoder
@@ -31,7 +31,7 @@ type xmlStream struct {
 	intern *Interner
 	ads    builder
 
-	lines, blanks int // that stand before what the decoder reads
+	lines, blanks int // before the decoder's input
 	line, col     int // where the token read last began
 	depth         int // how many elements are open
 	adLine        int
@@ -147,7 +147,7 @@ func (s *xmlStream) token() (xml.Token, bool) {
 	return t, true
 }
 
-// stop ends the stream with an error of the decoder, or of what it reads from.
+// stop ends the stream with an error of the decoder, or of its input.
 func (s *xmlStream) stop(err error) {
 	if err == io.EOF || s.window.err != nil && !errors.Is(s.window.err, io.EOF) && errors.Is(err, s.window.err) {
 		s.end = err
@@ -176,7 +176,7 @@ func (s *xmlStream) errorHere(msg string) *SyntaxError {
 	return &SyntaxError{File: s.file, Line: s.line, Col: s.col, Msg: msg}
 }
 
-// spoil notes an error of the ad, of which the first one counts.
+// spoil notes an error of the ad; the first one counts.
 func (s *xmlStream) spoil(msg string) {
 	if s.bad == nil {
 		s.bad = s.errorHere(msg)

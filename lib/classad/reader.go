@@ -12,10 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Reader reads a stream of ads. The first byte that is not blank tells the
-// form: "[" begins new-form ads, or JSON if a "{" follows or nothing but "]";
-// "{" begins JSON, "<" XML, everything else is the long form. SetForm says so
-// beforehand.
+// Reader reads a stream of ads. The first byte that is not blank tells the form: "["
+// begins new-form ads, or JSON if a "{" or a "]" alone follows; "{" begins JSON, "<" XML,
+// everything else is the long form. SetForm sets it beforehand.
 //
 // A bad ad is a *SyntaxError, and the next call goes on after its presumed end: in the
 // long form behind the next blank line, in the new form at the next line that begins with
@@ -82,8 +81,8 @@ func (s *source) Read(b []byte) (n int, err error) {
 // maxIdleReads is how often a reader may return nothing and no error.
 const maxIdleReads = 100
 
-// Intern makes the ads to come share equal expressions and names with those of
-// other Readers that were given the same Interner. A nil one changes nothing.
+// Intern makes later ads share equal expressions and names with those of other Readers
+// with the same Interner. A nil one changes nothing.
 func (r *Reader) Intern(i *Interner) {
 	if i == nil {
 		return
@@ -226,8 +225,8 @@ type stream interface {
 	share(i *Interner)
 }
 
-// openOther begins JSON or XML. What was read already counts, so that lines and
-// columns are those of the file.
+// openOther begins JSON or XML. The bytes read so far count, so that lines and columns
+// are the file's.
 func (r *Reader) openOther() {
 	if r.form == FormXML {
 		s := newXMLStream(r.r, r.file)
@@ -342,9 +341,9 @@ func (w *window) Read(p []byte) (int, error) {
 
 const escapedNUL = "an escaped NUL byte: strings have none"
 
-// unescapeJSON appends the first character of a JSON string's text to b, which
-// may be written as an escape. It returns how many bytes of text it took, and
-// what is wrong with it, if anything is.
+// unescapeJSON appends the first character of a JSON string's text to b, which may be
+// written as an escape. It returns how many bytes of text it took, and the problem, if
+// there is one.
 func unescapeJSON(b, text []byte) (_ []byte, size int, why string) {
 	if text[0] != '\\' {
 		return append(b, text[0]), 1, ""

@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// References returns the attribute names that an expression needs if it
-// belongs to ad: those of ad itself, with what their expressions need in turn,
-// and those that only another ad can have. Both are sorted without regard to
-// case, one spelling each, and cut down to the attribute's name
-// ("TARGET.GPUs.Name" is GPUs). Functions are not evaluated; both branches of
-// a condition count.
+// References returns the attribute names that an expression needs if it belongs to ad:
+// those of ad itself, with the needs of their expressions in turn, and those that only
+// another ad can have. Both are sorted without regard to case, one spelling each, and cut
+// down to the attribute's name ("TARGET.GPUs.Name" is GPUs). Functions are not evaluated;
+// both branches of a condition count.
 //
 // Both are nil, rather than empty, when there is no answer: attributes that
 // refer to each other in a circle, or a selection from something that is not
@@ -62,7 +61,7 @@ type walk struct {
 	depth         int
 }
 
-// visitCost is what it takes to look at a node, in steps.
+// visitCost is the number of steps for looking at a node.
 const visitCost = 8
 
 func note(names map[string]string, name string) {
@@ -194,7 +193,7 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 	}
 }
 
-// selection follows base.name, by what the base evaluates to.
+// selection follows base.name, by the value of the base.
 func (w *walk) selection(n *selection, sc *scope) {
 	base := w.st.evalNode(n.base, sc)
 	switch base.kind {
@@ -237,10 +236,10 @@ func (w *walk) base(n node, sc *scope) {
 }
 
 // Varies reports whether the value of an expression, with my and target as the two ads of
-// a match, may change with the time, the local zone or what the Context looks up, and
+// a match, may change with the time, the local zone or look-ups by the Context, and
 // whether it may change by chance. Both ads may be nil. Nothing is evaluated: attributes
-// are followed, all branches and arguments count, and where it is not certain which
-// attribute is meant, all those that may be. An eval() whose text is not a constant
+// are followed, all branches and arguments count, and if an attribute's meaning is
+// uncertain, all possible attributes do. An eval() with a text that is not a constant
 // counts as both.
 func Varies(e *Expr, my, target *Ad) (clock, chance bool) {
 	e = e.orUndefined()
@@ -398,7 +397,8 @@ func (v *variation) call(n *call, at within) {
 	}
 	v.sees |= f.sees
 	for i, arg := range n.args {
-		// What is evaluated in each ad of a list sees the names in that.
+		// In a call that evaluates in each ad of a list, the names are looked up in that
+		// ad.
 		v.node(arg, within{at.side, at.loose || f.sees&seesScope != 0 && i == 0})
 	}
 	if f.parses {
@@ -425,11 +425,11 @@ func (v *variation) parsed(arg node, at within) {
 // a bare x, in the first and, where that has no x, in the second.
 type Looks struct{ Own, Other, Either []string }
 
-// Sides returns what an expression looks up, for ads without attributes that are called
-// like a scope (ShadowsScopes). What the attributes refer to in turn is not followed. ok
-// is false for expressions whose references are not certain, such as those that select
-// from anything else, nest ads, or read an expression from a text: see References for
-// these.
+// Sides returns the names that an expression looks up, for ads without attributes that
+// are called like a scope (ShadowsScopes). It does not follow the attributes' own
+// references. ok is false for expressions with uncertain references, such as those that
+// select from anything else, nest ads, or read an expression from a text: see References
+// for these.
 func Sides(e *Expr) (looks Looks, ok bool) {
 	if e = e.orUndefined(); e.constant() {
 		return Looks{}, e.lit.kind < KindList
@@ -441,8 +441,8 @@ func Sides(e *Expr) (looks Looks, ok bool) {
 	return Looks{slices.Sorted(maps.Keys(s.own)), slices.Sorted(maps.Keys(s.other)), slices.Sorted(maps.Keys(s.either))}, true
 }
 
-// ShadowsScopes reports whether the ad has an attribute that is called like a scope,
-// such as MY or TARGET, which then is what the name means.
+// ShadowsScopes reports whether the ad has an attribute that is called like a scope, such
+// as MY or TARGET: the name then means the attribute.
 func (a *Ad) ShadowsScopes() bool {
 	for ; a != nil; a = a.parent {
 		if a.shape != nil && a.shape.scopes {

@@ -15,10 +15,10 @@ import (
 type shape struct {
 	table  []place // open addressing
 	more   *shape  // names of a few ads only; their places follow
-	unread *Unread // of what stands for attributes that were not read; else nil
+	unread *Unread // for attributes that were not read; else nil
 	scopes bool    // a name is one of those that mean a scope, such as MY
 	frozen atomic.Bool
-	wants  [2]int32 // places plus one of Requirements and Rank; 0: there is none
+	wants  [2]int32 // places plus one of Requirements and Rank; 0: the shape has none
 	names  []string // as first spelled
 }
 
@@ -143,9 +143,9 @@ func (s *shape) pick(places []int) *shape {
 	return t
 }
 
-// own returns a copy that may change. One of many names shares their table and
-// has what is added to it besides, as with does it: an ad that has been given
-// an attribute still reads like those it was copied from.
+// own returns a copy that may change. A copy of a large shape shares its table and holds
+// added names separately, as with does: an ad that has got another attribute still reads
+// like the ads it was copied from.
 func (s *shape) own() *shape {
 	added := newShape()
 	if s.more != nil {
@@ -178,7 +178,7 @@ func (s *shape) with(more *shape) *shape {
 	return t
 }
 
-// include notes what is special about the names of more.
+// include notes the special names of more.
 func (s *shape) include(more *shape) {
 	s.scopes = s.scopes || more.scopes
 	for i, at := range more.wants {
@@ -219,8 +219,8 @@ func customaryNames(names ...string) []attribute {
 	return out
 }
 
-// newLayout makes the layout for ads whose lines have the names of a shape in
-// that order.
+// newLayout makes the layout for ads with lines that have the names of a shape in that
+// order.
 func newLayout(lines *shape) *layout {
 	n := lines.len()
 	l := &layout{names: make([]string, n), usual: make([]bool, n), places: make([]int, n)}
@@ -270,8 +270,8 @@ func (l *layout) open(room *[]roomyAd) *Ad {
 	return &r.ad
 }
 
-// Mask makes ads without some attributes. Ads whose attributes have the same names keep sharing
-// these. It may be used by several goroutines.
+// Mask makes ads without some attributes. Ads with the same names keep sharing these. It may be
+// used by several goroutines.
 type Mask struct {
 	hidden []attribute
 
@@ -279,13 +279,13 @@ type Mask struct {
 	picks map[*shape]*pick // nil: nothing is hidden
 }
 
-// pick is what a mask leaves of ads of one shape.
+// pick is the result of a mask for ads of one shape.
 type pick struct {
 	shape *shape
 	kept  []int // their places in the original
 }
 
-// mostPicks bounds what a mask remembers, in shapes.
+// mostPicks bounds the picks that a mask remembers.
 const mostPicks = 1000
 
 // NewMask returns a mask that leaves out the attributes of these names.
@@ -371,15 +371,14 @@ type kind struct {
 	room   int        // bytes that the texts may still take
 }
 
-// lastSeen is the text of an attribute and what it meant. An empty text stands
-// for one that is not known.
+// lastSeen is the text of an attribute and its meaning. An empty text means an unknown
+// one.
 type lastSeen struct {
 	text []byte
 	cell cell
 }
 
-// What is kept to compare with is bounded, for streams that are not of a few
-// kinds.
+// Bounds on remembered kinds of ads, for streams with many kinds.
 const (
 	maxKinds     = 32
 	maxKindNames = 1 << 12
@@ -419,8 +418,8 @@ func (k *kind) see(line int, text []byte, c cell) {
 	k.room -= cap(s.text) - before
 }
 
-// set sets an attribute of the ad being read.
-// The text is that of the value, to be compared with the next one's.
+// set sets an attribute of the ad being read. The text is the value's, for the comparison
+// with the next one.
 func (b *builder) set(a attribute, text []byte, c cell) {
 	if b.follows {
 		if k := b.next(); k != nil && k.names[b.line] == a.name || b.turn(a.name) {
@@ -473,7 +472,7 @@ func (b *builder) expect(k *kind, i int) {
 	b.kinds[0] = k
 }
 
-// leave stops following: the names so far become those of the ad.
+// leave stops following: the ad gets the names so far as its own.
 func (b *builder) leave() {
 	more, cells := b.building, b.others
 	b.building, b.others, b.follows = newShape(), nil, false
@@ -588,8 +587,8 @@ type Builder struct {
 	begun bool
 }
 
-// NewBuilder returns a Builder that shares what the Interner knows; nil stands
-// for an Interner of its own.
+// NewBuilder returns a Builder that shares with the Interner; nil means an Interner of
+// its own.
 func NewBuilder(in *Interner) *Builder { return &Builder{in: in} }
 
 // Begin begins the next ad. One that was begun and not finished is dropped. The
@@ -630,9 +629,8 @@ func (b *Builder) Line(line []byte) error {
 	return b.set(name, text)
 }
 
-// Set sets an attribute of any name. Like all texts of the language, the name
-// ends before a NUL byte. An error is that of ExprBytes about the text, nothing
-// of which is kept.
+// Set sets an attribute of any name. Like all texts of the language, the name ends before
+// a NUL byte. An error is ExprBytes's for the text. Set keeps nothing of the text.
 func (b *Builder) Set(name string, text []byte) error {
 	if i := strings.IndexByte(name, 0); i >= 0 {
 		name = name[:i]
@@ -673,7 +671,7 @@ func (b *Builder) set(name, text []byte) error {
 	return err
 }
 
-// cell returns what a text means.
+// cell returns the meaning of a text.
 func (b *Builder) cell(text []byte) (cell, error) {
 	if v, ok := scanConstant(text); ok {
 		return cell{b.texts.keep(v)}, nil

@@ -1,31 +1,29 @@
 package classad
 
-// Specialize returns the expression with everything worked out that depends
-// only on the side of a match that is known: my, target or both. A nil ad is
-// one that is not known yet, which is not the same as an empty ad. For every
-// ad x in place of an unknown one, the result has the value that e has:
+// Specialize returns the expression with all parts computed that depend only on the known
+// sides of a match: my, target or both. A nil ad is an unknown one, which is not the same
+// as an empty ad. For every ad x in place of an unknown one, the result has the value of
+// e:
 //
 //	e.Specialize(c, my, nil).Eval(c, my, x) // is e.Eval(c, my, x)
 //	e.Specialize(c, nil, target).Eval(c, x, target) // is e.Eval(c, x, target)
 //
-// This holds for an x none of whose attributes has the name of a scope (MY,
-// SELF, TARGET, OTHER, PARENT, ROOT, TOPLEVEL), and within the limits of one
-// evaluation: where e as a whole is ERROR because it goes too deep or takes
-// too many steps, the result may still have a value. With a known ad that has
-// such a name the result is e. An expression in which nothing can be worked
-// out is returned itself.
+// This holds for an x without an attribute that has the name of a scope (MY, SELF,
+// TARGET, OTHER, PARENT, ROOT, TOPLEVEL), and within the limits of one evaluation: if e
+// as a whole is ERROR because it goes too deep or takes too many steps, the result may
+// still have a value. With a known ad that has such a name the result is e. An expression
+// without a computable part is returned itself.
 //
 // The result may take the place of an attribute's expression, as long as that
 // is only evaluated: not if the attribute is handed by name to countMatches or
 // evalInEachContext, which evaluate it inside other ads, nor if its text is
 // looked at, as by unparse.
 //
-// The result is an ordinary expression, fit to be shown: names of the known
-// side give way to their values, and operators whose result is certain to
-// that result. What stays as it is: attributes whose value needs the other
-// side or random numbers, those that refer to themselves in a circle, values
-// that are ads, or texts and lists of more than 4 KB, and whatever stands in a
-// nested ad or list.
+// The result is an ordinary expression, fit to be shown: values replace names of the
+// known side, and certain results replace operators. The following stays as it is:
+// attributes with values that need the other side or random numbers, attributes that
+// refer to themselves in a circle, values that are ads, or texts and lists of more than 4
+// KB, and whatever stands in a nested ad or list.
 //
 // With a nil Context the result holds at any time and in any zone, in the
 // language that is not strict. Otherwise time(), CurrentTime and their like are
@@ -77,7 +75,7 @@ type meaning struct {
 	side int
 }
 
-// finding is what is known about a meaning.
+// finding is the analysis of a meaning.
 type finding struct {
 	value  node // a constant; nil: not known, or not known yet
 	height int  // how many levels its evaluation takes
@@ -85,7 +83,7 @@ type finding struct {
 
 // position is where a node stands.
 type position struct {
-	side  int // whose expression it is in
+	side  int // the side of its expression
 	level int // how many operators and attributes stand around it
 	// logical: the value is used only as true, false, UNDEFINED or ERROR.
 	logical bool
@@ -94,7 +92,7 @@ type position struct {
 // under is the position of an operand.
 func (p position) under(logical bool) position { return position{p.side, p.level + 1, logical} }
 
-// node returns what a node becomes: itself if nothing can be worked out.
+// node returns the replacement of a node: itself if nothing can be computed.
 func (s *specializer) node(n node, at position) node {
 	switch n := n.(type) {
 	case *literal, *span:
@@ -140,8 +138,7 @@ var (
 	errorNode     = &literal{Error()}
 )
 
-// name looks a name up in the ad of one side and, with fall, then in that of
-// the other.
+// name looks a name up in the ad of one side and, with fall, then in the other side's.
 func (s *specializer) name(n node, a *attribute, at position, side int, fall bool) node {
 	ad := s.ads[side]
 	if a.special.isScope() || ad == nil {
@@ -167,7 +164,7 @@ func (s *specializer) name(n node, a *attribute, at position, side int, fall boo
 	return s.meaning(n, e, side, at)
 }
 
-// selection works out MY.x and TARGET.x, and what is selected from no ad.
+// selection computes MY.x and TARGET.x, and selections from no ad.
 func (s *specializer) selection(n *selection, at position) node {
 	if r, ok := n.base.(*reference); ok {
 		switch r.special {
@@ -190,9 +187,9 @@ func (s *specializer) selection(n *selection, at position) node {
 	return &selection{fit(base, n.base, tightest), n.attribute}
 }
 
-// meaning returns the constant that an expression of one side amounts to, or n,
-// which stands for it. Each is worked out once; one that is met while it is
-// being worked out is part of a circle, and is no constant for those in it.
+// meaning returns the constant value of an expression of one side, or n, which stands for
+// it. Each is computed once; if it is met during its own computation it is part of a
+// circle, and no constant for those in it.
 func (s *specializer) meaning(n node, e *Expr, side int, at position) node {
 	if e.constant() {
 		if x := s.constant(e.lit); x != nil {
@@ -291,7 +288,7 @@ func (s *specializer) operands(nodes []node, at position) (out []node, changed, 
 	return out, changed, known
 }
 
-// apply returns what a function with constant arguments amounts to, or nil.
+// apply returns the value of a function with constant arguments, or nil.
 func (s *specializer) apply(n *call, args []node) node {
 	if n.fn.strict == nil {
 		return s.evaluated(&call{n.name, n.fn, args})
@@ -303,11 +300,11 @@ func (s *specializer) apply(n *call, args []node) node {
 	return s.afforded(n.fn.strict(s.st, values))
 }
 
-// evaluated returns what a node without names amounts to, or nil.
+// evaluated returns the value of a node without names, or nil.
 func (s *specializer) evaluated(n node) node { return s.afforded(s.st.evalNode(n, &s.st.my)) }
 
-// afforded is constant for a value that was made, if there was memory for it.
-// Once there was not, nothing more is made.
+// afforded is constant for a made value, if there was memory for it. Once there was not,
+// no more values are made.
 func (s *specializer) afforded(v Value) node {
 	if s.st.failed {
 		return nil
@@ -360,7 +357,7 @@ func valueOf(n node) (v Value, ok bool) {
 	return Value{}, false
 }
 
-// operator simplifies what is neither name nor call.
+// operator simplifies a node that is neither name nor call.
 func (s *specializer) operator(n node, at position) node {
 	switch n := n.(type) {
 	case *unary:
@@ -457,8 +454,8 @@ func neutral(o op, v Value) bool {
 	return ok && b == (o == opAnd)
 }
 
-// ends reports whether a node, on the left of an operator, surely decides it:
-// it is a chain of the same operator whose last term does.
+// ends reports whether a node, on the left of an operator, surely decides it: it is a
+// chain of the same operator whose last term decides.
 func ends(o op, n node) bool {
 	for {
 		switch x := n.(type) {
@@ -561,7 +558,7 @@ func (s *specializer) subscript(n *subscript, at position) node {
 	return out
 }
 
-// tightest is the grip of what never needs parentheses.
+// tightest is the grip of a node that never needs parentheses.
 const tightest = 13
 
 // grip says how tightly a node holds together when it is printed.

@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// Unread stands for the attributes that were left out when ads were read. Ads of which only
-// those with certain names were read are chained to its Ad, and it notes which others are looked
-// up: where there are none, the reader has seen what the whole ads say. It may be used by
-// several goroutines.
+// Unread stands for the attributes that were not read from ads. Ads with only some attributes
+// read are chained to its Ad, and it notes look-ups of other names: if there were none, the
+// results are those of the whole ads. It may be used by several goroutines.
 type Unread struct {
 	ad    *Ad
 	read  *shape
@@ -19,7 +18,7 @@ type Unread struct {
 	all    bool // the names of all attributes were asked for
 }
 
-// NewUnread returns what stands for all attributes but those with the names that were read, those
+// NewUnread returns the Unread for all attributes except those with the names in read, those
 // whose names begin with begin unless it is empty, Requirements, Rank, and those that are called
 // like a scope.
 func NewUnread(read []string, begin string) *Unread {

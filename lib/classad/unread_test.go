@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is looked up in an ad of which only a part was read is noted if it was not read, however it is
-// looked up, and nothing else is.
+// A look-up of an attribute in a partly read ad is noted if the attribute was not read, however it is
+// looked up, and no other look-up is.
 func TestUnread(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -39,13 +39,13 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Value is the result of an evaluation. The zero Value is UNDEFINED. Values
-// are small and copied freely. Lists and ads are shared: they are what they
-// are evaluated to at the time, and change with the ads they come from.
-// Identical compares values; == compares where their texts lie.
+// Value is the result of an evaluation. The zero Value is UNDEFINED. Values are small and
+// copied freely. Lists and ads are shared: they have their present values, and change
+// with the ads they come from. Identical compares values; == compares the addresses of
+// texts.
 //
-// It is three machine words, so that it travels in registers: evaluation does
-// little else than hand values on.
+// It is three machine words, so that it travels in registers: evaluation mostly passes
+// values on.
 type Value struct {
 	kind Kind
 	zone int32          // of an absolute time: seconds east of UTC
@@ -161,9 +161,9 @@ func (v Value) Bool() (b, ok bool) {
 	return false, false
 }
 
-// String returns the value as an expression in the old style: strings have
-// their quotes. A list or an ad whose text would be about 256 MB or more, as it
-// can be of one that holds the same list over and over, is "error".
+// String returns the value as an expression in the old style: strings have their quotes.
+// A list or an ad with a text of about 256 MB or more is "error"; a list that holds the
+// same list over and over can have such a text.
 func (v Value) String() string {
 	if v.kind == KindList || v.kind == KindClassAd {
 		left := maxBytes
@@ -221,11 +221,10 @@ func listOf(values []Value) Value {
 	return scoped(KindList, &scope{items: items})
 }
 
-// scanConstant reads a text that is nothing but an ordinary constant: a number,
-// true, false, undefined, error, or a string without a backslash. Such a text
-// means the same in both dialects. It is most of what ads are made of; ok is
-// false for everything else, which the parser reads. A string's bytes are
-// those of the text: keep copies them.
+// scanConstant reads a text that is just an ordinary constant: a number, true, false,
+// undefined, error, or a string without a backslash. Such a text means the same in both
+// dialects, and makes up most of ads; ok is false for everything else, which the parser
+// reads. A string shares the bytes of the text: keep copies them.
 func scanConstant(b []byte) (v Value, ok bool) {
 	if len(b) == 0 {
 		return Value{}, false
@@ -371,8 +370,10 @@ func exceptionalOf(a, b Value) (Value, bool) {
 	return Value{}, false
 }
 
-// shortCut decides && and || by the left side alone, if it can. What is
-// neither boolean, number nor UNDEFINED is ERROR.
+// shortCut decides && and
+//
+// by the left side alone, if it can. A value that is neither boolean, number nor
+// UNDEFINED is ERROR.
 func shortCut(o op, l Value) (v Value, decided bool) {
 	b, ok := l.Bool()
 	switch {
@@ -496,7 +497,7 @@ func compare(o op, l, r Value) Value {
 
 func numeric(v Value) bool { return KindBoolean <= v.kind && v.kind <= KindReal }
 
-// orderedTexts is ordered for strings, whose case does not matter.
+// orderedTexts is ordered for strings, without regard to case.
 func orderedTexts(o op, l, r string) Value {
 	switch o {
 	case opEq:

@@ -44,8 +44,8 @@ func ParseForm(name string) (Form, error) {
 	return FormAuto, fmt.Errorf("form %q: want one of %s", name, strings.Join(formNames[:], ", "))
 }
 
-// ErrUnwritable is what the errors of (*Writer).Write wrap that are about the
-// ad and not about the stream.
+// ErrUnwritable is wrapped by the errors of (*Writer).Write that are about the ad and not
+// about the stream.
 var ErrUnwritable = errors.New("ad cannot be written")
 
 // errClosed is the state of a Writer behind Close.
@@ -64,8 +64,8 @@ type Writer struct {
 	err   error
 }
 
-// NewWriter returns a Writer to w. What it writes is complete when Close has
-// returned. A form that is for readers only makes every call fail.
+// NewWriter returns a Writer to w. Its output is complete when Close has returned. With a
+// form that is for readers only every call fails.
 func NewWriter(w io.Writer, f Form) *Writer {
 	out := &Writer{w: bufio.NewWriterSize(w, 64<<10), form: f}
 	if f != FormLong && f != FormNew && f != FormJSON {
@@ -106,9 +106,8 @@ func (w *Writer) Write(ad *Ad) error {
 	return w.err
 }
 
-// Close writes what is left and the end of the stream; it does not close the
-// writer below. An empty stream is an empty array in JSON, and nothing in the
-// other forms.
+// Close writes the rest and the end of the stream; it does not close the writer below. An
+// empty stream is an empty array in JSON, and nothing in the other forms.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		if errors.Is(w.err, errClosed) {
@@ -207,18 +206,17 @@ func readsAs(text, spool string) bool {
 }
 
 // Printer writes one ad after another, own and inherited attributes sorted by name
-// without regard to case. For ads that read alike the order is found out once, and an
-// attribute whose expression is the one of the ad before is copied. It is for one
-// goroutine. NewLongPrinter and NewJSONPrinter return one.
+// without regard to case. It computes the order once for ads that read alike, and copies
+// an attribute with the same expression as in the ad before. It is for one goroutine.
+// NewLongPrinter and NewJSONPrinter return one.
 //
-// What it writes of an ad is a function of that ad alone: nothing shows of what came
-// before.
+// Its output for an ad depends on that ad alone: earlier ads never show.
 type Printer struct {
 	json  bool
 	lead  string // of a line of JSON
 	plans []*plan
 	turn  int   // which plan is given up next
-	chain []*Ad // the ad, and what it is chained to
+	chain []*Ad // the ad, and those it is chained to
 
 	compact []byte // JSON that is not indented yet
 }
@@ -257,7 +255,7 @@ func NewLongPrinter() *Printer { return &Printer{} }
 // values hold is indented by step more each time.
 func NewJSONPrinter(before string) *Printer { return &Printer{json: true, lead: before + step} }
 
-// step is what a level of JSON is indented by.
+// step is the indentation of a level of JSON.
 const step = "  "
 
 // Append appends an ad's attributes, nothing for an ad without any.

@@ -21,7 +21,7 @@ func Line(text string) string {
 	return text
 }
 
-// Escaped returns a text with \n and \r in the place of what breaks its line.
+// Escaped returns a text with line breaks written as \n and \r.
 func Escaped(text string) string { return escape.Replace(text) }
 
 var escape = strings.NewReplacer("\n", `\n`, "\r", `\r`)
@@ -37,8 +37,7 @@ func Blanked(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// Shortened returns the first most characters of what Blanked returns, with dots for what is left
-// out.
+// Shortened returns the first most characters of the Blanked text, with dots for the rest.
 func Shortened(text string, most int) string {
 	text = Blanked(text)
 	if r := []rune(text); len(r) > most {
@@ -57,7 +56,7 @@ func Lines(text []byte) []byte {
 	return replaced(append(make([]byte, 0, len(text)), text[:i]...), text[i:], steers)
 }
 
-// sound returns how long the beginning of a text is that stays as it is.
+// sound returns the length of the beginning of a text that stays as it is.
 func sound(text []byte) int {
 	for i := 0; i < len(text); {
 		if i+8 <= len(text) && plain(binary.LittleEndian.Uint64(text[i:])) {

@@ -1,27 +1,27 @@
-// Package condorconfig answers: what does a configuration of HTCondor set?
+// Package condorconfig reads configurations of HTCondor.
 //
-// Read takes the text of configuration files, in their order, and returns a
-// Config: the macros in force with the places where they were set, and what could
-// not be carried out. Config.Expand says what a macro is worth once all that it
-// refers to is put in; Truth, Constant, List and Expression say what such a text
-// means to a reader that expects a value of that kind.
+// Read takes the text of configuration files, in their order, and returns a Config: the
+// macros in force with the places where they were set, and the statements that could not
+// be carried out. Config.Expand returns the value of a macro with all its references
+// replaced; Truth, Constant, List and Expression interpret such a text as a value of a
+// kind.
 //
 //	files := []condorconfig.Source{{Name: "condor_config", Text: text}}
 //	c, err := condorconfig.Read(files, condorconfig.Options{Subsystem: "NEGOTIATOR"})
 //	m, ok := c.Lookup("PRIORITY_HALFLIFE")
 //	x, err := c.Expand(m) // x.Text is "86400"
 //
-// The language is that of HTCondor's manual, section on configuration: assignments
-// with continued lines and values of several lines, $(X) and $(X:default), macro
-// functions, if and include. A reference of a macro to itself is put in when it is
-// defined, all others when the value is asked for. Commands are never run, and
-// templates of `use` are not known: both are left to the reader as a Note. What this
-// language shares with that of submit description files is in fairspool/lib/macro.
+// The language is that of HTCondor's manual, section on configuration: assignments with
+// continued lines and values of several lines, $(X) and $(X:default), macro functions, if
+// and include. A macro's reference to itself is replaced when it is defined, all others
+// when the value is requested. Commands are never run, and templates of `use` are
+// unknown: both become a Note for the caller. fairspool/lib/macro has the common part of
+// this language and that of submit description files.
 //
-// The package knows names of HTCondor only as far as its language does: those that
-// a daemon works out on its host, such as FULL_HOSTNAME. What macros mean it does
-// not know. It reads no file, no clock and no environment: included files come from
-// the caller's function. Whatever the text is, work and memory are bounded.
+// The package knows only the names of HTCondor that its language knows: those that a
+// daemon computes on its host, such as FULL_HOSTNAME. It does not know the meanings of
+// macros. It reads no file, no clock and no environment: included files come from the
+// caller's function. Whatever the text is, work and memory are bounded.
 package condorconfig
 
 import (
@@ -40,15 +40,15 @@ import (
 // includes are relative to.
 type Source struct{ Name, Text string }
 
-// Options is what Read needs beside the text.
+// Options is the input of Read besides the text.
 type Options struct {
-	// Open returns the text of an included file; its error wraps fs.ErrNotExist when
-	// there is none. nil: no file can be included.
+	// Open returns the text of an included file; its error wraps fs.ErrNotExist if the
+	// file is missing. nil: no file can be included.
 	Open func(path string) (string, error)
-	// Subsystem is the daemon whose configuration it is: SUBSYSTEM.X counts before X.
+	// Subsystem is the daemon of the configuration: SUBSYSTEM.X precedes X.
 	Subsystem string
-	// Default returns what a macro is worth that the text does not define; nil knows
-	// nothing. Its text may refer to other macros.
+	// Default returns the value of a macro that the text does not define; nil knows none.
+	// The value may refer to other macros.
 	Default func(name string) (text string, ok bool)
 }
 
@@ -64,7 +64,7 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", clean.Blanked(p.Fil
 // Macro is a macro as it was set last.
 type Macro struct {
 	Name string // as written
-	Text string // the value, in which only references to itself are put in
+	Text string // the value, with only references to itself replaced
 	Place
 
 	// What stands for references to itself before any definition: Options.Default's
@@ -147,9 +147,8 @@ func (c *Config) warn(at Place, format string, args ...any) {
 	c.Notes = append(c.Notes, Note{Place: at, Text: clean.Blanked(fmt.Sprintf(format, args...)), Warning: true})
 }
 
-// putInItself replaces the macro's references to itself by what it was worth before:
-// the old value as it stands, with its references to others. For SUBSYSTEM.X, $(X) is
-// such a reference, too.
+// putInItself replaces the macro's references to itself by its earlier value as it
+// stands, with the references to others. For SUBSYSTEM.X, $(X) is such a reference, too.
 func (c *Config) putInItself(m *Macro) error {
 	assumed, missing := false, false
 	text, ok := macro.Replace(m.Text, maxText, func(p macro.Part) (string, bool) {
@@ -286,9 +285,9 @@ func (r *reader) statement(l *macro.Lines, text string, at Place, taken bool) er
 	return nil
 }
 
-// keyword returns which of words the text begins with, without regard to case and
-// with or without the @ that older versions stumble over. An assignment to a macro of
-// that name is none.
+// keyword returns the word that the text begins with, without regard to case and with or
+// without the @ that older versions refuse. An assignment to a macro of that name is no
+// keyword.
 func keyword(text string, words ...string) (word, rest string, ok bool) {
 	text = strings.TrimPrefix(text, "@")
 	first, behind := firstWord(text)
@@ -320,8 +319,8 @@ func manyLines(text string) (name, tag string, ok bool) {
 	return name, tag, ok && isName(name) && isName(tag)
 }
 
-// isName reports whether a text can be the name that a statement defines, in which references
-// may stand.
+// isName reports whether a text can be the name that a statement defines, which may contain
+// references.
 func isName(s string) bool {
 	if s == "" || strings.HasPrefix(s, "#") {
 		return false
@@ -329,8 +328,8 @@ func isName(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\"'`\\&|<>!?*;,[]{}@+", r) })
 }
 
-// meant returns what the author of a line that is no statement may have meant. name
-// is what stands before an equals sign, if there is one.
+// meant returns the probable intention of a line that is no statement. name is the text
+// before an equals sign, if there is one.
 func meant(name string, assigned bool) string {
 	plain, more := strings.CutSuffix(name, "+")
 	plain = strings.TrimSpace(plain)

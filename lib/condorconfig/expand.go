@@ -21,15 +21,15 @@ const (
 	maxWork       = 64 << 20 // bytes expanded for all values together
 )
 
-// Expansion is what a value comes to.
+// Expansion is the expanded value of a macro.
 type Expansion struct {
 	Text string
-	// Used are the macros that were put in, directly or through others; Assumed those of
-	// them that only Options.Default knows. Missing are the undefined ones, which were
+	// Used are the macros that were inserted, directly or through others; Assumed those
+	// that only Options.Default knows. Missing are the undefined ones, which were
 	// replaced by nothing.
 	Used, Assumed, Missing []string
-	// Unknown are references that stand in Text as they were written, since what they
-	// are worth depends on HTCondor's host, on a daemon or on chance.
+	// Unknown are references that stay in Text as written, since their values depend on
+	// HTCondor's host, on a daemon or on chance.
 	Unknown []string
 }
 
@@ -42,9 +42,9 @@ var builtins = strings.Fields(`full_hostname hostname ip_address ipv4_address ip
 
 func isBuiltin(name string) bool { return slices.Contains(builtins, strings.ToLower(name)) }
 
-// Expand returns what the macro is worth, with all macros put in. The error is one
-// line, `file:line: NAME: why`: macros that refer to each other in a circle, or more
-// text than the bounds allow.
+// Expand returns the value of the macro, with all macros replaced. The error is one line,
+// `file:line: NAME: why`: macros that refer to each other in a circle, or more text than
+// the bounds allow.
 func (c *Config) Expand(m Macro) (Expansion, error) {
 	e := expander{Config: c, at: m.Place, of: m.Name}
 	return e.definition(m)
@@ -69,7 +69,7 @@ type expander struct {
 	*Config
 	at   Place
 	of   string
-	keep bool // references to what is missing stay
+	keep bool // references to missing macros stay
 
 	found Expansion
 	open  []string // macros being expanded, as written
@@ -131,8 +131,8 @@ func (e *expander) text(text string) (string, error) {
 	return b.String(), nil
 }
 
-// part returns what a part of a value is worth. $$(...) is not for configurations: only
-// what stands in it is put in.
+// part returns the value of a part of a value. $$(...) is not for configurations: only
+// macros inside it are replaced.
 func (e *expander) part(p macro.Part) (string, error) {
 	if !p.Ref {
 		return p.Text, nil
@@ -172,7 +172,7 @@ func (e *expander) reference(p macro.Part) (string, error) {
 	return e.undefined(name, p.Text)
 }
 
-// macro returns what a defined macro is worth.
+// macro returns the value of a defined macro.
 func (e *expander) macro(m Macro) (string, error) {
 	for i, name := range e.open {
 		if strings.EqualFold(name, m.Name) {
@@ -184,7 +184,7 @@ func (e *expander) macro(m Macro) (string, error) {
 	return e.inside(m)
 }
 
-// undefined returns what a macro is worth that the files do not define.
+// undefined returns the value of a macro that the files do not define.
 func (e *expander) undefined(name, whole string) (string, error) {
 	if strings.EqualFold(name, "SUBSYSTEM") && e.options.Subsystem != "" {
 		return e.options.Subsystem, nil
@@ -213,9 +213,9 @@ func noteName(list *[]string, name string) {
 	}
 }
 
-// call returns what a macro function is worth. What cannot be told stays as it is
-// written, with what could be put in: values that depend on chance or on the
-// environment of a daemon, and expressions that are not constant.
+// call returns the value of a macro function. A call with an unknown value stays as
+// written, with macros replaced as far as possible: it depends on chance or on the
+// environment of a daemon, or its expression is not constant.
 func (e *expander) call(p macro.Part) (string, error) {
 	body, err := e.text(p.Body)
 	if err != nil {
@@ -339,12 +339,12 @@ func (e *expander) filename(letters, arg string) (text string, ok bool, err erro
 	return macro.Filename(letters, name, ""), true, err
 }
 
-// List takes a list apart, whose items are parted by commas or blanks.
+// List splits a list at commas and blanks.
 func List(text string) []string { return macro.List(text) }
 
-// Constant returns the value of an expression that refers to no attribute, and
-// depends neither on the time nor on chance. ok is false for any other, and for one
-// whose value is undefined or error.
+// Constant returns the value of an expression that refers to no attribute, and depends
+// neither on the time nor on chance. ok is false for any other, and for an undefined or
+// error value.
 func Constant(text string) (v classad.Value, ok bool) { return macro.Constant(text) }
 
 // Expression parses an expression as configurations write it. In a string, a backslash
@@ -354,7 +354,7 @@ func Expression(text string) (e *classad.Expr, asNew string, err error) {
 	return macro.Expression(text)
 }
 
-// Truth returns what a text means as a boolean: one of the words of HTCondor, in any
+// Truth returns the meaning of a text as a boolean: one of the words of HTCondor, in any
 // case, or a constant that is a boolean or a number.
 func Truth(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {

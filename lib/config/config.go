@@ -10,9 +10,8 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// Config is what the administrator set, with the defaults for the rest. The
-// table Keys has each field's unit, range and meaning under the key that the
-// comment names.
+// Config is the administrator's settings, with the defaults for the rest. The table Keys
+// has each field's unit, range and meaning under the key that the comment names.
 type Config struct {
 	// Params are the settings of accounts: PRIORITY_HALFLIFE and the other keys of priorities,
 	// GROUP_NAMES with what belongs to it, and what tables of policies say of usage.
@@ -34,8 +33,8 @@ type Config struct {
 
 	JobPriorityPolicy string // JOB_PRIORITY_POLICY
 
-	// Concurrency limits, in units: CONCURRENCY_LIMIT_DEFAULT, and the keys of
-	// LimitKeys by the lower-case name of the set or of what is limited.
+	// Concurrency limits, in units: CONCURRENCY_LIMIT_DEFAULT, and the keys of LimitKeys
+	// by the lower-case name of the set or of the limited resource.
 	Limit                   float64
 	LimitOfSet, LimitOfName map[string]float64
 
@@ -54,7 +53,7 @@ type Config struct {
 	ClaimWorklife         time.Duration    // CLAIM_WORKLIFE; 0: a claim is for one job
 	MemoryLimitPolicy     string           // CGROUP_MEMORY_LIMIT_POLICY
 	EnforceDiskLimits     bool             // STARTD_ENFORCE_DISK_LIMITS
-	MaxScratchSize        int64            // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
+	MaxScratchSize        int64            // MAX_SCRATCH_SIZE, in MB; 0: a share of the free space; negative: unlimited
 	AssignCPUAffinity     bool             // ASSIGN_CPU_AFFINITY
 	NobodySlotUser        string           // NOBODY_SLOT_USER; empty: jobs of unknown owners do not run
 	FlockTo               []string         // FLOCK_TO
@@ -71,7 +70,7 @@ type Config struct {
 
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT
 
-	// Bounds of what an owner may have in the queue.
+	// Bounds of an owner's jobs in the queue.
 	MaxJobsPerOwner       int           // MAX_JOBS_PER_OWNER
 	MaxJobsPerSubmission  int           // MAX_JOBS_PER_SUBMISSION
 	MaxClustersPerOwner   int           // MAX_CLUSTERS_PER_OWNER
@@ -108,10 +107,10 @@ type Config struct {
 	said   []Setting         // what With begins with
 	where  map[string]Origin // where each key was set
 	values map[string]any    // what each key was set to, in the type of its Default
-	named  []namedValue      // what was said of keys with names in tables of policies
+	named  []namedValue      // settings of keys with names in tables of policies
 }
 
-// RunTime is how the run-time priority of jobs is adjusted to what the policy gives them.
+// RunTime is how the run-time priority of jobs follows the policy.
 type RunTime struct {
 	Interval time.Duration // 0: never
 	// Best and Worst are the nice values of the best and the worst off of the jobs of a
@@ -119,8 +118,8 @@ type RunTime struct {
 	Best, Worst int
 }
 
-// Settings returns what Begin of the table with the name made, with what was set of it; nil
-// without such a table. It belongs to the table; others must not change it.
+// Settings returns the value that Begin of the table with the name made, with its settings;
+// nil without such a table. It belongs to the table; others must not change it.
 func (c *Config) Settings(table string) any { return c.settings[table] }
 
 // Where returns "file:line" of the line that set the key, "config" when With

@@ -56,7 +56,7 @@ const (
 	KindPool    = "fairspool" // another pool, which runs this one's pilots as jobs
 )
 
-// Queues reports whether the engine is a batch system, whose jobs are the pilots.
+// Queues reports whether the engine is a batch system. Its jobs are the pilots.
 func (e Engine) Queues() bool { return e.Kind != KindSSH }
 
 // LinkAttach and LinkHome are the values of LINK: this host calls the machines, or they call it.
@@ -203,7 +203,7 @@ func wholePath(s string) error {
 	return nil
 }
 
-// variable refuses what is no variable with its value.
+// variable refuses a text that is no variable with its value.
 func variable(s string) error {
 	if name, _, ok := strings.Cut(s, "="); !ok || name == "" || strings.ContainsFunc(s, unicode.IsControl) {
 		return fmt.Errorf("%q: want NAME=VALUE", s)
@@ -254,7 +254,7 @@ func oneWord(s string) error {
 	return nil
 }
 
-// remotePath refuses what is no path on another machine.
+// remotePath refuses a text that is no path on another machine.
 func remotePath(s string) error {
 	switch {
 	case s == "" || strings.HasPrefix(s, "-") || strings.ContainsFunc(s, unicode.IsControl):
@@ -265,7 +265,7 @@ func remotePath(s string) error {
 	return nil
 }
 
-// takeEngine sets what a key of [engine.NAME] says.
+// takeEngine applies a key of [engine.NAME].
 func (c *Config) takeEngine(s Setting) (ok bool, err error) {
 	name, key := s.Name, ""
 	if dot := strings.LastIndexByte(s.Name, '.'); dot >= 0 {
@@ -347,8 +347,8 @@ func (c *Config) flockTo() error {
 	return nil
 }
 
-// Asked returns the engines that queue pilots in the order in which they are asked for some: other pools last, in the order
-// of FLOCK_TO, and those that it does not name behind.
+// Asked returns the engines that queue pilots, in the order in which glidein asks them: other pools last, in the order
+// of FLOCK_TO, and unnamed ones behind.
 func (c *Config) Asked() []Engine {
 	place := func(e Engine) int {
 		if e.Kind != KindPool {
@@ -367,7 +367,7 @@ func (c *Config) Asked() []Engine {
 // FlockFrom says that users of a domain, of another pool, may have jobs here.
 type FlockFrom struct {
 	Domain  string
-	Account string // whose processes ask in the domain's name; empty: those of the spool's account, which name it
+	Account string // the account that asks in the domain's name; empty: the spool's account, which names the domain
 }
 
 // flockFrom reads an entry of FLOCK_FROM.
@@ -383,7 +383,8 @@ func flockFrom(s string) (f FlockFrom, err error) {
 	return f, err
 }
 
-// wrong returns what is wrong with an engine, and the key behind the engine's, empty for the table.
+// wrong returns the error of an engine, and the key behind the engine's name; the key is empty for
+// the table.
 func (c *Config) wrong(e *Engine) (key string, err error) {
 	switch {
 	case e.Kind == "":

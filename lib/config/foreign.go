@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// MostForeign bounds a file that was written for another program, in bytes: what is larger
+// MostForeign bounds a file that was written for another program, in bytes. A larger file
 // is something else, and every command reads it.
 const MostForeign = 16 << 20
 
@@ -47,8 +47,8 @@ func ReadForeign(folder, name string) (path, text string, err error) {
 	return path, string(all), nil
 }
 
-// Foreign is where a reader is in a file that was written for another program, and what was
-// odd there. What is wrong in such a file is a warning, and never an error.
+// Foreign is a reader's place in a file that was written for another program, and the
+// file's oddities. Problems in such a file are warnings, never errors.
 type Foreign struct {
 	File     string
 	Line     int
@@ -79,14 +79,14 @@ func (f *Foreign) Add(warning string) {
 	}
 }
 
-// Tell tells what is wrong with the line.
+// Tell reports a problem of the line.
 func (f *Foreign) Tell(note string) {
 	if !f.full() {
 		f.Warnings = append(f.Warnings, f.From().String()+": "+Shortened(note))
 	}
 }
 
-// Warn tells what is wrong with a name; an empty note tells nothing.
+// Warn reports a problem of a name; an empty note reports nothing.
 func (f *Foreign) Warn(name, note string) {
 	if note != "" && !f.full() {
 		f.Warnings = append(f.Warnings, f.From().String()+": "+Shortened(name)+": "+Shortened(note))
@@ -100,8 +100,8 @@ func (f *Foreign) TellMore() {
 	}
 }
 
-// MostShown is how much is shown of a name or of what is wrong with it, in bytes: a line may
-// be as long as the file.
+// MostShown bounds the shown part of a name or of a problem, in bytes: a line may be as long
+// as the file.
 const MostShown = 300
 
 func Shortened(text string) string {
@@ -130,7 +130,7 @@ func (f *Foreign) Hint(name string, known []string) string {
 	return hint
 }
 
-// ErrNotServed is what is wrong with a key that another version may serve.
+// ErrNotServed is the error of a key that another version may serve.
 var ErrNotServed = errors.New("not part of this version")
 
 // LaterKeys are names of keys that the manuals have and this version does not serve, each with

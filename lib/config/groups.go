@@ -134,7 +134,7 @@ func meantQuotas(key string) string {
 	return ""
 }
 
-// group returns the group with what was said of it.
+// group returns the group with its settings.
 func (c *Config) group(name string) accountant.Group {
 	g := accountant.Group{Name: name, AcceptSurplus: c.acceptSurplus, Autoregroup: c.autoregroup}
 	s := c.settingsOf(name)
@@ -174,7 +174,7 @@ func (c *Config) setOfGroup(k GroupKey, key, group string, v any) {
 	k.setGroup(s, v)
 }
 
-// groupSettingsOf returns what is said of a group, of which a key speaks.
+// groupSettingsOf returns the settings of a group that a key names.
 func (c *Config) groupSettingsOf(group, key string) *groupSettings {
 	s := c.settingsOf(group)
 	if s == nil {
@@ -196,7 +196,8 @@ func groupsTable() *Table {
 var MemberKey = Key{Name: "members", Kind: Names, Check: memberName,
 	Help: "The users, and Unix groups with an @ before them, whose jobs may be charged to the group. Missing: all users, unless a group above has members."}
 
-// memberName refuses what is neither a user's name nor that of a Unix group with an @ before it.
+// memberName refuses a text that is neither a user's name nor a Unix group's with an @ before
+// it.
 func memberName(s string) error {
 	name, _ := strings.CutPrefix(s, "@")
 	if err := userName(name); err != nil {
@@ -205,7 +206,7 @@ func memberName(s string) error {
 	return nil
 }
 
-// Lists reports whether a list of users and @groups has a user, who belongs to the Unix groups.
+// Lists reports whether a list of users and @groups has a user with these Unix groups.
 func Lists(list []string, user string, groups []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		group, isGroup := strings.CutPrefix(entry, "@")
@@ -218,14 +219,14 @@ func NamesGroups(list []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return strings.HasPrefix(entry, "@") })
 }
 
-// Administers reports whether ADMINISTRATORS has a user, who belongs to the Unix groups.
+// Administers reports whether ADMINISTRATORS has a user with these Unix groups.
 func (c *Config) Administers(user string, groups []string) bool {
 	return Lists(c.Administrators, user, groups)
 }
 
-// MembersOf returns the list of those whose jobs may be charged to an accounting group, and the
-// group that has it: the group itself, or the nearest one above it. Restricted is false where
-// there is no such list. Case does not count in the group's name.
+// MembersOf returns the list of users whose jobs may be charged to an accounting group, and the
+// group that has the list: the group itself, or the nearest one above it. Restricted is false
+// if there is no such list. Case does not count in the group's name.
 func (c *Config) MembersOf(group string) (members []string, of string, restricted bool) {
 	for of = group; ; {
 		if s := c.settingsOf(of); s != nil && s.members != nil {
@@ -239,7 +240,7 @@ func (c *Config) MembersOf(group string) (members []string, of string, restricte
 	}
 }
 
-// takeGroup sets what a key of [groups.NAME] says.
+// takeGroup applies a key of [groups.NAME].
 func (c *Config) takeGroup(s Setting) (ok bool, err error) {
 	dot := strings.LastIndexByte(s.Name, '.')
 	if dot < 1 {

@@ -79,10 +79,10 @@ type Key struct {
 	Choices []string
 	// MayBeEmpty allows an Expression to be empty though its Default is not.
 	MayBeEmpty bool
-	// Help says what the key means, in one or two sentences.
+	// Help explains the key, in one or two sentences.
 	Help string
 
-	// Check refuses a string for what is in it; nil takes all.
+	// Check returns why a string is refused; nil accepts all.
 	Check func(string) error
 	// Set stores a checked value, of the type of Default; nil: Text and Expr read it.
 	Set func(*Config, any)
@@ -111,11 +111,11 @@ const (
 	MaxInteger = math.MaxInt32
 )
 
-// The ranks of HTCondor's manual, section on the negotiator's macros: an
-// unclaimed slot before a claimed one, the smallest that fits before larger
-// ones; then the fastest machine. What an unclaimed slot is worth is ours: HTCondor
-// adds no more than 1000000 for it, so that one with ten cores more than a claimed
-// one loses to it, and a job is preempted while a slot that matches is idle.
+// The ranks of HTCondor's manual, section on the negotiator's macros: an unclaimed slot
+// before a claimed one, the smallest that fits before larger ones; then the fastest
+// machine. The value of being unclaimed is ours: HTCondor adds no more than 1000000 for
+// it, so that an unclaimed slot with ten cores more than a claimed one loses to it, and a
+// job is preempted while a matching slot is idle.
 const (
 	defaultPreJobRank  = `(1.0e12 * (RemoteOwner =?= UNDEFINED)) + (10000000 * My.Rank) - (100000 * Cpus) - Memory`
 	defaultPostJobRank = `(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID - 1.0e10*(Offline=?=True))`
@@ -436,7 +436,7 @@ func Duration(v any) time.Duration {
 	return time.Duration(math.Round(v.(float64) * float64(time.Second)))
 }
 
-// worklife is seconds, of which less than none are as many as there can be.
+// worklife is seconds; negative means unlimited.
 func worklife(v any) time.Duration {
 	if v.(float64) < 0 {
 		return MaxSeconds * time.Second
@@ -452,7 +452,7 @@ func commandWord(s string) error {
 	return nil
 }
 
-// eventNames refuses what is no list of events.
+// eventNames refuses a text that is no list of events.
 func eventNames(s string) error {
 	_, err := jobevent.ParseSet(s)
 	return err

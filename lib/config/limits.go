@@ -12,10 +12,10 @@ import (
 	"fairspool/lib/pool"
 )
 
-// LimitKeys are the keys of concurrency limits. The first begins with its Name and
-// ends with the name of a set; the second begins with the name of what is limited
-// and ends with its Name. Names have letters, digits and underscores, no digit
-// first; what is limited may be SET.NAME. Case does not count in them.
+// LimitKeys are the keys of concurrency limits. The first begins with its Name and ends
+// with the name of a set; the second begins with the name of a limit and ends with its
+// Name. Names have letters, digits and underscores, no digit first; a limit's name may be
+// SET.NAME. Case does not count in them.
 var LimitKeys = []LimitKey{
 	{Key{Name: "CONCURRENCY_LIMIT_DEFAULT_", Kind: Real, Unit: "units", Least: 0, Most: maxQuota,
 		Help: "The concurrency limit of each name in this set without a limit of its own."},

@@ -58,8 +58,8 @@ func (r *reader) dotted(p toml.Primitive) (first int) {
 	return first
 }
 
-// settings returns what the file says, in its order; the keys of a table come where the table
-// begins.
+// settings returns the settings of the file, in its order; the keys of a table come where the
+// table begins.
 func (r *reader) settings(top map[string]toml.Primitive) []Setting {
 	var said []Setting
 	for _, name := range r.below(top) {
@@ -79,7 +79,7 @@ func (r *reader) settings(top map[string]toml.Primitive) []Setting {
 	return said
 }
 
-// inside returns what the file says in a table of the schema.
+// inside returns the file's settings in a table of the schema.
 func (r *reader) inside(t *Table, p toml.Primitive) []Setting {
 	keys := map[string]toml.Primitive{}
 	if r.meta.PrimitiveDecode(p, &keys) != nil {
@@ -99,8 +99,8 @@ func (r *reader) inside(t *Table, p toml.Primitive) []Setting {
 	return said
 }
 
-// named returns what a table in a table says, which has names up to the depth. A large site has
-// thousands: the table is read at once, and places are looked up on demand.
+// named returns the settings of a table in a table, with names down to the depth. A large site
+// has thousands of them: the table is read at once, and places are looked up on demand.
 func (r *reader) named(t *Table, table string, p toml.Primitive, all map[string]any, depth int) (said []Setting) {
 	places := &opened{table: p}
 	var descend func(inside map[string]any, parts []string)
@@ -113,7 +113,7 @@ func (r *reader) named(t *Table, table string, p toml.Primitive, all map[string]
 				continue
 			}
 			from := Origin{File: r.file, in: r, table: places, path: parts[1:]}
-			if isTable && t.Name == groupTable { // a name with a dot and no quotes, which is told at its key
+			if isTable && t.Name == groupTable { // a name with a dot and without quotes, which its key's error reports
 				from = Origin{File: r.file, Line: max(r.dotted(places.at(r, parts[1:])), 1)}
 			}
 			said = append(said, Setting{Table: t.Name, Name: t.join(parts), Parts: parts, Value: value, From: from})
@@ -145,13 +145,13 @@ func (r *reader) stray(top map[string]toml.Primitive) error {
 // Origin is where a setting is from. The zero value is nowhere.
 type Origin struct {
 	File string // or asked
-	Line int    // from 1; 0: that of the value, if there is one
-	// The decoder reads the whole text for each line that it tells, so that of a value
-	// is looked up when somebody wants to know.
+	Line int    // from 1; 0: the value's, if there is one
+	// The decoder reads the whole text to find a line, so a value's line is looked up on
+	// demand.
 	in    *reader
 	value toml.Primitive
-	table *opened  // in the place of value: what the path begins in
-	path  []string // from the table to what it is the place of
+	table *opened  // in the place of value: the table that the path begins in
+	path  []string // from the table to the value
 }
 
 // opened is a table of many values, which are taken apart once for all of their places.
@@ -161,7 +161,7 @@ type opened struct {
 	names map[string]toml.Primitive
 }
 
-// at returns what the path leads to in the table.
+// at returns the value of the path in the table.
 func (o *opened) at(r *reader, path []string) toml.Primitive {
 	o.once.Do(func() {
 		if r.meta.PrimitiveDecode(o.table, &o.names) != nil {
@@ -203,7 +203,7 @@ func (r *reader) plain(p toml.Primitive) (value any) {
 	return value
 }
 
-// down returns what the path leads to in a table.
+// down returns the value of the path in a table.
 func (r *reader) down(p toml.Primitive, path []string) toml.Primitive {
 	for _, name := range path {
 		inside := map[string]toml.Primitive{}
@@ -219,7 +219,8 @@ func (r *reader) down(p toml.Primitive, path []string) toml.Primitive {
 	return p
 }
 
-// keyNames are the names of a table's keys, in the order of the file, and what is below them.
+// keyNames are the names of a table's keys, in the order of the file, and the names below
+// them.
 type keyNames struct {
 	names []string
 	below map[string]*keyNames
@@ -240,8 +241,8 @@ func (k *keyNames) add(path []string) {
 	}
 }
 
-// below returns the names of a table's keys in the order of the file. keys are those there
-// are.
+// below returns the names of a table's keys in the order of the file. keys are the table's
+// keys.
 func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string {
 	var names []string
 	for _, name := range r.order(table...) {

@@ -10,14 +10,15 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Requirement is what a job has to meet to be taken into the queue, one of SUBMIT_REQUIREMENT_NAMES.
+// Requirement is a condition on jobs for admission to the queue, one of SUBMIT_REQUIREMENT_NAMES.
 // Expr compiles its expressions.
 type Requirement struct {
 	Name    string
 	Warning bool // SUBMIT_REQUIREMENT_<Name>_IS_WARNING: a job that does not meet it is taken with a warning
 }
 
-// Key returns the key of the requirement's expression. That of its reason has _REASON behind it.
+// Key returns the key of the requirement's expression. The key of its reason has _REASON behind
+// it.
 func (r Requirement) Key() string { return requirementPrefix + r.Name }
 
 // requirementPrefix begins the keys of requirements, and the key with their names.

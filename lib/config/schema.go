@@ -14,8 +14,8 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// Schema is what a configuration file may hold: Keys, GroupKeys, LimitKeys, RequirementKeys, the
-// tables [groups] and [engine], and what policies register, their names and their tables.
+// Schema is the set of valid settings: Keys, GroupKeys, LimitKeys, RequirementKeys, the tables
+// [groups] and [engine], and the names and tables of registered policies.
 type Schema struct {
 	keys   []Key    // Keys, with the policies as what JOB_PRIORITY_POLICY may be
 	tables []*Table // [groups] and [engine] first
@@ -38,9 +38,9 @@ type Table struct {
 	Begin func() any
 	// Plain returns a value as a key takes it.
 	Plain func(Key, any) any
-	// Depth returns how many names stand one below the other in a table of that name in this
-	// one, such as 2 for users where [users.NAME] has ATTRIBUTE = VALUE; 0: it is a value. A setting
-	// is made of each last name, and of each name before it of which nothing is said.
+	// Depth returns how many levels of names a table of that name in this one has, such as 2 for
+	// users if [users.NAME] has ATTRIBUTE = VALUE; 0: it is a value. Each last name makes a setting,
+	// and so does each name before it without settings below.
 	Depth func(table string) int
 	// Join makes the name of a setting of that table's name and the names; nil: with dots between.
 	Join func(parts []string) string
@@ -48,7 +48,7 @@ type Table struct {
 	Split func(name string) []string
 	// AddsUp reports whether what two settings of the name say counts both.
 	AddsUp func(name string) bool
-	// Named sets what a setting says that is of no key, and reports whether there is such a name.
+	// Named applies a setting that belongs to no key, and reports whether there is such a name.
 	Named func(*Config, Setting) (bool, error)
 	// Taken does what follows from a setting that was taken: it reads the file that this names.
 	Taken func(*Config, Setting) error
@@ -59,7 +59,7 @@ type Table struct {
 }
 
 // NewSchema returns the schema of the policies that JOB_PRIORITY_POLICY may choose, the default
-// first, and of tables, in which order they finish and warn.
+// first, and of tables, which finish and warn in this order.
 func NewSchema(policies []string, tables ...*Table) *Schema {
 	s := &Schema{keys: slices.Clone(Keys), tables: append([]*Table{groupsTable(), enginesTable()}, tables...)}
 	for i := range s.keys {
@@ -186,8 +186,8 @@ func (s *Schema) build(said []Setting) (Config, error) {
 	return c, nil
 }
 
-// filesFirst puts what the rest is read by in front: the keys that tables name as such, among them
-// those of files, which count less than what the tables say.
+// filesFirst puts the settings in front that the reading of others depends on: the keys that
+// tables declare as such, among them those of files, as the tables override the files.
 func (s *Schema) filesFirst(said []Setting) []Setting {
 	place := func(one Setting) int {
 		if i := slices.Index(s.first, one.Key()); i >= 0 {
@@ -220,7 +220,7 @@ func (s *Schema) tableOf(key string) string {
 	return ""
 }
 
-// Take sets what the setting says, and notes where it is from. The error has no place in it.
+// Take applies the setting, and notes its source. The error does not include its place.
 func (c *Config) Take(s Setting) error {
 	if err := c.take(s); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (c *Config) takeNamed(s Setting) error {
 	return unknown(s)
 }
 
-// take sets what a key of the table is set to.
+// take applies a setting of a key of the table.
 func (t *Table) take(c *Config, s Setting) error {
 	if i := keyIndex(t.Keys, cmp.Or(t.Aliases[s.Name], s.Name)); i >= 0 {
 		if t.Plain != nil {

@@ -35,11 +35,10 @@ func (s Setting) Key() string {
 	return s.Name
 }
 
-// Fault returns why as what is wrong with the setting: "FILE:LINE: KEY: why", or as Complain has it.
+// Fault returns the error why of the setting: "FILE:LINE: KEY: why", or as Complain has it.
 func (s Setting) Fault(why error) error { return complaint(s.From.String(), s.Key(), why) }
 
-// complaint returns what is wrong with a key that was set at a place, which is
-// empty for none.
+// complaint returns the error of a key that was set at a place, which may be empty.
 func complaint(at, key string, why error) error {
 	key = OneLine(key)
 	switch at {
@@ -59,13 +58,12 @@ func OneLine(name string) string {
 	return name
 }
 
-// With returns the configuration as it were if each of settings, "KEY=VALUE",
-// stood in the file in the place of what that says of the key; of two settings of
-// a key the last counts. A KEY of a table is TABLE.KEY, as in maui.FSDEPTH=5. A
-// VALUE is as in the file, but strings need no quotes. c is what Default, Parse or
-// Load returned, or With. Attributes of a table's objects, as in
-// maui.USERCFG[john]=PRIORITY=3 and sge.users.alice.fshare=5, leave the others as they are.
-// The error is one line, `config KEY: why`.
+// With returns the configuration with settings, "KEY=VALUE", as if each stood in the file
+// in the place of the earlier setting of its key; of two settings of a key the last counts.
+// A KEY of a table is TABLE.KEY, as in maui.FSDEPTH=5. A VALUE is as in the file, but
+// strings need no quotes. c comes from Default, Parse, Load or With. Attributes of a
+// table's objects, as in maui.USERCFG[john]=PRIORITY=3 and sge.users.alice.fshare=5, leave
+// the others as they are. The error is one line, `config KEY: why`.
 func (c Config) With(settings []string) (Config, error) {
 	said := slices.Clone(c.said)
 	for _, text := range settings {
@@ -101,7 +99,7 @@ func (sc *Schema) replaced(said []Setting, s Setting) []Setting {
 	return said[:at+1+len(rest)]
 }
 
-// replaces reports whether nothing is left of what the old setting says.
+// replaces reports whether s replaces the old setting entirely.
 func (sc *Schema) replaces(s, old Setting) bool {
 	t := sc.table(old.Table)
 	return sc.identity(s) == sc.identity(old) && (t == nil || t.AddsUp == nil || !t.AddsUp(old.Name))
@@ -165,7 +163,7 @@ func tomlValue(text string) (any, bool) {
 	return doc["x"], true
 }
 
-// Note notes where a key was set, as Where tells it. Take does so for what it takes.
+// Note records where a key was set, for Where. Take does so for its settings.
 func (c *Config) Note(key string, from Origin) { c.where[key] = from }
 
 // Noted reports whether it is known where a key was set. Where takes longer: it looks up the line.
@@ -186,8 +184,8 @@ type Line struct {
 // Text returns the value as a file has it.
 func (l Line) Text() string { return literal(l.Value) }
 
-// Lines returns all settings: the keys of the top and those of each table, and then the
-// keys with names in them that were set, in the order of their names.
+// Lines returns all settings: the keys of the top level and of each table, and then the
+// set keys with names in them, in the order of their names.
 func (c *Config) Lines() []Line {
 	var list []Line
 	listed := map[string]bool{}
@@ -220,8 +218,8 @@ func (c *Config) Lines() []Line {
 	return list
 }
 
-// namedValue is what was said of a key with a name in it, or of one of its attributes. Of a large
-// site there are thousands, so that they are put in order when Lines asks for them.
+// namedValue is a setting of a key with a name in it, or of one of its attributes. A large site
+// has thousands, so they are sorted only when Lines needs them.
 type namedValue struct {
 	key, attribute string // attribute is empty where the key has all
 	value          any

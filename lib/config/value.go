@@ -230,7 +230,7 @@ func literal(v any) string {
 		for _, one := range list {
 			texts = append(texts, literal(one))
 		}
-	case map[string]any: // an object of which nothing else is said
+	case map[string]any: // an object without other settings
 		return "{}"
 	case map[string]int64:
 		for _, name := range slices.Sorted(maps.Keys(list)) {

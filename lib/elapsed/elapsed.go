@@ -39,8 +39,8 @@ func Short(seconds int64, fields int) string {
 
 func appendTwo(b []byte, n int64) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
-// Seconds adds up seconds, HH:MM, HH:MM:SS or DD:HH:MM:SS, whole numbers of which each may be
-// above 59, and says how many of them there are. ok is false for anything else.
+// Seconds adds up seconds, HH:MM, HH:MM:SS or DD:HH:MM:SS, whole numbers that may each be
+// above 59, and returns their number. ok is false for anything else.
 func Seconds(value string) (sum float64, fields int, ok bool) {
 	list := strings.Split(value, ":")
 	if len(list) > 4 {

@@ -1,10 +1,10 @@
-// Package engine speaks with batch systems, whose jobs are pilots.
+// Package engine controls batch systems that run pilots as jobs.
 //
-// An engine is spoken with by three commands: one asks for a pilot, one looks at all pilots, one cancels some. A
-// driver is a table: the templates of the commands, and the patterns of what they print. Those of Slurm, Grid Engine and other
-// pools are built in; KIND = "command" brings its own. The package starts no process: Driver.Run does.
+// An engine has three commands: one asks for a pilot, one looks at all pilots, one cancels some. A driver is a table:
+// the templates of the commands, and the patterns of their output. Those of Slurm, Grid Engine and other pools are
+// built in; KIND = "command" brings its own. The package starts no process: Driver.Run does.
 //
-// A pilot's job is named fs-SPOOLID-PILOT. So a job whose submission was not answered is found again by its name.
+// A pilot's job is named fs-SPOOLID-PILOT. So a job with an unanswered submission is found again by its name.
 package engine
 
 import (
@@ -35,13 +35,13 @@ type Command struct {
 type Driver struct {
 	config.Engine
 	Pool string // the id of the spool
-	// Run runs a command, and returns what it prints.
+	// Run runs a command, and returns its output.
 	Run func(context.Context, Command) ([]byte, error)
 
 	table table
 }
 
-// table are the commands of an engine, as templates, and the patterns of what they print.
+// table are the commands of an engine, as templates, and the patterns of their output.
 type table struct {
 	ask, look, cancel []string // the programs are in BIN unless their paths are whole
 	ref               *regexp.Regexp
@@ -50,12 +50,12 @@ type table struct {
 	over              *regexp.Regexp // nil: a job that has ended is not listed
 }
 
-// Request is what a pilot is asked with.
+// Request is a request for a pilot.
 type Request struct {
 	Pilot  int
 	Token  string
-	Owner  string        // the account whose job the pilot is; empty: the caller's own
-	User   string        // of another pool: the submitter whose jobs the pilot runs, with the domain
+	Owner  string        // the account of the job that is the pilot; empty: the caller's own
+	User   string        // of another pool: the submitter of the jobs that the pilot runs, with the domain
 	Warn   time.Duration // so long before its time limit the engine warns it
 	Vacate time.Duration
 }
@@ -183,7 +183,7 @@ func (d *Driver) command(template []string, values map[string]string, owner stri
 	return Command{Args: args, Env: d.Env, Owner: owner}
 }
 
-// values are what the template of ask may name.
+// values are the variables of the template of ask.
 func (d *Driver) values(r Request) map[string]string {
 	seconds := func(t time.Duration) string { return strconv.Itoa(int(math.Ceil(t.Seconds()))) }
 	return map[string]string{
@@ -198,7 +198,7 @@ type Wish struct {
 	Pilot int
 	Token string
 	Home  string // the command by which the pilot calls its pool
-	// User is whose jobs the pilot runs, with the domain.
+	// User is the submitter of the pilot's jobs, with the domain.
 	User         string
 	Cpus, Memory int64 // Memory in MB
 	Idle, Time   int   // in seconds

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// slurm is Slurm, as of 22.05. The state words are those of squeue(1). REQUEUED and the like are jobs that wait again.
+// slurm is Slurm, as of 22.05. The state words are squeue(1)'s. REQUEUED and the like mean that the job waits again.
 var slurm = table{
 	ask: []string{
 		"sbatch", "--parsable", "--no-requeue", "--job-name={name}", "--output=/dev/null", "--chdir=/", "--nodes=1", "--ntasks=1",
@@ -21,7 +21,7 @@ var slurm = table{
 	cancel:  []string{"scancel"},
 }
 
-// gridEngine is Grid Engine, as of 8.1.9. It lists no job that has ended. The letters of states are those of qstat(1).
+// gridEngine is Grid Engine, as of 8.1.9. It lists no job that has ended. The letters of states are qstat(1)'s.
 var gridEngine = table{
 	ask: []string{
 		"qsub", "-terse", "-N", "{name}", "-o", "/dev/null", "-j", "y", "-wd", "/", "-S", "/bin/sh", "-r", "n", "-notify",

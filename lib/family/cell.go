@@ -57,7 +57,7 @@ func openCell(o Options) *cell {
 	return nil
 }
 
-// prepared is the directory in which this process made a cgroup last, by BASE_CGROUP: a supervisor of
+// prepared is the directory in which this process last made a cgroup, by BASE_CGROUP: a supervisor of
 // many short jobs looks for it once.
 var prepared sync.Map
 
@@ -82,9 +82,9 @@ func makeCell(dir string) *cell {
 	return &cell{dir: dir, fd: fd}
 }
 
-// limit sets the memory limit, and reports whether the kernel keeps one. A family that
-// may not have more memory may not have swap space instead: it would not be ended, but
-// slow down the whole machine. What is over the limit is ended as a whole.
+// limit sets the memory limit, and reports whether the kernel keeps one. A family with a
+// limit may not use swap space instead: it would not be ended, but slow down the whole
+// machine. A family over the limit is ended as a whole.
 func (c *cell) limit(o Options) bool {
 	const most = 1 << 43 // MB that still are a number of bytes
 	if o.MemoryMB <= 0 || o.MemoryMB > most {
@@ -130,8 +130,8 @@ func (c *cell) tree() (dirs []string) {
 	return dirs
 }
 
-// kill sends SIGKILL to all at once, also to what is being started (cgroup.kill, since
-// Linux 5.14).
+// kill sends SIGKILL to all processes at once, also to those being started (cgroup.kill,
+// since Linux 5.14).
 func (c *cell) kill() error { return write(c.dir, "cgroup.kill", "1") }
 
 // populated reports whether there is any process in it.
@@ -141,7 +141,7 @@ func (c *cell) populated() bool {
 }
 
 // outOfMemory reports whether the kernel has killed for the cgroup's own limit: "oom" counts
-// that no memory was to be had below it, "oom_kill" who was killed, for whatever limit.
+// failures to get memory below it, "oom_kill" killed processes, for whatever limit.
 func (c *cell) outOfMemory() bool {
 	n := c.counts("memory.events")
 	return n["oom"] > 0 && n["oom_kill"]+n["oom_group_kill"] > 0
@@ -178,8 +178,8 @@ func (c *cell) io() (read, written int64, ok bool) {
 	return read, written, err == nil
 }
 
-// remove removes the cgroup and all below it. The kernel may need a moment for what has just
-// died there.
+// remove removes the cgroup and all below it. The kernel may need a moment for processes
+// that have just died there.
 func (c *cell) remove() (err error) {
 	if c.fd >= 0 {
 		unix.Close(c.fd)
@@ -273,7 +273,7 @@ func ownGroup(groups, root string) (own string, ok bool) {
 	return "", false
 }
 
-// place is a cgroup in which others can be made.
+// place is a cgroup that may hold others.
 type place struct {
 	dir string
 	// ours: no other process is in it, so that we can leave it to what we make there.
@@ -382,9 +382,9 @@ func groupsBelow(mount, path string) (dirs []string) {
 	return dirs
 }
 
-// Sweep removes the cgroups below base that are empty and whose names are not to be kept:
-// their supervisors died after the last process. It looks where Open of this process would
-// make one, for what systemd delegated has gone by itself.
+// Sweep removes the empty cgroups below base for whose names keep returns false: their
+// supervisors died after the last process. It looks where Open of this process would make
+// one, as cgroups that systemd delegated have gone by themselves.
 func Sweep(text string, keep func(name string) bool) {
 	path, err := base(text)
 	mount, own, ok := hierarchy()
@@ -396,13 +396,13 @@ func Sweep(text string, keep func(name string) bool) {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			if e.IsDir() && !keep(e.Name()) {
-				asuser.Root(func() { unix.Rmdir(filepath.Join(dir, e.Name())) }) // the kernel keeps what is in use
+				asuser.Root(func() { unix.Rmdir(filepath.Join(dir, e.Name())) }) // the kernel keeps cgroups in use
 			}
 		}
 	}
 }
 
-// base returns BASE_CGROUP as a path below a place; an error when it is none.
+// base returns BASE_CGROUP as a path below a place; an error if it is no such path.
 func base(text string) (string, error) {
 	path := strings.Trim(filepath.Clean(text), "/")
 	if !filepath.IsLocal(path) || path == "." {

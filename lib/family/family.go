@@ -25,7 +25,7 @@ const (
 	ByWatch  = "watch"  // the caller of Usage
 )
 
-// Options say which family it is, and what it may use.
+// Options identify the family, and bound its usage.
 type Options struct {
 	// Name tells the family from all others of this machine, also from earlier
 	// ones. It is the name of the cgroup and the value of the mark.
@@ -52,7 +52,7 @@ type Family struct {
 	beside map[int]bool  // likewise, of those that were joined
 	ended  chan struct{} // stops the reaping; nil: not begun, or over
 	last   Usage
-	final  bool // last is what it was when all had ended
+	final  bool // last was measured when all had ended
 	shared shared
 	// transferred is when it was found out last what goes from and to disks.
 	transferred time.Time
@@ -99,9 +99,9 @@ func (f *Family) By() string {
 }
 
 // Begin calls start, which starts the job's own process and returns its id; the caller
-// must wait for it. What start forks inherits the mark in the limits. From the first of
-// them on, all other processes of the family that end as children of ours are reaped. It
-// returns start's error.
+// must wait for it. Processes that start forks inherit the mark in the limits. From the
+// first of them on, all other processes of the family that end as children of ours are
+// reaped. It returns start's error.
 func (f *Family) Begin(start func() (pid int, err error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +126,8 @@ func (f *Family) numbered(start func() (pid int, err error)) (pid int, err error
 	return pid, err
 }
 
-// Join calls start, which starts one more process of a family that has begun; whoever started it has to wait for it. The
-// function that it returns is to be called then. It returns start's error.
+// Join calls start, which starts one more process of a family that has begun. The starter has to wait for that process,
+// and then call the returned function. It returns start's error.
 func (f *Family) Join(start func() (pid int, err error)) (ended func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,8 +185,9 @@ func (f *Family) End(patience time.Duration) error {
 	return nil
 }
 
-// Clear does as End does, for a family in which another program is to be started: where a
-// cgroup as such was killed, kernels from Linux 6.14 on kill what is started in it, too.
+// Clear does as End does, for a family in which another program is to be started: after a
+// cgroup as such was killed, kernels from Linux 6.14 on kill processes started in it,
+// too.
 func (f *Family) Clear(patience time.Duration) (err error) {
 	if e := asuser.Root(func() { err = f.clear(patience) }); e != nil {
 		return e
@@ -213,8 +214,8 @@ func leftError(left int, patience time.Duration) error {
 	return fmt.Errorf("%d processes that the job left behind are still there %v after SIGKILL", left, patience)
 }
 
-// Close gives up the family, after End: its cgroup is removed, nothing is reaped any
-// more, and Usage stays what it was. The error says why a cgroup is still there.
+// Close gives up the family, after End: it removes the cgroup and stops reaping, and
+// Usage stays as it is. The error says why a cgroup still exists.
 func (f *Family) Close() (err error) {
 	f.Usage()
 	f.mu.Lock()
@@ -240,7 +241,7 @@ func childrenReadable() bool {
 	return err == nil
 }
 
-// plain reports whether a name can be that of a cgroup, and the value of a mark.
+// plain reports whether a name is valid for a cgroup, and for the value of a mark.
 func plain(name string) bool {
 	return name != "" && len(name) <= 200 && name[0] != '.' && !strings.ContainsAny(name, "/\n\x00")
 }
@@ -267,8 +268,7 @@ func (f *Family) members() []process {
 	return living(list)
 }
 
-// living returns the processes that are alive, but for ourselves, in the order in which they
-// were started.
+// living returns the living processes except ourselves, in the order of their start.
 func living(list map[int]process) (all []process) {
 	for pid, p := range list {
 		if p.alive() && pid != os.Getpid() {
@@ -282,7 +282,7 @@ func living(list map[int]process) (all []process) {
 }
 
 // descendants returns the processes that descend from us, without those of our own
-// session and theirs.
+// session and their descendants.
 func (f *Family) descendants() (list []process) {
 	var todo []int
 	for _, pid := range children("self") {
@@ -339,7 +339,7 @@ func withDescendants(all map[int]process, first map[int]bool) (list []process) {
 	return list
 }
 
-// markName is the environment variable by which the processes of a family are known.
+// markName is the environment variable that marks the processes of a family.
 const markName = "_FAIRSPOOL_FAMILY"
 
 // mark returns the family's entry of the environment. A process that is one of a family itself, such as a pilot that another
@@ -384,9 +384,9 @@ func (o Options) setNumber() (restore func()) {
 	return func() { unix.Prlimit(0, unix.RLIMIT_LOCKS, &own, nil) }
 }
 
-// marked returns the processes of the machine that have one of the family's marks, and what
-// descends from them. The limit is seen of all processes; the environment of those that we may
-// read, which are all for root, else those of our own user.
+// marked returns the processes of the machine that have one of the family's marks, and their
+// descendants. The limit is readable for all processes; the environment only for root, or for
+// processes of our own user.
 func marked(o Options) []process {
 	all := allProcesses()
 	name, number := []byte(o.Name), strconv.FormatUint(o.number(), 10)

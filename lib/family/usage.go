@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/asuser"
 )
 
-// Usage is what a family has used since Open.
+// Usage is a family's usage since Open.
 type Usage struct {
 	// User and System are the processor time of all its processes, also of those that
 	// have ended and were waited for. They never go back.
@@ -27,7 +27,7 @@ type Usage struct {
 	ReadBytes, WrittenBytes int64
 }
 
-// Usage measures the family. After Close it is what it was then.
+// Usage measures the family. After Close it returns the last measurement.
 func (f *Family) Usage() Usage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,8 +39,8 @@ func (f *Family) Usage() Usage {
 
 // measure measures the family for Usage.
 func (f *Family) measure() {
-	// What ends between these two looks is in neither, until the next time. The other
-	// way round it would be in both, for good.
+	// A process that ends between these two looks is in neither, until the next time. In
+	// the other order it would be in both, permanently.
 	ended := f.waited()
 	var u Usage
 	var list []process
@@ -127,7 +127,7 @@ const transfersEvery = 5 * time.Second
 // that have ended, whatever the disk's are.
 func (f *Family) transfers(u *Usage, ended unix.Rusage, list []process) {
 	if u.Processes > 0 && time.Since(f.transferred) < transfersEvery {
-		return // the caller keeps what it was
+		return // the caller keeps the earlier value
 	}
 	f.transferred = time.Now()
 	if f.cell != nil {
@@ -147,8 +147,8 @@ func (f *Family) transfers(u *Usage, ended unix.Rusage, list []process) {
 	}
 }
 
-// transfers returns what a process has read from disks and written there, with
-// those of its children that it waited for; nothing if we may not know.
+// transfers returns the bytes that a process has read from and written to disks,
+// including its children that it waited for; 0 if we may not know.
 func (p process) transfers() (read, written int64) {
 	var space [512]byte
 	b, _ := readInto("/proc/"+strconv.Itoa(p.pid)+"/io", space[:])
@@ -165,8 +165,7 @@ func (p process) transfers() (read, written int64) {
 	return read, written
 }
 
-// shared is the last look at how much memory the processes have when what they share
-// counts once.
+// shared is the last look at the memory of the processes with shared memory counted once.
 type shared struct {
 	kb   int64
 	at   time.Time
@@ -174,7 +173,8 @@ type shared struct {
 }
 
 const (
-	// near is the part of a limit, in percent, from which on shared memory is told apart.
+	// near is the part of a limit, in percent, from which on shared memory is counted
+	// once.
 	near = 90
 	// sparing keeps that look below two hundredths of the time.
 	sparing = 50
@@ -200,8 +200,8 @@ func (f *Family) memory(u *Usage, list []process) {
 	u.RSSKB, u.Exact = f.shared.kb, true
 }
 
-// proportionalKB returns a process's memory, of what it shares with others only its part;
-// its resident set if we may not know (proc(5), /proc/PID/smaps_rollup).
+// proportionalKB returns a process's memory, with only its part of shared memory; its
+// resident set if we may not know (proc(5), /proc/PID/smaps_rollup).
 func (p process) proportionalKB() int64 {
 	var space [2048]byte
 	b, err := readInto("/proc/"+strconv.Itoa(p.pid)+"/smaps_rollup", space[:])

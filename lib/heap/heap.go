@@ -1,5 +1,5 @@
-// Package heap keeps the best of many in front. It selects rather than sorts, since most of
-// what is in a heap is never asked for.
+// Package heap keeps the best of many in front. It selects instead of sorting, since most
+// elements of a heap are never needed.
 package heap
 
 // Heap is a heap with the best in front. Values that stand in order are a heap as they stand.

@@ -1,22 +1,20 @@
-// Package history answers: how did everybody's priority and usage come to be what
-// they are? It is pure: it knows samples and how they are written, thinned and
-// read, and no files.
+// Package history explains the past of all priorities and usage. It is pure: it knows
+// samples and how they are written, thinned and read, and no files.
 //
-// At the end of a cycle negotiate takes a sample of every submitter and
-// accounting group of which there is something new. The samples of one moment
-// are a Block. Blocks go to files of several tiers: to one that has a block a
-// minute and is kept for a day, to one that has a block a day and is kept for
-// ever, and some between (see Tiers). No file is ever rewritten: samples are
-// thinned with age because the files of the finer tiers go.
+// At the end of a cycle negotiate takes a sample of every submitter and accounting group
+// with a change. The samples of one moment are a Block. Blocks go to files of several
+// tiers: one has a block a minute and is kept for a day, one has a block a day and is
+// kept forever, and some lie between (see Tiers). No file is ever rewritten: samples are
+// thinned with age because the files of the finer tiers are removed.
 //
-// A block need not speak of everybody. Of whom it says nothing nothing happened
-// since the tier's last block that did: no demand, and RUP and usage follow
-// accountant.Record's formula from that sample on. So a pool of ten thousand
-// submitters of whom fifty are at work writes fifty lines. The first block of a
-// file is of everybody, so that each file can be read by itself.
+// A block need not mention all submitters. For one that it omits nothing has happened
+// since the tier's last block that mentions it: it has no demand, and RUP and usage
+// follow accountant.Record's formula from that sample on. So a pool of ten thousand
+// submitters, fifty of them at work, writes fifty lines. The first block of a file
+// mentions all, so that each file can be read by itself.
 //
-// Samples have the accumulated usage, so the mean of what was in use between any
-// two of them is exact, however many between them are gone.
+// Samples have the accumulated usage, so the mean of the weight in use between any two of
+// them is exact, however many between them are gone.
 //
 // A Reader makes Series of the blocks, to be tabled and drawn.
 package history
@@ -32,7 +30,7 @@ import (
 	"fairspool/lib/accountant"
 )
 
-// Sample is what was so of one submitter or group at its block's time.
+// Sample is the state of one submitter or group at its block's time.
 type Sample struct {
 	// ID stands for the name, see Names.
 	ID int
@@ -57,8 +55,8 @@ type Block struct {
 	// HalfLife is PRIORITY_HALFLIFE, Factor the factor that most have.
 	HalfLife time.Duration
 	Factor   float64
-	// Settings stand for all that factors are computed from, and for Moment's Past: when
-	// they differ from the last block's, any figure may have changed.
+	// Settings is a checksum of all that factors are computed from, and of Moment's Past:
+	// if it differs from the last block's, any figure may have changed.
 	Settings uint32
 	// Names is the ID of the Names that its samples' IDs are of.
 	Names uint32
@@ -184,7 +182,7 @@ var (
 	errEnd     = errors.New("its last line does not read as it was written")
 )
 
-// end is what the last line of a block says.
+// end is the content of the last line of a block.
 type end struct {
 	time   []byte
 	length int
@@ -208,8 +206,7 @@ func parseEnd(line []byte) (e end, ok bool) {
 	return e, ok && len(f.rest) == 0
 }
 
-// parse reads a block but for its last line, and keeps the room for its
-// samples.
+// parse reads a block except its last line, and keeps the room for its samples.
 func (b *Block) parse(text []byte) error {
 	head, text, _ := bytes.Cut(text, newline)
 	if length, ok := b.parseHead(head); !ok || len(text) != length {
@@ -233,8 +230,8 @@ func (b *Block) parse(text []byte) error {
 
 var newline = []byte("\n")
 
-// parseHead reads the first line of a block. length is that of the lines of samples, in
-// bytes.
+// parseHead reads the first line of a block. length is the length of the lines of
+// samples, in bytes.
 func (b *Block) parseHead(line []byte) (length int, ok bool) {
 	line, ok = checked(line)
 	if !ok {
@@ -348,9 +345,9 @@ func (f *fields) whole() (n int64, ok bool) {
 	return u.Millis / 1000, ok && u.Millis%1000 == 0 && u.Rest == 0
 }
 
-// decimal takes a finite number from 0 up. Those of up to 15 digits without
-// exponent, which is nearly all, are exact in a mantissa and a power of ten, so
-// that one division rounds them correctly.
+// decimal takes a finite number from 0 up. Numbers of up to 15 digits without exponent,
+// which are nearly all, are exact as a mantissa and a power of ten, so that one division
+// rounds them correctly.
 func (f *fields) decimal() (x float64, ok bool) {
 	text, ok := f.next()
 	if !ok {
@@ -422,9 +419,9 @@ func (f *fields) usage() (u accountant.Usage, ok bool) {
 	return accountant.Usage{Millis: whole*1000 + part/1000, Rest: part % 1000}, true
 }
 
-// Names gives each name a number for good, its ID in samples. It is written as
-// a line for each name: the ID, the name in quotes, the ID of the Names, and the
-// CRC-32C of all before.
+// Names gives each name a permanent number, its ID in samples. It is written as a line
+// for each name: the ID, the name in quotes, the ID of the Names, and the CRC-32C of all
+// before.
 type Names struct {
 	// ID tells these names from others: samples are of no use with others.
 	ID     uint32

@@ -10,24 +10,24 @@ import (
 	"fairspool/lib/accountant"
 )
 
-// Moment is the whole truth of one time, of which blocks have what is new.
+// Moment is the whole state at one time. Blocks have the changes.
 type Moment struct {
 	Now time.Time
-	// Records are those of all submitters and groups.
+	// Records are the records of all submitters and groups.
 	Records []accountant.Record
 	// Demand is the weight that idle jobs ask for, by submitter. Groups' is the
 	// sum of their members'.
 	Demand map[string]float64
 	Params accountant.Params
-	// Past is another text whenever something changed of which the records' last
-	// events do not tell, as when an edit is undone or the pool follows a clock that was set.
+	// Past is a text that changes with each change that the records' last events do not show,
+	// as when an edit is undone or the pool follows a clock that was set.
 	Past string
 }
 
 // tolerance is by how much an event that comes after a block may be dated before it.
 const tolerance = time.Second
 
-// named is a sample whose name has no number yet.
+// named is a sample with a name that has no number yet.
 type named struct {
 	Sample
 	name string
@@ -59,8 +59,8 @@ func (m Moment) head() Block {
 	}
 }
 
-// settings returns a checksum of what computed factors and the RUP depend on, beside
-// the events since the last block.
+// settings returns a checksum of all inputs of computed factors and the RUP except the
+// events since the last block.
 func (m Moment) settings() uint32 {
 	p := m.Params
 	text := fmt.Appendf(nil, "%d %v %v %q %v %q %q", p.HalfLife, p.DefaultFactor, p.NiceFactor, p.NiceGroup, p.RemoteFactor, p.LocalDomain, p.RemoteDomains)
@@ -185,9 +185,9 @@ const (
 	monthly = "2006-01"
 )
 
-// Tiers returns the tiers, the finest first. What is thrown away is told by
-// number of files and not by age: a clock that is years ahead for one cycle
-// costs one file of each tier and not all samples.
+// Tiers returns the tiers, the finest first. The number of files decides which are
+// removed, not their age: a clock that is years ahead for one cycle costs one file of
+// each tier and not all samples.
 func Tiers() []Tier {
 	return []Tier{
 		{"minute", time.Minute, 2, daily},
@@ -219,16 +219,15 @@ func (t Tier) Period(file string) (begin, end time.Time, ok bool) {
 	return begin, begin.AddDate(0, 0, 1), true
 }
 
-// Due reports whether a file whose last block is of the time last, zero for
-// none, is to have one of now. One that is not older than now is left as it is:
-// blocks ascend.
+// Due reports whether a file with the last block at last, zero for none, is to have one
+// of now. A block that is not older than now stays the last: blocks ascend.
 func (t Tier) Due(last, now time.Time) bool {
 	return last.IsZero() || now.After(last) && !now.Truncate(t.Every).Equal(last.Truncate(t.Every))
 }
 
-// Surplus returns those of the files, all of the tier and ascending, that are to
-// go when the current one is there: the oldest, and of files for later times, which a
-// wrong clock left, all but the first few.
+// Surplus returns the files, all of the tier and ascending, that are to be removed when
+// the current one exists: the oldest, and of files for later times, which a wrong clock
+// left, all except the first few.
 func (t Tier) Surplus(files []string, now time.Time) []string {
 	if t.Keep == 0 {
 		return nil
@@ -241,8 +240,8 @@ func (t Tier) Surplus(files []string, now time.Time) []string {
 	return append(surplus, files[min(begun+t.Keep, len(files)):]...)
 }
 
-// Choose returns the tiers worth reading for points that are at least step
-// apart, the finest first: none of which the next one is fine enough.
+// Choose returns the tiers worth reading for points that are at least step apart, the
+// finest first. It leaves out a tier if the next one is fine enough.
 func Choose(step time.Duration) []Tier {
 	tiers := Tiers()
 	for len(tiers) > 1 && tiers[1].Every <= step {
@@ -251,11 +250,10 @@ func Choose(step time.Duration) []Tier {
 	return tiers
 }
 
-// Thin returns at most n of the points, n at least 5: the first and the last,
-// and of each of equal stretches of time between them the last and, if it lies
-// outside of what that and the one before show, the one with the RUP that is
-// farthest from them. Each point's InUse is the mean since the point before it
-// that is left.
+// Thin returns at most n of the points, n at least 5: the first and the last; of each of
+// equal stretches of time between them the last; and the point of the stretch with the
+// most extreme RUP, if that lies outside the range between the stretch's last point and
+// the one before. Each point's InUse is the mean since the remaining point before it.
 func Thin(points []Point, n int) []Point {
 	n = max(n, 5)
 	if len(points) <= n {
@@ -282,8 +280,8 @@ func Thin(points []Point, n int) []Point {
 	return thin
 }
 
-// extreme returns the place of the point that is farthest outside of what the
-// points before and the last one show, and false if none is.
+// extreme returns the index of the point that is farthest outside the range between
+// before and the last point, and false if none is.
 func extreme(before Point, points []Point) (place int, ok bool) {
 	end := points[len(points)-1]
 	low, high := math.Min(before.Priority, end.Priority), math.Max(before.Priority, end.Priority)
@@ -296,8 +294,7 @@ func extreme(before Point, points []Point) (place int, ok bool) {
 	return place, farthest > 0
 }
 
-// merged returns the last of the points, with the mean of what was in use since
-// a time.
+// merged returns the last of the points, with the mean of the weight in use since a time.
 func merged(since time.Time, points []Point) Point {
 	p := points[len(points)-1]
 	total := p.Time.Sub(since).Seconds()

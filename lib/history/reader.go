@@ -21,7 +21,8 @@ type Series struct {
 	Points []Point
 }
 
-// Used sums what was in use between the points, in weight seconds. Accumulated usage does not tell this: it falls when it is reset.
+// Used sums the weight in use between the points, in weight seconds. Accumulated usage does not give this: it falls
+// when it is reset.
 func Used(points []Point) float64 {
 	sum := 0.0
 	for i := 1; i < len(points); i++ {
@@ -30,13 +31,13 @@ func Used(points []Point) float64 {
 	return sum
 }
 
-// Point is what was so at a Time.
+// Point is the state at a Time.
 type Point struct {
 	Time time.Time
 	// Priority is the RUP, Effective the EUP; lower is better for both.
 	Priority, Effective float64
-	// InUse is the slot weight that was in use: the mean since the point
-	// before, at the first point that of the moment.
+	// InUse is the slot weight in use: the mean since the point before, at the first
+	// point the present weight.
 	InUse float64
 	// Usage is the accumulated usage until then, in weight seconds.
 	Usage float64
@@ -47,7 +48,7 @@ type Point struct {
 // Reader makes series of blocks, which are to be given to it in ascending
 // order.
 type Reader struct {
-	since  int64 // milliseconds; earlier blocks say what was so then, no more
+	since  int64 // milliseconds; earlier blocks only give the state then
 	until  int64 // later ones count for nothing
 	points int   // wanted of each series; 0: all
 	wanted func(name string) bool
@@ -60,9 +61,9 @@ type Reader struct {
 	skip   *track  // stands for all submitters that are not wanted
 }
 
-// NewReader returns a reader of the series from since to until of those that
-// wanted says, nil for all. With points above zero the series are thinned to so
-// many at most, of which there should be more than a few.
+// NewReader returns a reader of the series from since to until, of those that wanted
+// selects, nil for all. With points above zero the series are thinned to at most so many
+// points, which should be more than a few.
 func NewReader(since, until time.Time, points int, wanted func(name string) bool) *Reader {
 	return &Reader{
 		since: since.UnixMilli(), until: until.UnixMilli(), points: points, wanted: wanted,
@@ -124,8 +125,8 @@ func (r *Reader) enter(t int64) bool {
 	return true
 }
 
-// Present takes what is so at the end: Add, with the truth itself. Of demand
-// nothing is known then but what the last block said.
+// Present adds the state at the end: Add, with the whole state. Demand is only known from
+// the last block.
 func (r *Reader) Present(m Moment) {
 	head := m.head()
 	t, before := head.Time.UnixMilli(), r.blocks
@@ -143,7 +144,7 @@ func (r *Reader) Present(m Moment) {
 	r.leave()
 }
 
-// leave ends what is known of those whom a block of all does not mention.
+// leave ends the series of names that a block of all does not mention.
 func (r *Reader) leave() {
 	for _, k := range r.byName {
 		if k.block != r.blocks {
@@ -152,7 +153,7 @@ func (r *Reader) leave() {
 	}
 }
 
-// track returns what is kept of a name.
+// track returns the track of a name.
 func (r *Reader) track(name string) *track {
 	if r.wanted != nil && !r.wanted(name) {
 		return r.skip
@@ -165,7 +166,7 @@ func (r *Reader) track(name string) *track {
 	return k
 }
 
-// Series returns what was read, by name.
+// Series returns the series read, by name.
 func (r *Reader) Series() []Series {
 	list := make([]Series, 0, len(r.byName))
 	for name, k := range r.byName {
@@ -183,8 +184,8 @@ func (r *Reader) Series() []Series {
 	return list
 }
 
-// Usage returns the accumulated usage of each name at the end of the time asked for, in weight
-// seconds: what its last sample and what it held since come to.
+// Usage returns the accumulated usage of each name at the end of the requested time, in weight
+// seconds: its last sample's usage plus its use since.
 func (r *Reader) Usage() map[string]float64 {
 	used := make(map[string]float64, len(r.byName))
 	for name, k := range r.byName {
@@ -318,7 +319,7 @@ const maxBlock = 1 << 28
 // ErrStop ends a Scan early, without an error.
 var ErrStop = errors.New("stop")
 
-// Scanned is what a Scan came upon.
+// Scanned is the result of a Scan.
 type Scanned struct {
 	// End is the offset behind which a block was never written to its end.
 	End int64
@@ -327,10 +328,9 @@ type Scanned struct {
 	Damaged []Damage
 }
 
-// Scan reads the blocks of a file and calls each with those that are whole, in
-// order. The block is good until each returns. What is not whole is left out, and
-// damage unless the file ends with it and it is the beginning of a block. It fails
-// when reading or each fails.
+// Scan reads the blocks of a file and calls each with the whole ones, in order. The block
+// is valid until each returns. Other text is skipped, and counts as damage unless it is
+// the beginning of a block at the end of the file. It fails when reading or each fails.
 func Scan(from io.Reader, each func(*Block) error) (Scanned, error) {
 	s := scanner{from: from, buffer: make([]byte, 0, 1<<18)}
 	for {
@@ -354,7 +354,7 @@ func Scan(from io.Reader, each func(*Block) error) (Scanned, error) {
 type scanner struct {
 	Scanned
 	from   io.Reader
-	buffer []byte // what was read and is not used yet
+	buffer []byte // read and not used yet
 	used   int    // of it
 	ended  bool
 
@@ -464,7 +464,7 @@ func torn(text []byte) bool {
 	}
 	head, _, whole := bytes.Cut(text, newline)
 	if !whole {
-		// A head whose newline was changed is whole without its last byte.
+		// A head with a changed newline is whole without its last byte.
 		_, ok := checked(head[:max(len(head)-1, 0)])
 		return !ok
 	}
@@ -473,8 +473,8 @@ func torn(text []byte) bool {
 	return ok && len(text) < before+len("= ")+len(timeLayout)+len(fmt.Sprintf(" %d 00000000\n", before))
 }
 
-// begin returns where the block begins that ends with the last line of text,
-// which begins at last.
+// begin returns where the block begins that ends with the last line of text; that line
+// begins at last.
 func (e end) begin(text []byte, last int) (int, error) {
 	start := last - e.length
 	switch {
@@ -488,9 +488,9 @@ func (e end) begin(text []byte, last int) (int, error) {
 	return start, nil
 }
 
-// LastBlock returns the block with which text ends, but for its samples. If text is
-// the end of a file and too short for the block, ok is false and need is how many
-// bytes it takes; need is 0 when no whole block stands there.
+// LastBlock returns the block at the end of text, without its samples. If text is the end
+// of a file and too short for the block, ok is false and need is the number of bytes of
+// the block; need is 0 if no whole block is there.
 func LastBlock(text []byte) (b Block, need int, ok bool) {
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		return b, 0, false

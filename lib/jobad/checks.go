@@ -19,8 +19,8 @@ import (
 // check returns why a constant is no value of an attribute.
 type check func(v classad.Value) error
 
-// checks are what the constants of attributes are held to, by the attribute's name in
-// lower case.
+// checks are the checks of constants of attributes, by the attribute's name in lower
+// case.
 var checks = sync.OnceValue(func() map[string]check {
 	m := map[string]check{}
 	for _, c := range table() {
@@ -64,13 +64,13 @@ var checks = sync.OnceValue(func() map[string]check {
 	return m
 })
 
-// kindChecks are those of the commands that set one attribute.
+// kindChecks are the checks of commands that set one attribute.
 var kindChecks = map[kind]check{
 	text: texts(anyText), list: texts(anyText), file: texts(anyText), truthful: checkCondition, whole: checkWhole,
 	natural: checkNatural, seconds: checkSeconds,
 }
 
-// texts is a check of what has to be a text.
+// texts returns a check of a value that has to be a text.
 func texts(of func(text string) error) check {
 	return func(v classad.Value) error {
 		text, ok := v.Text()
@@ -129,7 +129,7 @@ func checkCpus(v classad.Value) error {
 	return nil
 }
 
-// checkAmount is that of a request that is a number.
+// checkAmount checks a request that is a number.
 func checkAmount(v classad.Value) error {
 	if n, ok := v.Number(); !ok || v.Kind() == classad.KindBoolean || !(n >= 0) {
 		return fmt.Errorf("%s: want a number from 0 up, in MB for memory and KB for disk", submitfile.Shorten(v.String()))
@@ -137,7 +137,7 @@ func checkAmount(v classad.Value) error {
 	return nil
 }
 
-// checkRequest is that of a request for any other resource, which may be a pattern.
+// checkRequest checks a request for any other resource, which may be a pattern.
 func checkRequest(v classad.Value) error {
 	if _, isText := v.Text(); isText {
 		return nil
@@ -210,7 +210,7 @@ func checkOldEnvironment(text string) error {
 // description may set, because the pool's own records depend on it.
 type protection struct {
 	admin bool   // an administrator may
-	why   string // whose it is, or what to do instead
+	why   string // the owner of the attribute, or what to do instead
 }
 
 var (
@@ -274,17 +274,17 @@ func refusal(attr string, admin bool) error {
 	return errors.New(p.why)
 }
 
-// CheckEdit returns an error when an attribute of a job in the queue may not be set to an
-// expression: it is no attribute's name, the attribute is the pool's own, or the
-// value is one that submission refuses for the command of that attribute. admin is
-// whether the caller is an administrator, who may change the pool's counts and QDate.
+// CheckEdit returns an error if an attribute of a job in the queue may not be set to an
+// expression: the name is no attribute's, the attribute is the pool's own, or submission
+// refuses the value for the attribute's command. admin is whether the caller is an
+// administrator, who may change the pool's counts and QDate.
 //
-// An expression that is no constant is only held to what can be told without the job:
-// what JobPrio, PreJobPrio1 and their like, exit codes and retries are has to be a number
-// as it stands, and so have the clusters of AfterOk and AfterAny, which are watched from
-// then on. Undefined takes an attribute back that a job need not have. The
-// error is one line, with the name before it. A number too large for an integer has become
-// another by the time it is an expression: see BeyondInteger.
+// A non-constant expression is checked only as far as possible without the job: JobPrio,
+// PreJobPrio1 and their like, exit codes and retries have to be constant numbers, and so
+// have the clusters of AfterOk and AfterAny, which are watched from then on. Undefined
+// takes back an attribute that a job need not have. The error is one line that begins with
+// the name. A number too large for an integer has become another one by the time it is an
+// expression: see BeyondInteger.
 func CheckEdit(name string, e *classad.Expr, admin bool) error {
 	if err := checkEditName(name, admin); err != nil {
 		return err
@@ -306,7 +306,7 @@ func checkEditName(name string, admin bool) error {
 	return nil
 }
 
-// checkValue holds a value to what the attribute may be.
+// checkValue checks the value for an attribute.
 func checkValue(key string, e *classad.Expr) error {
 	if fixed, ok := fixedNumbers[key]; ok {
 		return fixed.check(e)
@@ -337,7 +337,7 @@ var lasting = map[string]bool{
 	"jobnotification": true,
 }
 
-// watched are those whose clusters are looked up as the change is made.
+// watched are the attributes with clusters that are looked up as the change is made.
 var watched = map[string]bool{"afterok": true, "afterany": true}
 
 // number is an attribute that has to be a whole number as it stands.
@@ -354,7 +354,8 @@ var (
 	shares   = number{0, sge.MostShares, true, ""}
 )
 
-// fixedNumbers are those that the pool reads without evaluating what the job says beside.
+// fixedNumbers are the attributes that the pool reads without evaluating the job's other
+// attributes.
 var fixedNumbers = map[string]number{
 	"jobprio":     {math.MinInt32, math.MaxInt32, false, ""},
 	"prejobprio1": priority, "prejobprio2": priority, "postjobprio1": priority, "postjobprio2": priority,

@@ -83,9 +83,9 @@ var table = sync.OnceValue(func() []Command {
 	return all
 })
 
-// ambiguous are names that would be those of two commands (transfer_output is a
-// truth, and TransferOutput the attribute of transfer_output_files), and attributes
-// whose names people give to macros of their own.
+// ambiguous are names that two commands would share (transfer_output is a truth, and
+// TransferOutput the attribute of transfer_output_files), and names of attributes that
+// people give to macros of their own.
 var ambiguous = map[string]bool{"transferinput": true, "transferoutput": true, "in": true, "out": true, "err": true}
 
 // byName finds a command by any of its names.
@@ -122,8 +122,9 @@ var suggestions = sync.OnceValue(func() []string {
 // requestPrefix begins the commands that ask for a resource by name.
 const requestPrefix = "request_"
 
-// requirePrefix begins the commands that say what each of a resource has to be like,
-// transformPrefix those that say what is set when the job has to leave.
+// requirePrefix begins the commands for the required properties of each unit of a
+// resource, transformPrefix those with the statements that change a job that has to
+// leave.
 const (
 	requirePrefix   = "require_"
 	transformPrefix = "transform_body_"
@@ -360,8 +361,8 @@ var peopleCommands = []Command{
 	{Name: "dag_node_name", Attr: "DAGNodeName", kind: text, Fate: Kept},
 }
 
-// Commands of containers, and of what this pool does not do by itself: other universes, credentials
-// and debugging.
+// Commands of containers, and commands for things that this pool does not do by itself: other
+// universes, credentials and debugging.
 
 const (
 	noGrid = "the grid universe is not served"
@@ -484,8 +485,7 @@ var simpleParts = sync.OnceValue(func() []part {
 	return out
 })
 
-// work says what is to be said of a command, and sets its attribute when no other
-// part does.
+// work prints a command's notice, and sets its attribute if no other part does.
 func (c *Command) work(j *job) error {
 	g, ok, err := j.command(c.Name)
 	if !ok || err != nil {
@@ -507,7 +507,7 @@ func (c *Command) work(j *job) error {
 	return nil
 }
 
-// notice is what is said of a command on which nothing acts.
+// notice is the text about a command that has no effect.
 func (c *Command) notice() string {
 	if c.Why == "" {
 		return "kept in the ad, the pool does not act on it"
@@ -515,7 +515,7 @@ func (c *Command) notice() string {
 	return "kept in the ad, the pool does not act on it: " + c.Why
 }
 
-// idle reports whether a value asks for nothing but what happens anyway.
+// idle reports whether a value asks only for what happens anyway.
 func (c *Command) idle(value string) bool {
 	yes, plain := truth(value)
 	switch c.Name {
@@ -581,9 +581,9 @@ func (j *job) integer(g given, positive bool) (int64, error) {
 	return n, nil
 }
 
-// checkSeconds refuses what is no whole number of seconds from 0 up, and no
-// expression for one. A bare name, such as a word by mistake, counts as an
-// expression only when the description gives the job that attribute.
+// checkSeconds refuses all but a whole number of seconds from 0 up, or an expression for
+// one. A bare name, such as a word by mistake, counts as an expression only when the
+// description gives the job that attribute.
 func (j *job) checkSeconds(g given) error {
 	e, err := j.compile(g, g.Text)
 	if err != nil {
@@ -661,8 +661,8 @@ var ours = map[string]bool{
 	"parallel_slots": true, "parallel_environment": true, "notify_command": true, "notify_events": true,
 }
 
-// orMacro is a part whose errors do not count where the command's name, which
-// HTCondor does not know, serves the description as a macro of its own.
+// orMacro is a part that ignores errors of a command whose name the description also uses
+// as a macro of its own, as HTCondor does not know the command.
 func orMacro(name string, work part) part {
 	return func(j *job) error {
 		err := work(j)

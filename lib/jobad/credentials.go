@@ -21,8 +21,8 @@ import (
 // maxCredential bounds a name that usage is tallied under.
 const maxCredential = 100
 
-// credentials are the names that the policies of Maui and Grid Engine reckon
-// by, beside the owner's.
+// credentials are the names, besides the owner's, that the policies of Maui and Grid
+// Engine use.
 var credentials = []struct{ command, attr string }{
 	{"qos", pool.AttrQOS}, {"class", pool.AttrClass}, {"account", pool.AttrAcctGroup},
 	{"unix_group", pool.AttrUnixGroup}, {"project", pool.AttrProject}, {"department", sge.AttrDepartment},
@@ -160,8 +160,8 @@ func (j *job) accounting() error {
 	return nil
 }
 
-// nice makes the job one of the group of nice users, and has it give way at once
-// unless it says otherwise.
+// nice puts the job into the group of nice users, and makes it give way at once unless
+// the description says otherwise.
 func (j *job) nice(g given) error {
 	j.setExpr(pool.AttrNiceUser, "true")
 	if _, told, err := j.command("max_job_retirement_time"); !told || err != nil {
@@ -225,8 +225,8 @@ func accountError(name string) error {
 	return nil
 }
 
-// unknownGroup warns of a name whose group is not configured: it would count for the root
-// group.
+// unknownGroup warns of a name with a group that is not configured: the job would count
+// for the root group.
 func (j *job) unknownGroup(g given, name string) {
 	dot := strings.LastIndexByte(name, '.')
 	groups := j.options.Groups
@@ -273,7 +273,7 @@ func (j *job) customAttributes() error {
 		}
 		attr, _ := customName(g.Name)
 		g.Name = "+" + attr
-		if !isAttributeName(attr) { // that of a variable of a queue line; others were looked at
+		if !isAttributeName(attr) { // a variable's of a queue line; others were checked
 			return j.refuse(g, "%q is no name of an attribute", submitfile.Shorten(attr))
 		}
 		if g.Text == "" {
@@ -309,7 +309,7 @@ func (j *job) checkCustomAccount(g given, e *classad.Expr) error {
 }
 
 // refersToNothing reports whether an expression is a name, maybe of several words with
-// dots between, whose first word no text in a job's ad goes by.
+// dots between, with a first word that no text in a job's ad uses.
 func (j *job) refersToNothing(text string) bool {
 	words := strings.Split(text, ".")
 	first := strings.ToLower(words[0])

@@ -30,8 +30,7 @@ func (j *job) deferred() (bool, error) {
 	return false, nil
 }
 
-// waits reports whether the job waits for a time, be it that of a command or of
-// +DeferralTime.
+// waits reports whether the job waits for a time, given by a command or by +DeferralTime.
 func (j *job) waits() (bool, error) {
 	deferred, err := j.deferred()
 	return deferred || j.overrides["deferraltime"], err
@@ -56,8 +55,8 @@ func (j *job) deferral() error {
 	return j.firstSeconds("DeferralPrepTime", "300", "cron_prep_time", "deferral_prep_time")
 }
 
-// cron sets the times in the manner of cron(8), and by them DeferralTime, which counts
-// before that of deferral_time.
+// cron sets the times in the manner of cron(8), and from them DeferralTime, in place of
+// deferral_time.
 func (j *job) cron() error {
 	ad := classad.New()
 	var first given
@@ -94,7 +93,7 @@ func (j *job) cron() error {
 	return j.cronDoubts(first)
 }
 
-// cronDoubts warns of what people may think of such times and is not so.
+// cronDoubts warns of common misunderstandings of such times.
 func (j *job) cronDoubts(first given) error {
 	g, deferred, err := j.command("deferral_time")
 	if err != nil {
@@ -151,7 +150,7 @@ func (j *job) after(command, attr string) error {
 // is still as wide as other times where it is shown.
 const LastDeadline = 253402300799
 
-// Deadline is the time by which a job should have started, as a user writes it (qsub(1),
+// Deadline is the time by which a job should have started, in a user's notation (qsub(1),
 // -dl).
 type Deadline struct {
 	Unix  int64 // seconds
@@ -162,10 +161,10 @@ type Deadline struct {
 
 // ReadDeadline reads a deadline: Unix seconds, a local time as qsub -dl has it
 // ([[CC]YY]MMDDhhmm[.SS]), a local time like 2026-11-22 15:30 with or without seconds, or RFC
-// 3339. It lies between 1970 and 9999. Now says which year it is and the time zone.
+// 3339. It lies between 1970 and 9999. Now gives the year and the time zone.
 //
-// Digits alone are a date where they are 8 or 12 of them, or 10 that begin with 0; all others
-// are Unix seconds. Of 10 that may be either Doubt tells.
+// Digits alone are a date if they are 8 or 12, or 10 that begin with 0; all others are Unix
+// seconds. Doubt reports 10 digits that may be either.
 func ReadDeadline(text string, now time.Time) (Deadline, error) {
 	digits := strings.Trim(text, "0123456789") == "" && text != ""
 	dated := len(text) == 8 || len(text) == 12 || len(text) == 10 && text[0] == '0'
@@ -245,7 +244,8 @@ func dateOf(text string, now time.Time) (time.Time, bool) {
 		part[i], _ = strconv.Atoi(date[len(date)-8+2*i:][:2])
 	}
 	part[4], _ = strconv.Atoi(seconds)
-	// What is no day of the month, or no hour, is one of the next without regard to time zones.
+	// A day that the month lacks, or an hour that the day lacks, differs after normalization,
+	// regardless of time zones.
 	same := time.Date(year, time.Month(part[0]), part[1], part[2], part[3], part[4], 0, time.UTC)
 	if got := [5]int{int(same.Month()), same.Day(), same.Hour(), same.Minute(), same.Second()}; got != part {
 		return time.Time{}, false
@@ -293,8 +293,8 @@ func (j *job) secondsOf(g given) (int64, error) {
 	return d.Unix, nil
 }
 
-// keepDeadline keeps what a local time is in Unix seconds for jobs that appear later, where
-// the time zone may be another.
+// keepDeadline keeps a local time as Unix seconds for jobs that appear later, as these may
+// be created in another time zone.
 func (j *job) keepDeadline(g given, text string, n int64) error {
 	j.Varies()
 	if _, _, err := j.command("deadline"); err != nil {

@@ -11,34 +11,35 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Why a job had to leave that took more of something than it had asked for:
-// VacateReasonCode, and HoldReasonCode of one that is held for it, and the subcodes
-// that say of what (HTCondor's manual, "Hold Reason Codes").
+// Why a job that took more of a resource than it had requested had to leave:
+// VacateReasonCode, and HoldReasonCode if it is held for that, and the subcodes for the
+// resource (HTCondor's manual, "Hold Reason Codes").
 const (
 	OutOfResources = 34
 	OutOfMemory    = 102
 	OutOfDisk      = 104
 )
 
-// Assignment is an attribute of a job and what it is set to.
+// Assignment is an attribute of a job with its new value.
 type Assignment struct {
 	Name  string
 	Value *classad.Expr
 }
 
-// Evicted returns what the job's own TransformOnEvict sets in its ad when it has to leave
-// for the reason of code and subcode, as VacateReasonCode and VacateReasonSubCode are, in
-// the order of the statements; only what is another then. again reports whether the job
-// asks for something else from then on, so that it is to be run once more where it would
-// be held otherwise. TransformOnEvict lists names; TransformBody_NAME holds statements,
-// with the character 30 between:
+// Evicted returns the attributes that the job's own TransformOnEvict sets in its ad when
+// it has to leave for the reason of code and subcode, as VacateReasonCode and
+// VacateReasonSubCode are, in the order of the statements; only those that change. again
+// reports whether the job requests something else from then on, so that it is to be run
+// once more instead of held. TransformOnEvict lists names; TransformBody_NAME holds
+// statements, with the character 30 between:
 //
 //	REQUIREMENTS expression   unless it is true, the others are not done
 //	SET NAME expression
 //	EVALSET NAME expression   its value
 //
-// Nothing is set when a statement cannot be done; the error is one line and says which.
-// That is so for an attribute that CheckEdit would not let the job's owner set.
+// Nothing is set if a statement fails; the error is one line and names the statement. A
+// statement fails if it sets an attribute that CheckEdit would not let the job's owner
+// set.
 func Evicted(c *classad.Context, ad *classad.Ad, code, subcode int) (set []Assignment, again bool, err error) {
 	list, _ := ad.EvalString(c, attrTransformOnEvict)
 	after := classad.New().Chain(ad)
@@ -108,7 +109,8 @@ func readStatement(text string) (s statement, err error) {
 	return s, err
 }
 
-// perform does the statements of a transform to the ad and returns what they set.
+// perform applies the statements of a transform to the ad and returns the attributes that
+// they set.
 func perform(c *classad.Context, ad *classad.Ad, statements []string) ([]Assignment, error) {
 	var set []Assignment
 	for _, text := range statements {
@@ -154,9 +156,9 @@ func firstWord(text string) (word, rest string) {
 // transformSeparator parts the statements of a TransformBody.
 const transformSeparator = "\x1e"
 
-// onEvict sets what the description itself has done to the job when it has to leave:
-// on_evict_checks names the texts, transform_body_NAME is one, a statement to a line; see
-// Evicted.
+// onEvict sets the transforms that the description itself gives for when the job has to
+// leave: on_evict_checks names the texts, transform_body_NAME is one, a statement to a
+// line; see Evicted.
 func (j *job) onEvict() error {
 	named, err := j.named()
 	if err != nil {
@@ -215,10 +217,10 @@ func (j *job) transformBody(g given) error {
 	return nil
 }
 
-// laterAmounts sets what a job asks for that had to leave since it took more than it
-// had asked for: TransformOnEvict names the attribute, TransformBody_ATTR says
-// how it changes. first is its first request, later what the list of the request
-// itself goes on with.
+// laterAmounts sets the requests of later attempts of a job that had to leave since it
+// took more than it had requested: TransformOnEvict names the attribute,
+// TransformBody_ATTR says how it changes. first is the job's first request, later the
+// rest of the list in the request itself.
 //
 //	retry_request_memory           the amount, or several, one after the other
 //	retry_request_memory_increase  so much more; an expression is the amount itself
@@ -297,7 +299,7 @@ func (j *job) retryList(s *sized, g given, amounts []string) error {
 	return nil
 }
 
-// retryIncrease sets by what the request grows from attempt to attempt.
+// retryIncrease sets the amount by which the request grows from attempt to attempt.
 func (j *job) retryIncrease(s *sized, g given, first string, most given, hasMost bool) error {
 	text, isSize, err := j.size(g, g.Text, s.unit)
 	if err != nil {

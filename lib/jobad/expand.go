@@ -13,9 +13,10 @@ import (
 )
 
 // Cluster are the jobs of a description as one cluster: Ad has the attributes that all
-// procs share, each run those of its procs alone. The runs cover the procs from First on.
+// procs share, and each run the attributes of its procs alone. The runs cover the procs
+// from First on.
 //
-// The ads lack ClusterId and ProcId, which are the spool's to set.
+// The ads lack ClusterId and ProcId, which the spool sets.
 type Cluster struct {
 	Ad    *classad.Ad
 	First int
@@ -274,7 +275,7 @@ func (x *expansion) factor(b *batch) {
 	}
 }
 
-// cluster puts together what the queue lines gave.
+// cluster joins the batches of the queue lines.
 func (x *expansion) cluster() Cluster {
 	c := Cluster{Ad: classad.New(), First: x.first}
 	if len(x.batches) == 0 {
@@ -348,7 +349,8 @@ type kept[T any] struct {
 	known bool
 }
 
-// get returns it. A part may use it beside others: what varies is never kept.
+// get returns the kept value, or that of work. A part may call it together with others: a
+// value that varies is never kept.
 func (k *kept[T]) get(j *job, work func() (T, error)) (T, error) {
 	if k.known {
 		return k.value, nil

@@ -28,11 +28,11 @@ type job struct {
 	*submitfile.Job
 	*Jobs
 	settings  []setting
-	mark      int               // where those of the part under way begin
+	mark      int               // begin of the settings of the part under way
 	overrides map[string]bool   // attributes that +Name gives, in lower case
-	custom    bool              // the settings to come are those of +Name
+	custom    bool              // the following settings are those of +Name
 	commands  map[string]*known // that were asked for
-	steady    steady            // what is the same for all procs of the queue line
+	steady    steady            // the data that all procs of the queue line share
 	uses      *submitfile.Uses  // nil until it is asked for
 	warn      func(submitfile.Warning)
 }
@@ -57,7 +57,7 @@ func (j *job) do(work part) error {
 	return work(j)
 }
 
-// set sets an attribute, over what the same part has set, unless +Name gives it.
+// set sets an attribute, overriding the same part's earlier value, unless +Name gives it.
 func (j *job) set(s setting) {
 	switch {
 	case j.custom: // each comes once, and there may be very many
@@ -99,11 +99,11 @@ func (j *job) command(name string) (g given, ok bool, err error) {
 	return g, err == nil && g.Text != "", err
 }
 
-// known is what is known of a command for all procs of a queue line.
+// known is a command's value for all procs of a queue line, as far as it is known.
 type known struct {
 	key   string // the name that it is given under
 	value given
-	same  bool // value is that of all procs
+	same  bool // all procs have this value
 }
 
 func (j *job) know(command string) (*known, error) {
@@ -225,7 +225,7 @@ func truth(text string) (yes, ok bool) {
 	return false, false
 }
 
-// fixed sets whose job it is, and since when.
+// fixed sets the attributes of the job's owner and time.
 func (j *job) fixed() error {
 	now := strconv.FormatInt(j.options.Now.Unix(), 10)
 	j.setString(pool.AttrMyType, "Job")
@@ -236,7 +236,7 @@ func (j *job) fixed() error {
 	return nil
 }
 
-// zeroes are what a job has not done yet, as HTCondor's submit writes it.
+// zeroes are the counters of a new job, as HTCondor's submit writes them.
 var zeroes = []setting{
 	{name: pool.AttrNumJobStarts, text: "0"}, {name: pool.AttrNumJobMatches, text: "0"},
 	{name: "NumJobCompletions", text: "0"}, {name: "NumRestarts", text: "0"}, {name: "NumSystemHolds", text: "0"},

@@ -1,27 +1,25 @@
 // Package jobad makes job ads of submit descriptions: it knows the meaning of submit commands.
 //
-// The language, with its macros, conditions and item lists, is package
-// submitfile's. New checks a description as
-// far as that goes without the cluster's number. Expand makes the ads of a
-// cluster: one ad with the attributes that all its procs share, and runs of procs with the others. It
-// computes only what depends on the proc for each of them, so that
-// `queue 100000` of equal jobs costs what `queue` costs.
+// The language, with its macros, conditions and item lists, is package submitfile's. New checks a
+// description as far as that goes without the cluster's number. Expand makes the ads of a cluster: one
+// ad with the attributes that all its procs share, and runs of procs with the others. It computes only
+// the attributes that depend on the proc for each of them, so that `queue 100000` of equal jobs costs
+// what `queue` costs.
 //
 // Each group of commands has a file named for its subject. Commands, in commands.go
 // and the tables beside it, returns all of them with their other names and their effect:
 // most act; some only become attributes of the job, with a warning where a user could miss the effect;
 // commands without which jobs would misbehave silently are refused.
 //
-// Two functions are about jobs in the queue: CheckEdit judges an edit of an ad, and
-// Evicted returns what a job asks for after it had to leave for taking too much. ReadDeadline
-// reads a time for both kinds of jobs, and Refuse finds the place in the description for another
-// package's refusal of a job.
+// Two functions are about jobs in the queue: CheckEdit judges an edit of an ad, and Evicted returns
+// the new requests of a job that had to leave for taking too much. ReadDeadline reads a time for both
+// kinds of jobs, and Refuse finds the place in the description for another package's refusal of a job.
 //
 // The source is HTCondor's manual, "Submit Description File Commands", and
 // "Job ClassAd Attributes" for the names of attributes.
 //
-// The package is pure: environment, time, user and even the question whether
-// a file exists come in through Options.
+// The package is pure: environment, time, user and even the existence of files come in through
+// Options.
 package jobad
 
 import (
@@ -37,7 +35,7 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Options are what the submitter's surroundings add to a description.
+// Options are the contribution of the submitter's surroundings to a description.
 type Options struct {
 	Owner string // login name of the submitter
 	Group string `json:",omitempty"` // UnixGroup of jobs that name none, if it is a group's name
@@ -75,7 +73,7 @@ type Options struct {
 	// Getenv says that jobs have all of Environ unless the description has getenv.
 	Getenv bool `json:",omitempty"`
 	// KeepOutput is the NAME of the files NAME.CLUSTER.PROC.out and .err in the working directory
-	// that keep output for which the description names no file. Empty: it is not kept.
+	// that keep output for which the description names no file. Empty: output is not kept.
 	KeepOutput string `json:",omitempty"`
 
 	// Environ is what getenv copies, as NAME=value.
@@ -279,8 +277,8 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 	return warning
 }
 
-// ownSetter names what sets an attribute that no description may set: submit, or what sets it for jobs
-// in the queue, if a command for it is refused.
+// ownSetter names the setter of an attribute that no description may set: submit, or, if the
+// attribute's command is refused, the command for jobs in the queue.
 func ownSetter(attr string) string {
 	for _, c := range table() {
 		if c.Fate == Refused && strings.EqualFold(c.Attr, attr) {

@@ -21,8 +21,8 @@ import (
 // many of them are in the queue, and so many of these idle or held; 0 is no bound.
 type Late struct{ MaxMaterialize, MaxIdle int }
 
-// Room returns how many more jobs may appear beside so many that are in the
-// queue and so many of these that wait, idle or held.
+// Room returns how many more jobs may appear if so many are in the queue and so many of
+// these wait, idle or held.
 func (l Late) Room(queued, waiting int) int {
 	room := math.MaxInt32
 	if l.MaxMaterialize > 0 {
@@ -89,8 +89,8 @@ func (j *job) settled() error {
 	return nil
 }
 
-// frozenOptions is what a digest says of the surroundings. Dir and Environ stand
-// for those of the Options, which need not be UTF-8.
+// frozenOptions is a digest's record of the surroundings. Dir and Environ replace the
+// fields of Options, which need not be UTF-8.
 type frozenOptions struct {
 	Options
 	Dir         submitfile.Exact
@@ -100,10 +100,10 @@ type frozenOptions struct {
 	Description json.RawMessage
 }
 
-// Digest returns the jobs as a text from which Materialize makes some of them,
-// any time later: all that they need of the surroundings is in it, the
-// environment too where they ask for it, and ReadDigest all of them. Materialize wants jobs of one queue line.
-// With sources, messages show the description's lines. first is where the item of proc 0 begins.
+// Digest returns the jobs as a text from which Materialize makes some of them, any time later, and ReadDigest
+// all of them. The text includes all that they need of the surroundings, also the environment if they ask for
+// it. Materialize wants jobs of one queue line. With sources, messages show the description's lines. first is
+// where the item of proc 0 begins.
 func (j *Jobs) Digest(sources bool) (digest []byte, first int64, err error) {
 	head, items, err := j.description.Freeze(j.options.Environ, sources)
 	if err != nil {
@@ -133,9 +133,9 @@ func (j *Jobs) Digest(sources bool) (digest []byte, first int64, err error) {
 // maxHead bounds the first line of a digest.
 const maxHead = 64 << 20
 
-// Materialize makes the procs from first to first+n-1 of a digest as those of a
-// cluster, that appear at a time. The item of proc first begins at offset; next
-// is the offset of the item behind them. The domain is the pool's as of now.
+// Materialize makes the procs from first to first+n-1 of a digest, as procs of a cluster
+// that appear at the time at. The item of proc first begins at offset; next is the offset
+// of the item behind them. The domain is the pool's as of now.
 func Materialize(digest io.ReadSeeker, domain string, cluster, first, n int, offset int64, at time.Time) (c Cluster, next int64, err error) {
 	in := bufio.NewReaderSize(io.LimitReader(digest, maxHead), 1<<16)
 	line, err := in.ReadBytes('\n')
@@ -188,8 +188,8 @@ func ReadDigest(digest []byte, o Options) (*Jobs, error) {
 // errLate says that a description has no jobs to keep back.
 var errLate = errors.New("no jobs are kept back")
 
-// First makes the procs that are there from the beginning, for a caller that looks at them:
-// those of Begin, or of Expand where none are kept back.
+// First makes the procs that exist from the beginning, for a caller that inspects them:
+// those of Begin, or of Expand if none are kept back.
 func (j *Jobs) First(cluster int) (Cluster, error) {
 	late, ok := j.Late()
 	if _, all := j.description.Queues(); ok && late.Room(0, 0) < all {

@@ -42,7 +42,7 @@ func notifyCommand(j *job) error {
 	return nil
 }
 
-// notifyEvents sets for which events it is run.
+// notifyEvents sets the events for which the program is run.
 func notifyEvents(j *job) error {
 	g, ok, err := j.command("notify_events")
 	if !ok || err != nil {

@@ -236,7 +236,7 @@ func (j *job) lease() error {
 	return nil
 }
 
-// leaseOf sets the lease of a description: 0 is none, and 20 seconds are the least.
+// leaseOf sets the lease of a description: 0 means none, and the minimum is 20 seconds.
 func (j *job) leaseOf(g given) error {
 	n, err := strconv.ParseInt(g.Text, 10, 64)
 	switch {
@@ -310,7 +310,7 @@ func (j *job) defaultSignal(attr string) error {
 	return err
 }
 
-// ending sets by which signals the job is ended, and how long it may take to end.
+// ending sets the signals that end the job, and how long it may take to end.
 func (j *job) ending() error {
 	for _, c := range [...]struct{ command, attr string }{
 		{"kill_sig", pool.AttrKillSig}, {"remove_kill_sig", pool.AttrRemoveKillSig}, {"hold_kill_sig", pool.AttrHoldKillSig},

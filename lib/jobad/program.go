@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// execution sets what is run and where.
+// execution sets the program and its surroundings.
 func (j *job) execution() error {
 	dir, err := j.folder()
 	if err != nil {
@@ -54,8 +54,8 @@ func (j *job) execution() error {
 	return nil
 }
 
-// commandLine sets the executable of Options.Command, beside which a description may not say
-// what is run.
+// commandLine sets the executable of Options.Command. A description may then name no program
+// itself.
 func (j *job) commandLine() error {
 	for _, c := range []struct{ command, attr string }{
 		{"executable", pool.AttrCmd}, {"arguments", pool.AttrArgs}, {"arguments2", pool.AttrArguments}, {"shell", ""},
@@ -112,7 +112,7 @@ func (j *job) undefinedInShell(undefined []submitfile.Warning) error {
 	return nil
 }
 
-// program is what a description says of the executable.
+// program is a description's executable.
 type program struct {
 	path     string // in the ad, unless the job runs in Java
 	transfer bool
@@ -354,8 +354,8 @@ func (j *job) environment() error {
 	return nil
 }
 
-// withCopied returns an environment in which the user's own assignments go over what was
-// copied. In what was copied $$() is text, as in the functions that shells export.
+// withCopied returns an environment in which the user's own assignments override copied
+// ones. In copied ones $$() is text, as in the functions that shells export.
 func withCopied(own, copied []string) string {
 	if len(own) == 0 {
 		return jobargs.FormatLiteral(jobargs.MergeEnv(nil, copied))
@@ -371,8 +371,8 @@ func withCopied(own, copied []string) string {
 	return strings.Join(all, " ")
 }
 
-// getenv returns what is to be copied of the submitter's environment: all of it, or
-// the names of a list. asked reports whether anything may be.
+// getenv returns the variables to copy of the submitter's environment: all, or those that
+// the names of a list match. asked reports whether any may be copied.
 func (j *job) getenv() (env []string, asked bool, err error) {
 	g, ok, err := j.command("getenv")
 	switch {
@@ -399,9 +399,8 @@ func (j *job) getenv() (env []string, asked bool, err error) {
 	return env, true, nil
 }
 
-// patterns takes apart a list of names in which * stands for any letters; those
-// with ! before them are not wanted. The names of a list without any other are all
-// but these.
+// patterns splits a list of names in which * stands for any letters; names with ! before
+// them are unwanted. A list of unwanted names alone wants all other names.
 func patterns(text string) (wanted, unwanted []string) {
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune(",; \t", r) }) {
 		if name, not := strings.CutPrefix(word, "!"); not {

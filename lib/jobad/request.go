@@ -19,7 +19,7 @@ type request struct {
 	attr, offer string // of the job and of the slot: RequestCpus, Cpus
 	clause      bool   // Requirements compares the two
 	always      bool   // also when the user's expression mentions the offer
-	asked       bool   // the user said it, so that a slot has to say what it offers
+	asked       bool   // by the user, so that a slot must advertise the resource
 	text        bool   // a pattern, not an amount
 	property    string // attribute of the job that says what each has to be like, if any
 }
@@ -163,8 +163,8 @@ func (j *job) doubtDefaults() {
 	}
 }
 
-// doubtAmount warns of an amount that is one word which the job has no attribute for. The
-// slot has those that end as what it offers, such as TotalCpus.
+// doubtAmount warns of an amount that is one word and no attribute of the job. It accepts
+// words that end in the offer's name, such as TotalCpus, which slots have.
 func (j *job) doubtAmount(g given, offer string) {
 	if j.isStray(g.Text) && !strings.HasSuffix(strings.ToLower(g.Text), strings.ToLower(offer)) {
 		want := "a number"
@@ -175,8 +175,7 @@ func (j *job) doubtAmount(g given, offer string) {
 	}
 }
 
-// asked returns what a job asks for by a command or, as it stands in the ad, by
-// +Attr.
+// asked returns a job's request by a command or, as it stands in the ad, by +Attr.
 func (j *job) asked(command, attr string) (g given, ok bool, err error) {
 	if len(j.overrides) == 0 {
 		return j.command(command)
@@ -196,8 +195,8 @@ func (j *job) asked(command, attr string) (g given, ok bool, err error) {
 // maxCpus is more than any slot has.
 const maxCpus = 1_000_000
 
-// isUndefined reports whether a request is taken back: the job has no such
-// attribute then, not even the usual one, and Requirements no clause for it.
+// isUndefined reports whether a request is taken back: then the job has no such
+// attribute, not even a default, and Requirements no clause for it.
 func isUndefined(text string) bool { return strings.EqualFold(text, "undefined") }
 
 // otherRequests sets what request_NAME asks for, in the order of the names, and what
@@ -232,7 +231,8 @@ func (j *job) otherRequests() ([]request, error) {
 	return out, j.unrequired(named.properties, out)
 }
 
-// require sets what each of a resource has to be like. That of GPUs has more parts.
+// require sets the required properties of each unit of a resource. requireGPUs does so
+// for GPUs.
 func (j *job) require(r *request) error {
 	attr := "Require" + r.offer
 	if r.offer == resourceName("gpus") {
@@ -249,7 +249,7 @@ func (j *job) require(r *request) error {
 	return err
 }
 
-// unrequired warns of properties of what the job does not ask for.
+// unrequired warns of required properties of resources that the job does not request.
 func (j *job) unrequired(keys []string, requests []request) error {
 	for _, key := range keys {
 		name := key[len(requirePrefix):]
@@ -310,12 +310,12 @@ func (j *job) named() (*named, error) {
 	return n, nil
 }
 
-// steady is what is worked out once for the procs of a queue line, or for as long
+// steady is the data that is computed once for the procs of a queue line, or for as long
 // as it is the same.
 type steady struct {
 	named     *named          // nil: not known
 	own       ownRequirements // the user's Requirements
-	requests  []request       // room for those of a proc
+	requests  []request       // reused for each proc
 	all       allRequirements // those with the clauses that are added
 	plugins   kept[carriers]
 	transfers kept[*transfers]
@@ -332,8 +332,8 @@ var mistakenRequests = map[string]string{
 	"request_gpu_memory": "gpus_minimum_memory", "request_gpus_memory": "gpus_minimum_memory",
 }
 
-// otherRequest sets one such request: an amount, or a text, which has to be found
-// in what the slot says, as a regular expression.
+// otherRequest sets one such request: an amount, or a regular expression that the slot's
+// value has to match.
 func (j *job) otherRequest(g given, key string) (request, error) {
 	name := key[len(requestPrefix):]
 	if strings.HasPrefix(strings.ToLower(g.Name), requestPrefix) {
@@ -402,9 +402,9 @@ func BeyondInteger(text string) bool {
 	return errors.Is(err, strconv.ErrRange)
 }
 
-// concurrency sets ConcurrencyLimits: what the job counts for, as names in order,
-// with commas between. They compare without case, and keep the user's. As an expression it is left to the
-// negotiator, which passes over what is no name.
+// concurrency sets ConcurrencyLimits: the job's limits, as names in order, with commas between. They
+// compare without case, and keep the user's spelling. An expression is left to the negotiator, which
+// skips invalid names.
 func (j *job) concurrency() error {
 	g, ok, err := j.command("concurrency_limits")
 	if err != nil {
@@ -470,7 +470,7 @@ func (j *job) parallelSlots() error {
 	return nil
 }
 
-// checkSlots is that of an attribute with a number of slots, or with a text of several.
+// checkSlots checks an attribute with a number of slots, or with a text of several.
 func checkSlots(v classad.Value) error {
 	text, isText := v.Text()
 	if n, isInt := v.Int(); isInt && v.Kind() != classad.KindBoolean {
@@ -518,8 +518,8 @@ const (
 // sized is a request that is a size.
 type sized struct {
 	command, attr, offer string
-	setting              string  // of what jobs ask for that do not say
-	retry, increase, max string  // the commands of what later attempts ask for
+	setting              string  // with the default request
+	retry, increase, max string  // the commands for the requests of later attempts
 	unit                 float64 // of the attribute, in bytes
 	least                float64 // a job that asks for no more fits everywhere
 	subcode              string  // HTCondor's VacateReasonSubCode of a job that took more
@@ -586,7 +586,7 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 	if v, constant := e.Constant(); constant && v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal && !isUndefined(text) {
 		return "", false, j.refuse(g, "%s: want a size, such as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 	}
-	return e.Format(classad.StyleSpool), false, nil // without what a comment would hide
+	return e.Format(classad.StyleSpool), false, nil // without comments, which could hide other text
 }
 
 // isMeasure reports whether a text is a number and a word, which no expression is.
@@ -610,8 +610,8 @@ var measured = map[string]bool{
 	"requestcpus": true, "requestmemory": true, "requestdisk": true, "requestgpus": true,
 }
 
-// parseSize reads a number of units, or of what a suffix says, in units,
-// rounded up. Not ok: it is something else, maybe an expression.
+// parseSize reads a number, of units or with a suffix's unit, and returns it in units,
+// rounded up. Not ok: the text is something else, maybe an expression.
 func parseSize(text string, unit float64) (units float64, ok bool) {
 	digits := strings.TrimRight(text, "KMGTBIkmgtbi")
 	suffix := strings.ToLower(text[len(digits):])

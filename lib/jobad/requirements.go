@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// clause is a condition that Requirements gets beside the user's own.
+// clause is a condition that is added to the user's own Requirements.
 type clause struct {
 	text   string
 	offers []string // not if the user's expression mentions one of these
@@ -55,8 +55,8 @@ func (j *job) requirements(requests []request) error {
 	return nil
 }
 
-// allRequirements is what Requirements come to for these requests and the clause
-// for the transfer of files, whose text says all of it.
+// allRequirements is the Requirements for these requests and the clause for the transfer
+// of files, which its text identifies.
 type allRequirements struct {
 	requests []request
 	files    string
@@ -141,8 +141,8 @@ func (o *ownRequirements) add(e *classad.Expr) {
 	o.mentioned = append(o.mentioned, offersIn(e)...)
 }
 
-// offersIn returns the attributes of the slot that an expression of the job
-// mentions: those of TARGET, and bare names.
+// offersIn returns the attributes of the slot that an expression of the job mentions:
+// those with TARGET, and bare names.
 func offersIn(e *classad.Expr) []string {
 	if looks, ok := classad.Sides(e); ok {
 		return append(looks.Other, looks.Either...)
@@ -182,7 +182,7 @@ func (j *job) clauses(all *allRequirements, files clause) ([]clause, error) {
 	return append(out, c...), err
 }
 
-// wanted compares what the slot offers with what the job asks for.
+// wanted returns the clause that compares the slot's offer with the job's request.
 func (r request) wanted() clause {
 	c := clause{text: "(TARGET." + r.offer + " >= " + r.attr + ")", lenient: !r.asked}
 	if !r.always {
@@ -200,9 +200,8 @@ func (r request) wanted() clause {
 // operatingSystem are the attributes of a slot that say which system it has.
 var operatingSystem = []string{"OpSys", "OpSysAndVer", "OpSysLongName", "OpSysShortName", "OpSysName", "OpSysLegacy"}
 
-// platform returns what the machine has to be for jobs of this universe: of the
-// architecture and system on which the job was submitted, unless the job brings
-// its own.
+// platform returns the clauses on the machine's platform for jobs of this universe: the
+// architecture and system on which the job was submitted, unless the job brings its own.
 func (j *job) platform() ([]clause, error) {
 	words, err := j.capability()
 	if err != nil {
@@ -248,7 +247,7 @@ func (j *job) capability() ([]string, error) {
 // matched that much before its time.
 const scheduleInterval = "300"
 
-// deferralClauses are those of a job that is to begin at a certain time.
+// deferralClauses are the clauses of a job that is to begin at a certain time.
 var deferralClauses = []clause{
 	{text: "TARGET.HasJobDeferral", lenient: true},
 	{text: "(((time() + ScheddInterval) >= (DeferralTime - DeferralPrepTime)) && (time() < (DeferralTime + DeferralWindow)))"},
@@ -298,8 +297,8 @@ func (j *job) rank() error {
 
 const gpusRequest = "request_gpus"
 
-// gpuLimits are what a job may ask of every GPU it gets: the commands, the job's
-// attributes, and what compares them with the property of a GPU.
+// gpuLimits are the limits that a job may set for every GPU it gets: the commands, the
+// job's attributes, and the comparison with the property of a GPU.
 var gpuLimits = [...]struct{ command, attr, property, relation string }{
 	{"gpus_minimum_capability", "GPUsMinCapability", "Capability", ">="},
 	{"gpus_maximum_capability", "GPUsMaxCapability", "Capability", "<="},
@@ -307,9 +306,8 @@ var gpuLimits = [...]struct{ command, attr, property, relation string }{
 	{"gpus_minimum_runtime", "GPUsMinRuntime", "MaxSupportedVersion", ">="},
 }
 
-// requireGPUs sets RequireGPUs, what a GPU has to be like, and tells the request
-// for GPUs of it. A property that the user's own expression mentions is left to
-// that.
+// requireGPUs sets RequireGPUs, the required properties of a GPU, and adds it to the
+// request for GPUs. It skips properties that the user's own expression mentions.
 func (j *job) requireGPUs(requests []request) error {
 	var gpus *request
 	for i := range requests {
@@ -349,8 +347,8 @@ func (j *job) requireGPUs(requests []request) error {
 	return j.cudaVersion()
 }
 
-// conjunct writes an expression as it may stand beside &&, in parentheses if it
-// binds less tightly.
+// conjunct writes an expression as an operand of &&, in parentheses if it binds less
+// tightly.
 func (j *job) conjunct(e *classad.Expr) string {
 	text := e.Format(classad.StyleSpool)
 	joined, err := j.exprs.Expr(text + " && x")

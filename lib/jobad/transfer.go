@@ -12,8 +12,8 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// transfers is what a description says of the files that are copied to the job's
-// scratch directory and back.
+// transfers is a description's request for copying files to the job's scratch directory
+// and back.
 type transfers struct {
 	should, when string   // as HTCondor spells them; when is empty if files stay where they are
 	inputs       []string // all of them
@@ -64,7 +64,7 @@ const (
 	wantedTransfer = "YES, NO, IF_NEEDED"
 )
 
-// What the words of two commands mean; HTCondor knows several for each value.
+// The meanings of two commands' words; HTCondor knows several words for each value.
 var (
 	shouldTransfer = map[string]string{
 		"YES": transferYes, "TRUE": transferYes, "ALWAYS": transferYes,
@@ -77,7 +77,7 @@ var (
 	}
 )
 
-// transfer sets what is copied, when, and under which names.
+// transfer sets which files are copied, when, and under which names.
 func (j *job) transfer() error {
 	t, err := j.transfers()
 	if err != nil {
@@ -102,8 +102,7 @@ func (j *job) transfer() error {
 	return nil
 }
 
-// setFileLists sets the names of what is copied, with commas and no blanks
-// between.
+// setFileLists sets the names of copied files, with commas and no blanks between.
 func (j *job) setFileLists(t *transfers) {
 	if len(t.inputs) > 0 {
 		j.setString(pool.AttrTransferInput, strings.Join(t.inputs, ","))
@@ -122,8 +121,7 @@ func (j *job) setFileLists(t *transfers) {
 	}
 }
 
-// transfers reads what the commands say of the transfer of files, and refuses
-// what contradicts itself.
+// transfers reads the commands about the transfer of files, and refuses contradictions.
 func (j *job) transfers() (*transfers, error) {
 	s := &j.steady
 	if !s.begun {
@@ -133,8 +131,8 @@ func (j *job) transfers() (*transfers, error) {
 		return s.files, nil
 	}
 	t, err := s.transfers.get(j, j.readTransfers)
-	// On the first proc every part has to ask by itself, or it would not be known
-	// what it depends on.
+	// On the first proc every part has to ask by itself, as its dependencies are recorded
+	// then.
 	if err == nil && j.Proc() != s.first {
 		s.files, s.proc = t, j.Proc()
 	}
@@ -306,7 +304,7 @@ func splitEscaped(text string, at byte) []string {
 	return append(out, text[begin:])
 }
 
-// transferDoubts warns of what is accepted and cannot be done here.
+// transferDoubts warns of accepted requests that this pool cannot serve.
 func (j *job) transferDoubts(t *transfers) error {
 	if urls := t.schemes(); len(urls) > 0 && j.warn != nil {
 		g, err := j.urlCommand(t)
@@ -479,7 +477,7 @@ func scheme(name string) string {
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// isLocal reports whether a name is that of a file on this machine, as a path or as
+// isLocal reports whether a name is of a file on this machine, as a path or as
 // file:///path.
 func isLocal(name string) bool { return scheme(name) == "" || strings.HasPrefix(name, "file:///") }
 
@@ -530,15 +528,15 @@ func sorted(names []string) []string {
 	return names
 }
 
-// sameFiles and copiedFiles are what a slot must offer to jobs whose files stay
-// where they are, and to those whose files are copied.
+// sameFiles and copiedFiles are the requirements on slots for jobs whose files stay where
+// they are, and for jobs whose files are copied.
 var (
 	sameFiles   = clause{"(TARGET.FileSystemDomain == MY.FileSystemDomain)", []string{pool.AttrFileSystemDomain}, true}
 	copiedFiles = clause{text: "(TARGET.HasFileTransfer =!= false)", offers: []string{pool.AttrHasFileTransfer, "HasJobTransferPlugins"}}
 )
 
-// transferClause returns what a slot must be able to do with the job's files; one
-// without a text is none.
+// transferClause returns the requirement on a slot for the job's files; an empty text
+// means no requirement.
 func (j *job) transferClause() (clause, error) {
 	t, err := j.transfers()
 	if err != nil {
@@ -561,7 +559,7 @@ func (j *job) transferClause() (clause, error) {
 	return by.clause(schemes), nil
 }
 
-// carriers is what carries a job's files beside fairspool's starter.
+// carriers are the means, besides fairspool's starter, that carry a job's files.
 type carriers struct {
 	own       bool     // the job brings plugins along
 	schemes   []string // for these kinds of URLs
@@ -580,8 +578,8 @@ func (j *job) carriers() (c carriers, err error) {
 	return c, err
 }
 
-// clause returns what a slot must offer for a transfer by these and by its own
-// plugins for some kinds of URLs.
+// clause returns the requirement on a slot for a transfer by these carriers, and by the
+// slot's own plugins for some kinds of URLs.
 func (c carriers) clause(schemes []string) clause {
 	if !c.own && !c.encrypted && len(schemes) == 0 {
 		return copiedFiles // as nearly always

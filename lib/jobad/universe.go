@@ -87,8 +87,8 @@ func (j *job) placement() error {
 	return j.images(u)
 }
 
-// served refuses universes in which jobs would not run as they should, and warns
-// of those in which they will wait or run as others do.
+// served refuses universes in which jobs would not run as they should, and warns of
+// universes in which they will wait or run as in others.
 func (j *job) served(u universe) error {
 	g, ok, err := j.command("universe")
 	if !ok || err != nil {
@@ -247,8 +247,8 @@ func (j *job) imageInput(t *transfers) error {
 	return nil
 }
 
-// imageAttributes returns how the ads of jobs and of slots call the kind of an image. Slots that take those of Docker's
-// registries take archives of them.
+// imageAttributes returns the attributes for the kind of an image, in the ads of jobs and of slots. Slots for Docker's
+// registries also take archives of images.
 func imageAttributes(image string, docker bool) (wanted, capability string) {
 	image = strings.ToLower(unquoted(image))
 	ends := func(endings ...string) bool {

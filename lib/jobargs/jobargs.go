@@ -1,11 +1,10 @@
 // Package jobargs reads and writes the two ways in which a job ad holds a
 // list of arguments or an environment in one string.
 //
-// The old syntax, V1 (attributes Args and Env), has no quoting at all:
-// arguments stand apart by blanks, assignments by semicolons, and what
-// contains a separator cannot be said. The new syntax, V2 (Arguments and
-// Environment), can say everything: words stand apart by blanks, single
-// quotes take the meaning from what they enclose, and two of them in a row
+// The old syntax, V1 (attributes Args and Env), has no quoting at all: blanks separate
+// arguments, semicolons assignments, and text that contains a separator cannot be
+// written. The new syntax, V2 (Arguments and Environment), can write everything: blanks
+// separate words, single quotes make the enclosed text literal, and two of them in a row
 // inside quotes are one quote:
 //
 //	-n 'two words' 'it''s'      three arguments: -n, two words, it's
@@ -98,8 +97,8 @@ func FormatV2(args []string) string {
 	return b.String()
 }
 
-// FormatLiteral is FormatV2 for words in which $$() is text: the starter, which
-// puts what the slot has in its place, does not find the reference.
+// FormatLiteral is FormatV2 for words in which $$() is text: the starter, which replaces
+// $$() by the slot's values, does not find the reference.
 func FormatLiteral(args []string) string {
 	return strings.ReplaceAll(FormatV2(args), "$$(", "$'$'(")
 }
@@ -189,9 +188,9 @@ func checkEnv(env []string) ([]string, error) {
 	return MergeEnv(nil, env), nil
 }
 
-// Unquote takes off what a submit description puts around arguments. Double quotes mark the new syntax, in which two of them
-// stand for one; in the old syntax a backslash makes one of a double quote. The
-// error is one line and says how to write it.
+// Unquote removes a submit description's quoting of arguments. Double quotes mark the new syntax, in which two of them
+// stand for one; in the old syntax a backslash makes one of a double quote. The error is one line and explains the
+// notation.
 func Unquote(text string) (raw string, isNew bool, err error) {
 	inner, isNew := strings.CutPrefix(text, `"`)
 	if !isNew {
@@ -221,17 +220,16 @@ func UnquoteEnv(text string) (raw string, isNew bool, err error) {
 	return Unquote(text)
 }
 
-// FromAd returns the arguments of a job, without its executable: those of
-// Arguments (V2), else of Args (V1), else none. Errors name the attribute
-// that is no string or not well formed. Strings of ads have no NUL byte, and so
-// neither have arguments.
+// FromAd returns the arguments of a job, without its executable: those of Arguments (V2),
+// else of Args (V1), else none. Errors name the attribute that is no string or not well
+// formed. Strings of ads have no NUL byte, and so arguments have none.
 func FromAd(ad *classad.Ad) ([]string, error) {
 	v1 := func(text string) ([]string, error) { return ParseV1(text), nil }
 	return fromAd(ad, pool.AttrArguments, ParseV2, pool.AttrArgs, v1)
 }
 
-// EnvFromAd returns the environment of a job as NAME=value: that of
-// Environment (V2), else of Env (V1), else none. Errors are as for FromAd.
+// EnvFromAd returns the environment of a job as NAME=value: from Environment (V2), else
+// from Env (V1), else none. Errors are as for FromAd.
 func EnvFromAd(ad *classad.Ad) ([]string, error) {
 	return fromAd(ad, pool.AttrEnvironment, ParseEnvV2, pool.AttrEnv, ParseEnvV1)
 }

@@ -11,7 +11,7 @@ import (
 // Kind is a kind of event.
 type Kind uint8
 
-// The kinds, in the order in which a job may go through them.
+// The kinds, in the order of a job's life.
 const (
 	Submitted Kind = iota
 	Started        // its program was executed
@@ -23,8 +23,8 @@ const (
 	kinds
 )
 
-// names are those of each kind: the first is the one that is printed, another is that of
-// the event in the job's log.
+// names are the names of each kind: the first is printed, another one is the event's in
+// the job's log.
 var names = [kinds][]string{{"submitted"}, {"started", "executing"}, {"held"}, {"released"}, {"evicted", "vacated"}, {"ended", "terminated"}, {"removed", "aborted"}}
 
 func (k Kind) String() string {

@@ -33,7 +33,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Action is what a policy does with a job.
+// Action is an action of a policy on a job.
 type Action int
 
 // The actions.
@@ -397,9 +397,9 @@ func LimitAttributes() (names []string) {
 	return names
 }
 
-// Limits returns the limits of an attempt of the job, the shortest first. A negative number
-// of seconds is over at once; other values than numbers, and more than 292 years, are no limit.
-// The ad is that of the running job. Each call evaluates expressions that depend on time() anew.
+// Limits returns the limits of an attempt of the job, the shortest first. A negative number of
+// seconds is over at once; other values than numbers, and more than 292 years, are no limit. The
+// ad is the running job's. Each call evaluates expressions that depend on time() anew.
 func Limits(c *classad.Context, ad *classad.Ad) (list []Limit) {
 	for _, x := range limits {
 		n, ok := whole(c, ad, x.attr)
@@ -422,8 +422,8 @@ const (
 	AttrAfterOk         = "AfterOk"         // clusters that have to end with success: "12,13"
 	AttrAfterAny        = "AfterAny"        // clusters that have to end
 	AttrDependenciesMet = "DependenciesMet" // true when they have
-	// AttrDependenciesWaived are those of AfterOk that need only end, since the job was released
-	// although it waited for their success in vain.
+	// AttrDependenciesWaived are the clusters of AfterOk that need only end, since the job was
+	// released although their success had become impossible.
 	AttrDependenciesWaived = "DependenciesWaived"
 )
 

@@ -1,13 +1,13 @@
-// Package jobprio answers: in what order do waiting jobs go, and why?
+// Package jobprio orders waiting jobs, and explains the order.
 //
-// There are two kinds of answers. Compare orders the jobs of one submitter, whose turn comes by its
-// share, as HTCondor does. A Queue puts the jobs of all submitters into one order, in the place of
-// shares, and may have limits of its own on what runs; it says what the places come from, so that
-// a listing can explain the order with the numbers that made it.
+// There are two kinds of order. Compare orders the jobs of one submitter, which gets its turn by
+// its share, as HTCondor does. A Queue puts the jobs of all submitters into one order, in place of
+// shares, and may have limits of its own on running jobs; it returns the inputs of the places, so
+// that a listing can explain the order with the numbers that made it.
 //
-// Job is the typed view of a job ad that Compare works on, made in one place by Views.
-// NiceValues, which are for jobs that run, are Grid Engine's. The package is pure: it knows no
-// clock, file or account, and it does not print.
+// Job is the typed view of a job ad for Compare, made in one place by Views. NiceValues, for
+// running jobs, are Grid Engine's. The package is pure: it knows no clock, file or account, and it
+// does not print.
 package jobprio
 
 import (
@@ -18,9 +18,8 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Job is what the place of a job among its submitter's own comes from. Priorities are whole numbers,
-// higher is better; what a job ad does not define, or not as an integer,
-// counts as 0.
+// Job is the input of a job's place among its submitter's own. Priorities are whole numbers, higher
+// is better; an attribute that a job ad does not define as an integer counts as 0.
 type Job struct {
 	ID pool.JobID
 	// JobPrio is the priority that a user gives the job (prio).
@@ -32,8 +31,8 @@ type Job struct {
 	QDate int64
 }
 
-// Views makes views of many jobs, of which those that share an ad mostly share priorities. It is for
-// one goroutine.
+// Views makes views of many jobs. Jobs that share an ad mostly share priorities. It is for one
+// goroutine.
 type Views struct {
 	origin *classad.Origin // of the priorities
 	known  map[*classad.Ad]Job

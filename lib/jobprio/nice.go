@@ -4,18 +4,18 @@ import "math"
 
 // Runner is one of the jobs that run on a machine, as its run-time priority sees it.
 type Runner struct {
-	// Tickets is what the job has of them, all policies together. A fraction of one
-	// does not count, and a job that has none, or fewer, or NaN, counts as one with 1.
+	// Tickets is the job's tickets, all policies together. A fraction does not count, and
+	// less than 1, or NaN, counts as 1.
 	Tickets float64
-	// Usage is what the job has used of late, in seconds of processor time (Forget); what
-	// is less than 1, or NaN, counts as 1.
+	// Usage is the job's recent usage, in seconds of processor time (Forget); less than
+	// 1, or NaN, counts as 1.
 	Usage float64
 	// Procs is how many processors it uses its time on; less than 1 counts as 1.
 	Procs int
 }
 
-// Bounds of what enters the formula. Nothing real comes near them; with them there is
-// no overflow, whatever the ads say.
+// Bounds of the formula's inputs. Real values do not come near them; they prevent
+// overflow, whatever the ads say.
 const (
 	mostTickets = math.MaxUint32 // as much as Grid Engine's own numbers hold
 	mostUsage   = 1e15
@@ -77,8 +77,8 @@ func (r Runner) usage() float64 {
 	return min(r.Usage, mostUsage)
 }
 
-// Forget returns what is left of a job's recent usage when its tickets are delivered
-// anew: a tenth. What is no number, or less than nothing, is forgotten wholly.
+// Forget returns the rest of a job's recent usage when its tickets are delivered anew: a
+// tenth. NaN and negative usage become 0.
 func Forget(usage float64) float64 {
 	if !(usage > 0) {
 		return 0

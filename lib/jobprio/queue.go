@@ -10,7 +10,7 @@ import (
 // Queue is a policy that puts the jobs of all submitters into one order, in the place of
 // shares by EUP. It knows the time, and what else it reckons with.
 type Queue interface {
-	// Name is what the policy is called, such as "maui".
+	// Name is the policy's name, such as "maui".
 	Name() string
 	// Attributes are the names of the attributes of jobs that the order is made from.
 	Attributes() []string
@@ -18,7 +18,7 @@ type Queue interface {
 	Order(w Waiting) Order
 }
 
-// Run is idle, held or running procs of one cluster that differ in nothing but ProcId.
+// Run is idle, held or running procs of one cluster that differ only in ProcId.
 type Run struct {
 	pool.Procs
 	Submitter string
@@ -55,7 +55,7 @@ type Running struct {
 	Started time.Time
 }
 
-// Waiting is what a queue is made of. No proc stands in two runs.
+// Waiting is the input of a queue. No proc is in two runs.
 type Waiting struct {
 	Idle    []Run // jobs that want a slot
 	Held    []Run // jobs that are held or wait for others
@@ -72,11 +72,11 @@ type Part struct {
 type Order struct {
 	Places  []Place // the first to be served first
 	Blocked []Blocked
-	// Clocks are jobs of which another time counts from now on than before.
+	// Clocks are jobs with another start of their counted time from now on.
 	Clocks []Clock
-	// Tickets are those of Waiting.Running, job by job, which their run-time priority is to
-	// follow, whole numbers; below 0: the job keeps those that it has. Nil: nothing follows
-	// any, nor those of Places.
+	// Tickets are the tickets of Waiting.Running, job by job, for their run-time priority,
+	// whole numbers; below 0: the job keeps its tickets. Nil: no run-time priority follows
+	// tickets, including those of Places.
 	Tickets []float64
 	// Limits bound what may run at a time; nil: nothing does.
 	Limits Limits
@@ -90,7 +90,8 @@ type Place struct {
 	Priority float64 // higher goes first
 	QOS      string  // that they are charged under; empty: as their ads say
 	PE       float64 // processor equivalents of one of them; 0: not known
-	// Tickets are those that one of them starts with, where Order.Tickets is not nil.
+	// Tickets are the tickets with which each of them starts, if Order.Tickets is not
+	// nil.
 	Tickets float64
 }
 
@@ -108,13 +109,12 @@ type Clock struct {
 	Since int64
 }
 
-// Limits is what the policy itself allows to run at a time. It counts what runs when the
-// queue is made, and then what is taken.
+// Limits is the policy's own limits on running jobs. It counts the jobs that run when the
+// queue is made, and then those taken.
 type Limits interface {
-	// Attributes are the names of what tells jobs apart that limits treat differently.
+	// Attributes are the names of the attributes by which limits distinguish jobs.
 	Attributes() []string
-	// Kind returns the number of what limits make of jobs: jobs of one kind are equal to
-	// them.
+	// Kind returns the number of the jobs' kind: limits treat jobs of one kind alike.
 	Kind(r Run) int
 	// Refuses says which limit one more job of a kind would break, such as "MAXJOB 5 of
 	// user alice: 5 in use"; empty for none. Soft limits count unless hard is true.

@@ -14,21 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files are those of a job's scratch directory that are taken care of when it has ended, or has to leave.
+// Files selects files of a job's scratch directory to save when the job has ended, or has to leave.
 type Files int
 
 const (
-	// Output is what the job has made, which is copied to where it belongs.
+	// Output is the job's output, which is copied to where it belongs.
 	Output Files = iota
-	// Checkpoint is copied to where the job's next attempt has it from.
+	// Checkpoint is the job's checkpoint, which is copied to where the job's next attempt
+	// finds it.
 	Checkpoint
 	// Rest is all that is there, which is kept for the next attempt, or for the job's
 	// owner. The scratch directory is gone with that.
 	Rest
 )
 
-// The files that a job on another machine than its submitter's files has at the top of its scratch directory, and
-// which are none of its own.
+// Files of ours at the top of the scratch directory of a job that runs apart from its submitter's files.
 const (
 	executableName = "condor_exec.exe"
 	stdinName      = "_condor_stdin"
@@ -75,12 +75,12 @@ func (j Job) There() Job {
 	return j
 }
 
-// Send writes to w what the job finds in its scratch directory on another machine, for Receive there: its executable,
-// its standard input, its inputs, and what was kept for it. It looks for all that the job needs of its submitter's
-// files, and makes or truncates its output as Start would, so that what is wrong there is found before the job runs.
-// Failures of the files are *StartErrors. After an error Receive fails, too, for what came does not end. A job that
-// transfers nothing has an empty archive. A caller that cancels ctx must also close what w writes to, which may wait;
-// the same holds for r, and for the functions below.
+// Send writes to w the files for the job's scratch directory on another machine, for Receive there: its executable,
+// its standard input, its inputs, and the kept files. It looks for all that the job needs of its submitter's files,
+// and makes or truncates its output as Start would, so that errors there show before the job runs. Failures of the
+// files are *StartErrors. After an error Receive fails, too, as the archive has no end. A job that transfers nothing
+// has an empty archive. A caller that cancels ctx must also close the other end of w, as a write may wait; the same
+// holds for r, and for the functions below.
 func (j Job) Send(ctx context.Context, w io.Writer) error {
 	a := newArchive(w, j.Scratch)
 	return j.Account.As(func() error {
@@ -91,7 +91,7 @@ func (j Job) Send(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// failedLink returns the error of a link, which that of a cancelled context takes the place of.
+// failedLink returns the error of a link, or that of ctx if it was cancelled.
 func failedLink(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
@@ -132,8 +132,8 @@ func (j Job) send(ctx context.Context, a *inArchive) error {
 	return nil
 }
 
-// findFiles finds what a job would not find, as Start would on this machine, and what cannot travel. Its output files
-// are there afterwards.
+// findFiles finds files that the job lacks, as Start would on this machine, and files that cannot travel. It makes
+// the job's output files.
 func (j Job) findFiles() (err error) {
 	if err := isDirectory(j.Transfer.Iwd); err != nil {
 		return startError(HoldIwd, "working directory "+j.Transfer.Iwd, err)
@@ -164,9 +164,9 @@ func (j Job) findFiles() (err error) {
 	return nil
 }
 
-// Receive makes the scratch directory of a job that runs on this machine, and fills it with what Send writes on that of its
-// submitter's files; r ends with that. It returns what Place returns. Failures of files are
-// *StartErrors; others are of what is read. After an error there is no scratch directory.
+// Receive makes the scratch directory of a job that runs on this machine, and fills it with the files that Send writes
+// on the machine with its submitter's files; r ends with the archive. It returns what Place returns. Failures of files
+// are *StartErrors; other errors are of reading r. After an error there is no scratch directory.
 func (j Job) Receive(ctx context.Context, r io.Reader) (placed Placed, err error) {
 	if j.Scratch == "" {
 		return placed, errors.New("there is no scratch directory for files from another machine")
@@ -205,10 +205,10 @@ func makeExecutable(path string) error {
 	return os.Chmod(path, info.Mode().Perm()|0o500)
 }
 
-// SendBack writes to w those files of a job that has run on this machine which are of, for TakeBack on that of its
-// submitter's files: what Store would copy, a checkpoint, or all; and its standard output and error. An output that
-// cannot be read keeps no others from coming; the error, a *StartError, tells of the first, and what came ends. One
-// that is missing is for TakeBack to tell. After other errors what came does not end.
+// SendBack writes to w the selected files of a job that has run on this machine, for TakeBack on the machine with
+// its submitter's files: the files that Store would copy, a checkpoint, or all; and its standard output and error.
+// If an output cannot be read, the others are still sent; the error, a *StartError, is the first one's, and the
+// archive is complete. TakeBack reports a missing output. After other errors the archive has no end.
 func (j Job) SendBack(ctx context.Context, w io.Writer, placed Placed, of Files) error {
 	t := j.Transfer
 	if err := j.has(of); err != nil {
@@ -303,19 +303,19 @@ func (j Job) streams() (all []standardOutput) {
 	return all
 }
 
-// TakeBack reads what SendBack writes on the machine where the job has run, into the directory Scratch, which is
-// gone in the end, and does with it what Store, Checkpoint or Keep does. r ends with it. Of files that do not all
-// arrive none is used. Errors are those of Store, Checkpoint and Keep, and of what is read.
+// TakeBack reads the archive that SendBack writes on the machine where the job has run into the directory Scratch,
+// which is gone in the end, and treats the files as Store, Checkpoint or Keep does. r ends with the archive. If not
+// all files arrive, none is used. Errors are those of Store, Checkpoint and Keep, and of reading r.
 //
-// Standard output and error are copied to where they belong. A file that the job appends to has what it wrote
-// once its output is stored; until then what it wrote is kept with the rest, and goes on in its next attempt. So TakeBack may
+// Standard output and error are copied to where they belong. If the job appends to a file, its text is appended once
+// its output is stored; until then the text is kept with the rest, and continued by its next attempt. So TakeBack may
 // be called again after an error, but not again for the same Output after that was stored.
 func (j Job) TakeBack(ctx context.Context, r io.Reader, of Files) error {
 	t := j.Transfer
 	if err := j.has(of); err != nil {
 		return err
 	}
-	defer RemoveTree(j.Scratch) // what is left of it costs room, and is removed with the attempt at last
+	defer RemoveTree(j.Scratch) // the rest costs room until the attempt is removed
 	if _, err := j.room().make(); err != nil {
 		return err
 	}
@@ -347,7 +347,8 @@ func (j Job) TakeBack(ctx context.Context, r io.Reader, of Files) error {
 	return fmt.Errorf("%s: %w", t.Kept, cause(err))
 }
 
-// takeOutput stores the output. What is replaced comes first, and what is appended to last, which cannot be done again.
+// takeOutput stores the output. Files that are replaced come first, and files that are appended to last, as appending
+// cannot be repeated.
 func (j Job) takeOutput(ctx context.Context) error {
 	err := j.takeStreams(ctx, false)
 	if e := j.Transfer.storeAll(ctx, Placed{}); err == nil {
@@ -377,8 +378,8 @@ func (j Job) takeState(ctx context.Context, of Files) error {
 	return nil
 }
 
-// takeStreams copies standard output and error to where they belong, of those that are appended to or those that are
-// not. What is copied is not kept.
+// takeStreams copies standard output and error to where they belong: those that are appended to, or those that are
+// not. It removes the copied files.
 func (j Job) takeStreams(ctx context.Context, appended bool) error {
 	into := &inPlace{folders: map[string]bool{}}
 	all := j.streams()
@@ -409,7 +410,7 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
-// take copies what has come of a standard output to its place. Nothing may have come, if the job has removed it.
+// take copies a standard output that has come to its place. It may be missing, if the job has removed it.
 func (s standardOutput) take(ctx context.Context, into *inPlace, came string) error {
 	from, err := os.Open(came)
 	if errors.Is(err, fs.ErrNotExist) {

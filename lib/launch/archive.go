@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An archive in which files of a job travel is a tar archive. What it is of, the first part of an entry's name says; the
-// last entry has no other purpose than to be the last.
+// Files of a job travel in a tar archive. The first part of an entry's name says what the entry is; the last entry only
+// marks the end.
 const (
-	partFiles      = "files"      // inputs, or what the job has left; below it are paths in the scratch directory
+	partFiles      = "files"      // inputs, or the job's output; below it are paths in the scratch directory
 	partKept       = "kept"       // likewise what an earlier attempt has left: comes over the inputs
 	partExecutable = "executable" // this and the next three are files
 	partStdin      = "stdin"
@@ -29,7 +29,7 @@ const (
 	partEnd        = "end"
 )
 
-// linkError is an error of the stream in which files travel, and of none of the files.
+// linkError is an error of the stream that carries files, and of none of the files.
 type linkError struct{ err error }
 
 func (e *linkError) Error() string { return "files between machines: " + e.err.Error() }
@@ -67,7 +67,8 @@ const (
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// stream copies all that is read, and returns how much that was. The buffer is ours: those of os.File are small.
+// stream copies all of from, and returns the number of bytes. It uses a buffer of ours: those of os.File are
+// small.
 func stream(ctx context.Context, from io.Reader, to io.Writer) (n int64, err error) {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
@@ -89,7 +90,7 @@ type inArchive struct {
 	tar  *tar.Writer
 	out  *bufio.Writer
 	top  string // the directory
-	part string // of the archive in which its paths are; empty: they are parts
+	part string // the part of the archive with its paths; empty: they are parts
 	torn bool   // an entry is not whole, and the archive cannot go on
 }
 
@@ -152,9 +153,9 @@ func (a *inArchive) end() error {
 	return err
 }
 
-// unpacker unpacks an archive into a directory that was empty, and in which no other process makes anything. It believes
-// nothing of it: whatever the archive has is made below the directory, and no link that it brings is followed. What comes
-// later replaces what came before.
+// unpacker unpacks an archive into a directory that was empty, while no other process makes anything there. It does not
+// trust the archive: it makes all entries below the directory, and follows no link of the archive. Later entries
+// replace earlier ones.
 type unpacker struct {
 	ctx    context.Context
 	tar    *tar.Reader
@@ -304,7 +305,7 @@ func (u *unpacker) above(path string) error {
 	return u.folder(dir, 0o755)
 }
 
-// folder makes a directory, of which its owner may do anything until all is there.
+// folder makes a directory. Its owner may do anything there until all is unpacked.
 func (u *unpacker) folder(path string, perm fs.FileMode) error {
 	made, err := u.into.folder(path, perm)
 	if err != nil {
@@ -317,7 +318,7 @@ func (u *unpacker) folder(path string, perm fs.FileMode) error {
 	return nil
 }
 
-// forget forgets a directory in whose place something else is to come, and those in it.
+// forget forgets a directory that another entry replaces, and the directories in it.
 func (u *unpacker) forget(path string) {
 	if !u.folders[path] {
 		return

@@ -16,8 +16,8 @@ import (
 	"fairspool/lib/pool"
 )
 
-// HoldCheckpoint is HTCondor's HoldReasonCode of a job whose checkpoint could not be
-// stored.
+// HoldCheckpoint is HTCondor's HoldReasonCode of a job with a checkpoint that could not
+// be stored.
 const HoldCheckpoint = 36
 
 // CheckpointExit reports whether a job of this ad that has ended so has only written a
@@ -93,15 +93,15 @@ func (t *Transfer) checkpoints(ad *classad.Ad) error {
 	return nil
 }
 
-// Unfinished ends the name of a checkpoint that is being written: what is left of one has no
+// Unfinished ends the name of a checkpoint that is being written. An abandoned one has no
 // use.
 const Unfinished = ".new"
 
-// Checkpoint copies what of the scratch directory is the job's checkpoint to Kept, in the
-// place of an earlier one: on the disk, and as a whole or not at all. The scratch directory
-// stays as it is, for the job to go on there; no process may write to it meanwhile. The
-// next Place gives the checkpoint back. Every failure is a *StartError, except that of a
-// context that was cancelled; then the earlier checkpoint is still there.
+// Checkpoint copies the job's checkpoint from the scratch directory to Kept, replacing an
+// earlier one: on the disk, and as a whole or not at all. The scratch directory stays as it
+// is, for the job to go on there; no process may write to it meanwhile. The next Place
+// gives the checkpoint back. Every failure is a *StartError, except that of a context that
+// was cancelled; then the earlier checkpoint is still there.
 func (t *Transfer) Checkpoint(ctx context.Context) error {
 	made := t.Kept + Unfinished
 	err := t.checkpoint(ctx, made)
@@ -128,7 +128,7 @@ func (t *Transfer) checkpoint(ctx context.Context, made string) error {
 	return nil
 }
 
-// copyState copies the checkpoint to a directory, and has it on the disk.
+// copyState copies the checkpoint to a directory, and syncs it.
 func (t *Transfer) copyState(ctx context.Context, into string) error {
 	t.open()
 	c := &copier{ctx: ctx, into: inScratch{sync: true}, links: true, bytes: &t.sent}

@@ -33,13 +33,13 @@ var forking sync.RWMutex
 // fork starts the command under the limits, nice value and processors of the job. The caller
 // gives it a thread of its own, and ends the thread afterwards if bent is true.
 //
-// A forked process has the limits of this process, and the nice value and the
-// processors of the thread that forks it. So the thread takes on these two before, and this
-// process the soft limits, which it restores after the fork. Four limits would disturb this process
-// or Go's runtime: see afterwards. fork sets these, and all hard limits, on the job's process while
-// it is stopped before its first instruction, for which the process is traced. Where tracing is not
-// allowed, and for a program that takes on other rights, which it would not get when it is
-// traced, fork sets them a moment later, when the program may have run already.
+// A forked process has the limits of this process, and the nice value and the processors of the
+// thread that forks it. So the thread takes on these two before, and this process the soft limits,
+// which it restores after the fork. Four limits would disturb this process or Go's runtime: see
+// afterwards. fork sets these, and all hard limits, on the job's process by tracing it while it is
+// stopped before its first instruction. If tracing is not allowed, or the program takes on other
+// rights, which a traced program would not get, fork sets them a moment later, when the program may
+// have run already.
 func (j Job) fork(cmd *exec.Cmd) (bent bool, err error) {
 	if bent, err = j.bend(); err != nil {
 		return bent, err
@@ -285,8 +285,8 @@ const (
 	confFiles = "/etc/security/limits.d/*.conf"
 )
 
-// confTexts returns what the files say, in the order that counts. One that cannot
-// be read says nothing.
+// confTexts returns the texts of the files, in the order of precedence. It skips a file
+// that cannot be read.
 func confTexts() (texts []string) {
 	more, _ := filepath.Glob(confFiles) // sorted
 	for _, name := range append([]string{confFile}, more...) {
@@ -303,8 +303,8 @@ type conf struct {
 	group   func(name string) (gid int, known bool)
 }
 
-// item is what a name of limits.conf stands for. The name "locks" is left out: Linux heeds no
-// such limit since 2.4.25, and lib/family marks the job's processes with it.
+// item is the meaning of a name in limits.conf. The name "locks" is left out: Linux ignores
+// that limit since 2.4.25, and lib/family marks the job's processes with it.
 type item struct {
 	resource int
 	unit     uint64
@@ -318,19 +318,18 @@ var items = map[string]item{
 	"sigpending": {unix.RLIMIT_SIGPENDING, 1}, "msgqueue": {unix.RLIMIT_MSGQUEUE, 1}, "nice": {unix.RLIMIT_NICE, 1},
 }
 
-// How closely a line matches a user: what is said of the user goes before what is said of
-// one of its groups, and that before what is said of all. 0: it does not.
+// How closely a line matches a user: a line for the user overrides one for a group of the
+// user, and that overrides one for all. 0: it does not match.
 const (
 	everybody = 1 + iota
 	ofGroup
 	ofUser
 )
 
-// limits returns what the texts say of the account, by resource, and the nice value
-// that they give it. Of lines that mean it equally closely the last holds. A line
-// that cannot be read says nothing, as with pam_limits(8), and maxlogins and its like
-// do not concern a job. A line of a user or a group and "-" alone takes all limits
-// away.
+// limits returns the limits that the texts set for the account, by resource, and the nice
+// value that they give it. Of lines that match equally closely the last holds. A line
+// that cannot be read is ignored, as by pam_limits(8), and maxlogins and its like do not
+// concern a job. A line with a user or a group and "-" alone removes all limits.
 func (c conf) limits(texts []string) (limits []Rlimit, priority int) {
 	s := settings{found: map[int]*Rlimit{}, closest: map[[2]int]int{}}
 	for line := range strings.Lines(strings.Join(texts, "\n")) {
@@ -350,7 +349,7 @@ func (c conf) limits(texts []string) (limits []Rlimit, priority int) {
 	return limits, s.priority
 }
 
-// settings is what has been read so far.
+// settings is the result of the lines read so far.
 type settings struct {
 	found    map[int]*Rlimit
 	priority int

@@ -31,14 +31,15 @@ type Container struct {
 	// GPUs: the slot has some.
 	GPUs bool
 
-	// Binds are the files and directories of the machine that the job has in their places: those of a
-	// job that transfers no files.
+	// Binds are the files and directories of the machine that the job has in their places, if it
+	// transfers no files.
 	Binds []string
 
-	// Runtimes are the names of what runs containers, as the slot says; nil: it does not.
+	// Runtimes are the names of the runtimes for containers in the slot's ad; nil: the ad
+	// has none.
 	Runtimes []string
 
-	executable string // what is copied to the scratch directory as the program; empty: nothing is
+	executable string // the file to copy to the scratch directory as the program; empty: none
 }
 
 // ImageKind is what an image is.
@@ -62,7 +63,7 @@ func (k ImageKind) File() bool { return k <= Archive }
 // DefaultTarget is where a job finds its scratch directory in a container, if it does not say.
 const DefaultTarget = "/srv"
 
-// ImageOf returns what the name of an image stands for, without its scheme.
+// ImageOf returns the kind of the image with a name, and the name without its scheme.
 func ImageOf(name string) (kind ImageKind, image string) {
 	lower := strings.ToLower(name)
 	switch {
@@ -242,7 +243,7 @@ func (j Job) inside() Job {
 // Unnamed returns a file without a name that holds a text, to be read from its beginning.
 func Unnamed(text string) (*os.File, error) { return inMemory(text) }
 
-// Release closes what a runtime has inherited.
+// Release closes the files that a runtime has inherited.
 func (j Job) Release() {
 	if j.Inherited != nil {
 		j.Inherited.Close()

@@ -45,8 +45,8 @@ const (
 // all. On success the processes are killed, and p ends by SIGKILL; on an error they go on. If ctx
 // ends meanwhile, the processes are killed, as their state is unknown, and there are no images.
 //
-// The images have no processes that no longer descend from p: the caller makes sure that there are
-// none (Tree). A job with a connection over the network cannot be dumped, nor a job with the claim's
+// The images lack processes that no longer descend from p: the caller ensures that there are none
+// (Tree). A job with a connection over the network cannot be dumped, nor a job with the claim's
 // lock, as file descriptor 3 or otherwise (see Restore).
 func (c *Criu) Dump(ctx context.Context, p *Process, dir string) error {
 	made := dir + Unfinished
@@ -120,17 +120,17 @@ func syncFiles(dir string) error {
 }
 
 // Restore makes the processes from their images in dir, with their ids, environment, limits, and open
-// files at their positions. Of job it takes the mark, and the nice value and processors where the
-// images do not have them; the cgroup is that of in. Restore removes the images: they do not have
-// what the job does to its files from now on, and after an error the job begins anew. Only if
-// ctx has ended do the images stay, and no process runs.
+// files at their positions. From job it takes the mark, and the nice value and processors if the
+// images lack them; in gives the cgroup. Restore removes the images: they lack what the job does to
+// its files from now on, and after an error the job begins anew. Only if ctx has ended do the images
+// stay, and no process runs.
 //
 // It fails if an id is taken, or a file is gone or has another size.
 //
-// The kernel kills the job's own process when the caller ends, as with Start. But the
-// claim's lock is not handed on: criu opens files anew, and a lock belongs to the open file.
-// So a job that may be dumped must be started without it, and after the supervisor's death only the
-// family finds the job's processes.
+// The kernel kills the job's own process when the caller ends, as with Start. But the claim's lock is
+// not inherited: criu opens files anew, and a lock belongs to the open file. So a job that may be
+// dumped must be started without it, and after the supervisor's death only the family finds the job's
+// processes.
 func (c *Criu) Restore(ctx context.Context, job Job, dir string, in Cell) (*Process, error) {
 	type result struct {
 		p   *Process
@@ -164,8 +164,8 @@ func (c *Criu) Restore(ctx context.Context, job Job, dir string, in Cell) (*Proc
 	return r.p, r.err
 }
 
-// restore runs the program and returns the id of the job's own process. On an error it ends what the
-// program has made.
+// restore runs the program and returns the id of the job's own process. On an error it kills the
+// processes that the program has made.
 func (c *Criu) restore(ctx context.Context, dir, mark string, in Cell) (pid int, err error) {
 	restored := filepath.Join(dir, restoredFile)
 	if pid, err = readNumber(filepath.Join(dir, numberFile)); err != nil {
@@ -294,8 +294,8 @@ func (c *Criu) run(ctx context.Context, call criuCall) (said string, err error) 
 	return said, err
 }
 
-// withoutBreakpoints has criu stop a process by its system calls. Hardware breakpoints, by which it does
-// so by itself, never come on some virtual machines, and it would wait for one for ever.
+// withoutBreakpoints makes criu stop a process by its system calls. By default it uses hardware
+// breakpoints, which on some virtual machines never come, so that it would wait forever.
 const withoutBreakpoints = "CRIU_FAULT=130"
 
 var errNoCommand = errors.New("CHECKPOINT_COMMAND is empty")
@@ -320,7 +320,7 @@ func lookUp(name string) string {
 func toEnd(cmd *exec.Cmd) error {
 	var err error
 	forking.RLock()
-	promptly(func() { err = cmd.Start() }) // what it restores has its timers
+	promptly(func() { err = cmd.Start() }) // the restored processes inherit its timers
 	forking.RUnlock()
 	if err != nil {
 		return err

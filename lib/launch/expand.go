@@ -8,9 +8,9 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Found is an attribute that an expansion adds to the ad of a job, so that it can
-// be seen what the job was started with: MATCH_EXP_X is what became of X, and
-// MATCH_Y what the slot has as Y.
+// Found is an attribute that an expansion adds to the ad of a job, so that the ad shows
+// what the job was started with: MATCH_EXP_X is the expanded X, and MATCH_Y the slot's
+// value of Y.
 type Found struct {
 	Name string
 	Expr *classad.Expr
@@ -21,15 +21,14 @@ const (
 	matchExpPrefix = "MATCH_EXP_"
 )
 
-// Expand returns the ad of a job in which the references to the slot in its
-// strings are replaced, and what was found, by name. A reference is $$(Name) or
-// $$(Name:otherwise), for what the slot's ad has as Name; $$([expression]), in
-// which MY is the job and TARGET the slot; or $$(DOLLARDOLLAR) for $$. What is put
-// in is not looked at again. $$(CondorScratchDir) in arguments and environment stays,
-// and FromAd puts the scratch directory there. The job's ad is not changed; without references
-// it is what is returned. slot may be nil for a slot that has nothing. The error
-// names the attribute with a reference that says nothing about this slot, or with
-// one more than an ad may have.
+// Expand returns the ad of a job with the references to the slot in its strings replaced, and
+// the values found, by name. A reference is $$(Name) or $$(Name:otherwise), for the slot's
+// attribute Name; $$([expression]), with the job as MY and the slot as TARGET; or
+// $$(DOLLARDOLLAR) for $$. Inserted text is not expanded again. $$(CondorScratchDir) in
+// arguments and environment stays, and FromAd puts the scratch directory there. The job's ad
+// is not changed; without references it is returned itself. slot may be nil for a slot without
+// attributes. The error names the attribute with a reference that has no value for this slot,
+// or with one reference more than an ad may have.
 //
 // Value evaluates the expression of a reference, with ad as MY and the slot's as TARGET.
 //
@@ -84,8 +83,8 @@ func constant(ad *classad.Ad, name string) (string, bool) {
 	return v.Text()
 }
 
-// olderSpelling returns the name of an executable with its ending as it is written
-// today, where it has that of the oldest versions.
+// olderSpelling returns the name of an executable with the ending of the oldest versions
+// replaced by its present spelling.
 func olderSpelling(text string) string {
 	const old, today = "$$OPSYS.$$ARCH", "$$(OPSYS).$$(ARCH)"
 	if n := len(text) - len(old); n >= 0 && strings.EqualFold(text[n:], old) {
@@ -101,7 +100,7 @@ const (
 	mostPutIn      = 4 << 20 // bytes
 )
 
-// expansion is that of the texts of one ad.
+// expansion is the expansion of the texts of one ad.
 type expansion struct {
 	slot  *classad.Ad
 	eval  func(e *classad.Expr) classad.Value
@@ -116,7 +115,7 @@ type expansion struct {
 }
 
 // isLate reports whether an attribute is one of arguments and environment, in which
-// $$(CondorScratchDir) is left for FromAd.
+// $$(CondorScratchDir) stays for FromAd.
 func isLate(name string) bool {
 	for _, late := range []string{pool.AttrArgs, pool.AttrArguments, pool.AttrEnv, pool.AttrEnvironment} {
 		if strings.EqualFold(name, late) {
@@ -156,9 +155,9 @@ func (x *expansion) run(text string) error {
 	}
 }
 
-// extent returns where the reference ends whose inside text begins with, at the
-// parenthesis that closes it; -1 when it is none, for it has neither a name nor an
-// expression. open: nothing closes it.
+// extent returns where the reference ends whose inside text begins with: at the
+// parenthesis that closes it, or -1 if the text has neither a name nor an expression.
+// open: nothing closes it.
 func extent(text string) (end int, open bool) {
 	name := 0
 	for name < len(text) && isNameByte(text[name]) {

@@ -27,7 +27,7 @@ const (
 // standard is a job's three open files.
 type standard struct{ in, out, err *os.File }
 
-// standard opens the job's standard files, when it has what it needs.
+// standard opens the job's standard files, once its other needs are met.
 func (j Job) standard() (standard, error) {
 	cmd, err := j.check()
 	switch {
@@ -39,8 +39,8 @@ func (j Job) standard() (standard, error) {
 	return j.open(cmd)
 }
 
-// check finds what a failed exec would not tell apart. It returns what it
-// found out about the executable.
+// check finds errors that a failed exec would not distinguish. It returns the
+// executable's FileInfo.
 func (j Job) check() (cmd os.FileInfo, err error) {
 	if err := isDirectory(j.Dir); err != nil {
 		return nil, startError(HoldIwd, "working directory "+j.Dir, err)
@@ -87,9 +87,9 @@ func inMemory(text string) (*os.File, error) {
 	return f, nil
 }
 
-// open opens the job's standard files. Out and Err share one open file, and
-// so one position, when they are the same, by whatever names. Neither may be
-// what the job reads: it would be lost.
+// open opens the job's standard files. Out and Err share one open file, and so one
+// position, when they are the same, by whatever names. Neither may be the job's input or
+// executable, which would be lost.
 func (j Job) open(cmd os.FileInfo) (files standard, err error) {
 	defer func() {
 		if err != nil {
@@ -256,9 +256,9 @@ func isPassing(err error) bool {
 	return false
 }
 
-// appends reports whether output and error keep what they hold: those that AppendFiles
-// names at any time, and both, when this is not the job's first start, of a job with
-// DontAppend = false or one that writes checkpoints, which goes on where it was.
+// appends reports whether output and error keep their content. Files that AppendFiles
+// names always do. Both do if this is not the job's first start and the job has
+// DontAppend = false or writes checkpoints, as it goes on where it was.
 func (j Job) appends(ad *classad.Ad) (out, err bool, _ error) {
 	names, e := text(ad, pool.AttrAppendFiles, "")
 	if e != nil {
@@ -284,7 +284,7 @@ func (j Job) isListed(names, path string) bool {
 	return false
 }
 
-// matches reports whether a text is what a pattern says, in which * is anything.
+// matches reports whether a text matches a pattern, in which * is any text.
 func matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]

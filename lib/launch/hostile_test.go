@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// tarEntry is an entry of an archive that nobody has made who means well.
+// tarEntry is an entry of a malicious archive.
 type tarEntry struct {
 	kind       byte
 	name, text string

@@ -14,10 +14,10 @@ import (
 	"fairspool/lib/pool"
 )
 
-// DefaultPath is the PATH of a job whose environment does not set one.
+// DefaultPath is the PATH of a job that sets none in its environment.
 const DefaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-// Job is what has to be run. All paths are absolute.
+// Job is a program to run. All paths are absolute.
 type Job struct {
 	Cmd  string   // the executable
 	Arg0 string   // argument 0; empty: Cmd
@@ -26,29 +26,29 @@ type Job struct {
 	Dir  string   // the working directory
 	// In, Out and Err are the standard files.
 	In, Out, Err string
-	// Input is the standard input instead of what In names; empty: that is it.
+	// Input replaces the standard input that In names; empty: In holds.
 	Input string
 	// Scratch is the scratch directory, which is not there before Place. Empty: the job
 	// has none.
 	Scratch string
-	// Transfer is what is copied before and after; nil for a job that works on the
-	// files in their places. Dir is its scratch directory otherwise.
+	// Transfer is the copying before and after the job; nil for a job that works on the
+	// files in their places. Otherwise Dir is its scratch directory.
 	Transfer *Transfer
-	// Account is whose rights the job has.
+	// Account is the user that the job runs as.
 	Account Account
 	Nice    int   // by how much it gives way to others, -20 to 19
 	CPUs    []int // the processors that it may run on; nil: all
 	Core    int64 // the largest core file, in bytes; -1: as it is for the supervisor
-	// Limits are those of the account and whatever else is to be kept. Of two for one
-	// resource the lower counts.
+	// Limits are the account's limits and all others that hold. Of two for one resource
+	// the lower counts.
 	Limits []Rlimit
-	// AppendOut and AppendErr: what the files hold is kept.
+	// AppendOut and AppendErr: the files keep their content.
 	AppendOut, AppendErr bool
 	// Mark, NAME=value, is put into the environment; empty: nothing is.
 	Mark string
-	// Container is what the job runs in; nil: it runs as a plain process.
+	// Container is the job's container; nil: it runs as a plain process.
 	Container *Container
-	// Monitor is what a program that runs the job's container reports to: a file that it inherits as
+	// Monitor is where a program that runs the job's container reports: a file that it inherits as
 	// file descriptor 4. nil: Cmd is the job's own program.
 	Monitor *os.File
 	// Inherited is what such a program reads from the same descriptor; nil: nothing.
@@ -76,9 +76,9 @@ type Place struct {
 	Apart bool
 }
 
-// FromAd returns what the ad of a job (with ClusterId and ProcId) asks to be
-// run in a place. It looks at no file. Errors name the attribute at fault; a job
-// that has one cannot be run anywhere.
+// FromAd returns the job that an ad (with ClusterId and ProcId) describes, at a place. It
+// looks at no file. Errors name the attribute at fault; a job with such an error cannot
+// be run anywhere.
 func FromAd(ad *classad.Ad, p Place, account Account) (Job, error) {
 	if err := suits(ad); err != nil {
 		return Job{}, err
@@ -142,7 +142,7 @@ func coreSize(ad *classad.Ad) (int64, error) {
 	return size, nil
 }
 
-// files sets the paths of the job, whose directory is its Iwd so far.
+// files sets the paths of the job. The job's directory is its Iwd so far.
 func (j *Job) files(ad *classad.Ad, p Place) error {
 	for _, f := range []struct {
 		attribute string
@@ -214,8 +214,8 @@ var unserved = map[pool.Universe]string{
 	4: "PVM", 8: "MPI", pool.Grid: "grid", pool.Java: "java", pool.VM: "vm",
 }
 
-// suits refuses jobs that a plain process does no justice. Those of the standard,
-// scheduler and local universes run as those of the vanilla universe do.
+// suits refuses jobs that cannot run as a plain process. Jobs of the standard, scheduler
+// and local universes run like vanilla ones.
 func suits(ad *classad.Ad) error {
 	c := &classad.Context{}
 	number, given := ad.EvalInt(c, pool.AttrJobUniverse)
@@ -237,23 +237,23 @@ func suits(ad *classad.Ad) error {
 	return fmt.Errorf("%s: this machine runs no jobs of universe %d", pool.AttrJobUniverse, number)
 }
 
-// threadNames are the variables by which libraries and runtimes are told how many
-// processors they may use: the default of HTCondor's STARTER_NUM_THREADS_ENV_VARS.
+// threadNames are the variables that tell libraries and runtimes how many processors they
+// may use: the default of HTCondor's STARTER_NUM_THREADS_ENV_VARS.
 var threadNames = []string{
 	"CUBACORES", "GOMAXPROCS", "JULIA_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
 	"OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OPENBLAS_NUM_THREADS", "PYTHON_CPU_COUNT",
 	"ROOT_MAX_THREADS", "TF_LOOP_PARALLEL_ITERATIONS", "TF_NUM_THREADS",
 }
 
-// gpuNames are the variables by which GPU runtimes are told which devices to use.
+// gpuNames are the variables that tell GPU runtimes which devices to use.
 var gpuNames = []string{"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}
 
 // assigned begins the names of the attributes that say which things of a kind a slot
 // has, such as AssignedGPUs.
 const assigned = "Assigned"
 
-// environment returns the job's whole environment but for its mark: what is usual,
-// over that what its ad says, and over that what only we know.
+// environment returns the job's whole environment except for its mark: the usual
+// variables, overridden by the ad's, overridden by those that only fairspool knows.
 func (j Job) environment(ad *classad.Ad, p Place) ([]string, error) {
 	asked, err := jobargs.EnvFromAd(ad)
 	if err != nil {
@@ -272,7 +272,7 @@ func (j Job) environment(ad *classad.Ad, p Place) ([]string, error) {
 	return jobargs.MergeEnv(jobargs.MergeEnv(j.usual(p), asked), ours), nil
 }
 
-// usual returns what a job finds that does not say otherwise.
+// usual returns the variables that the job's ad may override.
 func (j Job) usual(p Place) []string {
 	env := []string{
 		"PATH=" + DefaultPath,
@@ -297,8 +297,8 @@ func (j Job) usual(p Place) []string {
 	return env
 }
 
-// known returns what a job finds in any case. BATCH_SYSTEM has HTCondor's name:
-// programs look there for how to find all the others, and these are HTCondor's.
+// known returns the variables that the job's ad cannot override. BATCH_SYSTEM has
+// HTCondor's name: programs find by it all the others, and these are HTCondor's.
 func (j Job) known(ad *classad.Ad, p Place) ([]string, error) {
 	c := &classad.Context{}
 	cluster, ok1 := ad.EvalInt(c, pool.AttrClusterID)
@@ -360,8 +360,8 @@ func ordinals(names string) string {
 	return strings.Join(out, ",")
 }
 
-// scratchReference stands for the scratch directory in arguments and environment, whose
-// path is not known before.
+// scratchReference stands for the scratch directory in arguments and environment, as its
+// path is not known earlier.
 const scratchReference = "CondorScratchDir"
 
 // refersToSlot reports whether one of the attributes has a $$() as it stands. A word that has

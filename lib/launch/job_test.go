@@ -145,8 +145,7 @@ func TestInPlaceLink(t *testing.T) {
 	}
 }
 
-// A folder of the user's that has become a named pipe, of which nobody reads, keeps nobody
-// waiting.
+// A folder of the user's that has become a named pipe without a reader delays no process.
 func TestSyncOfNamedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {

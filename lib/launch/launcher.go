@@ -30,8 +30,8 @@ type Running interface {
 	Signal(sig syscall.Signal) error
 	// Catches reports whether the job's own process has a function for a signal.
 	Catches(sig syscall.Signal) bool
-	// Usage returns what the job's processes have used so far, all but the wall time, and what the
-	// scratch directory holds.
+	// Usage returns the usage of the job's processes so far, except the wall time, and the size of
+	// the scratch directory.
 	Usage() pool.Progress
 	// Exceeded returns the verdict on a job that has taken more than it may; Stay: it has not. Ended is how
 	// its own process has; nil: it runs.

@@ -26,14 +26,14 @@ type Process struct {
 	gone  bool       // the process has been reaped
 	done  chan struct{}
 	ended Ended // set before done is closed
-	// monitor is what a container's program reports to; nil: the process is the job's own.
+	// monitor has the reports of a container's program; nil: the process is the job's own.
 	monitor *os.File
 }
 
 // Cell is what keeps the processes of a job together.
 type Cell interface {
-	// FD returns the open directory of a cgroup (v2) that a job is started in; false
-	// when there is none.
+	// FD returns the open directory of the cgroup (v2) in which a job is started; false
+	// if there is none.
 	FD() (fd int, ok bool)
 }
 
@@ -51,8 +51,8 @@ type Ended struct {
 	// counts from the fork on, so it is never less than what the supervisor
 	// itself took, about 10 MB.
 	MaxRSSKB int64
-	// IOBytes is what was read from and written to disks, as far as the file
-	// system counts it: what the page cache served is not in it.
+	// IOBytes is the traffic with disks, read and written, as far as the file system
+	// counts it: reads from the page cache are not included.
 	IOBytes int64
 }
 
@@ -60,7 +60,7 @@ type Ended struct {
 // processes as file descriptor 3: the open pipe of the claim (see the
 // package comment).
 //
-// in, when not nil, is what the job is put into before its first instruction.
+// in, when not nil, is the cell that holds the job from before its first instruction.
 //
 // Every failure is a *StartError; then nothing runs, though output files may
 // have been made.
@@ -273,8 +273,8 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return p.send(unix.SIGCONT)
 }
 
-// send sends a signal to all processes of the job's group. SIGKILL goes to that of the process
-// itself: what runs a container ends with all that is in it.
+// send sends a signal to all processes of the job's group. SIGKILL goes to the process itself:
+// the program that runs a container ends with the whole container.
 func (p *Process) send(sig syscall.Signal) (err error) {
 	if e := asuser.Root(func() {
 		group := p.pid
@@ -325,7 +325,7 @@ type Account struct {
 	UID, GID int
 	Groups   []int
 	Shell    string
-	limits   []Rlimit // what the machine's administrator sets for it
+	limits   []Rlimit // set by the machine's administrator
 	priority int      // the nice value that goes with them
 }
 
@@ -367,12 +367,12 @@ func CurrentAccount() Account {
 	return a
 }
 
-// AccountOf returns the account that a job of an owner runs as. Of root that is the
-// owner's, with the limits of limits.conf(5), and for an owner whom the machine does not
-// know that of the user nobody (NOBODY_SLOT_USER), if one is named; root's it is for root's
-// own jobs alone. Others can run jobs only as themselves. A root who serves the account that the
-// spool belongs to runs no job of that account, of root's, or of other system accounts. The error is
-// a *StartError, which is Passing when a user could not be looked up just now.
+// AccountOf returns the account that a job of an owner runs as. For root it is the owner's, with the
+// limits of limits.conf(5); for an owner whom the machine does not know, the user nobody
+// (NOBODY_SLOT_USER), if one is named; root's account only for root's own jobs. Others can run jobs
+// only as themselves. A root that serves the account of the spool runs no job of that account, of
+// root, or of other system accounts. The error is a *StartError, which is Passing when a user could
+// not be looked up just now.
 func AccountOf(owner, nobody string) (Account, error) {
 	if !asuser.Privileged() {
 		return CurrentAccount(), nil

@@ -127,8 +127,8 @@ func (t *Transfer) resume(c *copier) error {
 // open makes the scratch directory readable again, should the job have closed it.
 func (t *Transfer) open() { os.Chmod(t.Scratch, 0o700) }
 
-// Keep keeps what is in the scratch directory, which is gone with that, for the
-// next attempt, in the place of what an earlier one had left.
+// Keep moves the content of the scratch directory, which is gone then, to where the next
+// attempt finds it. It replaces the content that an earlier attempt had left.
 func (t *Transfer) Keep() error {
 	t.account.As(func() error { t.open(); return nil })
 	if err := supplant(t.Scratch, t.Kept); err != nil {
@@ -137,12 +137,11 @@ func (t *Transfer) Keep() error {
 	return nil
 }
 
-// RemoveTree removes a file, or a directory with all that is in it, also where
-// its owner may not write. It is no error when nothing is there. The folder that it is
-// in must be ours. What is in it may be of another user, who may even be at work there:
-// root follows no link in it, and where paths are gone by that is done with that user's
-// rights. A process that serves an account does all of it with that user's rights, but for the
-// directory itself.
+// RemoveTree removes a file, or a directory with all its content, also where its owner may not
+// write. A missing file is no error. The folder above it must be ours. The content may be of
+// another user, whose processes may even work there: root follows no link in it, and uses
+// paths only with that user's rights. A process that serves an account does all of it with
+// that user's rights, except removing the directory itself.
 func RemoveTree(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,8 +178,8 @@ func empty(path string) error {
 // removeTree does what RemoveTree does with the rights that there are.
 func removeTree(path string) error { return removeTreeAs(path, func(fn func()) { fn() }) }
 
-// removeTreeAs removes a tree. RemoveAll goes from directory to directory by what is
-// open, and never by a link; what goes by paths is done with the rights that as takes on.
+// removeTreeAs removes a tree. RemoveAll goes from directory to directory by open files,
+// and never by a link; operations by paths have the rights that as takes on.
 func removeTreeAs(path string, as func(func())) error {
 	if os.RemoveAll(path) == nil {
 		return nil
@@ -205,7 +204,8 @@ func removeTreeAs(path string, as func(func())) error {
 	return err
 }
 
-// otherOwner returns whose a file is, if it is not ours and we can act for that user.
+// otherOwner returns the owner of a file, if that is another user for whom this process
+// can act.
 func otherOwner(info fs.FileInfo) (owner asuser.User, yes bool) {
 	if info == nil || !asuser.Privileged() {
 		return owner, false
@@ -246,8 +246,7 @@ func cause(err error) error {
 	return err
 }
 
-// failed says which copy could not be made. What is wrong with the link to another machine is no fault of a
-// copy.
+// failed names the copy that failed. An error of the link to another machine is no failure of a copy.
 func failed(ctx context.Context, what string, p parcel, code int, err error) error {
 	var broken *linkError
 	switch {
@@ -267,17 +266,17 @@ func failed(ctx context.Context, what string, p parcel, code int, err error) err
 	return startError(code, what+" "+place, err)
 }
 
-// The files in which a job finds its own ad and that of its slot.
+// The files in which a job finds its own ad and its slot's.
 const (
 	jobNote     = ".job.ad"
 	machineNote = ".machine.ad"
 )
 
-// notes are what these files hold, and that of pool.BatchScriptName; nil: there is no such
-// script.
+// notes are the contents of these files, and of pool.BatchScriptName; nil: there is no
+// such script.
 type notes struct{ job, machine, script []byte }
 
-// notesOf returns the ads in the long form. What is not there is empty.
+// notesOf returns the ads in the long form. A missing one is empty.
 func notesOf(ad, slot *classad.Ad) (n notes) {
 	n.job = ad.AppendLong(nil)
 	if script, ok := constant(ad, pool.AttrBatchScript); ok {
@@ -307,10 +306,10 @@ type room struct {
 
 func (j Job) room() room { return room{j.Scratch, j.Account, j.notes} }
 
-// Place makes the scratch directory of the job, and when it transfers files copies its
-// inputs there, and over them what an earlier attempt has left for this one. It makes no
+// Place makes the scratch directory of the job. If the job transfers files, Place copies
+// its inputs there, and over them the files that an earlier attempt has left. It makes no
 // directory above it. Every failure is a *StartError, except that of a context that was
-// cancelled. Whatever became of it, RemoveTree removes the directory.
+// cancelled. In any case, RemoveTree removes the directory.
 func (j Job) Place(ctx context.Context) (Placed, error) {
 	switch {
 	case j.Transfer != nil:
@@ -345,8 +344,8 @@ func (r room) make() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// makeFor makes a directory that belongs to an account, in a folder of ours. Root gives away what it
-// has open and is ours, whatever the path may lead to by then.
+// makeFor makes a directory that belongs to an account, in a folder of ours. Root gives away a
+// directory that it has opened and that is ours, whatever the path leads to by then.
 func makeFor(a Account, path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil || !a.Other() {
 		return err

@@ -19,14 +19,14 @@ type target interface {
 	// folder makes a directory if it is missing. One that it has made is to get its mode when all that belongs
 	// there has been copied; until then its owner may do anything there.
 	folder(path string, perm fs.FileMode) (made bool, err error)
-	// file makes a copy of what is read, with the mode and the time of the file that it is of.
+	// file makes a copy of what is read, with the mode and the time of the original.
 	file(ctx context.Context, from io.Reader, info fs.FileInfo, path string) error
 	// link makes a symbolic link.
 	link(to, path string) error
 }
 
-// inScratch makes copies in a directory in which no other process writes. What is there
-// gives way, and no link is followed.
+// inScratch makes copies in a directory in which no other process writes. Existing files
+// give way, and no link is followed.
 type inScratch struct {
 	sync bool // copies of files are brought to the disk
 }
@@ -69,7 +69,7 @@ func (t inScratch) file(ctx context.Context, from io.Reader, info fs.FileInfo, p
 		err = e
 	}
 	if err == nil {
-		// What the job does not touch keeps the time that it had.
+		// Files that the job does not touch keep their time.
 		err = os.Chtimes(path, info.ModTime(), info.ModTime())
 	}
 	return err
@@ -86,7 +86,7 @@ func (inScratch) link(to, path string) error {
 // at all, and is on the disk when it appears.
 type inPlace struct {
 	streams []fs.FileInfo   // files that are not replaced
-	folders map[string]bool // in which names were made
+	folders map[string]bool // with files that were made
 }
 
 var errStream = errors.New("is the job's standard output or error as well")
@@ -197,8 +197,8 @@ func (c *copying) become(path string) error {
 	return os.Rename(c.name, path)
 }
 
-// beside makes something under a hidden name in the directory of a path, skipping names
-// that a killed process has left.
+// beside makes a file under a hidden name in the directory of a path, skipping names that
+// a killed process has left.
 func beside(path string, create func(name string) error) (name string, err error) {
 	for n := 0; ; n++ {
 		name = filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%d.%d", hidden, os.Getpid(), n))
@@ -208,8 +208,7 @@ func beside(path string, create func(name string) error) (name string, err error
 	}
 }
 
-// at names the path that is meant in the place of that of a file that nobody
-// has heard of.
+// at names the intended path in the error of a temporary file.
 func at(path string, err error) error {
 	return &fs.PathError{Op: "write", Path: path, Err: cause(err)}
 }
@@ -254,7 +253,7 @@ type copier struct {
 	within string
 	// without are the paths in directories that are not copied.
 	without []string
-	// bytes, if not nil, counts what was copied of files.
+	// bytes, if not nil, counts the bytes copied of files.
 	bytes *int64
 }
 
@@ -277,8 +276,8 @@ func (c *copier) parcel(p parcel) error {
 	return c.file(p.from, p.to)
 }
 
-// tree copies what is in a directory into another, which is made if it is
-// missing. Links to directories stay links, so that no way goes round.
+// tree copies the content of a directory into another, which is made if it is missing.
+// Links to directories stay links, so that there are no loops.
 func (c *copier) tree(from string, info fs.FileInfo, to string) error {
 	if c.own != nil && os.SameFile(info, c.own) {
 		return &fs.PathError{Op: "copy", Path: filepath.Dir(from), Err: errSelf}
@@ -331,7 +330,7 @@ func (c *copier) entry(e fs.DirEntry, from, to string) error {
 }
 
 // leadsInside reports whether a symbolic link leads to something in a directory of which all links do so, or
-// to nothing. No .. is behind a name, which may be that of another link.
+// to nothing. No .. may stand behind a name, which may be another link's.
 func leadsInside(dir, path, to string) bool {
 	above, err := filepath.Rel(dir, filepath.Dir(path))
 	return err == nil && !filepath.IsAbs(to) && filepath.Clean(to) == to && filepath.IsLocal(filepath.Join(above, to))

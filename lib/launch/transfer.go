@@ -17,7 +17,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// HTCondor's HoldReasonCode of a job whose files could not be copied.
+// HTCondor's HoldReasonCodes of jobs with files that could not be copied.
 const (
 	HoldOutput = 12
 	HoldInput  = 13
@@ -29,11 +29,11 @@ type When int
 // What WhenToTransferOutput may say.
 const (
 	OnExit        When = iota // when it ends by itself
-	OnExitOrEvict             // and what it had is kept for the next attempt when it was made to leave
+	OnExitOrEvict             // and kept for the next attempt when the job was made to leave
 	OnSuccess                 // when it ends by itself with its code of success
 )
 
-// Transfer is what a job that runs in a scratch directory wants copied.
+// Transfer is the copying for a job that runs in a scratch directory.
 type Transfer struct {
 	// Iwd is where the inputs come from and the outputs go to.
 	Iwd string
@@ -45,13 +45,13 @@ type Transfer struct {
 
 	inputs    []parcel
 	outputs   []parcel
-	listed    bool     // outputs are what is wanted; else all that is new is
-	state     []parcel // what a checkpoint is; to is below where it is stored
-	resumes   bool     // what is kept is given back
+	listed    bool     // outputs are to be copied; else all new files are
+	state     []parcel // the parts of a checkpoint; to is relative to where it is stored
+	resumes   bool     // kept files are given back
 	remaps    map[string]string
 	success   int      // the exit code of success
 	streams   []string // Out and Err
-	account   Account  // whose rights all of this is done with
+	account   Account  // the user with whose rights files are copied
 	notes     notes
 	apart     bool // the scratch directory is on another machine than Iwd
 	brings    bool // the executable goes there, too; not of another job
@@ -73,14 +73,13 @@ func (t *Transfer) Copied() (received, sent int64) {
 type parcel struct {
 	name     string // as the ad has it
 	from, to string
-	contents bool // what is in the directory, and not the directory
+	contents bool // the content of the directory, and not the directory
 	parents  bool // directories above to are made if they are missing
 }
 
-// transfer returns what the job wants copied, nil when it works on the files in
-// their places: it runs in its scratch directory if ShouldTransferFiles is YES, and
-// unless that is NO also if it names files to be copied, or its machine does not see
-// them.
+// transfer returns the job's copying, nil if it works on the files in their places. The
+// job runs in its scratch directory if ShouldTransferFiles is YES, and unless that is NO
+// also if it names files to be copied, or its machine does not see them.
 func (j Job) transfer(ad *classad.Ad, p Place) (*Transfer, error) {
 	should, err := text(ad, pool.AttrShouldTransfer, "IF_NEEDED")
 	if err != nil {
@@ -167,8 +166,8 @@ func (t *Transfer) policy(ad *classad.Ad) error {
 	return err
 }
 
-// parseRemaps reads "name = new; name = new", in which a backslash takes the
-// meaning from what follows it. The names are clean.
+// parseRemaps reads "name = new; name = new". A backslash takes the special meaning from
+// the next character. The names are clean.
 func parseRemaps(text string) (map[string]string, error) {
 	remaps := map[string]string{}
 	for text != "" {
@@ -228,8 +227,8 @@ func isURL(name string) bool {
 	return ok && scheme != "" && !strings.ContainsAny(scheme, "/ ")
 }
 
-// addInput adds what a name of TransferInput stands for: a file, a directory, or
-// with a slash behind it what is in the directory.
+// addInput adds the parcel of a name in TransferInput: a file, a directory, or with a
+// slash at the end the content of the directory.
 func (t *Transfer) addInput(name string, preserve bool) error {
 	path := strings.TrimPrefix(name, "file://")
 	if isURL(path) {
@@ -257,7 +256,7 @@ func (t *Transfer) addInput(name string, preserve bool) error {
 	return nil
 }
 
-// addOutput adds what a name of TransferOutput stands for, as addInput does.
+// addOutput adds the parcel of a name in TransferOutput, as addInput does.
 func (t *Transfer) addOutput(name string, preserve bool) error {
 	switch path := filepath.Clean(name); {
 	case isURL(name):
@@ -306,10 +305,10 @@ func (t *Transfer) Wanted(e Ended) bool {
 	return t.When != OnSuccess || e.Signal == 0 && e.Code == t.success
 }
 
-// Store copies the output of a job that has ended to where it belongs: what the
-// job names, or else the files at the top of the scratch directory that are new
-// or were changed. One that cannot be copied keeps no other from it; the error,
-// a *StartError, tells of the first.
+// Store copies the output of a job that has ended to where it belongs: the files that the
+// job names, or else the files at the top of the scratch directory that are new or were
+// changed. After a failed copy it goes on with the others; the error, a *StartError, is
+// the first one.
 func (t *Transfer) Store(ctx context.Context, placed Placed) error {
 	return t.account.As(func() error {
 		t.open()
@@ -358,7 +357,7 @@ func (t *Transfer) storeAll(ctx context.Context, placed Placed) error {
 	return first
 }
 
-// wanted returns what is to be copied.
+// wanted returns the parcels to copy.
 func (t *Transfer) wanted(placed Placed) []parcel {
 	if t.listed {
 		return t.outputs

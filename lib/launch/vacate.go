@@ -50,14 +50,14 @@ const (
 // time first: the reason is neither the job's own nor its owner's.
 func (why Leaving) Retires() bool { return why == Preempted || why == Drained }
 
-// KillSignal returns the signal that asks a job to leave its machine:
-// RemoveKillSig when it is being removed and has one, HoldKillSig likewise when it
-// is held, else KillSig, else SIGTERM (manual, "Details About How HTCondor Jobs
-// Vacate Machines"). A job of the standard universe gets SIGTSTP in the place of
-// SIGTERM if handles, which tells what the job's own process catches, says so: one
-// that does not would only be stopped by it. nil catches nothing. It is SIGKILL for a
-// job that is removed and whose WantGracefulRemoval is false. An attribute that names no
-// signal counts as missing: the job has to go in any case.
+// KillSignal returns the signal that asks a job to leave its machine: RemoveKillSig when
+// it is being removed and has one, HoldKillSig likewise when it is held, else KillSig,
+// else SIGTERM (manual, "Details About How HTCondor Jobs Vacate Machines"). A job of the
+// standard universe gets SIGTSTP in the place of SIGTERM if handles reports that the
+// job's own process catches it: a process that does not would only be stopped by it. nil
+// catches nothing. It is SIGKILL for a job that is removed and has WantGracefulRemoval =
+// false. An attribute with an invalid signal counts as missing: the job has to go in any
+// case.
 func KillSignal(ad *classad.Ad, why Leaving, handles func(syscall.Signal) bool) syscall.Signal {
 	names := []string{pool.AttrKillSig}
 	switch why {
@@ -159,11 +159,11 @@ func VacateTime(ad *classad.Ad, machine, remaining time.Duration) time.Duration 
 	return machine
 }
 
-// Retirement returns how long a job may run, from its start on, though another is to
-// have its slot or its machine is to be empty: the slot's MaxJobRetirementTime, else
-// limit, evaluated with the slot as MY and the job as TARGET, both in seconds. The job's
-// own MaxJobRetirementTime may shorten it. What is no number counts as 0 for the slot,
-// and as not said for the job. It is for a Leaving that Retires.
+// Retirement returns how long a job may run, from its start on, though another is to have
+// its slot or its machine is to be empty: the slot's MaxJobRetirementTime, else limit,
+// evaluated with the slot as MY and the job as TARGET, both in seconds. The job's own
+// MaxJobRetirementTime may shorten it. A value that is no number counts as 0 for the
+// slot, and as missing for the job. It is for a Leaving that Retires.
 func Retirement(c *classad.Context, limit *classad.Expr, slot, job *classad.Ad) time.Duration {
 	v := limit.Eval(c, slot, job)
 	if slot.Has(pool.AttrMaxJobRetirementTime) {
@@ -179,10 +179,10 @@ func Retirement(c *classad.Context, limit *classad.Expr, slot, job *classad.Ad) 
 	return allowed
 }
 
-// Retiring returns how long a job that has run for ran is still let run before it is told
-// to leave, and how long it may then take: together they end with its retirement time,
-// even if it takes all the time that it may, or as soon as the machine allows. A job that
-// does not retire is told at once, with a retirement of 0. Source: HTCondor's
+// Retiring returns how long a job that has run for ran may still run before it is told to
+// leave, and how long it may then take. Together they end with its retirement time, even
+// if it takes all the time that it may, or as soon as the machine allows. A job that does
+// not retire is told at once, with a retirement of 0. Source: HTCondor's
 // Resource::retirementExpired.
 func Retiring(ad *classad.Ad, machine, retirement, ran time.Duration) (wait, vacate time.Duration) {
 	remaining := max(retirement-max(ran, 0), 0)

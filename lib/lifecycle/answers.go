@@ -14,40 +14,40 @@ import (
 	"fairspool/spool"
 )
 
-// Answers are what computations on users' expressions came to, each known by the expressions and all that
-// these look at. No such computation runs in a transaction that holds the writers' lock: Account stops the
-// transaction, runs the same function on a fork of the spool, where each question is answered at once, and
-// then begins anew under the lock. So an answer counts only for what it was computed from.
+// Answers are the results of computations on users' expressions, each kept under the expressions and all their
+// inputs. No such computation runs in a transaction that holds the writers' lock: Account stops the transaction,
+// runs the same function on a fork of the spool, where each question is answered at once, and then begins anew
+// under the lock. So an answer counts only for the inputs that it was computed from.
 //
-// The zero Answers is ready for use, by one goroutine at a time. A process that ends many similar jobs keeps it,
-// so that it rarely has to ask. As a transaction that is stopped costs the process all that it has read, one
-// that follows one that asked is run on a fork first.
+// The zero Answers is ready for use, by one goroutine at a time. A process that ends many similar jobs keeps its
+// Answers, so that it rarely has to ask. Stopping a transaction costs the process all that it has read; so if
+// one transaction asked, the next one is run on a fork first.
 type Answers struct {
 	known   map[[sha256.Size]byte]any
 	once    map[[sha256.Size]byte]any // for one Account: those that depend on whole ads
 	budgets *classad.Budgets          // of the owners, for one Account
 	short   bool                      // some answer is for want of steps
-	last    bool                      // what is unknown now is not asked any more
+	last    bool                      // unknown answers are not computed any more
 	asked   bool                      // the last Account, or this one, found an answer that was not known
 }
 
 const (
 	// mostAnswers is how many answers are kept for later transactions.
 	mostAnswers = 1024
-	// mostRounds is how often Account begins anew for jobs that are changed all the time. Then the zero value is
-	// the answer to what is still unknown.
+	// mostRounds is how often Account begins anew for jobs that are changed all the time. Then each unknown
+	// answer is the zero value.
 	mostRounds = 10
 	// mostSteps bounds the expressions of an owner's jobs for one Account: some tenths of a second.
 	mostSteps = 100 * classad.UsualSteps
 )
 
-// errUnanswered says that a transaction asks what is not known yet.
+// errUnanswered says that a transaction needs an answer that is not known yet.
 var errUnanswered = errors.New("an expression is not evaluated yet")
 
 // unanswered is what ask throws, so that the operation does nothing more. It does not leave the package.
 type unanswered struct{}
 
-// caught makes errUnanswered of what ask threw.
+// caught turns a panic of ask into errUnanswered.
 func caught(err *error) {
 	switch thrown := recover().(type) {
 	case nil:
@@ -103,8 +103,8 @@ func (a *Answers) update(s *spool.Spool, fn func(*spool.Tx) error) (err error) {
 	return err
 }
 
-// question is what a computation reads of one ad, or of two that are each other's TARGET. It reads nothing else
-// but the time, in whole seconds.
+// question is the input of a computation: one ad, or two that are each other's TARGET. The only other input is
+// the time, in whole seconds.
 type question struct {
 	what  string // which computation it is, and what else it depends on
 	now   time.Time

@@ -17,11 +17,10 @@ import (
 	"fairspool/spool"
 )
 
-// Begin turns an attempt's claim from Matched to Running, at the time at,
-// under the supervisor with process id pid, on another machine that of a pilot's instance. It is committed before the job is
-// executed. A pilot whose instance has begun the attempt already may ask again, as the answer may have been
-// lost: that changes nothing. pool.ErrGone: the claim is no longer that attempt's, or no longer
-// Matched; nothing may be executed.
+// Begin turns an attempt's claim from Matched to Running, at the time at, under the supervisor with process id pid, on
+// another machine under the pilot's instance. It is committed before the job is executed. A pilot with an instance that
+// has begun the attempt already may ask again, as the answer may have been lost: that changes nothing. pool.ErrGone:
+// the claim is no longer that attempt's, or no longer Matched; nothing may be executed.
 func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, instance string, p accountant.Params) error {
 	tx.Op("start", id.String())
 	c, ok := tx.Claim(id)
@@ -103,7 +102,8 @@ func Submitter(ad *classad.Ad, domain string, groups *accountant.Groups) string 
 	return accountant.SubmitterName(owner, groups.Canonical(group), domain)
 }
 
-// flocked keeps the records of what submitters had of other pools, in the place of the pool's own.
+// flocked gives access to submitters' records of usage in other pools, in the place of their
+// records in this pool.
 type flocked struct{ *spool.Tx }
 
 func (f flocked) Submitter(name string) (accountant.Record, bool) {
@@ -130,7 +130,7 @@ func BeginCharge(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params)
 	return charge.Begin(accounts, now, p)
 }
 
-// credentials returns what a job is reckoned by, beside its submitter.
+// credentials returns the names, besides the submitter's, under which a job is charged.
 func credentials(ad *classad.Ad, p accountant.Params) accountant.Credentials {
 	c := &classad.Context{}
 	text := func(name string) string { s, _ := ad.EvalString(c, name); return s }
@@ -157,8 +157,8 @@ func EndCharge(tx *spool.Tx, c pool.Claim, t time.Time, p accountant.Params) {
 	// Vacating: the charge ended when the claim was told to vacate.
 }
 
-// job is one job whose attributes change. Read from ad before the first set:
-// whether ad shows later ones is not defined.
+// job is one job that gets new attributes. Read from ad before the first set: whether ad
+// shows later changes is not defined.
 type job struct {
 	tx *spool.Tx
 	id pool.JobID
@@ -205,7 +205,8 @@ func IdleJobs(v *spool.View, domain string, groups *accountant.Groups) map[strin
 	return idle
 }
 
-// What a job wants to have noted of its slots (job_machine_attrs), and of how many.
+// The attributes of a slot that a job wants noted (job_machine_attrs), and for how many
+// attempts.
 const (
 	attrJobMachineAttrs  = "JobMachineAttrs"
 	attrMachineAttrsKept = "JobMachineAttrsHistoryLength"
@@ -219,8 +220,8 @@ const (
 	mostAttemptsKept  = 20
 )
 
-// SlotOf returns the ad of the slot that a claim has, of a part of one that of the dynamic
-// slot; nil when it is not advertised any more.
+// SlotOf returns the ad of a claim's slot, for a piece the ad of the dynamic slot; nil if
+// the slot is not advertised any more.
 func SlotOf(v *spool.View, c pool.Claim) *classad.Ad {
 	return maintained{}.slotOf(v, c)
 }
@@ -238,8 +239,8 @@ func (all maintained) slotOf(v *spool.View, c pool.Claim) *classad.Ad {
 	return pool.DynamicAd(slots[0].Ad, c.Slot, c.Piece.Takes)
 }
 
-// machineAttrs notes what the job wants to have noted of its slot: Arch as
-// MachineAttrArch0, and that of the attempt before as MachineAttrArch1.
+// machineAttrs notes the attributes of the slot that the job asks for: Arch as
+// MachineAttrArch0, and the previous attempt's as MachineAttrArch1.
 func (j job) machineAttrs(slot *classad.Ad) {
 	if slot == nil || !j.ad.Has(attrJobMachineAttrs) {
 		return
@@ -261,7 +262,8 @@ func (j job) machineAttrs(slot *classad.Ad) {
 	}
 }
 
-// machineAttr sets an attribute of the slot, and those of the kept attempts before.
+// machineAttr sets the attribute for this attempt, and moves the values of earlier
+// attempts, of which it keeps kept-1.
 func (j job) machineAttr(name string, kept int, v classad.Value) {
 	for k := kept - 1; k > 0; k-- {
 		if before, ok := j.ad.Lookup(machineAttr + name + strconv.Itoa(k-1)); ok {
@@ -271,8 +273,8 @@ func (j job) machineAttr(name string, kept int, v classad.Value) {
 	j.set(machineAttr+name+"0", v)
 }
 
-// measured returns what was used as the accounts take it. Of memory only the peak
-// counts: as if that had been held all the time, which is never less than what was.
+// measured converts usage for the accounts. Memory counts as if the peak had been held
+// all the time, which is an upper bound.
 func measured(p pool.Progress) accountant.Used {
 	return accountant.Used{
 		CPU:    p.UserCPU + p.SysCPU,
@@ -281,7 +283,7 @@ func measured(p pool.Progress) accountant.Used {
 	}
 }
 
-// chargeFor tells the accounts of a claim what was used beyond what they know.
+// chargeFor charges a claim's accounts with the usage beyond known.
 func chargeFor(tx *spool.Tx, c pool.Claim, p, known pool.Progress, at time.Time, params accountant.Params) {
 	now, then := measured(p.After(known)), measured(known)
 	used := accountant.Used{CPU: now.CPU - then.CPU, Memory: max(now.Memory-then.Memory, 0), IO: max(now.IO-then.IO, 0)}
@@ -291,10 +293,10 @@ func chargeFor(tx *spool.Tx, c pool.Claim, p, known pool.Progress, at time.Time,
 	}
 }
 
-// Report notes in the ad of a job that runs what its attempt has used so far, and tells
-// the accounts. Before is what was reported of the attempt until now: what there is
-// beyond that is added to the totals. pool.ErrGone: the claim is no longer that attempt's, or
-// has not been started.
+// Report notes in the ad of a running job the usage of its attempt so far, and charges the
+// accounts. Before is the usage of the attempt that was already reported: only the difference
+// is added to the totals. pool.ErrGone: the claim is no longer that attempt's, or has not
+// been started.
 func Report(tx *spool.Tx, id pool.JobID, attempt int, p, before pool.Progress, at time.Time, params accountant.Params) error {
 	tx.Op("report", id.String())
 	c, j, err := running(tx, id, attempt)
@@ -340,8 +342,8 @@ func running(tx *spool.Tx, id pool.JobID, attempt int) (pool.Claim, job, error) 
 	return c, job{tx, id, ad}, nil
 }
 
-// progress notes what is not summed up over the attempts. Executed is when the program
-// was started.
+// progress notes values that are not summed up over the attempts. Executed is when the
+// program was started.
 func (j job) progress(p pool.Progress, c pool.Claim, executed time.Time) {
 	j.set(pool.AttrWallClockCkpt, classad.Real(micro(p.Wall.Seconds())))
 	if !j.ad.Has(pool.AttrExecutingDate) {
@@ -401,7 +403,7 @@ func (j job) totals() (t totals) {
 	return t
 }
 
-// put sets the totals that are not what they were.
+// put sets the totals that have changed.
 func (j job) put(was, t totals) {
 	is := map[string]float64{}
 	t.each(func(name string, x *float64) { is[name] = micro(*x) })
@@ -412,10 +414,11 @@ func (j job) put(was, t totals) {
 	})
 }
 
-// micro rounds seconds to millionths: what is beyond them tells of the arithmetic.
+// micro rounds seconds to millionths, below which there are only errors of the
+// arithmetic.
 func micro(seconds float64) float64 { return finite(negotiator.Micro(finite(seconds))) }
 
-// ran adds what an attempt used beyond what was known of it.
+// ran adds the usage of an attempt beyond known.
 func (t totals) ran(p, known pool.Progress, c pool.Claim) totals {
 	p = p.After(known)
 	more := (p.Wall - known.Wall).Seconds()
@@ -426,7 +429,7 @@ func (t totals) ran(p, known pool.Progress, c pool.Claim) totals {
 	return t
 }
 
-// commit counts for good what the attempt has taken in its slot.
+// commit counts the attempt's time in its slot as committed.
 func (t totals) commit(c pool.Claim) totals {
 	more := max(t.wall-t.committed-t.wasted, 0)
 	t.committed += more
@@ -434,7 +437,7 @@ func (t totals) commit(c pool.Claim) totals {
 	return t
 }
 
-// waste counts for nothing what the attempt has taken.
+// waste counts the attempt's time as wasted.
 func (t totals) waste() totals {
 	t.wasted += max(t.wall-t.committed-t.wasted, 0)
 	return t

@@ -10,13 +10,13 @@ import (
 	"fairspool/spool"
 )
 
-// ownTimes is the clock's mark in a spool whose times were all by the machine's clock once,
-// before it had times of the user's own. A spool that has only had times of the user's own
-// has no such mark.
+// ownTimes is the clock's mark in a spool that first had only times of the machine's clock
+// and then a time of the user's own. A spool with only times of the user's own has no such
+// mark.
 const ownTimes = "own"
 
 // farAhead is how far ahead of the machine's clock a time of the user's own may be
-// without a word, in a spool whose times are or were by that clock.
+// without an error, in a spool whose times are or were by that clock.
 const farAhead = 24 * time.Hour
 
 // Refuse returns an error for a time of the user's own that is far ahead of the clock
@@ -34,13 +34,13 @@ func Refuse(v *spool.View, at accountant.Reading) error {
 // shown of times is in seconds.
 const tolerance = time.Second
 
-// Account runs fn in a transaction of the spool, as Update does, for events at the time at.
-// It fails where Refuse does. A spool that keeps a clock keeps that of at from then on if the
-// machine was booted since, or notes that it has times of the user's own.
+// Account runs fn in a transaction of the spool, as Update does, for events at the time at. It fails if Refuse
+// does. A spool that keeps a clock takes over at's clock if the machine was booted since, or notes that it has
+// times of the user's own.
 //
 // Operations on jobs with expressions may stop fn before its end, and have it run once more from its
 // beginning: in a transaction of a fork (spool.Tx.Forked), and then in one of the spool again; see Answers. So
-// all that fn leaves outside of the transaction has to be right if only its last run counts.
+// the effects of fn outside the transaction must be right if only its last run counts.
 func Account(s *spool.Spool, at accountant.Reading, fn func(*spool.Tx) error) error {
 	return new(Answers).Account(s, at, fn)
 }

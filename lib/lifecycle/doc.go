@@ -22,23 +22,21 @@
 //	         Promised -> Matched    goes on, for the claim that waits for the slot
 //	Arrive   Promised -> Matched    goes on; the holder outside the pool has left the slot
 //
-// A job that has taken more than it may is vacated rather than held if its ad says what it asks for
-// next: Finish makes it idle if that is more than before, and holds it if not.
+// A job that has taken more than it may is vacated instead of held if its ad says what it will request next:
+// Finish makes it idle if that is more than before, and holds it if not.
 //
-// Release makes a held job idle, at once or when it has left its slot.
-// Policies finds the measures that jobs' own expressions, or the ends of jobs that they wait for,
-// require, and Follow takes them. Endings count how the jobs of watched clusters end, for jobs that
-// wait for them and for mail.
+// Release makes a held job idle, at once or when it has left its slot. Policies finds the measures that jobs'
+// own expressions, or the ends of jobs that they wait for, require, and Follow takes them. Endings count how
+// the jobs of watched clusters end, for mail and for jobs that wait for them.
 //
 // Ask, Greet, Leave and Bye are the life of a pilot, which runs jobs on another machine: Asked, Live, Leaving,
-// Gone; Void, if it is given up. Only a Live one's machine takes new matches. Unheard finds the attempts
-// whose machine is silent for longer than their lease, and GiveUpMachine is for a machine that is known
-// to be gone.
+// Gone; Void, if it is given up. Only the machine of a Live pilot takes new matches. Unheard finds the
+// attempts on machines that have been silent for longer than their lease, and GiveUpMachine gives up a machine
+// that is known to be gone.
 //
-// Match also keeps the reservations of partitionable slots for the next
-// cycle's Snapshot, and in the jobs the facts of a policy with one queue: since when
-// their queue time counts, and how often they were passed over. SourcesOf returns the slots and usage
-// that such a policy reckons by.
+// Match also keeps the reservations of partitionable slots for the next cycle's Snapshot, and in the jobs the
+// facts of a policy with one queue: since when their queue time counts, and how often they were passed over.
+// SourcesOf returns the slots and the usage that such a policy computes with.
 //
 // Transactions that charge or edit run inside Account, which keeps the pool's clock; FollowClock sets
 // it while nothing is charged. Respell adopts the configuration's spelling of the names of groups. Prune
@@ -107,11 +105,11 @@
 //	the claim on its slot ends
 //	    Promised    turns Matched
 //
-// Jobs that are still to come have no state, and go with their whole cluster: qhold keeps back what
-// makes them, qrls lets that go on, qdel gives them up.
+// Jobs that are still to come have no state, and go with their whole cluster: qhold stops their creation, qrls
+// resumes it, qdel gives them up.
 //
-// Account also sees to it that no operation evaluates expressions of users while it holds the writers' lock; see
-// Answers. Update does so for transactions that charge no submitter.
+// Account also ensures that no operation evaluates expressions of users while it holds the writers' lock; see
+// Answers. Update does the same for transactions that charge no submitter.
 //
 // The package knows the spool, the accountant and, for rights, the members of Unix groups. It
 // knows no flags, processes or clocks: times are given to it.

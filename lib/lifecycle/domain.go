@@ -26,7 +26,7 @@ func RenamingOf(t spool.Transaction) (Renaming, bool) {
 	return Renaming{t.Args[0], t.Args[1]}, true
 }
 
-// Name returns what a submitter is called afterwards: another domain than From stays.
+// Name returns a submitter's name after the renaming. Domains other than From stay.
 func (d Renaming) Name(submitter string) string {
 	if user, ok := strings.CutSuffix(submitter, "@"+d.From); ok {
 		return user + "@" + d.To

@@ -26,7 +26,7 @@ const (
 
 var hastes = [...]string{Graceful: "graceful", Quick: "quick", Fast: "fast"}
 
-// String returns the name, which is that of the option.
+// String returns the name of the option.
 func (h Haste) String() string {
 	if h < Graceful || h > Fast {
 		return "Haste(" + strconv.Itoa(int(h)) + ")"
@@ -57,7 +57,7 @@ type Drained struct {
 	// it.
 	Stopped bool
 
-	pilot bool // nobody drained it: no pilot of the machine is Live
+	pilot bool // not drained by anybody, but no pilot of the machine is Live
 }
 
 // why returns why jobs have to leave the machine, for their ads and logs.
@@ -87,8 +87,8 @@ func DrainOf(v *spool.View, machine string) (Drained, bool) {
 	return d, true
 }
 
-// drains are the machines that take no jobs, by their names in lower case: those that are drained, and those
-// whose pilots are not Live.
+// drains are the machines that take no jobs, by their names in lower case: drained ones, and those without a
+// Live pilot among their pilots.
 type drains map[string]Drained
 
 func drainsOf(v *spool.View) drains {
@@ -127,7 +127,7 @@ func (d Drained) format() string {
 	return string(strconv.AppendQuote(b, d.Reason))
 }
 
-// parseDrained is the inverse of format, but for the machine.
+// parseDrained is the inverse of format, except for the machine.
 func parseDrained(text string) (d Drained, err error) {
 	wrong := fmt.Errorf("%.80q: want haste, time, who and why", text)
 	haste, rest, ok := strings.Cut(text, " ")
@@ -146,11 +146,11 @@ func parseDrained(text string) (d Drained, err error) {
 	return Drained{By: by, At: time.Unix(seconds, 0).UTC(), Haste: Haste(h), Reason: why, Stopped: stopped}, nil
 }
 
-// Leavers are what a machine that is drained gets rid of, by job.
+// Leavers are the claims that a drained machine gets rid of, by job.
 type Leavers struct {
-	GivenUp []pool.Claim // matches and promises, of which nothing is left
-	Told    []pool.Claim // whose jobs have to leave now
-	Leaving []pool.Claim // whose jobs had to leave already
+	GivenUp []pool.Claim // matches and promises, which end at once
+	Told    []pool.Claim // of jobs that have to leave now
+	Leaving []pool.Claim // of jobs that had to leave already
 }
 
 // Staying returns the claims that last until their jobs have left.
@@ -205,9 +205,9 @@ func Reopen(tx *spool.Tx, machine string) bool {
 	return true
 }
 
-// Slots returns all slots of the pool as View.Slots does, those of drained machines as
-// pool.OverlayDrained makes them, unless their own ads name another holder. A slot with a maintenance
-// has its clause in the Requirements.
+// Slots returns all slots of the pool as View.Slots does. It applies pool.OverlayDrained to the slots
+// of drained machines, unless their own ads name another holder, and adds the clauses of maintenances
+// to the Requirements of their slots.
 func Slots(v *spool.View) ([]pool.Slot, []error) {
 	slots, bad := v.Slots()
 	drainsOf(v).overlay(v, slots)
@@ -215,7 +215,7 @@ func Slots(v *spool.View) ([]pool.Slot, []error) {
 	return slots, bad
 }
 
-// overlay makes slots those of drained machines, in their places.
+// overlay applies pool.OverlayDrained to the slots of drained machines, in place.
 func (all drains) overlay(v *spool.View, slots []pool.Slot) {
 	if len(all) == 0 {
 		return

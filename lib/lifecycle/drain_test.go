@@ -18,8 +18,8 @@ import (
 // proc returns a job of the bench.
 func proc(n int) pool.JobID { return pool.JobID{Cluster: 1, Proc: n} }
 
-// TestDrain is the table of what becomes of a machine's claims when it is drained: of
-// which nothing is left, who is told to leave, and what those say who leave already.
+// TestDrain is the table of a machine's claims when it is drained: those that end at
+// once, those that are told to leave, and those that leave already.
 func TestDrain(t *testing.T) {
 	for _, c := range []struct {
 		name    string

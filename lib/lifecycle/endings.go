@@ -11,8 +11,8 @@ import (
 	"fairspool/spool"
 )
 
-// Endings are pool.Endings with what is asked of them. The spool keeps them from Watch on as long as
-// mail or a job needs them, also after the cluster's last job has left.
+// Endings are pool.Endings with methods. The spool keeps them from Watch on as long as mail or a job
+// needs them, also after the cluster's last job has left.
 type Endings pool.Endings
 
 // mostTroubles bounds Endings.Troubles.
@@ -25,7 +25,7 @@ func EndingsOf(v *spool.View, cluster int) (Endings, bool) {
 	return Endings(e), ok
 }
 
-// PutEndings keeps what is known of a cluster.
+// PutEndings keeps the endings of a cluster.
 func PutEndings(tx *spool.Tx, e Endings) { spool.Endings.Put(tx, pool.Endings(e)) }
 
 // DropEndings ends the watch of a cluster.
@@ -54,8 +54,8 @@ func newEndings(v *spool.View, cluster int) Endings {
 	return e
 }
 
-// WatchNew does as Watch for a cluster that has just been submitted, whose jobs
-// are all in the queue or still to come.
+// WatchNew does as Watch for a cluster that has just been submitted: its jobs are all in
+// the queue or still to come.
 func WatchNew(tx *spool.Tx, cluster int) {
 	Watch(tx, cluster)
 	if e, ok := EndingsOf(&tx.View, cluster); ok && e.Unknown {
@@ -64,7 +64,7 @@ func WatchNew(tx *spool.Tx, cluster int) {
 	}
 }
 
-// describe notes what is known from the jobs in the queue.
+// describe fills the endings from the jobs in the queue.
 func (e *Endings) describe(c *spool.Cluster) {
 	var seen []string
 	for _, r := range c.Runs {
@@ -142,7 +142,7 @@ func (e *Endings) ended(tx *spool.Tx, of pool.Procs, ad *classad.Ad) {
 	e.used(tx, of, ad)
 }
 
-// What a message may show of a job's attributes.
+// How much of a job's attributes a message may show.
 const (
 	mostShown  = 20
 	mostOfEach = 200 // bytes
@@ -194,8 +194,8 @@ func (e *Endings) used(tx *spool.Tx, of pool.Procs, ad *classad.Ad) {
 	}
 }
 
-// finite returns a sum that can be kept: an administrator may have set what a job used
-// to anything.
+// finite returns a sum that can be kept: an administrator may have set a job's usage to
+// anything.
 func finite(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
@@ -203,7 +203,7 @@ func finite(x float64) float64 {
 	return min(max(x, -math.MaxFloat64), math.MaxFloat64)
 }
 
-// count changes what is known of a cluster, if it is watched.
+// count changes the endings of a cluster, if it is watched.
 func count(tx *spool.Tx, s pool.Procs, ad *classad.Ad, change func(*Endings)) {
 	e, ok := EndingsOf(&tx.View, s.Cluster)
 	if !ok {
@@ -224,7 +224,7 @@ func countRemoved(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
 	count(tx, s, ad, func(e *Endings) { e.removed(tx, s, ad, why) })
 }
 
-// countHeld counts jobs that were held and did not ask for it.
+// countHeld counts jobs that were held without asking for it.
 func countHeld(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
 	count(tx, s, ad, func(e *Endings) {
 		e.Held += s.Count()

@@ -27,8 +27,8 @@ func AskEngine(tx *spool.Tx, engine, owner, token string, now time.Time) pool.Pi
 	return p
 }
 
-// Sight notes what a batch engine calls the job that is a pilot, and in which state the job is in the engine's words;
-// empty: that is not known yet.
+// Sight notes a batch engine's name of the job that is a pilot, and the job's state in the engine's words; empty: not
+// known yet.
 func Sight(tx *spool.Tx, id int, ref, says string) {
 	p, ok := spool.Pilots.Get(&tx.View, id)
 	if !ok || p.State.Over() || p.Ref == ref && p.Says == says {
@@ -68,7 +68,7 @@ func Lose(tx *spool.Tx, id int, why string, now time.Time, params accountant.Par
 	}
 }
 
-// ForgetPilots drops the pilots of a batch engine that have been over since before a time, but for the one with the
+// ForgetPilots drops the pilots of a batch engine that have been over since before a time, except the one with the
 // largest number: no number is used again. It returns their machines.
 func ForgetPilots(tx *spool.Tx, engine string, before time.Time) (machines []string) {
 	all := spool.Pilots.All(&tx.View)
@@ -88,10 +88,10 @@ func ForgetPilots(tx *spool.Tx, engine string, before time.Time) (machines []str
 // AskedPilots are pilots that a batch engine was asked for and that have not come.
 type AskedPilots struct {
 	Engine string
-	Owner  string `json:",omitempty"` // whose jobs they are for; empty: for all
+	Owner  string `json:",omitempty"` // the owner of the jobs that they are for; empty: for all
 	Pilots int
 	Since  int64  // when the first was asked for, in Unix seconds
-	Says   string `json:",omitempty"` // what the engine said last of the first, in its words
+	Says   string `json:",omitempty"` // the engine's last words about the first
 }
 
 // AskedPilotsOf returns the pilots that were asked for and have not come, in the order of their numbers.

@@ -18,13 +18,12 @@ import (
 // started, when the Ending has no other.
 const holdFailedToStart = 6
 
-// Finish ends a Running or Vacating claim at the time at. A job that ended by
-// itself is completed, or as OnExitHold and OnExitRemove say; a job that was removed meanwhile is
-// removed. Both leave the queue unless LeaveJobInQueue keeps them. A job that was held meanwhile
-// stays held. A job is held if it could not be started, if its output could not be
-// stored, or if it took more than it may and does not ask for more from now on. Otherwise it is idle
-// again. A claim that the slot is promised to has it from then on. pool.ErrGone: another process has ended
-// the attempt's claim.
+// Finish ends a Running or Vacating claim at the time at. A job that ended by itself is completed, or as
+// OnExitHold and OnExitRemove say; a job that was removed meanwhile is removed. Both leave the queue
+// unless LeaveJobInQueue keeps them. A job that was held meanwhile stays held. A job is held if it could
+// not be started, if its output could not be stored, or if it took more than it may and does not ask for
+// more from now on. Otherwise it is idle again. If the slot is promised to another claim, that claim gets
+// it. pool.ErrGone: another process has ended the attempt's claim.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how pool.Ending, p accountant.Params) error {
 	_, err := FinishLast(tx, id, attempt, at, how, p)
 	return err
@@ -141,7 +140,7 @@ func (j job) used(c pool.Claim, how pool.Ending, at time.Time) {
 		j.checkpoint(at)
 	}
 	if how.Died {
-		return // its usage is what was reported
+		return // only the reported usage is known
 	}
 	j.usage(p)
 }
@@ -237,7 +236,7 @@ func (j job) transform(why pool.Reason, at time.Time) (more bool, err error) {
 	return t.more, t.err
 }
 
-// transformed is what a job's transform comes to.
+// transformed is the result of a job's transform.
 type transformed struct {
 	set  []jobad.Assignment
 	more bool // it asks for more of something than before

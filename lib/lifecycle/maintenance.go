@@ -16,7 +16,8 @@ import (
 // maintenanceMark begins the names of the marks under which the spool keeps maintenances; behind it stands the number.
 const maintenanceMark = "maintenance "
 
-// Maintenances returns those of a pool, by number, whether they are over or not. A mark that cannot be read is left out.
+// Maintenances returns the maintenances of a pool, by number, also those that are over. It leaves out a mark that
+// cannot be read.
 func Maintenances(v *spool.View) (list []pool.Maintenance) {
 	for _, name := range v.Marks(maintenanceMark) {
 		m, err := parseMaintenance(v.Mark(name))
@@ -62,7 +63,7 @@ func formatMaintenance(m pool.Maintenance) string {
 	return fmt.Sprintf("%d %d %q %q %q", m.Start.Unix(), m.End.Unix(), m.By, m.Reason, m.Constraint)
 }
 
-// parseMaintenance is the inverse of formatMaintenance, but for the number.
+// parseMaintenance is the inverse of formatMaintenance, except for the number.
 func parseMaintenance(text string) (m pool.Maintenance, err error) {
 	start, rest, _ := strings.Cut(text, " ")
 	end, rest, _ := strings.Cut(rest, " ")

@@ -15,14 +15,13 @@ import (
 	"fairspool/spool"
 )
 
-// Match applies the plan of a cycle that was computed on the snapshot: new
-// claims and their charges, matches given up, slots left alone, records of
-// submitters that are new or have another half-life, and what a policy with one
-// queue keeps in jobs. It leaves to the next cycle what has changed since the snapshot: matches of
-// jobs, claims and slots that have changed, pieces of slots that are no longer free, and matches that
-// depend on giving up a match that has been taken up. It tells the jobs that are preempted to leave, and
-// turns promises of slots that came free into matches. The plan's reservations replace the earlier
-// ones. It returns the matches that came about.
+// Match applies the plan of a cycle that was computed on the snapshot: new claims and their charges,
+// matches given up, slots left alone, records of submitters that are new or have another half-life, and
+// the facts that a policy with one queue keeps in jobs. It leaves to the next cycle what has changed
+// since the snapshot: matches of jobs, claims and slots that have changed, pieces of slots that are no
+// longer free, and matches that depend on giving up a match that has been taken up. It tells the jobs
+// that are preempted to leave, and turns promises of slots that came free into matches. The plan's
+// reservations replace the earlier ones. It returns the matches that it made.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
 	facts := queueFacts(tx, plan, seen)
@@ -178,7 +177,8 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	return n, true
 }
 
-// FlockedTo returns the engine whose pool gives the slot with this ad; empty: it is the pool's own.
+// FlockedTo returns the engine of the pool that gives the slot with this ad; empty: the slot is
+// this pool's own.
 func FlockedTo(slot *classad.Ad) string {
 	engine, _ := slot.EvalString(&classad.Context{}, pool.AttrFlockedTo)
 	return engine
@@ -220,7 +220,7 @@ func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool
 	return true
 }
 
-// room is what the claims of a transaction leave free of the slots that a cycle saw. It shrinks as
+// room is the part of a cycle's slots that the claims of a transaction leave free. It shrinks as
 // matches become claims.
 type room struct {
 	seen     Snapshot
@@ -228,7 +228,7 @@ type room struct {
 	taken    map[string]bool             // names of slots with a claim, static and dynamic
 	promised map[string]bool             // names of promised slots
 	pieces   map[string][]pool.Resources // by partitionable slot
-	left     map[string]*classad.Ad      // what the pieces leave, once computed
+	left     map[string]*classad.Ad      // the rest of a slot without its pieces, once computed
 	drained  drains                      // machines
 	later    maintained                  // maintenances that the cycle did not see
 }
@@ -248,7 +248,7 @@ func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
 	return r
 }
 
-// take notes that a slot has a claim. A promise takes nothing beside the claim that it replaces.
+// take notes that a slot has a claim. A promise shares the room of the claim that it replaces.
 func (r *room) take(slot string, p pool.Piece) {
 	had := r.taken[slot]
 	r.taken[slot] = true
@@ -264,8 +264,8 @@ func (r *room) take(slot string, p pool.Piece) {
 // slotAdOf returns the Name of the slot ad that a match takes from.
 func slotAdOf(m negotiator.Match) string { return cmp.Or(m.Piece.Of, m.Slot) }
 
-// has reports whether a match can still be made: its machine is not drained, no maintenance came about, its slot has the ad
-// that the cycle saw, and what it takes is free, or held as the cycle saw and not promised.
+// has reports whether a match can still be made: its machine is not drained, no maintenance was added, the slot's ad is
+// the one that the cycle saw, and the resources are free, or held as the cycle saw and not promised.
 func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
 	slot, _ := r.seen.slot(slotAdOf(m))
 	if _, drained := r.drained.of(slot.machine); drained {
@@ -315,7 +315,8 @@ func (l *latecomers) add(c pool.Claim) {
 	}
 }
 
-// bar reports whether a match has to wait for the next cycle, as it may use what a latecomer has.
+// bar reports whether a match has to wait for the next cycle, as it may count against a
+// submitter, limit or credential of a latecomer.
 func (l latecomers) bar(tx *spool.Tx, m negotiator.Match) bool {
 	if len(l.submitters) == 0 {
 		return false
@@ -393,8 +394,9 @@ func Delivered(v *spool.View) time.Time {
 	return time.Time{}
 }
 
-// deliver keeps the tickets of a plan, of which the matches made came about, where they differ from
-// before. It sets the mark, to the time now if a job that was running has got other tickets.
+// deliver keeps the tickets of a plan that differ from those kept before; made are the plan's
+// matches that came about. It sets the mark, to the time now if a job that was running has got
+// other tickets.
 func deliver(tx *spool.Tx, list []negotiator.Tickets, made []negotiator.Match, now time.Time) {
 	var fresh []negotiator.Tickets
 	for _, t := range list {

@@ -17,9 +17,9 @@ import (
 // ErrPilotOver says that a pilot may never run jobs again: it has to end. Other refusals may end with time.
 var ErrPilotOver = errors.New("this pilot has to end")
 
-// Ask adds a pilot that is asked of an engine for a machine, in whose name case does not matter; token is
-// the SHA-256 of its token, empty if it needs none. One that was asked for there before and has not come
-// is Void then, and those that are over are forgotten.
+// Ask adds a pilot that is requested from an engine for a machine, whose name ignores case; token is the
+// SHA-256 of its token, empty if it needs none. An earlier pilot for that machine that has not come
+// becomes Void, and pilots that are over are forgotten.
 func Ask(tx *spool.Tx, engine, machine, token string, now time.Time) pool.Pilot {
 	tx.Op("ask for pilot", engine, machine)
 	p := pool.Pilot{ID: 1, Engine: engine, Machine: machine, State: pool.Asked, Token: token, AskedAt: now}
@@ -193,8 +193,9 @@ func giveUpMatches(tx *spool.Tx, machine string, now time.Time, params accountan
 	}
 }
 
-// Advertise makes the advertised slots of a machine those of the ads, which have names and say that machine. One that
-// is there as it is stays; one that has no ad is withdrawn if it has no claim. Advertise reports whether a slot is new or changed.
+// Advertise replaces the advertised slots of a machine by ads, which have names and name that machine. An unchanged
+// slot stays as it is; a slot without an ad is withdrawn if it has no claim. Advertise reports whether a slot is new or
+// changed.
 func Advertise(tx *spool.Tx, machine string, ads []*classad.Ad, now time.Time) (changed bool) {
 	tx.Op("advertise", machine)
 	stays := map[string]bool{}
@@ -213,7 +214,7 @@ func Advertise(tx *spool.Tx, machine string, ads []*classad.Ad, now time.Time) (
 	return changed
 }
 
-// sameSlot reports whether two ads of a slot differ in nothing but when it was heard of.
+// sameSlot reports whether two ads of a slot are equal except for when it was heard of.
 func sameSlot(a, b *classad.Ad) bool {
 	text := func(ad *classad.Ad) string {
 		ad = ad.Clone()
@@ -226,7 +227,7 @@ func sameSlot(a, b *classad.Ad) bool {
 // withdrawFree withdraws the advertised slots of a machine that have no claim, and returns how many.
 func withdrawFree(tx *spool.Tx, machine string) (n int) { return withdrawOthers(tx, machine, nil) }
 
-// withdrawOthers is withdrawFree for slots but those of these names.
+// withdrawOthers is withdrawFree for all slots except those named.
 func withdrawOthers(tx *spool.Tx, machine string, stay map[string]bool) (n int) {
 	claimed := map[string]bool{}
 	for _, c := range tx.Claims() {
@@ -257,8 +258,8 @@ func pilotOn(v *spool.View, machine string) (pool.Pilot, bool) {
 	return pool.Pilot{}, false
 }
 
-// PilotMachine returns the name of a machine, in whose name case does not matter, as its pilots have it, or the
-// attempts that a pilot began; false if it has neither: pilots that are over do not count.
+// PilotMachine returns the name of a machine, found without regard to case, as its pilots or the attempts that
+// a pilot began spell it; false if it has neither. Pilots that are over do not count.
 func PilotMachine(v *spool.View, machine string) (name string, ok bool) {
 	for _, p := range spool.Pilots.All(v) {
 		if !p.State.Over() && machineKey(p.Machine) == machineKey(machine) {
@@ -273,10 +274,10 @@ func PilotMachine(v *spool.View, machine string) (name string, ok bool) {
 	return machine, false
 }
 
-// Unheard returns the attempts that are given up, as their machines can run them no more: those that a
-// pilot began on a machine that has not been heard of for as long as Patience, and those of an earlier
-// instance than the pilot's that Greet has let on its machine. Elapsed returns for how long a machine has not been heard of,
-// false if that is unknown; lease is JOB_LEASE.
+// Unheard returns the attempts to give up, as their machines can run them no more: those that a pilot began on a
+// machine that has not been heard of for as long as Patience, and those of another instance than the pilot's that Greet
+// has let on their machine since. Elapsed returns for how long a machine has not been heard of, false if that is
+// unknown; lease is JOB_LEASE.
 func Unheard(v *spool.View, elapsed func(machine string) (time.Duration, bool), lease time.Duration) (given []pool.Claim) {
 	var instances map[string]string // by machine
 	for _, c := range v.Claims() {
@@ -295,8 +296,8 @@ func Unheard(v *spool.View, elapsed func(machine string) (time.Duration, bool), 
 	return given
 }
 
-// Silent returns the pilots whose machines have no attempts and have not been heard of for as long as Patience, but for
-// those that call by themselves, which may do so at any time. Elapsed is as for Unheard.
+// Silent returns the pilots on machines without attempts that have not been heard of for as long as Patience. It leaves
+// out pilots that call by themselves, as these may do so at any time. Elapsed is as for Unheard.
 func Silent(v *spool.View, elapsed func(machine string) (time.Duration, bool), lease time.Duration) (silent []pool.Pilot) {
 	busy := map[string]bool{}
 	for _, c := range v.Claims() {
@@ -338,7 +339,7 @@ func SilenceOf(unheard time.Duration, known bool, lease time.Duration) Silence {
 	return Silence{unheard, lease}
 }
 
-// Silence is that of a machine with a pilot.
+// Silence is the silence of a machine with a pilot.
 type Silence struct {
 	For   time.Duration // how long it has not been heard of; negative: that is unknown
 	Lease time.Duration // JOB_LEASE

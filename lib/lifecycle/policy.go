@@ -17,7 +17,7 @@ import (
 	"fairspool/spool"
 )
 
-// Measure is what a job's own policy, or the end of other jobs, requires to be done with jobs.
+// Measure is an action on jobs that their own policy, or the end of other jobs, requires.
 type Measure int
 
 // The measures.
@@ -27,7 +27,7 @@ const (
 	RemoveThem
 	VacateThem // they leave their slots, to run again
 	LetThemGo  // they have ended, and LeaveJobInQueue keeps them no longer
-	LetThemRun // what they waited for has come about
+	LetThemRun // the jobs that they waited for have ended
 	PlanThem   // their time in the manner of cron(8) is over, and the next one is to be set
 )
 
@@ -43,7 +43,7 @@ type Due struct {
 	Why  pool.Reason // without a Text for LetThemGo, LetThemRun and PlanThem
 }
 
-// Outlook is what the jobs' own policies require, without a command.
+// Outlook is the set of measures that the jobs' own policies require, without a command.
 type Outlook struct {
 	// Due are the measures, by ascending jobs.
 	Due []Due
@@ -54,7 +54,7 @@ type Outlook struct {
 	// up their steps.
 	PutOff []PutOff
 
-	seq uint64 // the transaction that was looked at last
+	seq uint64 // the last transaction looked at
 }
 
 // PutOff are jobs of an owner that were not judged because the owner's budget was spent: the
@@ -69,11 +69,12 @@ type PutOff struct {
 // that LeaveJobInQueue keeps, and jobs that wait for others to end. It ignores jobs that are still
 // to come.
 //
-// It evaluates an expression once for equal procs where it depends only on what they share. For a
-// running job, RemoteWallClockTime includes the present run, as with HTCondor's shadow.
+// It evaluates an expression once for equal procs if the expression depends only on attributes that
+// they share. For a running job, RemoteWallClockTime includes the present run, as with HTCondor's
+// shadow.
 //
-// The expressions of an owner take their steps from that owner's budget. Policies puts off the jobs
-// that the budget does not suffice for.
+// The expressions of an owner take their steps from that owner's budget. Policies puts off jobs for
+// which the budget does not suffice.
 func Policies(v *spool.View, now time.Time, look Look) Outlook {
 	j := newJudge(v, now)
 	j.Look = look
@@ -95,11 +96,11 @@ func Policies(v *spool.View, now time.Time, look Look) Outlook {
 	return o
 }
 
-// judge finds out what is due.
+// judge collects the measures that are due.
 type judge struct {
 	v       *spool.View
 	c       *classad.Context
-	past    map[int]ending // what is known of clusters that others wait for
+	past    map[int]ending // of clusters that others wait for
 	waiters map[int]bool   // clusters that some job waits for
 	due     []Due
 	looks   map[*classad.Ad]outset // by the ad of a run
@@ -151,7 +152,7 @@ func (j *judge) cluster(c *spool.Cluster) {
 	}
 }
 
-// outset is what is plain from the ad of a run.
+// outset is the part of a judgement that the ad of a run alone gives.
 type outset struct {
 	owner       string
 	status      pool.Status
@@ -267,7 +268,7 @@ func unclaimed(_ pool.Claim, ok bool) bool { return !ok }
 
 func isRunning(c pool.Claim, ok bool) bool { return ok && c.State == pool.RunningClaim }
 
-// inRun adds what the present run has not reported yet to what a job used.
+// inRun adds to a job's usage the usage of the present run that is not reported yet.
 func inRun(ad *classad.Ad, now time.Time) {
 	x := job{ad: ad}
 	if began := x.int(pool.AttrCurrentStartDate); began > 0 && began < now.Unix() {
@@ -283,7 +284,8 @@ func (j *judge) ended(s pool.Procs, ad *classad.Ad) {
 	}
 }
 
-// only adds a measure for the jobs for whose claim, or lack of one, will is true.
+// only adds a measure for the jobs of s for which will returns true, given the job's
+// claim or the lack of one.
 func (j *judge) only(s pool.Procs, d Due, will func(c pool.Claim, ok bool) bool) {
 	for id := range s.Jobs() {
 		if will(j.v.Claim(id)) {
@@ -398,8 +400,8 @@ const putOffMark = "put off"
 // PutOffs are the jobs, by owner, with which the next cycle begins to judge policies and to match.
 type PutOffs struct{ Policy, Match map[string]pool.JobID }
 
-// PutOffsOf returns what the last cycle put off. It skips lines that do not parse: only the order of
-// turns depends on them.
+// PutOffsOf returns the jobs that the last cycle put off. It skips lines that do not parse: only the
+// order of turns depends on them.
 func PutOffsOf(v *spool.View) PutOffs {
 	p := PutOffs{map[string]pool.JobID{}, map[string]pool.JobID{}}
 	of := map[string]map[string]pool.JobID{"policy": p.Policy, "match": p.Match}
@@ -414,7 +416,7 @@ func PutOffsOf(v *spool.View) PutOffs {
 	return p
 }
 
-// KeepPutOff keeps what a cycle put off, with a line each, by kind and owner:
+// KeepPutOff keeps the jobs that a cycle put off, with a line for each kind and owner:
 //
 //	policy "bob" 12.0
 func KeepPutOff(tx *spool.Tx, policy []PutOff, match []negotiator.PutOff) {
@@ -434,7 +436,7 @@ func KeepPutOff(tx *spool.Tx, policy []PutOff, match []negotiator.PutOff) {
 
 // The subjects of messages to owners of clusters, by JobNotification.
 const (
-	TellHeld  pool.Tell = "held"  // jobs are held that did not ask for it: always, error
+	TellHeld  pool.Tell = "held"  // jobs are held without asking for it: always, error
 	TellStart pool.Tell = "start" // the first job was started: start
 	TellEnd   pool.Tell = "end"   // all jobs have ended: always, complete; error if one did not succeed
 )
@@ -502,8 +504,8 @@ func (e Endings) wants(about pool.Tell) bool {
 	return false
 }
 
-// mayTell reports whether a message may have to be sent, now or later. While a cluster has not ended it
-// always may: what was sent is kept, so that it is sent once.
+// mayTell reports whether a message may have to be sent, now or later. That holds until a cluster has
+// ended: the record of a sent message is kept, so that it is sent once.
 func (e Endings) mayTell(v *spool.View) bool {
 	switch {
 	case e.Notification == NotifyNever:

@@ -15,13 +15,13 @@ import (
 	"fairspool/spool"
 )
 
-// ending is what is known of the end of a cluster that others wait for.
+// ending is the known part of the end of a cluster that others wait for.
 type ending struct {
 	over bool   // all of its jobs have ended, and it is known how
 	bad  string // why jobs that wait for its success wait in vain; empty: they do not, or not yet
 }
 
-// endingOf returns what is known of a cluster's end.
+// endingOf returns the known part of a cluster's end.
 func endingOf(v *spool.View, cluster int) ending {
 	e, known := EndingsOf(v, cluster)
 	if !known {
@@ -142,9 +142,10 @@ func Forget(tx *spool.Tx, unneeded []int) {
 	}
 }
 
-// WaitsFor says what jobs of a cluster wait for that have that ad, such as "waits for
-// cluster 12 to end with success (after_ok), for clusters 13 and 14 to end (after_any)";
-// what has come about already is left out. It is empty for jobs that do not wait.
+// WaitsFor words the conditions that jobs with that ad of a cluster wait for, such as
+// "waits for cluster 12 to end with success (after_ok), for clusters 13 and 14 to end
+// (after_any)". It leaves out conditions that are met. It is empty for jobs that do not
+// wait.
 func WaitsFor(v *spool.View, cluster int, ad *classad.Ad) string {
 	if !jobpolicy.Waits(ad) {
 		return ""
@@ -175,7 +176,7 @@ func clustersText(list []string) string {
 	return plural.Noun(len(list), "cluster") + " " + plural.List(list)
 }
 
-// Recollection is what the history has of the jobs of a watched cluster that had left
+// Recollection is the history's knowledge of the jobs of a watched cluster that had left
 // the queue before the watch began.
 type Recollection struct {
 	of   Endings // as it was when the history was asked
@@ -184,7 +185,7 @@ type Recollection struct {
 	next int     // the first proc behind all that are known of
 }
 
-// Recollections are those of several clusters, by number.
+// Recollections are the recollections of several clusters, by number.
 type Recollections map[int]*Recollection
 
 // Recollect begins to recollect the jobs of clusters: call Add with each of them that the
@@ -205,8 +206,8 @@ func recollect(e Endings) *Recollection {
 	return &Recollection{of: e, past: Endings{Cluster: e.Cluster}, next: max(e.From, 1)}
 }
 
-// Since returns before when none of the jobs can have left the queue, to within a
-// day by which a clock may have been wrong; zero when that is not known.
+// Since returns a time before which none of the jobs can have left the queue, a day early
+// in case a clock was wrong; zero if no such time is known.
 func (list Recollections) Since() (first time.Time) {
 	for _, r := range list {
 		if r.of.Submitted == 0 {
@@ -256,9 +257,9 @@ func (r *Recollection) add(ad *classad.Ad) {
 	}
 }
 
-// Remember adds what was recollected to what is known of the clusters, which are
-// watched from then on if they were not. Where that was not as it is now when the
-// history was asked, it has to be asked again. The caller names the transaction.
+// Remember adds the recollections to the endings of the clusters, and watches those that
+// were not watched. If a cluster's endings have changed since the history was read, it
+// has to be read again. The caller names the transaction.
 func Remember(tx *spool.Tx, list Recollections) {
 	for _, n := range slices.Sorted(maps.Keys(list)) {
 		r := list[n]
@@ -270,8 +271,8 @@ func Remember(tx *spool.Tx, list Recollections) {
 	}
 }
 
-// remember adds what the history has of a cluster whose first jobs had left the
-// queue before it was watched.
+// remember adds the history of a cluster whose first jobs had left the queue before it
+// was watched.
 func (e *Endings) remember(r *Recollection) {
 	p := r.past
 	if e.Owner == "" {
@@ -299,9 +300,9 @@ func (e *Endings) remember(r *Recollection) {
 	e.Unknown, e.Seen, e.From = false, "", 0
 }
 
-// missing returns how many jobs had left the queue before the watch began and are
-// not in the history: procs count from 0, and all that came before one that is
-// known of have been there. Of a cluster of which nothing is known that is one.
+// missing returns how many jobs had left the queue before the watch began and are not in
+// the history: procs count from 0, so all procs before a known one have existed. If no
+// proc of a cluster is known, it returns 1.
 func (e *Endings) missing(r *Recollection) int {
 	next, seen := r.next, 0
 	for _, s := range e.seen() {

@@ -57,8 +57,8 @@ func expected(v *spool.View, now time.Time) map[pool.JobID]Measure {
 	return want
 }
 
-// TestPoliciesLaw holds that what is due is what each job wants by itself, that Follow
-// does that and nothing else, and that it does not do it again, unless a job wants
+// TestPoliciesLaw holds that the due measures are those that each job wants by itself,
+// that Follow takes just these, and that it does not repeat them, unless a job wants
 // something else by then.
 func TestPoliciesLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

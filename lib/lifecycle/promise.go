@@ -37,8 +37,8 @@ func preemptedFor(m negotiator.Match) pool.Reason {
 	return pool.Reason{Text: fmt.Sprintf("preempted for job %v of %s: %s", m.Job, m.Submitter, why), Code: code}
 }
 
-// handOver gives the slot of a claim that has just ended to the one that it was
-// promised to, if that still waits for it.
+// handOver gives the slot of a claim that has just ended to the claim that it was
+// promised to, if that claim still waits for it.
 func handOver(tx *spool.Tx, ended pool.Claim, now time.Time) {
 	if ended.PromisedTo == (pool.JobID{}) {
 		return
@@ -55,10 +55,10 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Arrive turns Promised claims Matched whose slots have no holder any more, neither a
-// claim of this pool nor a holder named by the slot's own ad, and returns them by job. A
-// slot that is not advertised is held, and so is one in a state in which no cycle gives
-// it away, such as Owner. The caller names the transaction.
+// Arrive turns Promised claims into Matched ones if their slots have no holder any more,
+// neither a claim of this pool nor a holder named by the slot's own ad, and returns them
+// by job. A slot counts as held if it is not advertised, or in a state in which no cycle
+// gives it away, such as Owner. The caller names the transaction.
 func Arrive(tx *spool.Tx, now time.Time) []pool.Claim {
 	waiting := Arriving(&tx.View)
 	for _, c := range waiting {

@@ -19,13 +19,13 @@ const (
 // mostRead is how many attributes are read by their names: with more it is whole ads.
 const mostRead = 500
 
-// Reading is how a cycle reads jobs and slots. It looks up a few attributes only, which the spool
-// remembers: the first cycle reads whole ads, and those behind it what was looked up then. One that
-// looks up something else reads whole ads, too.
+// Reading is how a cycle reads jobs and slots. A cycle looks up only a few attributes, and the
+// spool remembers them: the first cycle reads whole ads, and later cycles the remembered
+// attributes. A cycle that looks up another attribute reads whole ads, too.
 type Reading struct {
 	read   []string        // nil: whole ads
-	unread *classad.Unread // of what was read last; nil: of nothing yet
-	names  []string        // beside the usual ones, for later cycles
+	unread *classad.Unread // of the last view read; nil: of none yet
+	names  []string        // besides the usual ones, for later cycles
 	always bool            // later cycles read whole ads
 }
 
@@ -55,8 +55,8 @@ func (r *Reading) missed() (names []string, all bool) {
 	return r.unread.Missed()
 }
 
-// Enough reports whether all that was looked up was read. Otherwise what was found may be wrong, and is to
-// be done again, with whole ads from now on.
+// Enough reports whether all attributes looked up were read. Otherwise the results may be wrong, and the
+// caller has to compute them again, with whole ads from now on.
 func (r *Reading) Enough() bool {
 	missed, all := r.missed()
 	if len(missed) == 0 && !all {
@@ -82,7 +82,7 @@ func (r *Reading) Looked(names []string) {
 	}
 }
 
-// Of returns what is read of a view.
+// Of returns the part of a view that is read.
 func (r *Reading) Of(v *spool.View) *spool.View {
 	if r.read != nil {
 		v, r.unread = v.Part(r.read, pool.RequestPrefix)
@@ -90,7 +90,8 @@ func (r *Reading) Of(v *spool.View) *spool.View {
 	return v
 }
 
-// Look calls do with what is read of a view, and if that was not enough with the view itself.
+// Look calls do with the part of a view that is read, and again with the whole view if that
+// was not enough.
 func (r *Reading) Look(v *spool.View, do func(v *spool.View) error) error {
 	if err := do(r.Of(v)); err != nil || r.Enough() {
 		return err

@@ -17,8 +17,7 @@ import (
 	"fairspool/spool"
 )
 
-// Snapshot is what a negotiation cycle works on, and what it takes to apply
-// its plan later.
+// Snapshot is the input of a negotiation cycle, with the data to apply its plan later.
 type Snapshot struct {
 	Pool  negotiator.Pool
 	Bad   []error     // what could not be used: hand-written slot ads, by file and line
@@ -27,11 +26,11 @@ type Snapshot struct {
 
 	maintained map[int]bool // maintenances, by number
 
-	ticketed []pool.JobID        // those of claims that have Tickets
-	flocked  []accountant.Record // of what submitters had of other pools
+	ticketed []pool.JobID        // jobs with claims that have Tickets
+	flocked  []accountant.Record // submitters' usage in other pools
 }
 
-// known is what applying a plan has to know of a slot that the cycle saw.
+// known is the data about a slot that the cycle saw, for applying a plan.
 type known struct {
 	ad      *classad.Ad
 	machine string // its Machine
@@ -57,8 +56,8 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 	return !tx.SlotChanged(name, s.seq)
 }
 
-// TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and those beside, all
-// submitters. The cycle has to be over before the view is.
+// TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and the jobs that
+// beside selects, all submitters. The cycle has to be over before the view is.
 func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside policy.Beside) Snapshot {
 	slots, bad := Slots(v)
 	s := Snapshot{Bad: bad, seq: v.Seq(), slots: slots, maintained: map[int]bool{}}
@@ -99,14 +98,14 @@ func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool)
 	return idle, kept
 }
 
-// reader is what a cycle's look at a cluster depends on.
+// reader is the settings that decide how a cycle reads a cluster.
 type reader struct {
 	domain string
 	groups *accountant.Groups
 	held   bool
 }
 
-// stood is what a cycle makes of a cluster, which the next cycle finds there if the cluster has not changed.
+// stood is the jobs that a cycle takes of a cluster. The next cycle finds it there if the cluster has not changed.
 type stood struct {
 	reader
 	idle []jobprio.Run
@@ -137,7 +136,7 @@ func (by reader) stood(c *classad.Context, cluster *spool.Cluster, known map[*cl
 	return made
 }
 
-// standing is what a cycle makes of the jobs of an ad.
+// standing says how a cycle treats the jobs of an ad.
 type standing struct {
 	idle, kept bool
 	submitter  string
@@ -213,7 +212,8 @@ func Respell(tx *spool.Tx, now time.Time, p accountant.Params) {
 	}
 }
 
-// renameFlocked renames the submitters of the records of what they had of other pools: two that come to have one name are joined.
+// renameFlocked renames the submitters in the records of usage in other pools. Records that come to have one name are
+// joined.
 func renameFlocked(tx *spool.Tx, renamed func(string) string) {
 	for _, r := range spool.Flocked.All(&tx.View) {
 		name := renamed(r.Name)
@@ -254,9 +254,9 @@ type queueFact struct {
 	passed int
 }
 
-// queueFacts returns what a plan wants kept in jobs until the next cycle: since when they are
-// considered, and how often they were passed over. Jobs that changed since the snapshot are
-// left out. It is to be called before the transaction changes any.
+// queueFacts returns the facts that a plan keeps in jobs until the next cycle: since when
+// they are considered, and how often they were passed over. It leaves out jobs that changed
+// since the snapshot. Call it before the transaction changes any.
 func queueFacts(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot) []queueFact {
 	var facts []queueFact
 	note := func(f queueFact) {
@@ -279,7 +279,7 @@ func queueFacts(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot) []queueFact 
 	return facts
 }
 
-// eachUnchanged calls do for those of some procs that are as the cycle saw them, run by run.
+// eachUnchanged calls do for the procs of p that are as the cycle saw them, run by run.
 func eachUnchanged(tx *spool.Tx, p pool.Procs, seen Snapshot, do func(pool.Procs, *classad.Ad)) {
 	cluster, ok := tx.Cluster(p.Cluster)
 	if !ok {
@@ -324,7 +324,7 @@ func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made 
 	}
 }
 
-// SourcesOf returns those of a view, as of now.
+// SourcesOf returns the sources of a view, as of now.
 func SourcesOf(v *spool.View, now time.Time) policy.Sources {
 	return policy.Sources{
 		Slots: func(do func([]pool.Slot)) {
@@ -343,7 +343,7 @@ func putMark(tx *spool.Tx, name, text string) {
 	}
 }
 
-// slotsMark is kept by a spool whose pool was given slots that may be gone by now.
+// slotsMark is the mark of a spool whose pool had slots that may be gone by now.
 const slotsMark = "slots"
 
 // EverGiven reports whether the pool has a slot or a file in slots.d, or ever had one
@@ -367,9 +367,8 @@ func FilesUnnoted(v *spool.View) bool {
 // to change what had been.
 const pastMark = "past"
 
-// ChangePast notes that the transaction leaves a record as of a time before its
-// last event, or drops one: what is so from now on does not follow from what
-// happened since.
+// ChangePast notes that the transaction writes a record as of a time before the record's
+// last event, or drops a record: the present does not follow from the events since.
 func ChangePast(tx *spool.Tx) { tx.PutMark(pastMark, strconv.FormatUint(tx.Seq(), 10)) }
 
 // Past returns a text that is another one after each change of the past by ChangePast, and

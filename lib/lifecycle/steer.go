@@ -142,9 +142,9 @@ func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
 	}
 }
 
-// leaveSlot ends what the jobs have of slots. One that has been started has to
-// be ended by its supervisor first, for the reason why, which is empty for one
-// that is removed: then it returns false.
+// leaveSlot ends the jobs' claim and its charge. If the attempt has been started, its
+// supervisor has to end the job first, for the reason why (empty: the job is removed),
+// and leaveSlot returns false.
 func (x steered) leaveSlot(why pool.Reason, now time.Time, p accountant.Params) (gone bool) {
 	if !x.claimed {
 		return true
@@ -223,7 +223,8 @@ func (x steered) hold(why pool.Reason, now time.Time) {
 	x.move(x.status(), pool.Held, now)
 }
 
-// lastHold are the attributes of a hold, and what they become when it is over.
+// lastHold are the attributes of a hold, each with the attribute that keeps it after the
+// hold.
 var lastHold = [...][2]string{
 	{pool.AttrHoldReason, pool.AttrLastHoldReason},
 	{pool.AttrHoldReasonCode, pool.AttrLastHoldReasonCode},
@@ -252,7 +253,7 @@ func Release(tx *spool.Tx, s pool.Procs, why string, now time.Time) ([]Done, err
 	})
 }
 
-// endHold keeps the reason of a hold as that of the last one.
+// endHold keeps the reason of a hold as the reason of the last hold.
 func (x steered) endHold() {
 	for _, a := range lastHold {
 		if e, ok := x.ad.Lookup(a[0]); ok {
@@ -262,9 +263,9 @@ func (x steered) endHold() {
 	}
 }
 
-// Vacate makes a running job leave its slot, to run again: its claim turns to
-// Vacating. The reason's code is one of those of vacating, such as VacatedByUser. It tells
-// whether there was such a claim. The caller names the transaction.
+// Vacate makes a running job leave its slot, to run again: its claim turns to Vacating.
+// The reason's code is one of those of vacating, such as VacatedByUser. It reports whether
+// there was such a claim. The caller names the transaction.
 func Vacate(tx *spool.Tx, id pool.JobID, why pool.Reason, now time.Time, p accountant.Params) bool {
 	c, ok := tx.Claim(id)
 	if !ok || c.State != pool.RunningClaim {
@@ -274,8 +275,8 @@ func Vacate(tx *spool.Tx, id pool.JobID, why pool.Reason, now time.Time, p accou
 	return true
 }
 
-// nextTime sets when a job is to be executed next that has times in the manner
-// of cron(8). One whose times cannot be read is held.
+// nextTime sets the next time of execution of a job with times in the manner of cron(8).
+// It holds a job with times that cannot be read.
 func (x steered) nextTime(now time.Time) {
 	next := ask(x.tx, question{what: "next time", now: now, ads: [2]*classad.Ad{x.ad}, names: [2][]string{jobpolicy.CronAttributes()}},
 		func(c *classad.Context, ads [2]*classad.Ad) (t cronTime) {
@@ -296,8 +297,8 @@ type cronTime struct {
 	err error
 }
 
-// heldBack begins what a factory is paused for while qhold holds it; what follows is
-// the reason. One that cannot make its next jobs is paused for something else.
+// heldBack begins the reason for which qhold keeps a factory paused. A factory that
+// cannot make its next jobs is paused for another reason.
 const heldBack = "held: "
 
 // HeldBack reports whether qhold keeps a factory from making jobs, and for what

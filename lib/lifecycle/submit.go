@@ -108,9 +108,9 @@ type Made struct {
 // mostMade bounds the procs that one transaction makes.
 const mostMade = 100_000
 
-// Wanting returns the factories that have room for procs, in order, and for how many, at most
-// mostMade in all. It leaves out paused factories, and those of owners that have as much in the queue
-// as the configuration allows.
+// Wanting returns the factories with room for procs, in order, and the number of procs for each, at
+// most mostMade in all. It leaves out paused factories, and those of owners that have as many jobs in
+// the queue as the configuration allows.
 func Wanting(v *spool.View, cfg *config.Config) (list []spool.Factory, room []int) {
 	left := mostMade
 	more := map[string]int{} // how many more jobs owners may have
@@ -384,8 +384,8 @@ func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 // ownFirst is a rank that has jobs take free slots of other pools only where none of the pool's own is free.
 const ownFirst = "1.0e13 * (RemoteOwner =?= UNDEFINED && MY." + pool.AttrFlockedTo + " =?= UNDEFINED)"
 
-// CheckConfig compiles all expressions of the configuration, of which each command compiles only those
-// that it needs.
+// CheckConfig compiles all expressions of the configuration. Other commands compile only those that
+// they need.
 func CheckConfig(cfg *config.Config) error {
 	for _, k := range config.Keys {
 		if k.Kind != config.Expression {

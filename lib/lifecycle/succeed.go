@@ -37,15 +37,15 @@ func successionOf(v *spool.View) (u negotiator.Succession) {
 	return u
 }
 
-// Successor returns the claim of the job that takes over a slot when a Running claim has ended,
-// given that claim and its job's ad, unless the pilot of its machine leaves: the submitter's next job, in the order of the last cycle, that is still
-// idle, that its policy lets run, and that matches the slot as it is. Of a piece of a partitionable slot the job
-// takes what it requests, and the claim weighs what that does by cfg.WeightIn. ok is
-// false if there is none, or if another submitter is below its share and has a job that the slot would
-// take, while this one has its share; under a policy with one queue, if a job that the slot would take
-// goes before it there. ok is also false if such a job of the submitter's own counts against other limits,
-// if the expressions take too many steps, or too many jobs do not want the slot: the next cycle decides
-// then. The claim has no time of match and is not charged yet; see Succeed.
+// Successor returns the claim of the job that takes over a slot when a Running claim has ended, given that claim and
+// its job's ad, unless the pilot of its machine leaves. That job is the submitter's next one, in the order of the last
+// cycle, that is still idle, that its policy lets run, and that matches the slot as it is. From a piece of a
+// partitionable slot the job takes the resources that it requests, and cfg.WeightIn gives the claim's weight. ok is
+// false if there is no such job, or if another submitter is below its share and has a job that the slot would take,
+// while this one has its share; under a policy with one queue, if another job that the slot would take precedes it
+// there. ok is also false if such a job of the submitter's own counts against other limits, if the expressions take too
+// many steps, or if too many jobs do not want the slot: the next cycle decides then. The claim has no time of match and
+// is not charged yet; see Succeed.
 func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, cfg *negotiator.Config) (next pool.Claim, ok bool) {
 	u := successionOf(&tx.View)
 	// A slot that is promised to another job has a Vacating claim.
@@ -85,10 +85,10 @@ func (s *succeeding) reserved() bool {
 	return false
 }
 
-// yields reports whether the slot is to go to another submitter that is below its share and has a
-// job for it: without the slot, this submitter is not below its own share. As slots are whole and
-// shares are not, this submitter may also lack less than half of the slot if the other one lacks more
-// than half. So each slot that changes hands makes the division fairer, and none comes back.
+// yields reports whether the slot is to go to another submitter that is below its share and has a job
+// for it: this submitter has its share even without the slot. As slots are whole and shares are not,
+// this submitter may also lack less than half of the slot if the other one lacks more than half. So
+// each slot that changes hands makes the division fairer, and no slot returns.
 func (s *succeeding) yields(u negotiator.Succession) bool {
 	without, known := s.beyondShare(u)
 	half := s.ended.Weight.Float() / 2
@@ -135,7 +135,7 @@ type candidate struct {
 	piece pool.Piece // of the slot
 }
 
-// outcome is what a look at Successors comes to.
+// outcome is the result of a look at Successors.
 type outcome uint8
 
 const (
@@ -192,9 +192,9 @@ func (s *succeeding) suits(ad *classad.Ad) bool {
 	return at.IsZero() && s.stays(ad) && Submitter(ad, s.domain, s.cfg.Params.Groups) == s.ended.Submitter
 }
 
-// piece returns what a job takes of the piece of a partitionable slot that the last job had: what it
-// requests, rounded up as a cycle does, and no more than there is. fits is false if that is too little. A
-// whole slot is taken as it is.
+// piece returns the part of the last job's piece of a partitionable slot that a job takes: the resources
+// that it requests, rounded up as in a cycle, and no more than the piece has. fits is false if the piece
+// has too little. A whole slot is taken as it is.
 func (s *succeeding) piece(ad *classad.Ad) (piece pool.Piece, fits bool) {
 	piece = s.ended.Piece
 	if piece.Of == "" {
@@ -217,7 +217,7 @@ func (s *succeeding) piece(ad *classad.Ad) (piece pool.Piece, fits bool) {
 	before := s.requests(s.ad)
 	for name, ask := range asks {
 		_, counted := s.slot.Eval(s.eval, name, nil).Number()
-		if counted || ask > before[name] { // what the slot has no number of, it does not lack for the last job
+		if counted || ask > before[name] { // a resource without a number in the slot sufficed for the last job's request
 			return piece, false
 		}
 	}
@@ -258,7 +258,7 @@ func (s *succeeding) matches(ad *classad.Ad) bool {
 	return s.yes(q, func(c *classad.Context, ads [2]*classad.Ad) bool { return classad.Match(c, ads[1], ads[0]) })
 }
 
-// yes asks a question, and notes whether there were too few steps for it.
+// yes asks a question, and notes whether the steps did not suffice.
 func (s *succeeding) yes(q question, is func(c *classad.Context, ads [2]*classad.Ad) bool) bool {
 	answer := ask(s.tx, q, func(c *classad.Context, ads [2]*classad.Ad) verdict {
 		yes := is(c, ads)
@@ -271,7 +271,7 @@ func (s *succeeding) yes(q question, is func(c *classad.Context, ads [2]*classad
 // verdict is the answer to a question that is yes or no. It is not sure if there were too few steps.
 type verdict struct{ yes, sure bool }
 
-// Deferral returns what the package jobpolicy says of when a job is to be executed.
+// Deferral returns the result of jobpolicy.Deferral: when a job is to be executed.
 func Deferral(tx *spool.Tx, ad *classad.Ad, now time.Time) (at time.Time, missed jobpolicy.Verdict) {
 	q := question{what: "deferral", now: now, ads: [2]*classad.Ad{ad}, names: [2][]string{{jobpolicy.AttrDeferralTime, jobpolicy.AttrDeferralWindow}}}
 	d := ask(tx, q, func(c *classad.Context, ads [2]*classad.Ad) (d deferral) {
@@ -400,7 +400,7 @@ func (s *succeeding) goesFirst(q, mine *pool.Successors, place int) bool {
 	return q.More > 0 && q.More < place
 }
 
-// waiting goes through those of some procs that wait for a slot.
+// waiting yields the procs of p that wait for a slot.
 func (s *succeeding) waiting(p pool.Procs) iter.Seq2[pool.JobID, *classad.Ad] {
 	return func(yield func(pool.JobID, *classad.Ad) bool) {
 		cluster, there := s.Cluster(p.Cluster)

@@ -28,13 +28,13 @@ const (
 	window = 4 << 20
 )
 
-// Settings are those of a link.
+// Settings are a link's settings.
 type Settings struct {
 	// Version is this program's, for the messages of the other end.
 	Version string
 	// First says that this end has opened the pipe. It is true of one end.
 	First bool
-	// Patience is how long the other end may take to greet, to answer a ping or to take what is sent.
+	// Patience is how long the other end may take to greet, to answer a ping or to take data.
 	Patience time.Duration
 	// Every is how often a ping is sent.
 	Every time.Duration
@@ -43,7 +43,7 @@ type Settings struct {
 // Link is one end of a pipe to another process. Its methods may be called at the same time.
 type Link struct {
 	session *yamux.Session
-	// Version is that of the program at the other end.
+	// Version is the version of the program at the other end.
 	Version string
 }
 
@@ -105,7 +105,7 @@ func New(pipe io.ReadWriteCloser, s Settings) (*Link, error) {
 	return l, nil
 }
 
-// pipeReader is a pipe of which a part was read ahead.
+// pipeReader is a pipe with a part that was read ahead.
 type pipeReader struct {
 	in *bufio.Reader
 	io.WriteCloser

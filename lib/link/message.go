@@ -89,7 +89,7 @@ func ReadText(r io.Reader) ([]byte, error) {
 	return readAll(r, int(n))
 }
 
-// readAll reads n bytes. What it takes grows with what there is, and not with what a length claims.
+// readAll reads n bytes. Its memory grows with the bytes received, and not with a claimed length.
 func readAll(r io.Reader, n int) ([]byte, error) {
 	text := make([]byte, 0, min(n, chunk))
 	for len(text) < n {
@@ -170,8 +170,8 @@ type BodyError struct{ Why string }
 
 func (e *BodyError) Error() string { return e.Why }
 
-// ReadBody returns a reader of a body. io.EOF is the end of a whole one, io.ErrUnexpectedEOF that of
-// one that was cut.
+// ReadBody returns a reader of a body. io.EOF is the end of a whole body, io.ErrUnexpectedEOF of a
+// cut one.
 func ReadBody(r io.Reader) io.Reader { return &bodyReader{r: r} }
 
 type bodyReader struct {

@@ -154,10 +154,10 @@ type Condition struct {
 	yes bool // of a literal
 }
 
-// ParseCondition reads a condition whose macros have been put in: "defined NAME",
-// "version OP x.y.z", or true, false, yes, no, t, f, y, n, a number, or nothing, which is
-// false; in any case, and behind a "!" if it is to be turned round. The error is one line
-// and says what is wanted; Not, Word and Rest are right even then.
+// ParseCondition reads a condition with its macros replaced: "defined NAME", "version OP
+// x.y.z", or true, false, yes, no, t, f, y, n, a number, or nothing, which is false; in
+// any case, and behind a "!" if it is to be negated. The error is one line with the valid
+// forms; Not, Word and Rest are right even then.
 func ParseCondition(text string) (Condition, error) {
 	rest, not := strings.CutPrefix(strings.TrimSpace(text), "!")
 	c := Condition{Not: not, Rest: strings.TrimSpace(rest)}
@@ -199,7 +199,7 @@ func (c Condition) Holds(defined func(name string) bool, version [3]int) bool {
 	return yes != c.Not
 }
 
-// literal returns what a word or a number means as a condition.
+// literal returns the meaning of a word or a number as a condition.
 func literal(text string) (yes, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "t", "yes", "y":
@@ -293,8 +293,8 @@ func (b *Branches) Open() (line int, open bool) {
 	return b.open[len(b.open)-1].line, true
 }
 
-// If opens a condition, whose if stands in the line. holds is asked only where
-// statements count; the error is its.
+// If opens a condition; its if stands in the line. If calls holds only where statements
+// count, and returns its error.
 func (b *Branches) If(line int, holds func() (bool, error)) error {
 	yes, err := b.Taken(), error(nil)
 	if yes {
@@ -346,8 +346,8 @@ func (b *Branches) Endif() error {
 const maxSteps = 100_000
 
 // Constant returns the value of an expression that refers to no attribute, and depends
-// neither on the time nor on chance. ok is false for any other, and for one whose value
-// is undefined or error.
+// neither on the time nor on chance. ok is false for any other, and for an undefined or
+// error value.
 func Constant(text string) (v classad.Value, ok bool) {
 	e, _, err := Expression(text)
 	if err != nil || varies(e) {

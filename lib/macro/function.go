@@ -116,8 +116,7 @@ func Items(text string) []string {
 	return items
 }
 
-// List takes a list apart, whose items are parted by commas and blanks. There are no
-// empty items.
+// List splits a list at commas and blanks. There are no empty items.
 func List(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 }
@@ -240,19 +239,18 @@ var formatShape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:[^%]|%%)*)%([-+ #0]*)(\d{0,3})(\.\d{0,2})?(?:hh?|ll?|[Lqjzt])?([a-zA-Z])((?:[^%]|%%)*)$`)
 })
 
-// verbs are those that each function takes.
+// verbs are the verbs for each function.
 var verbs = map[string]string{"INT": "dioxXu", "REAL": "eEfFgG", "STRING": "s", "EVAL": "s"}
 
-// Format is $INT, $REAL, $STRING and $EVAL: what value is worth, written by a format of
-// C's printf, or by that of the manual if it is empty.
+// Format is $INT, $REAL, $STRING and $EVAL: the value of value, written by a format of C's printf, or by
+// the manual's if it is empty.
 //
-// $INT and $REAL want a constant expression whose value is a number or a boolean, or a
-// decimal number, which may begin with zeros; $INT cuts what stands behind the point, and
-// what $REAL writes by a format has one: .0 is added. $STRING takes an expression whose value is a string,
-// and any other text as it stands. $EVAL writes a string without quotes, and any other value
-// as ClassAds do; what is no expression it takes as it stands. Errors are one line: a value
-// that is none of the kind, one that depends on the time or on chance, a format that is not
-// one verb of the kind.
+// $INT and $REAL want a constant expression with a number or a boolean as value, or a decimal number,
+// which may begin with zeros. $INT cuts the fraction; the output of $REAL without a format has one: .0 is
+// added. $STRING takes an expression with a string as value, and any other text as it stands. $EVAL writes
+// a string without quotes, and any other value as ClassAds do; it takes text that is no expression as it
+// stands. Errors are one line: a value of another kind, one that depends on the time or on chance, a
+// format that is not one verb of the kind.
 func Format(function, value, format string) (string, error) {
 	given := format != ""
 	if !given {
@@ -303,7 +301,7 @@ func goVerb(flags, width, precision, verb string) string {
 	return "%" + flags + width + precision + verb
 }
 
-// argument returns what is written by the verb.
+// argument returns the value that the verb writes.
 func argument(function, value, verb string) (any, error) {
 	switch function {
 	case "STRING":
@@ -386,8 +384,8 @@ func evaluated(value string) (string, error) {
 	return v.String(), nil
 }
 
-// outcome returns what an expression is worth; ok is false of what is none. The error
-// is of one whose worth is another one each time.
+// outcome returns the value of an expression; ok is false for other text. The error is
+// that the value differs each time.
 func outcome(value string) (v classad.Value, ok bool, err error) {
 	e, _, err := Expression(value)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package macro is what the configuration and the submit description files of
-// HTCondor have in common: the shape of their lines, references to macros in a text,
-// macro functions, and conditions.
+// Package macro is the common part of the configuration and the submit description files
+// of HTCondor: the shape of their lines, references to macros in a text, macro functions,
+// and conditions.
 //
-// Lines takes a text apart into logical lines, and Place tells where each of their
-// bytes stands in the file. Branches and Condition carry out if, elif, else and endif.
-// Split finds the references in a value:
+// Lines splits a text into logical lines, and Place returns where each of their bytes
+// stands in the file. Branches and Condition carry out if, elif, else and endif. Split
+// finds the references in a value:
 //
 //	for _, p := range macro.Split("$Fn(input).$(Cluster:0).out") {
 //		if p.Ref {
@@ -12,16 +12,15 @@
 //		}
 //	}
 //
-// What a reference is worth only the caller can say: which macros there are, what the
-// environment holds, which number chance gives. Replace puts in some references and
-// leaves the others, as for a macro that refers to what it was before. Arguments,
-// CutDefault and CutFormat take the body of a reference apart; Filename, Substring,
-// Choice, Format and RandomInteger do the work of the functions once their arguments
-// are known.
+// Only the caller knows the value of a reference: which macros there are, the content of
+// the environment, the number that chance gives. Replace replaces some references and
+// leaves the others, as for a macro that refers to its earlier value. Arguments,
+// CutDefault and CutFormat split the body of a reference; Filename, Substring, Choice,
+// Format and RandomInteger do the work of the functions once their arguments are known.
 //
 // The language is that of HTCondor's manual, sections on configuration and on submit
-// description files. The package is pure. Taking a text apart takes time in proportion to
-// its length, whatever stands in it.
+// description files. The package is pure. Splitting takes time in proportion to a text's
+// length, whatever its content.
 package macro
 
 import (
@@ -39,16 +38,15 @@ type Part struct {
 	Body     string // of a reference: what stands between the parentheses
 }
 
-// Split takes a text apart at its references. Their bodies may hold references in turn,
-// for which the caller splits the body. The texts of the parts, joined, are the text; no
-// two literal parts follow each other.
+// Split splits a text at its references. Their bodies may hold references in turn, for
+// which the caller splits the body. The texts of the parts, joined, are the text; no two
+// literal parts follow each other.
 //
 // A reference is $(NAME), $(NAME:default), $ENV(NAME), $ENV(NAME:default), $$(...) or a
-// function that IsFunction knows, with balanced parentheses. NAME is one for IsName, or
-// has references in it. $$([...]) ends with "])", as parentheses in the strings of its
+// function that IsFunction knows, with balanced parentheses. NAME satisfies IsName, or
+// contains references. $$([...]) ends with "])", as parentheses in the strings of its
 // expression need not be balanced. Text that only looks like a reference is literal, but
-// may contain references. Two dollar signs in a row begin no other reference than
-// $$(...).
+// may contain references. Two dollar signs in a row begin only $$(...).
 func Split(text string) []Part {
 	first := strings.IndexByte(text, '$')
 	if first < 0 {
@@ -61,11 +59,11 @@ func Split(text string) []Part {
 	return s.split(first)
 }
 
-// Replace returns the text with some of its references replaced, as worth says of each:
-// what to put there, and whether to. In what is put in nothing is replaced; what is left
-// as it is may have references within, for which worth is asked in turn, so it had better
-// look no further into a body than it must. The result is cut short, and ok false, once it
-// is longer than most bytes.
+// Replace returns the text with some of its references replaced; worth returns the
+// replacement for each, and whether to replace it. Replaced text is not searched again. A
+// reference that stays may have references within, for which worth is called in turn, so
+// worth should look no further into a body than it must. The result is cut short, and ok
+// false, once it is longer than most bytes.
 func Replace(text string, most int, worth func(Part) (text string, ok bool)) (result string, ok bool) {
 	if strings.IndexByte(text, '$') < 0 {
 		return text, len(text) <= most
@@ -95,7 +93,7 @@ func Replace(text string, most int, worth func(Part) (text string, ok bool)) (re
 // splitter finds the references of one text.
 type splitter struct {
 	text    string
-	closing []int // for the index of each "(" that of its ")", or 0
+	closing []int // for the index of each "(" the index of its ")", or 0
 	bracket int   // the first "])" behind the last place that one was asked for
 }
 
@@ -177,7 +175,7 @@ func (s *splitter) at(start int) (r Part, ok bool) {
 	return Part{Text: s.text[start : end+1], Ref: true, Function: function, Body: s.text[open+1 : end]}, true
 }
 
-// doubleEnd returns where the $$( ends whose parenthesis is at open, or 0.
+// doubleEnd returns the end of the $$( with its parenthesis at open, or 0.
 func (s *splitter) doubleEnd(open int) int {
 	end := s.closing[open]
 	if !strings.HasPrefix(s.text[open+1:], "[") || end > 0 && s.text[end-1] == ']' {
@@ -218,8 +216,8 @@ func (s *splitter) named(i, end int) bool {
 	return i > begin
 }
 
-// functionName returns the length of what can be the name of a function at the
-// beginning of the text.
+// functionName returns the length of a possible name of a function at the beginning of
+// the text.
 func functionName(text string) int {
 	i := 0
 	for i < len(text) && (text[i] == '_' || isLetter(text[i])) {
@@ -228,8 +226,8 @@ func functionName(text string) int {
 	return i
 }
 
-// closings has for the index of every opening parenthesis that of the one that closes
-// it, 0 if none does.
+// closings returns for the index of every opening parenthesis the index of the closing
+// one, 0 if none closes it.
 func closings(text string) []int {
 	closing := make([]int, len(text))
 	var open []int
@@ -264,13 +262,13 @@ func isNameByte(c byte) bool {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// functions are the names of macro functions, but for those of $F.
+// functions are the names of macro functions, except those of $F.
 var functions = []string{
 	"ENV", "RANDOM_CHOICE", "RANDOM_INTEGER", "CHOICE", "SUBSTR", "INT", "REAL", "STRING", "EVAL", "DIRNAME", "BASENAME",
 }
 
-// IsFunction reports whether $name(...) is a macro function. Case counts, but
-// for the letters of $F.
+// IsFunction reports whether $name(...) is a macro function. Case counts, except for the
+// letters of $F.
 func IsFunction(name string) bool {
 	if slices.Contains(functions, name) {
 		return true
@@ -279,12 +277,12 @@ func IsFunction(name string) bool {
 	return ok && strings.Trim(strings.ToLower(letters), "fpduwnxbqa") == ""
 }
 
-// mostWords bounds the words of one text for which Mistaken looks for what was meant.
+// mostWords bounds the words of one text that Mistaken checks.
 const mostWords = 100
 
-// Mistaken returns the first thing in literal text of Split that looks like a reference
-// whose author meant one: $int(, of which the function meant is INT, or a $(A or $INT(A
-// that no parenthesis closes, with function empty. found is empty if there is none.
+// Mistaken returns the first text in a literal of Split that is probably meant as a
+// reference: $int(, with INT as the function meant, or a $(A or $INT(A that no
+// parenthesis closes, with function empty. found is empty if there is none.
 func Mistaken(literal string) (found, function string) {
 	words := 0
 	for i := toDollar(literal); i < len(literal) && words < mostWords; i += 1 + toDollar(literal[i+1:]) {

@@ -23,7 +23,7 @@ func See(v *spool.View, domain string, c *config.Config) lifecycle.Snapshot {
 }
 
 // Compute computes the plan of a cycle on a snapshot of a view, as of now. The settings are those of
-// lifecycle.CycleConfig(c), or what the caller has changed of them.
+// lifecycle.CycleConfig(c), with the caller's changes.
 func Compute(v *spool.View, seen lifecycle.Snapshot, c *config.Config, settings negotiator.Config, now time.Time) *negotiator.Plan {
 	settings.Queue = registry.Of(c).Queue(c, policy.Sources{
 		Slots:   func(do func([]pool.Slot)) { do(seen.Pool.Slots) },

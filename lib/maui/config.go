@@ -13,7 +13,7 @@ type Config struct {
 	Components [Components]Term // SERVICEWEIGHT, SERVICEWCAP and the like
 	Subs       [Subs]Term       // QUEUETIMEWEIGHT, QUEUETIMECAP and the like
 
-	XFMinWCLimit       time.Duration // XFMINWCLIMIT: what the expansion factor takes for the least limit; 0: none
+	XFMinWCLimit       time.Duration // XFMINWCLIMIT: the least limit for the expansion factor; 0: none
 	Accrual            Accrual       // JOBPRIOACCRUALPOLICY
 	UseSystemQueueTime bool          // USESYSTEMQUEUETIME; false: a job's queue time counts from its submission
 	EnableNegative     bool          // ENABLENEGJOBPRIORITY
@@ -73,14 +73,14 @@ type Credential struct {
 
 	QDef  string   // QDEF
 	QList []string // QLIST
-	// QListMode is what stands behind QLIST: 0, '&' (nothing that this list does not have)
-	// or '^' (nothing but this list).
+	// QListMode is the character behind QLIST: 0, '&' (only names in this list, also of
+	// other lists) or '^' (this list alone).
 	QListMode byte
 	Accounts  List // of a user or group: ADEF, ALIST
 	Classes   List // of a user, group or account: CDEF, CLIST
 
-	Limits    [Limits]Bound // MAXJOB and the like: of what runs
-	IdleLimit [Limits]Bound // MAXIJOB and the like: of what waits and is considered
+	Limits    [Limits]Bound // MAXJOB and the like: for running jobs
+	IdleLimit [Limits]Bound // MAXIJOB and the like: for waiting jobs that are considered
 	WCLimit   time.Duration // of a class, DEFAULT.WCLIMIT: the limit of jobs that name none; 0: none
 }
 
@@ -96,8 +96,8 @@ type List struct {
 type FSMode byte
 
 // The modifiers of FSTARGET: a target counts both ways; a floor only while usage is below,
-// a ceiling only while it is above; a quota in units of FSPOLICY or in percent does not
-// count in priorities, but what is beyond it is left out.
+// a ceiling only while it is above. A quota in units of FSPOLICY or in percent does not
+// count in priorities, but jobs beyond it are left out.
 const (
 	FSTarget   FSMode = 0
 	FSFloor    FSMode = '+'
@@ -106,7 +106,7 @@ const (
 	FSRelative FSMode = '%'
 )
 
-// Limit is what a limit of a credential counts.
+// Limit is the quantity that a limit of a credential counts.
 type Limit uint8
 
 // The limits: MAXJOB jobs, MAXPROC processors, MAXPS processor-seconds that they may still
@@ -140,11 +140,11 @@ func Default() Config {
 	return c
 }
 
-// givers are the kinds of credentials that give access to those of another kind, in the order in
-// which they are asked for a default one.
+// givers are the kinds of credentials that give access to those of another kind, in the order of
+// precedence of their defaults.
 var givers = [Kinds][]Kind{QOS: {User, Group, Account, Class}, Account: {User, Group}, Class: {User, Group, Account}}
 
-// list returns what a credential says of those of a kind.
+// list returns a credential's list of a kind.
 func (c *Credential) list(of Kind) List {
 	switch of {
 	case QOS:
@@ -157,7 +157,7 @@ func (c *Credential) list(of Kind) List {
 	return List{}
 }
 
-// list returns what the credential of a kind and name says of those of another kind.
+// list returns the list of another kind of the credential with a kind and name.
 func (c *Config) list(k Kind, name string, of Kind) List {
 	entry := c.Credentials[k][name]
 	return entry.list(of)
@@ -169,8 +169,8 @@ type access struct {
 	defaults []string // a default counts as access, too (observed of QDEF)
 }
 
-// access returns what the credentials of a job give of a kind: of each kind that gives, its own
-// list, or else that of its DEFAULT; and likewise the default. (Maui's manual, 7.3, and its program.)
+// access returns the lists of a kind of a job's credentials: of each kind that gives, its own list,
+// or else its DEFAULT's; and likewise the default. (Maui's manual, 7.3, and its program.)
 func (c *Config) access(n names, of Kind) (a access) {
 	for _, k := range givers[of] {
 		l, all := c.list(k, n.of(k), of), c.list(k, DefaultName, of)
@@ -191,8 +191,8 @@ func (c *Config) access(n names, of Kind) (a access) {
 }
 
 // to reports whether there is access to a name. An exclusive list (^) decides alone, the first
-// one if there are several. A list with & takes away what it does not have. Of the others
-// one is enough; if there are none, those with & give what they all have.
+// one if there are several. A list with & excludes names that it lacks. One of the other lists
+// suffices; if there are none, the names in all lists with & are accessible.
 func (a access) to(name string) bool {
 	open, plain, given := true, false, slices.Contains(a.defaults, name)
 	for _, l := range a.lists {
@@ -209,8 +209,8 @@ func (a access) to(name string) bool {
 	return open && (given || !plain && len(a.lists) > 0)
 }
 
-// given returns the first default of a kind that the credentials of a job give and that there is
-// access to, each credential's own before that of its kind's DEFAULT; empty without one.
+// given returns the first accessible default of a kind of a job's credentials, each credential's
+// own before its kind's DEFAULT; empty without one.
 func (c *Config) given(n names, of Kind) string {
 	a := c.access(n, of)
 	for _, k := range givers[of] {
@@ -223,7 +223,7 @@ func (c *Config) given(n names, of Kind) string {
 	return ""
 }
 
-// Names are what a job is charged to, by name; empty: none.
+// Names are the credentials that a job is charged to; empty: none.
 type Names struct{ User, Group, Account, QOS, Class string }
 
 func (n Names) names() names { return names{n.User, n.Group, n.Account, n.QOS, n.Class} }

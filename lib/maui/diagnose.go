@@ -8,17 +8,17 @@ import (
 // NothingDiagnosed is what diagnose -p says instead of a table when no job is eligible.
 const NothingDiagnosed = "no idle jobs in queue\n"
 
-// Diagnosis writes what Maui's diagnose -p writes: the weights in the head, a line for each
-// job, and below all how much each term contributed. A job's line has its raw priority,
-// before bounds and system priority, and of each component that counts
+// Diagnosis writes the output of Maui's diagnose -p: the weights in the head, a line for
+// each job, and below all how much each term contributed. A job's line has its raw
+// priority, before bounds and system priority, and for each component that counts
 //
 //   - how many percent of the absolute sum it is, and behind that in parentheses
 //   - of CRED the absolute factors, of TARG the component's percents once more, of the
 //     others what each term adds to the priority.
 //
 // Numbers are cut to five characters, as Maui cuts them. In the last line all percents are
-// of the absolute sum over all jobs, of the terms with the weights of the head; where a
-// component is capped, or has terms of both signs, those of its terms do not add up to its
+// of the absolute sum over all jobs, for the terms with the weights of the head; if a
+// component is capped, or has terms of both signs, its terms' percents do not add up to its
 // own. (Observed on Maui 3.3.1.)
 //
 // Head comes first, then Job for each job in the order of the queue, then Foot. The zero
@@ -31,7 +31,7 @@ type Diagnosis struct {
 	total      float64
 }
 
-// shownComponent is a component that has a column, with those of its terms that have one.
+// shownComponent is a component with a column, and its terms with columns.
 type shownComponent struct {
 	Component
 	subs []Sub
@@ -56,8 +56,8 @@ var (
 	}
 )
 
-// NewDiagnosis returns a diagnosis of jobs whose priorities come from a configuration. The
-// columns are those of the components and terms that have a weight, or get one from a QOS.
+// NewDiagnosis returns a diagnosis of jobs with priorities by a configuration. The columns
+// are the components and terms that have a weight, or get one from a QOS.
 func NewDiagnosis(c *Config) *Diagnosis {
 	d := &Diagnosis{config: c}
 	for _, of := range shownOrder {
@@ -161,7 +161,7 @@ func (d *Diagnosis) Job(b []byte, name string, count int, system bool, p *Priori
 	return append(b, '\n')
 }
 
-// count adds jobs to what the last line is made from.
+// count adds jobs to the sums of the last line.
 func (d *Diagnosis) count(jobs float64, p *Priority) {
 	for c := range Components {
 		x := jobs * magnitude(p.Parts[c].Adds())
@@ -214,9 +214,9 @@ func share(x, total float64) float64 {
 	return x / total * 100
 }
 
-// footShare is share for the last line, whose formula is told with the 100 first. One digit
-// is shown, and 49 of 80 is 61.2 in one order and 61.3 in the other; none of the observed
-// cases tells them apart.
+// footShare is share for the last line. Its formula multiplies by 100 first. One digit is
+// shown, and 49 of 80 is 61.2 in one order and 61.3 in the other; none of the observed
+// cases distinguishes them.
 func footShare(x, total float64) float64 {
 	if total == 0 {
 		return 0
@@ -224,7 +224,7 @@ func footShare(x, total float64) float64 {
 	return 100 * x / total
 }
 
-// magnitude returns a number without its sign. That of a negative zero stays, as in Maui,
+// magnitude returns a number without its sign. A negative zero keeps it, as in Maui,
 // where it can be seen.
 func magnitude(x float64) float64 {
 	if x < 0 {

@@ -11,15 +11,15 @@ import (
 	"fairspool/lib/plural"
 )
 
-// Reckoner returns what the queue reckons priorities with.
+// Reckoner returns the reckoner with which the queue computes priorities.
 func (q *Queue) Reckoner() *Reckoner { return q.reckoner }
 
-// Equation writes a job's priority as the manual's equation (5.1.3) with the numbers put
-// in: a line for the sum of the components, and for each component one for the sum of its
-// terms, which goes on below, indented, if there are several. Behind each term stands in
-// parentheses where its number comes from. Caps stand as MIN(cap, value), and what has no
-// weight is left out. Before that it says what a system priority does, and which QOS the job
-// goes by and why, if it is not DEFAULT. Whole numbers are exact, others rounded.
+// Equation writes a job's priority as the manual's equation (5.1.3) with the numbers put in:
+// a line for the sum of the components, and for each component one for the sum of its terms,
+// which goes on below, indented, if there are several. Behind each term its source stands in
+// parentheses. Caps are written as MIN(cap, value), and terms without a weight are left out.
+// Before that it explains a system priority, and the job's QOS if it is not DEFAULT. Whole
+// numbers are exact, others rounded.
 func (r *Reckoner) Equation(j *Job, p *Priority) []string {
 	e := equation{r, j, p}
 	return append(append(e.total(), e.qos()...), e.components()...)
@@ -31,7 +31,7 @@ type equation struct {
 	*Priority
 }
 
-// total says what the start priority is the sum of.
+// total writes the sum that is the start priority.
 func (e equation) total() []string {
 	own, sum := min(e.Raw, maxStart), e.sum()
 	switch {
@@ -78,7 +78,7 @@ func (e equation) terms(c Component) (subs []Sub) {
 	return subs
 }
 
-// componentParameters are what the components' parameters begin with, and componentCaps
+// componentParameters are the beginnings of the components' parameters, and componentCaps
 // the names of their caps in Maui 3.3.1.
 var (
 	componentParameters = [Components]string{"SERVICE", "TARGET", "CRED", "ATTR", "FS", "RES", "USAGE"}
@@ -133,9 +133,9 @@ func (e equation) qos() []string {
 	return []string{fmt.Sprintf("QOS %s: QDEF of %s", e.QOS, whose)}
 }
 
-// giver returns the first of the job's credentials of which something is the case, and what
-// it is called: by user, group, account and class, each one's own before the DEFAULT of its
-// kind; nothing if there is none.
+// giver returns the first of the job's credentials for which is returns true, and its name:
+// by user, group, account and class, each one's own before the DEFAULT of its kind; empty
+// if there is none.
 func (e equation) giver(is func(Credential) bool) (string, Credential) {
 	for _, k := range givers[QOS] {
 		for _, name := range [...]string{e.job.names().of(k), DefaultName} {
@@ -156,8 +156,8 @@ func credentialName(k Kind, name string) string {
 }
 
 // decimal writes a number: whole ones exactly, others rounded to two places, or three digits
-// if they are small. What is just below a whole number has as many places as tell it from
-// that: without its fraction it is one less.
+// if they are small. A number just below a whole one has enough places to differ from it:
+// without its fraction it is one less.
 func decimal(x float64) string {
 	switch m := math.Abs(x); {
 	case m >= 1e15 || m < 0.01 && x != 0:
@@ -293,7 +293,7 @@ func (e equation) share(k Kind) string {
 	return text + delta
 }
 
-// request says what a job asks for.
+// request words a job's requests.
 func (e equation) request(s Sub) string {
 	j := e.job
 	limit := fmt.Sprintf("limit %s", elapsed.Days(e.config.WCLimit(j)))

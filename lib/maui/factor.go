@@ -42,7 +42,7 @@ func (r *Reckoner) number(p *profile, j *Job, sub Sub) float64 {
 	return 0
 }
 
-// resource returns what a job asks for, processors and MB in all its tasks.
+// resource returns a job's request, processors or MB, over all its tasks.
 func (r *Reckoner) resource(p *profile, j *Job, sub Sub) float64 {
 	tasks := float64(max(j.Tasks, 0))
 	switch sub {
@@ -65,8 +65,8 @@ func (r *Reckoner) resource(p *profile, j *Job, sub Sub) float64 {
 }
 
 // PE returns a job's processor equivalents: how many processors of the pool it takes by
-// what it takes most of (Maui's manual, 5.1.2). What it does not ask for, and what the
-// pool has none of, does not count; without processors it is 0.
+// the resource of which it takes most (Maui's manual, 5.1.2). Resources that it does not
+// request, and those that the pool lacks, do not count; without processors it is 0.
 func (r *Reckoner) PE(j *Job) float64 {
 	all := r.world.Totals
 	if !(all.Procs > 0) {
@@ -122,8 +122,8 @@ func (r *Reckoner) xfactor(p *profile, j *Job) float64 {
 	return (waited + p.limit(j)) / max(r.config.XFMinWCLimit.Seconds(), p.limit(j))
 }
 
-// towardsTarget returns the seconds that are compared with QTTARGET: what the job has
-// waited; in Maui 3.3.1, the Unix second since when its queue time counts.
+// towardsTarget returns the seconds that are compared with QTTARGET: the job's waiting
+// time; in Maui 3.3.1, the Unix second since when its queue time counts.
 func (r *Reckoner) towardsTarget(j *Job) float64 {
 	if r.config.Compatible {
 		return r.since(j)
@@ -142,7 +142,7 @@ func nearness(distance float64) float64 { return inverseSquare(max(distance, lea
 // weighted factors overflows.
 const mostFactor = 1e30
 
-// bounded returns a factor within bounds; what is no number counts as 0.
+// bounded returns a factor within bounds; NaN counts as 0.
 func bounded(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0
@@ -150,7 +150,7 @@ func bounded(x float64) float64 {
 	return min(max(x, -mostFactor), mostFactor)
 }
 
-// capped returns a number cut to its cap. A cap of 0 or less is none: caps bound from
+// capped returns a number cut to its cap. A cap of 0 or less means none: caps bound from
 // above only (observed on Maui 3.3.1).
 func capped(x float64, most int64) float64 {
 	if most > 0 {
@@ -159,8 +159,7 @@ func capped(x float64, most int64) float64 {
 	return x
 }
 
-// whole returns a number without its fraction, at most and at least what an int64 holds; 0
-// for what is no number.
+// whole returns a number without its fraction, within the range of int64; 0 for NaN.
 func whole(x float64) int64 {
 	switch {
 	case math.IsNaN(x):
@@ -198,8 +197,8 @@ func inverseSquare(x float64) float64 {
 }
 
 // FairShareTarget returns the FSTARGET of a credential in percent, and its modifier: its
-// own, or else the DEFAULT's of its kind; without that way out for QOS and classes
-// (observed). 0: there is none.
+// own, or else its kind's DEFAULT's; QOS and classes have only their own (observed). 0:
+// there is none.
 func (c *Config) FairShareTarget(k Kind, name string) (float64, FSMode) {
 	entries := c.Credentials[k]
 	if !(entries[name].FSTarget > 0) && k != QOS && k != Class {
@@ -212,8 +211,9 @@ func (c *Config) FairShareTarget(k Kind, name string) (float64, FSMode) {
 }
 
 // fairShare returns the fair share factor of a credential: target less usage in percent
-// points, or with FSPOLICY % what is missing as a part of the target. It is 0 without a
-// credential, a target or any usage, and for targets that are quotas. (Maui's manual, 6.3.)
+// points, or with FSPOLICY % the missing part as a fraction of the target. It is 0 without
+// a credential, a target or any usage, and for targets that are quotas. (Maui's manual,
+// 6.3.)
 func (r *Reckoner) fairShare(k Kind, name string) float64 {
 	c, total := r.config, r.world.Used.Total
 	if c.FSPolicy == NoFairShare || !(total > 0) || name == "" {
@@ -270,7 +270,7 @@ var tallied = map[string]Kind{
 	accountant.KindQOS: QOS, accountant.KindClass: Class,
 }
 
-// usage returns what a policy counts of a window; nil for nothing.
+// usage returns the quantity of a window that a policy counts; nil for none.
 func (p FSPolicy) usage() func(accountant.Window) accountant.Usage {
 	switch p {
 	case DedicatedPS:

@@ -11,7 +11,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Job is what the hierarchy needs to know of a job.
+// Job is the hierarchy's view of a job.
 type Job struct {
 	ID                                   pool.JobID
 	User, Group, Account, QOS, Class     string  // as the job says; empty: none
@@ -19,11 +19,11 @@ type Job struct {
 	Since                                int64   // when it became eligible, Unix seconds: what queue time counts from
 	Stopped                              bool    // it is not eligible: no time counts
 	WCLimit                              int64   // seconds that it may run; 0 or less: it says nothing, see Config.WCLimit
-	Tasks, ProcsPerTask                  int64   // what it asks for: tasks, and for each of them
+	Tasks, ProcsPerTask                  int64   // its request: tasks, and processors for each
 	MemPerTask, SwapPerTask, DiskPerTask float64 // MB
 	Nodes                                int64   // 0: it asks for tasks only
 	Bypassed                             int64   // how often a job behind it was started first
-	SoftViolation                        bool    // it is beyond a soft limit of what may run
+	SoftViolation                        bool    // it is beyond a soft limit on running jobs
 	System                               int64   // system priority: 0, N, or 2e9 + N for one relative to the job's own
 	JobPrio                              int64   // decides among jobs of one submitter and equal priority
 }
@@ -42,8 +42,8 @@ type World struct {
 // Totals is the size of the pool: processors, and MB.
 type Totals struct{ Procs, Mem, Swap, Disk float64 }
 
-// Used is what was used of late, each window's usage times FSDECAY as often as it is
-// windows old, in the units of FSPOLICY.
+// Used is recent usage: each window's usage times FSDECAY as often as it is windows old,
+// in the units of FSPOLICY.
 type Used struct {
 	Total float64
 	Of    [Kinds]map[string]float64
@@ -51,7 +51,7 @@ type Used struct {
 
 // Priority is a job's priority, and all that it comes from.
 type Priority struct {
-	// Start is the priority by which the job stands in the queue: the whole part of Value.
+	// Start is the job's priority in the queue: the whole part of Value.
 	Start int64
 	Value float64 // Raw within bounds, with the system priority
 	Raw   float64 // the weighted sum
@@ -66,13 +66,13 @@ type Priority struct {
 
 // Part is a term of a sum, with the job's own numbers.
 type Part struct {
-	Weight int64   // with what the job's QOS adds
+	Weight int64   // with the QOS's addition
 	Full   float64 // the number as it is
-	Factor float64 // the number with its cap: Weight times Factor is what the term adds
+	Factor float64 // the number with its cap: Weight times Factor is the term's contribution
 	Cap    int64   // 0: none
 }
 
-// Adds returns what the term adds to its sum.
+// Adds returns the term's contribution to its sum.
 func (p Part) Adds() float64 { return float64(p.Weight) * p.Factor }
 
 // Fact is something that priorities are reckoned from, and where a job's ad has it.
@@ -80,7 +80,7 @@ type Fact struct {
 	Name       string
 	Attributes []string // the first that is defined, and makes sense, counts
 	Unit       string   // of the attributes' values
-	Default    string   // what counts if there is none; empty: nothing
+	Default    string   // for a missing value; empty: nothing
 	set        func(j *Job, attribute string, v classad.Value) bool
 	// fixed says that an expression counts only if it is worth the same at all times: short
 	// jobs go first, and one that is short as long as it waits would gain by that.
@@ -122,9 +122,9 @@ func Attributes() (names []string) {
 }
 
 // JobOf returns the facts of a run of procs. Attributes are evaluated in its ad alone, which
-// is that of its first proc: an expression that needs ProcId counts for all as for this one.
-// Values of the wrong kind, and sizes and counts below 0, are as if there were none, and so
-// is a limit that may change; fractions of whole numbers are cut off.
+// is its first proc's: an expression that needs ProcId counts for all as for this one.
+// Values of the wrong kind, and sizes and counts below 0, count as missing, and so does a
+// limit that may change; fractions of whole numbers are cut off.
 func JobOf(c *classad.Context, r jobprio.Run) Job { return newReader().job(c, r) }
 
 // reader makes jobs of ads, of which those that share an ad mostly share facts. It is for one goroutine: names remember

@@ -66,7 +66,7 @@ const (
 // Kind is a kind of credentials.
 type Kind uint8
 
-// The kinds of credentials, in the order in which Maui shows them.
+// The kinds of credentials, in Maui's order of display.
 const (
 	User Kind = iota
 	Group
@@ -83,8 +83,8 @@ const DefaultName = "DEFAULT"
 // Parameters are the parameters of maui.cfg that say how a component or a subcomponent enters its
 // sum.
 type Parameters struct {
-	Weight, Cap string // Cap is empty where there is none
-	Counts      string // what is weighed, for people
+	Weight, Cap string // Cap is empty without one
+	Counts      string // the weighted quantity, for people
 }
 
 // components has for each component its short name and its parameters.
@@ -107,7 +107,7 @@ func (c Component) String() string { return components[c].name }
 // Parameters returns the component's parameters.
 func (c Component) Parameters() Parameters { return components[c].Parameters }
 
-// subs has for each subcomponent its component, its name and what it counts.
+// subs has for each subcomponent its component, its name and its quantity.
 var subs = [Subs]struct {
 	of           Component
 	name, counts string

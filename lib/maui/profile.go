@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// profile is what jobs have in common whose credentials are the same ones.
+// profile is the common data of jobs with the same credentials.
 type profile struct {
 	qos      string
 	refused  bool
@@ -16,7 +16,7 @@ type profile struct {
 
 // terms are all terms of a profile, those that add nothing among them.
 type terms struct {
-	components [Components]Term // with what the QOS adds
+	components [Components]Term // with the QOS's additions
 	subs       [Subs]Term
 	given      [Subs]float64 // factors of CRED and FS, uncapped
 }
@@ -93,8 +93,8 @@ func (t *terms) count() (list []counting) {
 	return list
 }
 
-// adds returns what a term adds to its sum. The conversion keeps compilers from joining
-// the product and the sum, which would be rounded only once then.
+// adds returns a term's contribution to its sum. The conversion keeps compilers from
+// joining the product and the sum, which would then be rounded only once.
 func (t Term) adds(factor float64) float64 {
 	return float64(float64(t.Weight) * capped(bounded(factor), t.Cap))
 }
@@ -120,10 +120,10 @@ func (c *Config) priority(k Kind, name string) int64 {
 	return c.Credentials[k][DefaultName].Priority
 }
 
-// target returns a target of jobs with these names, n.qos being the QOS they go by; 0 if
-// there is none. It is the QOS's, or else the user's, group's, account's or class's, each
-// one's own before that of its kind's DEFAULT, as the manual's examples have it. Maui 3.3.1
-// knows targets of the QOS only.
+// target returns a target of jobs with these names, with n.qos as their QOS; 0 if there is
+// none. It is the QOS's, or else the user's, group's, account's or class's, each one's own
+// before its kind's DEFAULT's, as the manual's examples have it. Maui 3.3.1 knows targets
+// of the QOS only.
 func (c *Config) target(n names, of func(Credential) float64) float64 {
 	if t := of(c.Credentials[QOS][n.qos]); t > 0 || c.Compatible {
 		return max(bounded(t), 0)
@@ -138,7 +138,7 @@ func (c *Config) target(n names, of func(Credential) float64) float64 {
 	return 0
 }
 
-// defaultWCLimit is the limit of jobs for which nothing says one: 100 days, Maui's own.
+// defaultWCLimit is the default limit of jobs: 100 days, Maui's own.
 const defaultWCLimit = 100 * 24 * time.Hour
 
 // WCLimit returns the wall-clock limit of a job in seconds, 1 or more: its own, or else
@@ -159,7 +159,7 @@ func (c *Config) classWCLimit(class string) int64 {
 	return int64(defaultWCLimit / time.Second)
 }
 
-// names are what a job says of whose it is.
+// names are the credentials in a job's ad.
 type names struct{ user, group, account, qos, class string }
 
 func (j *Job) names() names { return names{j.User, j.Group, j.Account, j.QOS, j.Class} }
@@ -169,11 +169,10 @@ func (n names) of(k Kind) string {
 	return [Kinds]string{User: n.user, Group: n.group, Account: n.account, QOS: n.qos, Class: n.class}[k]
 }
 
-// qosOf returns the QOS that jobs with these names go by: the one they ask for, if there is
-// access to it, or else the first QDEF that there is access to, of user, group, account and
-// class, each one's own before that of its kind's DEFAULT. A job without any has the QOS
-// DEFAULT, which all may have. Refused says that they ask for one to which there is no
-// access.
+// qosOf returns the QOS of jobs with these names: the requested one, if it is accessible,
+// or else the first accessible QDEF of user, group, account and class, each one's own
+// before its kind's DEFAULT's. A job without any has the QOS DEFAULT, which all may have.
+// Refused says that they request an inaccessible one.
 func (c *Config) qosOf(n names) (qos string, refused bool) {
 	if n.qos != "" && (n.qos == DefaultName || c.access(n, QOS).to(n.qos)) {
 		return n.qos, false

@@ -25,8 +25,8 @@ func NewQueue(c *Config, w World) *Queue { return &Queue{c, w, NewReckoner(c, w)
 // Queued are equal jobs in the queue.
 type Queued struct {
 	jobprio.Part // of Waiting.Idle
-	// Job are the facts that Start is computed from: those of the first proc of the run, with the clock
-	// that counts from now on and, if that has a weight, whether a soft limit is in the way.
+	// Job are the inputs of Start: the facts of the first proc of the run, with the clock that counts
+	// from now on and, if that has a weight, whether a soft limit is in the way.
 	Job   *Job
 	Start int64   // Of(Job).Start
 	QOS   string  // that applies to them
@@ -50,11 +50,11 @@ func (q *Queue) LooksAtHeld() bool { return q.config.accrual() == FullPolicy }
 
 // Order puts jobs in order.
 //
-// It considers all jobs but those that ask for a QOS without access to it, those
-// that would exceed a fair share quota (FSTARGET with ^ or %), those of negative priority
-// with REJECTNEGPRIOJOBS, and those for which a limit on waiting jobs (MAXIJOB and the like) has
-// no room left. These limits are filled in the order of the queue.
-// Only their hard values count, as in Maui; the queue has no use for soft ones.
+// It considers all jobs except those that ask for a QOS without access to it, that would exceed a
+// fair share quota (FSTARGET with ^ or %), that have a negative priority with REJECTNEGPRIOJOBS, and
+// for which a limit on waiting jobs (MAXIJOB and the like) has no room left. These limits are filled
+// in the order of the queue. Only their hard values count, as in Maui; the queue has no use for soft
+// ones.
 //
 // A place's priority is the start priority, without queue time for jobs with a clock that this order
 // stops.
@@ -164,8 +164,8 @@ func (q *Queue) block(s *Queued, why string, stops Accrual) {
 	s.Job, s.Start = &j, q.reckoner.start(s.common, &j)
 }
 
-// admit separates the jobs that are considered from those that are not. all is in order, in which admit
-// fills the limits on waiting jobs. all must not be used afterwards.
+// admit separates the considered jobs from the others. all is in the order in which admit fills the
+// limits on waiting jobs. all must not be used afterwards.
 func (q *Queue) admit(all []*Queued) (places, blocked []*Queued) {
 	waiting := newThrottle(q.config, true)
 	places = all[:0]
@@ -265,7 +265,7 @@ func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed [
 }
 
 // stopsHeld reports whether the clock of jobs stops while they are held or wait for others.
-// Maui 3.3.1 does not stop those of held jobs (observed).
+// Maui 3.3.1 does not stop the clock of held jobs (observed).
 func (q *Queue) stopsHeld(c *classad.Context, r jobprio.Run) bool {
 	if q.config.accrual() != FullPolicy {
 		return false
@@ -288,8 +288,8 @@ type quota struct {
 	total      string // with %: the whole
 }
 
-// exceeded returns which quota a job would exceed: one that is below the sum of its usage and
-// what the job may use (manual, 6.3). Empty: none.
+// exceeded returns the quota that a job would exceed: a quota below the sum of its usage and
+// the job's possible usage (manual, 6.3). Empty: none.
 func (q *quotas) exceeded(s *Queued) string {
 	c := q.queue.config
 	if c.FSPolicy == NoFairShare {
@@ -320,8 +320,8 @@ func (q *quotas) quota(k Kind, name string) *quota {
 	return f
 }
 
-// quota returns the quota of a credential; nil for none. A quota in percent is none as long as there is no
-// usage: otherwise no job would ever be the first. With Maui 3.3.1 no job is.
+// quota returns the quota of a credential; nil for none. A quota in percent does not count as long as
+// there is no usage: otherwise no job would ever be the first. With Maui 3.3.1 no job is.
 func (q *Queue) quota(k Kind, name string) *quota {
 	target, mode := q.config.FairShareTarget(k, name)
 	used := q.world.Used

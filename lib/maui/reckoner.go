@@ -41,12 +41,12 @@ func (r *Reckoner) Of(j *Job) Priority {
 	return p
 }
 
-// setSub sets a subcomponent whose factor is full.
+// setSub sets a subcomponent from its factor before the cap.
 func (p *Priority) setSub(sub Sub, t Term, full float64) {
 	p.Subs[sub] = Part{t.Weight, full, capped(full, t.Cap), t.Cap}
 }
 
-// sum sets a component from those of its subcomponents that count.
+// sum sets a component from its subcomponents that count.
 func (p *Priority) sum(of Component, t Term, counts func(Sub) bool) {
 	full := 0.0
 	for sub := range Subs {
@@ -71,8 +71,8 @@ func (r *Reckoner) start(own *profile, j *Job) int64 {
 	return whole(r.config.bound(raw, j.System))
 }
 
-// What system priorities mean (setspri(1) of Maui): up to maxStart they take the place of
-// the job's own, above all others; beyond it they are relativeStart and what is added.
+// The meaning of system priorities (setspri(1) of Maui): up to maxStart they replace the
+// job's own priority, above all others; larger ones are relativeStart plus an addition.
 const (
 	maxStart      = 1e9
 	relativeStart = 2e9
@@ -95,12 +95,12 @@ func (c *Config) bound(raw float64, system int64) float64 {
 	return raw
 }
 
-// RunPriority returns the priority of a job that has run since a Unix second: the one with
-// which it started, and what USAGE adds (Maui's manual, 5.1.2). CONSUMED and REMAINING are
-// processor-seconds, EXECUTIONTIME is in seconds, PERCENT is how much of its limit the job has
-// used. Maui 3.3.1 counts nothing but EXECUTIONTIME, caps nothing, and has PERCENT compare
-// with what is left of the limit, without fractions. No queue goes by it: Maui compares it
-// where jobs preempt others for their priority, and here none do.
+// RunPriority returns the priority of a job that has run since a Unix second: its priority at
+// the start plus USAGE (Maui's manual, 5.1.2). CONSUMED and REMAINING are processor-seconds,
+// EXECUTIONTIME is in seconds, PERCENT is the used part of its limit. Maui 3.3.1 counts only
+// EXECUTIONTIME, caps nothing, and compares PERCENT with the rest of the limit, without
+// fractions. No queue uses it: Maui compares it when jobs preempt others for their priority,
+// and here none do.
 func (r *Reckoner) RunPriority(j *Job, since int64) Priority {
 	began := *r
 	began.now = min(float64(since), r.now)
@@ -131,7 +131,7 @@ func (r *Reckoner) RunPriority(j *Job, since int64) Priority {
 	return p
 }
 
-// profiles finds what the jobs, of which the facts are known, have in common with others.
+// profiles finds the profiles of jobs with known facts.
 func (r *Reckoner) profiles(all []*Queued) {
 	parallel.Parts(parallel.Bounds(len(all), manyRuns), func(_, from, to int) {
 		known := map[names]*profile{}

@@ -16,8 +16,8 @@ var limitNames = [Limits]string{"JOB", "PROC", "PS", "PE", "NODE", "WC", "MEM"}
 // String returns the limit's name as it stands behind MAX and MAXI, such as PROC.
 func (l Limit) String() string { return limitNames[l] }
 
-// quantity is how much there is of what a limit counts: whole ones, but millionths of MB and
-// of processor equivalents. Sums of whole numbers do not depend on the order of counting.
+// quantity is an amount of what a limit counts: whole ones, except millionths of MB and of
+// processor equivalents. Sums of whole numbers do not depend on the order of counting.
 type quantity int64
 
 // boundless is what larger quantities count as. No limit is as large.
@@ -27,7 +27,7 @@ const oneMillion = 1e6
 
 func (l Limit) inMillionths() bool { return l == MaxPE || l == MaxMem }
 
-// quantityOf returns x of what l counts; what is no number or below 0 is nothing.
+// quantityOf returns x in units of l; NaN and numbers below 0 count as 0.
 func quantityOf(l Limit, x float64) quantity {
 	if l.inMillionths() {
 		x = math.Round(x * oneMillion)
@@ -49,7 +49,7 @@ func (a quantity) text(l Limit) string {
 	return strconv.FormatInt(int64(a), 10)
 }
 
-// quantities are how much a job takes of each of what limits count.
+// quantities are a job's amounts of the quantities that limits count.
 type quantities [Limits]quantity
 
 // takes returns what one of the jobs takes while it may use its processors for so many
@@ -70,7 +70,7 @@ func (s *Queued) takes(seconds float64) quantities {
 	}
 }
 
-// ceiling is what limits one credential, and what is taken of that.
+// ceiling is the limits of one credential, with the amounts taken.
 type ceiling struct {
 	kind  Kind
 	name  string
@@ -82,15 +82,15 @@ type ceiling struct {
 	said [2]saying // last, by soft and hard limits
 }
 
-// saying is what was said of a limit while so much of it was used and asked for.
+// saying is the text for a limit with an amount in use and one requested.
 type saying struct {
 	of          Limit
 	used, asked quantity
 	text        string
 }
 
-// set takes over those limits that are set in from and not yet in c. A limit below 0, or one
-// that is no number, is none; one larger than all quantities is, but nothing breaks it.
+// set copies the limits that are set in from and not yet in c. A limit below 0, or NaN, is
+// no limit; one larger than all quantities is, but is never exceeded.
 func (c *ceiling) set(from *[Limits]Bound) (any bool) {
 	for l, b := range from {
 		to := &c.bound[l]
@@ -160,11 +160,11 @@ func (cs ceilings) take(a *quantities, n int) {
 	}
 }
 
-// throttle counts by credentials what is limited. A credential without a limit of its own
-// has that of DEFAULT, and counts for itself.
+// throttle counts limited quantities by credentials. A credential without a limit of its
+// own has DEFAULT's, and counts for itself.
 type throttle struct {
 	prefix string // of the limits' names: MAX or MAXI
-	taken  string // what is counted are jobs that are so: "in use"
+	taken  string // the state of the counted jobs: "in use"
 	bounds [Kinds]map[string][Limits]Bound
 	of     [Kinds]map[string]*ceiling // nil: nothing limits it
 	all    map[*profile]ceilings
@@ -172,8 +172,8 @@ type throttle struct {
 	kinds  [Kinds]bool  // and for what kinds
 }
 
-// newThrottle returns what counts the limits of what runs or, with idle, of what waits;
-// nil if there are none.
+// newThrottle returns the throttle for limits on running jobs or, with idle, on waiting
+// ones; nil if there are none.
 func newThrottle(cfg *Config, idle bool) *throttle {
 	t := &throttle{prefix: "MAX", taken: "in use", all: map[*profile]ceilings{}}
 	if idle {
@@ -268,7 +268,7 @@ func (k Kind) word() string {
 }
 
 // Admits reports whether one more job of a kind breaks no limit once a job of each of some kinds
-// has ended. What these give back of time is what they could take at most.
+// has ended. These return the most time that they could take.
 func (l *limits) Admits(kind int, ended []int, hard bool) bool {
 	k := &l.kinds[kind]
 	for _, c := range k.ceilings {
@@ -290,7 +290,7 @@ func (l *limits) Admits(kind int, ended []int, hard bool) bool {
 	return true
 }
 
-// limits are the limits of what runs, as a negotiation cycle asks for them.
+// limits are the limits on running jobs, for a negotiation cycle.
 type limits struct {
 	queue  *Queue
 	active *throttle
@@ -330,8 +330,8 @@ func (q *Queue) newLimits(running []jobprio.Running) *limits {
 	return l
 }
 
-// limitFacts are the names of those Facts that each limit counts, and kindFacts of those
-// that say whose it is: which QOS jobs go by depends on all their credentials.
+// limitFacts are the names of the Facts that each limit counts, and kindFacts those of
+// the credentials: a job's QOS depends on all of them.
 var (
 	limitFacts = [Limits][]string{
 		MaxJob:  nil,
@@ -370,7 +370,7 @@ func (l *limits) Attributes() (names []string) {
 	return names
 }
 
-// Kind returns the number of what limits make of jobs.
+// Kind returns the number of jobs that limits treat alike.
 func (l *limits) Kind(r jobprio.Run) int {
 	if kind, known := l.byAd[r.Ad]; known {
 		return kind
@@ -380,7 +380,7 @@ func (l *limits) Kind(r jobprio.Run) int {
 	return kind
 }
 
-// kindOf is Kind for jobs whose facts are known.
+// kindOf is Kind for jobs with known facts.
 func (l *limits) kindOf(s *Queued) int {
 	key := kindKey{takes: s.takes(s.wclimit())}
 	names := s.credentials()

@@ -13,9 +13,9 @@ import (
 type Analysis struct {
 	// Job is the first job of the autocluster in the order of the negotiation.
 	Job pool.JobID `json:"-"`
-	// Steps are a funnel: each slot of the pool is counted once, at the step where
-	// it drops out, in the order in which steps are taken. Those at the last step,
-	// Left, would take a job, and something else is in the way.
+	// Steps are a funnel: each slot of the pool is counted once, at the step where it
+	// drops out, in the order of the steps. Slots at the last step, Left, would take a
+	// job, but something else is in the way.
 	Steps []Step
 	// Nearest is the slot that least is in the way of; nil: the pool has no slots, or
 	// the job's Requirements take too many steps to look for one.
@@ -42,8 +42,8 @@ type Analysis struct {
 // except Left.
 type Step struct {
 	Cause Cause
-	// Text is the clause of Requirements that is the first not to be true, or the
-	// resource that is the first of which there is too little.
+	// Text is the first clause of Requirements that is not true, or the first resource of
+	// which there is too little.
 	Text  string `json:",omitempty"`
 	Slots int
 }
@@ -51,16 +51,15 @@ type Step struct {
 // Left is the step of slots that would take a job.
 const Left Cause = "Left"
 
-// Nearest is the slot that is the nearest to taking a job: the one that fails the
-// fewest clauses, of equals the one whose state is the nearest to free, then the
-// first by name.
+// Nearest is the slot that is nearest to taking a job: the one that fails the fewest
+// clauses, of equals the one with the state nearest to free, then the first by name.
 type Nearest struct {
 	Slot string
-	// Causes is what is in the way there, none if nothing is.
+	// Causes are the obstacles there, empty without any.
 	Causes []Cause `json:",omitempty"`
 	// Fails are the clauses that are not true, of the job's Requirements first.
 	Fails []Failing `json:",omitempty"`
-	// Lacks says what is too little of a partitionable slot, such as "Cpus 2 of 4":
+	// Lacks names the missing resource of a partitionable slot, such as "Cpus 2 of 4":
 	// there are 2, and the job requests 4.
 	Lacks string `json:",omitempty"`
 	// Holders are the submitters that hold the slot, or parts of it, each once, by name.
@@ -69,17 +68,17 @@ type Nearest struct {
 
 // Failing is a clause that is not true.
 type Failing struct {
-	// Of is "job" or "slot": whose Requirements the clause is of.
+	// Of is "job" or "slot": the owner of the Requirements.
 	Of string
 	// Clause is its text; empty: there are no Requirements.
 	Clause string `json:",omitempty"`
-	// Values are those of the attributes in it, such as
-	// "Memory is 16384, RequestMemory 20000".
+	// Values are the values of the clause's attributes, such as "Memory is 16384,
+	// RequestMemory 20000".
 	Values string `json:",omitempty"`
 }
 
-// SlotHolder is a submitter, and how many of the slots that match it holds: whole
-// ones and pieces. New are those of them that it got in this cycle.
+// SlotHolder is a submitter, and how many of the matching slots it holds: whole ones and
+// pieces. New are those that it got in this cycle.
 type SlotHolder struct {
 	Submitter string
 	Slots     int
@@ -93,7 +92,7 @@ type Contender struct {
 	// Slots are as SlotHolder's; Waiting are idle jobs that could use the nearest slot.
 	Slots   int `json:",omitempty"`
 	Waiting int `json:",omitempty"`
-	// Place is that of the first of these in Config.Queue; see Rejection.Place.
+	// Place is the first waiting job's in Config.Queue; see Rejection.Place.
 	Place int `json:",omitempty"`
 }
 
@@ -231,7 +230,7 @@ func (a Analysis) inOrder() []string {
 	return some
 }
 
-// Near tells of the slot what it fails or lacks; slots are those of the pool.
+// Near words what the job lacks in the nearest slot; slots is the number in the pool.
 func (n *Nearest) Near(slots int) string {
 	what := n.shortfall()
 	switch {
@@ -243,8 +242,8 @@ func (n *Nearest) Near(slots int) string {
 	return fmt.Sprintf("; the nearest is %s: %s", n.Slot, what)
 }
 
-// shortfall tells the first that the slot fails, or what it lacks; empty for
-// nothing that can be told.
+// shortfall words the first clause that the slot fails, or the resource that it lacks;
+// empty if there is neither.
 func (n *Nearest) shortfall() string {
 	if len(n.Fails) == 0 {
 		if n.Lacks != "" {
@@ -269,7 +268,7 @@ func reserved(clause string) string {
 	return fmt.Sprintf("reserved for maintenance from %s to %s UTC, and the job may run into that", start.Format(minute), end.Format(minute))
 }
 
-// text tells of a clause that is not true; empty if there is none.
+// text words a clause that is not true; empty if the clause is.
 func (f Failing) text() string {
 	maintenance := reserved(f.Clause)
 	switch {

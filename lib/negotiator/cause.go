@@ -11,8 +11,8 @@ import (
 // Cause is one thing that keeps a job from running.
 type Cause string
 
-// The causes. The first four stand with a slot for good, the next eight with what the
-// slot is just now, the others with the job or its submitter.
+// The causes. The first four are permanent properties of slots, the next eight the slots'
+// present state, the others of the job or its submitter.
 const (
 	// CauseNoSlots: the pool has no slots.
 	CauseNoSlots Cause = "NoSlots"
@@ -24,7 +24,7 @@ const (
 	CauseMaintenance Cause = "Maintenance"
 	// CauseTooWide: the job requests more than a whole partitionable slot has.
 	CauseTooWide Cause = "TooWide"
-	// CauseTooSmall: what is left of a partitionable slot is not enough.
+	// CauseTooSmall: the rest of a partitionable slot is not enough.
 	CauseTooSmall Cause = "TooSmall"
 	// CauseTaken and CauseClaimed: another job got the slot in this cycle, or held it
 	// before.
@@ -60,30 +60,31 @@ const (
 	// CauseShare: the submitter has what its share allows. Never with a Config.Queue, which
 	// knows no shares.
 	CauseShare Cause = "Share"
-	// CauseSkipped: the job is passed over with the rest of its cluster, after one
-	// for which nothing was found.
+	// CauseSkipped: no slot was found for an earlier job of its cluster, so the rest of
+	// the cluster is skipped.
 	CauseSkipped Cause = "Skipped"
-	// CauseOthers: other submitters' jobs wait for the same slot; see
-	// Analysis.Ahead. With a Config.Queue only those before the job in it count (see
-	// Rejection.Ahead), and those of other groups, whose quotas may go first. CauseOwnJobs: so do jobs of the same submitter that go first.
+	// CauseOthers: other submitters' jobs wait for the same slot; see Analysis.Ahead. With a Config.Queue only jobs
+	// before this one in it count (see Rejection.Ahead), and jobs of other groups, whose quotas may go first.
+	// CauseOwnJobs: earlier jobs of the same submitter wait for it.
 	CauseOthers  Cause = "Others"
 	CauseOwnJobs Cause = "OwnJobs"
 )
 
-// FullGroup is an accounting group whose quota leaves no room for a job, in slot weight.
+// FullGroup is an accounting group with a quota that leaves no room for a job, in slot
+// weight.
 type FullGroup struct {
 	Name string
-	// Used is what the group's members use, and Allowed what they may: by their quota, and
-	// the surplus that others leave. Subtree says that both are of the group with all groups
-	// below it, which are together bound by its quota (NEGOTIATOR_STRICT_ENFORCE_QUOTA).
+	// Used is the usage of the group's members, and Allowed their limit: the quota, and the
+	// surplus of other groups. Subtree says that both include all groups below, which its
+	// quota bounds together (NEGOTIATOR_STRICT_ENFORCE_QUOTA).
 	Used, Allowed float64
 	Subtree       bool `json:",omitempty"`
-	// AcceptsSurplus says that the group may go beyond its quota, but that nothing is left
-	// for it by others.
+	// AcceptsSurplus says that the group may go beyond its quota, but other groups leave
+	// no surplus for it.
 	AcceptsSurplus bool `json:",omitempty"`
 }
 
-// Text tells what a group uses of what it may.
+// Text words a group's usage and limit.
 func (g FullGroup) Text() string {
 	switch {
 	case g.Subtree:
@@ -116,7 +117,7 @@ type Protected struct {
 // Protection is what keeps a slot's job where it is.
 type Protection string
 
-// The protections, in the order in which they are looked for.
+// The protections, in the order of the checks.
 const (
 	// Unconsidered: NEGOTIATOR_CONSIDER_PREEMPTION is false.
 	Unconsidered Protection = "Unconsidered"
@@ -153,7 +154,7 @@ const (
 	Unprotected Protection = "Unprotected"
 )
 
-// Protections are all there are, in the order in which they are looked for.
+// Protections returns all protections, in the order of the checks.
 func Protections() []Protection {
 	return []Protection{Unconsidered, AlreadyPreempted, Retiring, LeftAlone, NotRunning, Unmatched, OwnJob, BetterPriority, SlotRank, NotPreferred, PreemptionRequirements,
 		HolderShare, OwnShare, OwnCeiling, GroupShare, Unprotected}
@@ -188,7 +189,8 @@ func (p Protected) Text() string {
 	return plural.Pick(p.Slots, text.one, text.many)
 }
 
-// protectionLines tells people of protections, as Analysis.Lines does, and from whose jobs.
+// protectionLines words protections, as Analysis.Lines does; whose names the protected
+// jobs.
 func protectionLines(list []Protected, whose string) (lines []string) {
 	all := 0
 	for _, p := range list {

@@ -26,9 +26,9 @@ type Pool struct {
 	Slots []pool.Slot
 	// Claims are all claims of the pool.
 	Claims []pool.Claim
-	// Jobs are the idle jobs. Procs with a claim that lasts may be among them
-	// and are left out; those whose match is given up take part again in this
-	// very cycle. No proc may stand in two runs.
+	// Jobs are the idle jobs. They may include procs with a claim that lasts, which are
+	// left out; procs with a match that is given up take part again in this very cycle.
+	// No proc may be in two runs.
 	Jobs []jobprio.Run
 	// Submitters are all records of the accountant. A submitter without a record has
 	// never used anything.
@@ -36,15 +36,15 @@ type Pool struct {
 	// Backoffs are the slots to be left alone, also those whose time is over:
 	// they carry the count of failures.
 	Backoffs []pool.Backoff
-	// Reservations are those that the last cycle left.
+	// Reservations are the reservations of the last cycle.
 	Reservations []pool.Reservation
 	// Held are jobs that are held or wait for others, and Running those with claims,
 	// which Config.Queue needs besides the idle ones. They are not read without a Queue.
 	Held    []jobprio.Run
 	Running []jobprio.Running
 	// Taken are the steps that owners' expressions have taken before the cycle, of those that
-	// Config.Steps allows them; PutOff are the jobs with which the turn of each owner begins
-	// whose jobs were put off in the last cycle.
+	// Config.Steps allows them. PutOff has, for each owner with jobs that were put off in the
+	// last cycle, the job with which its turn begins.
 	Taken  map[string]int
 	PutOff map[string]pool.JobID
 	// Lacks reports whether attributes were looked up that are there and were not read: the plan
@@ -54,7 +54,7 @@ type Pool struct {
 	Learned *Learned
 }
 
-// Config is what the administrator decides about a cycle.
+// Config is the administrator's settings for a cycle.
 type Config struct {
 	// Params are the settings that effective user priorities depend on.
 	Params accountant.Params
@@ -92,11 +92,11 @@ type Config struct {
 	Preemption Preemption
 	// Quotas say how the quotas of accounting groups (Params.Groups) are kept.
 	Quotas Quotas
-	// JobConstraint is NEGOTIATOR_JOB_CONSTRAINT, with MY the job: jobs for which it
-	// is not true are not offered; nil: all are.
+	// JobConstraint is NEGOTIATOR_JOB_CONSTRAINT, with MY the job: only jobs for which it
+	// is true are offered; nil: all are.
 	JobConstraint *classad.Expr
-	// SlotConstraint is NEGOTIATOR_SLOT_CONSTRAINT, with MY the slot: slots for
-	// which it is not true are not there; nil: all are.
+	// SlotConstraint is NEGOTIATOR_SLOT_CONSTRAINT, with MY the slot: only slots for
+	// which it is true exist; nil: all do.
 	SlotConstraint *classad.Expr
 	// PoolSizeConstraint is NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT, with MY the slot:
 	// the other slots can be matched, but do not count in the size of the pool
@@ -105,16 +105,15 @@ type Config struct {
 	// DepthFirst is NEGOTIATOR_DEPTH_FIRST: a partitionable slot that a cycle has
 	// begun to divide goes before all others that fit, whatever their ranks.
 	DepthFirst bool
-	// SkipClusters says that NEGOTIATE_ALL_JOBS_IN_CLUSTER is false: after a job
-	// for which nothing is found, the rest of its cluster is passed over.
+	// SkipClusters says that NEGOTIATE_ALL_JOBS_IN_CLUSTER is false: after a job for
+	// which no slot is found, the rest of its cluster is skipped.
 	SkipClusters bool
 	// Significant is SIGNIFICANT_ATTRIBUTES: what SkipClusters takes for a cluster
 	// are jobs equal in these attributes; empty: in ClusterId.
 	Significant []string
-	// AddSignificant and RemoveSignificant are ADD_SIGNIFICANT_ATTRIBUTES, which
-	// tell autoclusters apart that nothing else does, and
-	// REMOVE_SIGNIFICANT_ATTRIBUTES: jobs that differ in nothing but these are
-	// passed over together.
+	// AddSignificant is ADD_SIGNIFICANT_ATTRIBUTES, further attributes that divide
+	// autoclusters. RemoveSignificant is REMOVE_SIGNIFICANT_ATTRIBUTES: jobs that differ
+	// only in these are skipped together.
 	AddSignificant, RemoveSignificant []string
 	// Limits are the concurrency limits; the zero value limits nothing.
 	Limits concurrency.Limits
@@ -126,7 +125,8 @@ type Config struct {
 	// Standings says that the plan has its Standings.
 	Standings bool
 	// Steps is MAX_STEPS_PER_OWNER: how many steps (classad.Budget) the expressions of one
-	// owner's jobs may take, and those of slots that ask about these; 0: any number.
+	// owner's jobs may take, including expressions of slots about these jobs; 0: any
+	// number.
 	Steps int
 }
 
@@ -135,11 +135,11 @@ type Preemption struct {
 	// Consider is NEGOTIATOR_CONSIDER_PREEMPTION: false: claimed slots are not looked
 	// at at all.
 	Consider bool
-	// Early is NEGOTIATOR_CONSIDER_EARLY_PREEMPTION: slots whose job still has time to
-	// retire (RetirementTimeRemaining) are looked at, too.
+	// Early is NEGOTIATOR_CONSIDER_EARLY_PREEMPTION: it includes slots with jobs that
+	// still have time to retire (RetirementTimeRemaining).
 	Early bool
-	// Requirements is PREEMPTION_REQUIREMENTS, with MY the slot and TARGET the job: what
-	// has to be true for a job to be preempted for a user's priority; nil: nothing is.
+	// Requirements is PREEMPTION_REQUIREMENTS, with MY the slot and TARGET the job: the
+	// condition for preempting a job for a user's priority; nil: no job is.
 	Requirements *classad.Expr
 	// Rank is PREEMPTION_RANK, with MY the slot and TARGET the job: of slots that are
 	// equal otherwise, the one with the highest is preempted; nil: no preference.
@@ -180,8 +180,8 @@ const (
 	Spins
 )
 
-// Reserve bounds the reservations for jobs that are wider than what is left of
-// any partitionable slot.
+// Reserve bounds the reservations for jobs that are wider than the free rest of any
+// partitionable slot.
 type Reserve struct {
 	// Fraction is RESERVE_POOL_FRACTION: the part of the pool's weight that may be
 	// reserved at a time, from 0 to 1. Above 0 it allows one slot at least; 0
@@ -191,7 +191,7 @@ type Reserve struct {
 	Time time.Duration
 }
 
-// Plan is what a cycle decided, and why. Every list has a fixed order.
+// Plan is the decision of a cycle, with the reasons. Every list has a fixed order.
 type Plan struct {
 	// Policy is what Config.Queue is called, empty without one. Limited says that it limits
 	// what runs, also beyond single submitters.
@@ -215,8 +215,8 @@ type Plan struct {
 	// Outside is what submitters hold by the slots' own words, without a claim of
 	// this pool.
 	Outside map[string]Holding
-	// Groups are the accounting groups in the order of their tree, the root
-	// first; none when there are none.
+	// Groups are the accounting groups in the order of their tree, the root first; empty
+	// without groups.
 	Groups []Group
 	// Rejections are the jobs that got no slot, by submitter in the order of
 	// negotiation, then by job priority; or in the order of Config.Queue.
@@ -227,20 +227,20 @@ type Plan struct {
 	// Autoclusters are the shapes of the jobs in Rejections and Explained, and how
 	// far the slots of the pool are from each. Their Autocluster is the index here.
 	Autoclusters []Analysis
-	// Explained are those jobs of Config.Explain that the cycle looked at, in the
-	// order in which it did.
+	// Explained are the jobs of Config.Explain that the cycle looked at, in that order.
 	Explained []Explained
-	// Reservations are those that hold from now on; they replace all earlier ones.
+	// Reservations are the reservations from now on; they replace all earlier ones.
 	Reservations []Reserved
-	// Succession is what claims go on with whose jobs end before the next cycle.
+	// Succession is the jobs with which claims go on if their jobs end before the next
+	// cycle.
 	Succession Succession
 	// Clocks and Passed are what Config.Queue wants kept until the next cycle. Passing are
 	// the matched jobs that Passed counts, in the order of the queue.
 	Clocks  []Clock
 	Passed  []Passed
 	Passing []pool.JobID
-	// Tickets are those that the run-time priority of jobs with claims, the matched ones
-	// among them, is to follow, by job; nil: it follows none, and no job keeps any.
+	// Tickets are the tickets, by job, for the run-time priority of jobs with claims,
+	// including matched ones; nil: it follows none, and no job keeps any.
 	Tickets []Tickets
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
@@ -249,21 +249,20 @@ type Plan struct {
 	Looked []string
 	// PutOff are the owners whose steps were not enough for all of their jobs, by name.
 	PutOff []PutOff
-	// Warnings are what a person should look at, such as an ad that could not
-	// be used as it stands. They never stop a cycle.
+	// Warnings are for the administrator, such as an unusable ad. They never stop a
+	// cycle.
 	Warnings []string
 	// Slots is the number of slots looked at, Candidates how many of them
 	// were free for a match when the cycle began.
 	Slots, Candidates int
 }
 
-// Reserved is a reservation, and what it costs.
+// Reserved is a reservation, with its cost.
 type Reserved struct {
 	pool.Reservation
-	// Weight is that of the whole slot, Free of what of it is idle for the job's
-	// sake.
+	// Weight is the whole slot's, Free that of its part that is idle for the job's sake.
 	Weight, Free accountant.Weight
-	// Lacks says what the job still waits for, such as "Cpus 5 of 8".
+	// Lacks says which resources the job still waits for, such as "Cpus 5 of 8".
 	Lacks string
 	// GivenUp says that it lasted too long (RESERVE_MAX_TIME): nothing is kept for
 	// the job any more, and nothing will be for as long again.
@@ -276,7 +275,7 @@ type Clock struct {
 	Since int64
 }
 
-// Tickets are what a job has of them, a whole number, 0 and more.
+// Tickets are a job's tickets, a whole number, 0 and more.
 type Tickets struct {
 	Job     pool.JobID
 	Tickets float64
@@ -301,8 +300,8 @@ func (h *Holding) Add(w accountant.Weight) {
 }
 
 // Why a match may have its slot: the slot had no holder; or the slot's Rank prefers the
-// job to the one that it runs; or the job's submitter has the better EUP, and too little
-// of what is its share (manual, "Negotiation").
+// job to the one that it runs; or the job's submitter has the better EUP, and less than
+// its share (manual, "Negotiation").
 const (
 	NoPreemption       = "NoPreemption"
 	RankPreemption     = "Rank"
@@ -313,35 +312,35 @@ const (
 type Match struct {
 	Job             pool.JobID
 	Submitter, Slot string
-	// Piece is what the job takes of a partitionable slot; Slot is then the name of
-	// the dynamic slot that it makes. Zero for a whole slot.
+	// Piece is the job's part of a partitionable slot; Slot is then the name of the
+	// dynamic slot that it makes. Zero for a whole slot.
 	Piece pool.Piece
 	// Limits are the concurrency limits that the job counts for, such as
 	// "license:2,sw.matlab": lower case, sorted, ":1" left out. Empty for none.
 	Limits string
-	// Weight is what the submitter is charged for the slot.
+	// Weight is the submitter's charge for the slot.
 	Weight accountant.Weight
-	// QOS and PE are those of the job's place in Config.Queue: the QOS it is charged under,
-	// empty for what its ad says, and its processor equivalents, 0 if they are not known.
+	// QOS and PE belong to the job's place in Config.Queue: the QOS that it is charged
+	// under, empty for the ad's, and its processor equivalents, 0 if unknown.
 	QOS string
 	PE  float64
-	// Priority is that of the job's place in Config.Queue, higher goes first.
+	// Priority is the job's in Config.Queue, higher goes first.
 	Priority float64
-	// Rank is what the slot's Rank makes of the job, 0 where that is no number: its
-	// CurrentRank from then on.
+	// Rank is the slot's Rank of the job, 0 if that is no number: its CurrentRank from
+	// then on.
 	Rank float64
 	// Reason tells why the job may have the slot: NoPreemption, RankPreemption or
 	// PriorityPreemption.
 	Reason string
-	// Preempts is the claim that ends for it, nil for none. Slot and Piece are then that
-	// claim's.
+	// Preempts is the claim that ends for the match, nil for none. Slot and Piece are
+	// then that claim's.
 	Preempts *Preempted
 }
 
 // Preempted is a claim that ends for a match.
 type Preempted struct {
-	// Job and Attempt are those of a claim of this pool. Of a claim from outside they are
-	// zero, and Outside is what its slot calls the job (JobId), if anything.
+	// Job and Attempt are a claim's of this pool. For a claim from outside they are zero,
+	// and Outside is the slot's name of the job (JobId), if it has one.
 	Job     pool.JobID
 	Attempt int
 	Outside string
@@ -353,9 +352,9 @@ type Preempted struct {
 	Ran time.Duration
 }
 
-// PutOff is an owner whose jobs' expressions took more steps than there were (Config.Steps):
-// its jobs that were left out for that, the first of them by number from where the cycle
-// began, and the next one begins.
+// PutOff is an owner whose jobs' expressions took more steps than Config.Steps. First is the
+// first, by number from the beginning of the owner's turn, of the jobs that were left out
+// for that, and the next cycle begins with it.
 type PutOff struct {
 	Owner string
 	First pool.JobID
@@ -363,7 +362,7 @@ type PutOff struct {
 }
 
 // Standing is the place of consecutive procs in Config.Queue among the jobs that the
-// cycle left: Place is that of the first, and the others follow it directly. Priority is
+// cycle left: Place is the first one's, and the others follow it directly. Priority is
 // the same for all. Both are as in a Rejection; without a Place none of the procs has
 // one.
 type Standing struct {
@@ -388,11 +387,11 @@ type Spin struct {
 	Number int
 	// Group is the accounting group that negotiates, empty when there are none.
 	Group string `json:",omitempty"`
-	// Floor says that it is the round of those below their floors.
+	// Floor says that this is the round for submitters below their floors.
 	Floor bool `json:",omitempty"`
-	// Slots are those that Config.PoolSizeConstraint counts, with the pieces of partitionable
-	// ones, SlotsLeft those of all that were still looked at when the spin began: also claimed
-	// ones if preemption is considered.
+	// Slots is the number of slots that Config.PoolSizeConstraint counts, with the pieces of
+	// partitionable ones. SlotsLeft is the number of all slots still considered when the spin
+	// began: also claimed ones if preemption is considered.
 	Slots, SlotsLeft int
 	// Weight is the weight that shares are parts of, the pool's or at most the group's
 	// limit, MinSlotWeight the least of any slot of the pool.
@@ -413,12 +412,12 @@ type SpinTurn struct {
 	// with USE_GLOBAL_JOB_PRIOS only.
 	JobPrios          []int `json:",omitempty"`
 	EffectivePriority float64
-	// Share is the part of the pool that is the submitter's, from 0 to 1; Limit what
-	// it may take by that, and Starved what it may not because others took more than
-	// their share.
+	// Share is the submitter's part of the pool, from 0 to 1, Limit its limit by that,
+	// and Starved the part of its share that it may not take because others took more
+	// than theirs.
 	Share, Limit float64
 	Starved      float64 `json:",omitempty"`
-	// Ceiling is what the submitter's ceiling leaves it, math.MaxInt32 without one.
+	// Ceiling is the submitter's room under its ceiling, math.MaxInt32 without one.
 	Ceiling int64
 	// Usage is the weight in use before the turn, Matches the number of slots taken.
 	Usage   float64
@@ -433,24 +432,23 @@ type SpinTurn struct {
 	Rejections []SpinRejection `json:",omitempty"`
 }
 
-// SpinRejection is an autocluster that got no slot, or no more, in one spin. Job is
-// the first job of the request that failed: of those of its jobs that followed each
-// other in the order, without others in between, when the turn began.
+// SpinRejection is an autocluster that got no slot, or no more, in one spin. Job is the
+// first job of the request that failed. A request is jobs that were consecutive in the
+// order when the turn began.
 type SpinRejection struct {
 	Job, Reason string
 }
 
-// What a turn ends with: the submitter takes part in the next spin, or in none any
-// more.
+// The ends of a turn: the submitter takes part in the next spin, or in none any more.
 const (
 	SpinLimited = "hit submitter limit (stays for next spin)"
 	SpinServed  = "got all it wants (removed)"
 )
 
-// Succession is what a claim may go on with when its job has ended before the next cycle: the same submitter's next job that
-// fits, unless a better one waits for the slot: that of a submitter with less than its share or, with a Config.Queue, one
-// before it there. It says what the cycle saw. A supervisor that acts on it must check that a job is still idle, and that it
-// matches the slot, which the cycle did not ask.
+// Succession says how a claim may go on when its job has ended before the next cycle: with the same submitter's next
+// job that fits, unless a better one waits for the slot, of a submitter with less than its share or, with a
+// Config.Queue, before it there. It is the cycle's view. A supervisor that acts on it must check that a job is still
+// idle, and that it matches the slot, which the cycle did not check.
 type Succession struct {
 	pool.Course
 	// Queues are the remaining queues of submitters with claims, in the order in which

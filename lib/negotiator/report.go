@@ -11,7 +11,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Share is what a submitter was entitled to, and what it got.
+// Share is a submitter's entitlement and result.
 type Share struct {
 	Name string
 	// EffectivePriority is the EUP at the time of the cycle, Priority the
@@ -21,9 +21,10 @@ type Share struct {
 	// Usage is the slot weight in use before the cycle's matches.
 	Usage float64 `json:"-"`
 	// PieSlice is the submitter's share of the pool's weight when the cycle began,
-	// including Usage: of what it holds and is free, or what it is entitled to of the whole
-	// pool if that is more. Limit is what that allows it to take. For a nice user it is the
-	// share of what the others left. Both are 0 with a Config.Queue, which knows no shares.
+	// including Usage: its share of its own slots and the free ones, or its entitlement to
+	// the whole pool if that is more. Limit is the weight that it may take by that. For a
+	// nice user it is the share of the others' rest. Both are 0 with a Config.Queue, which
+	// knows no shares.
 	PieSlice, Limit float64
 	// Idle and Matched are numbers of jobs: how many wanted a slot, and how
 	// many of these got one.
@@ -44,27 +45,27 @@ type Rejection struct {
 	// all of it, and with the slot that is the nearest, the job would run.
 	Cause Cause
 	Also  []Cause
-	// Limits are the concurrency limits that are reached, OwnJobs the number of jobs
-	// of the same submitter that go first, by their order or since they ask for less
-	// than Job, which the share may be too small for; and Ahead that of the submitters with a
-	// better EUP that have slots that match or wait for the same. With a Config.Queue they
-	// are the jobs before Job in the queue that wait for the nearest slot: the submitter's
-	// own, and the others'.
+	// Limits are the concurrency limits that are reached. OwnJobs is the number of the
+	// submitter's jobs that go first, by their order or since they ask for less than Job, if
+	// the share is too small for Job. Ahead is the number of submitters with a better EUP
+	// that have matching slots or wait for them. With a Config.Queue both count the jobs
+	// before Job in the queue that wait for the nearest slot: the submitter's own, and the
+	// others'.
 	Limits  []string
 	OwnJobs int
 	Ahead   int
-	// Place is that of Job in Config.Queue among the jobs that the cycle left: 1 is the
-	// first, 0 stands for one that the policy leaves out, and for all without such a queue.
-	// Priority is its priority there, higher goes first; NaN: it is not known.
+	// Place is Job's place in Config.Queue among the jobs that the cycle left: 1 is the
+	// first; 0 means that the policy leaves it out, or that there is no such queue.
+	// Priority is its priority there, higher goes first; NaN: unknown.
 	Place    int
 	Priority float64
-	// Groups are the accounting groups whose quotas leave no room: the submitter's own
-	// first, then those above it.
+	// Groups are the accounting groups with quotas that leave no room: the submitter's
+	// own first, then those above it.
 	Groups []FullGroup
-	// Reason begins with "no match found", "submitter limit exceeded", "submitter
-	// ceiling reached", "group quota reached", "concurrency limit NAME reached", "limit of the
-	// policy reached", "put off to the next cycle" or "blocked" and goes on with the numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
-	// may also be "PREEMPTION_REQUIREMENTS == False", and then says what is the case.
+	// Reason begins with "no match found", "submitter limit exceeded", "submitter ceiling reached", "group quota
+	// reached", "concurrency limit NAME reached", "limit of the policy reached", "put off to the next cycle" or
+	// "blocked" and goes on with the numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
+	// may also be "PREEMPTION_REQUIREMENTS == False", and then explains it.
 	Reason string
 }
 
@@ -74,7 +75,7 @@ type Report struct {
 	Cycle int   // number of the cycle in its spool
 	Time  int64 // policy time in Unix seconds
 	Slots int   // slots looked at
-	// Warnings are what a person should look at.
+	// Warnings are for the administrator.
 	Warnings []string `json:",omitempty"`
 	// Policy is the name of the policy that puts all jobs into one queue, such as "maui";
 	// empty: the order is by EUP.
@@ -86,9 +87,9 @@ type Report struct {
 	// Autoclusters are the shapes of the jobs in Rejections, and of Plan.Explained.
 	Autoclusters []Analysis
 	Reservations []ReportedReservation `json:",omitempty"`
-	// PutOff are the owners whose steps were not enough for all of their jobs.
+	// PutOff are the owners with too few steps for all of their jobs.
 	PutOff []ReportedPutOff `json:",omitempty"`
-	// Spins are the plan's, as they are: their digits are what they are for.
+	// Spins are the plan's, unrounded, as their digits matter.
 	Spins []Spin `json:",omitempty"`
 }
 
@@ -107,16 +108,16 @@ type Group struct {
 	// Usage is what its members used before the cycle, Requested that and what
 	// their idle jobs asked for.
 	Usage, Requested float64
-	// Allocated is what its members may use, by its quota and the surplus of others, and
-	// Used what they use after the cycle; Surplus is what of that is beyond the quota.
+	// Allocated is the limit of its members, by its quota and the surplus of others, Used
+	// their usage after the cycle, and Surplus the usage beyond the quota.
 	Allocated, Used, Surplus float64
 }
 
-// ReportedMatch is a Match in a Report. Preempts is the job that has to go, if any,
-// PreemptedSubmitter whose it is, and WorkLost the slot weight times the seconds for
-// which it ran. Of is the partitionable slot and Resources what the job takes of it,
-// such as "Cpus=2 Memory=2048"; empty for a whole slot. Priority is the job's in the one
-// queue, higher goes first; absent without one.
+// ReportedMatch is a Match in a Report. Preempts is the job that has to leave, if any,
+// PreemptedSubmitter its submitter, and WorkLost the slot weight times the seconds for
+// which it ran. Of is the partitionable slot and Resources the job's part of it, such as
+// "Cpus=2 Memory=2048"; empty for a whole slot. Priority is the job's in the one queue,
+// higher goes first; absent without one.
 type ReportedMatch struct {
 	Job, Submitter, Slot, Reason string
 	Priority                     *float64       `json:",omitempty"`
@@ -206,7 +207,7 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// Report returns the match as a Report has it, but for the priority.
+// Report returns the match as in a Report, without the priority.
 func (m Match) Report() ReportedMatch {
 	r := ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason, Of: m.Piece.Of, Resources: m.Piece.Takes}
 	if p := m.Preempts; p != nil {
@@ -215,7 +216,7 @@ func (m Match) Report() ReportedMatch {
 	return r
 }
 
-// Name returns what the claim's job is called; empty for one outside that has no name.
+// Name returns the name of the claim's job; empty for one outside that has no name.
 func (p *Preempted) Name() string {
 	if p.Job == (pool.JobID{}) {
 		return p.Outside
@@ -226,7 +227,7 @@ func (p *Preempted) Name() string {
 // Lost returns the work that is lost, in slot weight times seconds.
 func (p *Preempted) Lost() float64 { return p.Ran.Seconds() * p.Weight.Float() }
 
-// Report returns the rejection as a Report has it, but for the priority.
+// Report returns the rejection as in a Report, without the priority.
 func (x Rejection) Report() ReportedRejection {
 	return ReportedRejection{Job: x.Job.String(), Count: x.Count, Jobs: x.Jobs, Submitter: x.Submitter, Autocluster: x.Autocluster,
 		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Place: x.Place, Groups: x.Groups, Reason: x.Reason}
@@ -364,9 +365,9 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	return ""
 }
 
-// Places in the order of groups (HTCondor's default GROUP_SORT_EXPR): groups without a
-// quota come late, the root group after them, and groups for which GROUP_SORT_EXPR is not
-// a number last.
+// Sort keys of groups (HTCondor's default GROUP_SORT_EXPR): groups without a quota come
+// late, the root group after them, and groups for which GROUP_SORT_EXPR is not a number
+// last.
 const (
 	SortLate = 3.3e38
 	SortLast = 3.4e38

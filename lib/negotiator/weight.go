@@ -29,7 +29,8 @@ func (c *Config) WeightIn(eval *classad.Context, ad *classad.Ad) (w accountant.W
 	return w, own, err
 }
 
-// weightOf returns a value as a weight, One with an error; name says whose value it is.
+// weightOf returns a value as a weight, One with an error; name is the value's, for the
+// error.
 func weightOf(name string, value classad.Value) (accountant.Weight, error) {
 	n, ok := value.Number()
 	if !ok {

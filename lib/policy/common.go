@@ -6,7 +6,8 @@ import (
 	"fairspool/lib/config"
 )
 
-// Common is what a policy with one queue leaves as it is. Policies embed it.
+// Common is the behaviour that policies with one queue share by default. Policies embed
+// it.
 type Common struct{}
 
 // OneQueue reports that all jobs stand in one order.
@@ -15,21 +16,21 @@ func (Common) OneQueue() bool { return true }
 // Table is nil: there are no settings.
 func (Common) Table() *config.Table { return nil }
 
-// Beside has no jobs: only those that are idle make the order.
+// Beside selects no jobs: the order is made of idle jobs only.
 func (Common) Beside(*config.Config) Beside { return Beside{} }
 
 // Display adds nothing to what lists show of all jobs.
 func (Common) Display(*config.Config) Display { return Display{} }
 
-// Options are none but prio's own.
+// Options are empty: prio has only its own.
 func (Common) Options() []Option { return nil }
 
-// Rules are none but those of every policy.
+// Rules are the rules of every policy.
 func (Common) Rules(*config.Config) Rules {
 	return Rules{Ahead: "-p sets the priority that a user gives"}
 }
 
-// CommonListing is what a listing leaves as it is. Listings embed it.
+// CommonListing is the default of listings. Listings embed it.
 type CommonListing struct{}
 
 // Requests add nothing.

@@ -21,10 +21,11 @@ type Listing interface {
 	// Requests returns what each line of a job's hard requests adds to its priority, and the
 	// parallel environment with the slots that it wants there; empty for none.
 	Requests(j Job, hard string) Requests
-	// Sheet returns the lines of qstat -j on what the priority comes from. Alike are all jobs that
-	// the sheet is of, with the one that is asked about.
+	// Sheet returns the lines of qstat -j about the source of the priority. Alike are all jobs of
+	// the sheet, including j.
 	Sheet(j Job, alike iter.Seq[Job]) []Line
-	// Explain returns the numbers of a job for JSON, and what they come from if that is more.
+	// Explain returns the numbers of a job for JSON, and the values that they are computed
+	// from if there are more.
 	Explain(j Job) (numbers, course any)
 	// Own returns the policy's own form of a list of jobs; single: none share a line.
 	Own(rows []Row, single bool) OwnForm
@@ -43,8 +44,7 @@ type Job struct {
 	State string      // as qstat shows it, such as "qw"; "z" has left the queue
 	Owner string
 	QDate int64 // Unix seconds
-	// Waits says that the job stands in the list, in List's result Number, of which it is the Task-th
-	// from 0.
+	// Waits says that the job stands in the list, as task Task, from 0 on, of List's result Number.
 	Waits        bool
 	Number, Task int
 	Place        int    // in the queue, from 1 on; 0: it has none
@@ -55,7 +55,7 @@ type Job struct {
 
 // Shown is what lists show of a job.
 type Shown struct {
-	Prior int64 // by which users know it
+	Prior int64 // as users know it
 	Slots int64 // that it has or wants; 0: as its ad says
 	Aside bool  // it waits and takes no part: it stands among the held ones
 	// Behind orders jobs that have no place in the queue, the least first.
@@ -63,20 +63,20 @@ type Shown struct {
 	// Alike has to be equal for jobs to share a line, whatever the common columns show; it is
 	// comparable.
 	Alike any
-	// Credentials are what the job goes by, where the policy may know what the ad does not say.
+	// Credentials are the job's names, which the policy may know if the ad does not say them.
 	Credentials *Credentials
-	// Cells are what the policy's columns show.
+	// Cells are the values of the policy's columns.
 	Cells any
 }
 
-// Credentials are what a job goes by.
+// Credentials are the names, and the deadline, that a policy orders a job by.
 type Credentials struct {
 	Project, Department       string
 	Deadline                  int64 // Unix seconds; 0: none
 	JobShare, OverrideTickets float64
 }
 
-// Requests are what a policy knows of a job's requests.
+// Requests is a policy's information about a job's requests.
 type Requests struct{ Adds, Environment, Wanted string }
 
 // Line is a key of qstat -j with its values.
@@ -101,7 +101,7 @@ type OwnForm struct {
 
 // Display is how a policy's jobs are shown.
 type Display struct {
-	// Columns are added to those of lists.
+	// Columns are additional columns of lists.
 	Columns []Column
 	// Without returns the headings of common columns that are left out.
 	Without func(o Options) []string
@@ -110,10 +110,10 @@ type Display struct {
 	Arrays bool
 	// PriorityKey is what JobPrio stands under in qstat -j; empty: "priority".
 	PriorityKey string
-	// Own returns the option that makes a list one of the policy's own form, and those that make no
-	// sense beside it; empty: the list is a common one.
+	// Own returns the option that selects the policy's own form of a list, and the options that
+	// make no sense with it; empty: the list is a common one.
 	Own func(has func(option string) bool) (option string, refused []string)
-	// ByTree says that what was used counts by a share tree.
+	// ByTree says that usage counts by a share tree.
 	ByTree bool
 	// Rulers are the lengths of the rules below headings; nil: they are as long as the headings.
 	Rulers *RuleLengths
@@ -139,7 +139,7 @@ func (r *RuleLengths) Of(o Options) int {
 	return length
 }
 
-// Options are what the command line says of a list's columns.
+// Options are the command line's options for a list's columns.
 type Options struct{ Pri, Urg, Ext, Wide, XML bool }
 
 // Column is one of a policy's columns of lists of jobs.
@@ -147,9 +147,9 @@ type Column struct {
 	Head  string
 	Width int
 	Left  bool   // its cells are aligned to the left
-	After string // the heading that it stands behind; empty: that of the column before it
+	After string // the heading that precedes it; empty: the previous column's
 	When  func(o Options) bool
-	// Cell appends what is shown of Shown.Cells, and XML the text of the element if that is another.
+	// Cell appends the text for Shown.Cells, and XML the element's text if that differs.
 	Element string
 	Cell    func(b []byte, cells any) []byte
 	XML     func(b []byte, cells any) []byte

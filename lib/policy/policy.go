@@ -16,34 +16,34 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Policy is a rule for whose job goes first. It has no state: a configuration has its settings.
+// Policy is a rule for the order of jobs. It has no state: a configuration has its settings.
 type Policy interface {
 	// Name is the value of JOB_PRIORITY_POLICY that chooses it, such as "maui".
 	Name() string
 	// Table is the table of the configuration that holds its settings; nil without one.
 	Table() *config.Table
-	// OneQueue reports whether it puts the jobs of all submitters into one order. Without that,
-	// shares by EUP say whose turn it is, and jobprio.Compare which of its jobs go.
+	// OneQueue reports whether it puts the jobs of all submitters into one order. Otherwise
+	// shares by EUP order the submitters, and jobprio.Compare the jobs of each.
 	OneQueue() bool
 	// Queue returns that order; nil without one.
 	Queue(c *config.Config, from Sources) jobprio.Queue
-	// Beside says which jobs the order is made from besides the idle ones.
+	// Beside selects the jobs that the order includes besides the idle ones.
 	Beside(c *config.Config) Beside
 	// Listing returns the same queue for people; nil without one.
 	Listing(c *config.Config, from Sources) Listing
 	// Display says how lists show jobs.
 	Display(c *config.Config) Display
-	// Options are those of prio that set what the policy looks at.
+	// Options are the options of prio that set attributes for the policy.
 	Options() []Option
 	// Rules are what jobs may ask for.
 	Rules(c *config.Config) Rules
 }
 
-// Sources are what a policy with one queue needs besides the jobs. The functions are
-// called only if the configuration makes a difference of it.
+// Sources are the inputs of a policy with one queue besides the jobs. The functions are
+// called only if the configuration makes use of them.
 type Sources struct {
-	// Slots calls do with the slots, and perhaps once more if do looked at what was not read: what it
-	// does then counts.
+	// Slots calls do with the slots. If do looked at attributes that were not read, Slots calls it
+	// once more, and the last call counts.
 	Slots   func(do func([]pool.Slot))
 	Claims  func() []pool.Claim
 	Tallies func() []accountant.Tally
@@ -53,17 +53,17 @@ type Sources struct {
 	Delivered time.Time
 }
 
-// Beside says which jobs a snapshot contains in addition to the idle ones.
+// Beside selects the jobs that a snapshot contains in addition to the idle ones.
 type Beside struct {
 	Running bool // those that have a claim
 	Held    bool // those that are held or wait for others
 }
 
-// Option is an option of prio that sets an attribute of jobs. All policies' options are there under
-// every policy: what a policy does not look at is kept for another.
+// Option is an option of prio that sets an attribute of jobs. All policies' options exist under
+// every policy: an attribute that one policy ignores is kept for another.
 type Option struct {
 	Name, Arg, Help string
-	// Set returns what a value of the option sets.
+	// Set returns the setting for a value of the option.
 	Set func(e Edit) (Setting, error)
 }
 

@@ -19,12 +19,12 @@ import (
 // Rules are a policy's for what jobs may ask for. They are the same for new jobs, for those in the
 // queue, for those that come late, and for what another program sends.
 type Rules struct {
-	// Attributes are the rules for single attributes, in the order in which they are looked at.
+	// Attributes are the rules for single attributes, in the order of the checks.
 	Attributes []Rule
-	// Requests are attributes that CheckRequests looks at, beyond those of Attributes.
+	// Requests are attributes that CheckRequests checks, beyond those of Attributes.
 	Requests []string
-	// CheckRequests returns why what a job asks for cannot be, of the attributes that are asked
-	// about; nil: there is nothing to check.
+	// CheckRequests returns why a job's requests are impossible, for the attributes for which
+	// asked is true; nil: there is nothing to check.
 	CheckRequests func(r Rights, after *classad.Ad, asked func(attr string) bool) error
 	// Settled are the attributes that jobs of one cluster have to have in common where some appear
 	// as others finish; SettledOfUsers are such where no administrator submits.
@@ -42,7 +42,8 @@ type Rules struct {
 type Rule struct {
 	Attr string
 	With []string // other attributes on which the rule looks
-	// Allow returns why the attribute cannot be what it is after a change, or missing.
+	// Allow returns why the attribute cannot have its value after a change, or be
+	// missing.
 	Allow func(r Rights, before, after *classad.Ad) error
 }
 
@@ -55,15 +56,15 @@ func Names(rules []Rule) []string {
 	return list
 }
 
-// Rights are what an owner's jobs may be charged to and ask for: whom they are accounted as, and
-// what the rules of the policy in force say. They are the same for new jobs and for those in the
-// queue, for those that come late, and for what another program sends.
+// Rights are the limits on an owner's jobs: the accounts that they are charged to, and the rules
+// of the policy in force for their requests. They are the same for new jobs, for jobs in the
+// queue, for jobs that come late, and for jobs from another program.
 type Rights struct {
 	Config *config.Config
 	Rules  Rules
-	Caller string // who asks
+	Caller string // the user who asks
 	Admin  bool   // whether the caller is an administrator
-	Owner  string // whose the job is
+	Owner  string // the job's owner
 	// Groups returns the names of the owner's Unix groups. It fails if they are unknown.
 	Groups func() ([]string, error)
 }
@@ -74,7 +75,7 @@ func RightsOf(p Policy, c *config.Config, caller string, admin bool, owner strin
 	return Rights{c, p.Rules(c), caller, admin, owner, sync.OnceValues(func() ([]string, error) { return groupsOf(owner) })}
 }
 
-// Refusal is why an attribute of a job cannot be what is asked for.
+// Refusal is why an attribute of a job cannot have the requested value.
 type Refusal struct {
 	Attr string
 	Why  error // without the attribute's name
@@ -116,8 +117,8 @@ func (r Rules) Priorities() (least, most int64) {
 // error if that cannot be determined.
 func (r Rights) Submit(ad *classad.Ad) error { return r.Change(classad.New(), ad, nil) }
 
-// Change returns why some attributes of a job cannot become what they are in another ad; nil
-// for all attributes that there are rules for. The error is as that of Submit.
+// Change returns why some attributes of a job cannot get the values of another ad; nil for
+// all attributes with rules. The error is like Submit's.
 func (r Rights) Change(before, after *classad.Ad, attrs []string) error {
 	meant := func(attr string) bool { return attrs == nil || caseless.Contains(attrs, attr) }
 	for _, rules := range [...][]Rule{common, r.Rules.Attributes} {
@@ -148,8 +149,7 @@ func owner(r Rights, _, after *classad.Ad) error {
 	return err
 }
 
-// accountingGroup: the jobs are charged to their owner, who may be in a group that is open to the
-// owner.
+// accountingGroup: the jobs are charged to their owner, in a group that is open to the owner.
 func accountingGroup(r Rights, _, after *classad.Ad) error {
 	if r.Admin {
 		return nil

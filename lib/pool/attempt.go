@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Attempt is one start of a job: what a claim's lock is named after.
+// Attempt is one start of a job. The lock of a claim is named after it.
 type Attempt struct {
 	Job    JobID
 	Number int
@@ -46,8 +46,8 @@ type Reason struct {
 	Code, Subcode int
 }
 
-// SupervisorStopped is HTCondor's VacateReasonCode of a job whose supervisor was told to end
-// (StartdShutdown).
+// SupervisorStopped is HTCondor's VacateReasonCode of a job with a supervisor that was told
+// to end (StartdShutdown).
 const SupervisorStopped = 1013
 
 // Progress is what an attempt has used since it was executed.
@@ -59,8 +59,8 @@ type Progress struct {
 	IOBytes               int64 // read and written
 }
 
-// After returns the progress of an attempt of which q was known already: nothing of
-// that is taken back, though a process that has ended may have taken along what it used.
+// After returns the progress of an attempt after the earlier progress q. No value falls
+// below q's, even if a process took its usage along when it ended.
 func (p Progress) After(q Progress) Progress {
 	return Progress{
 		Wall: max(p.Wall, q.Wall), UserCPU: max(p.UserCPU, q.UserCPU), SysCPU: max(p.SysCPU, q.SysCPU),
@@ -78,7 +78,7 @@ type Ending struct {
 	// its VacateReasonSubCode; 0: it follows from the other fields. A job that has taken more than it
 	// may is held with these codes.
 	VacateCode, VacateSubcode int
-	// Died: the supervisor died. Usage is what was reported last, and wall time the time that the
+	// Died: the supervisor died. Usage is the last reported, and wall time the time that the
 	// attempt had its slot.
 	Died bool
 	// Checkpointed: the job that was Lost left a checkpoint, so that the attempt's usage counts.
@@ -114,7 +114,7 @@ type Ending struct {
 // NeverRan reports whether the job's program was never executed.
 func (how Ending) NeverRan() bool { return how.NotStarted || how.StartFailed != "" }
 
-// Total returns what the attempt used in all.
+// Total returns the total usage of the attempt.
 func (how Ending) Total() Progress {
 	p := Progress{
 		Wall: how.Wall, UserCPU: how.UserCPU, SysCPU: how.SysCPU,

@@ -33,7 +33,7 @@ const (
 	AttrErr             = "Err"
 	AttrUserLog         = "UserLog"
 	AttrRequirements    = "Requirements"
-	AttrInteractive     = "InteractiveJob" // the job is there for a shell beside it
+	AttrInteractive     = "InteractiveJob" // the job exists for a shell beside it
 	AttrRank            = "Rank"
 	AttrRequestCpus     = "RequestCpus"
 	AttrRequestMemory   = "RequestMemory"
@@ -62,7 +62,7 @@ const (
 	AttrLastHeardFrom  = "LastHeardFrom"
 	AttrAdLifetime     = "ClassAdLifetime"
 	AttrMyType         = "MyType"
-	AttrFlockedTo      = "FlockedTo" // the engine of kind fairspool whose pool gives the slot; missing in the pool's own
+	AttrFlockedTo      = "FlockedTo" // the engine of kind fairspool with the pool that gives the slot; missing in the pool's own slots
 	AttrKillSig        = "KillSig"
 	AttrRemoveKillSig  = "RemoveKillSig"
 	AttrMaxVacateTime  = "JobMaxVacateTime"
@@ -94,7 +94,7 @@ const (
 	AttrNumCompletions   = "NumJobCompletions"
 	AttrLastVacateTime   = "LastVacateTime"
 
-	// What a slot says of the claim on it, and of whom it was promised to.
+	// The claim on a slot, and the promise of it.
 	AttrEnteredState    = "EnteredCurrentState"
 	AttrJobID           = "JobId"
 	AttrCurrentRank     = "CurrentRank"
@@ -105,16 +105,17 @@ const (
 	AttrPreemptingJobID = "PreemptingJobId"
 	AttrPreemptingRank  = "PreemptingRank"
 
-	// AttrMachineResources names what a slot can be divided by, parted by blanks.
+	// AttrMachineResources names the resources by which a slot can be divided, separated
+	// by blanks.
 	AttrMachineResources = "MachineResources"
-	// TotalPrefix begins the names of what a slot has in all, such as TotalSlotCpus.
+	// TotalPrefix begins the names of a slot's total amounts, such as TotalSlotCpus.
 	TotalPrefix = "TotalSlot"
-	// AttrConcurrencyLimits names what a job counts for.
+	// AttrConcurrencyLimits names a job's limits.
 	AttrConcurrencyLimits = "ConcurrencyLimits"
 
 	// Of jobs that are pilots of other pools, and of any that may be pilots' jobs there; ours.
 	AttrFlock        = "Flock"        // false: it runs in no other pool
-	AttrFlockedFrom  = "FlockedFrom"  // the domain of the pool whose pilot it is
+	AttrFlockedFrom  = "FlockedFrom"  // the domain of the pool that the pilot belongs to
 	AttrFlockedPilot = "FlockedPilot" // what that pool calls it
 
 	// Why a job was held before it was released the last time.
@@ -122,7 +123,7 @@ const (
 	AttrLastHoldReasonCode    = "LastHoldReasonCode"
 	AttrLastHoldReasonSubCode = "LastHoldReasonSubCode"
 
-	// What the policy maui keeps of a job between cycles; ours.
+	// The policy maui's record of a job between cycles; ours.
 	AttrEligibleSince  = "EligibleSince"  // since when its queue time counts, Unix seconds; 0: it is not eligible
 	AttrBypassCount    = "BypassCount"    // how often jobs behind it were matched first
 	AttrSystemPriority = "SystemPriority" // 1 to 1000 in the place of its own priority, or 2e9 and what is added to it
@@ -160,11 +161,11 @@ const (
 	AttrJobSuccessExitCode    = "JobSuccessExitCode"
 	AttrHoldReasonSubCode     = "HoldReasonSubCode"
 
-	// What a slot says of the files of its machine.
+	// A slot's access to files.
 	AttrHasFileTransfer  = "HasFileTransfer"
 	AttrFileSystemDomain = "FileSystemDomain"
 
-	// What the attempts of a job leave in its ad.
+	// The record of the attempts in a job's ad.
 	AttrNumShadowStarts   = "NumShadowStarts"              // attempts that were begun
 	AttrJobRunCount       = "JobRunCount"                  // the same
 	AttrLastStartDate     = "JobLastStartDate"             // when the attempt before this one began
@@ -185,10 +186,10 @@ const (
 	AttrBytesRecvd        = "BytesRecvd"
 	AttrVacateReasonCode  = "VacateReasonCode"
 	AttrVacateReasonSub   = "VacateReasonSubCode"
-	AttrTickets           = "Tickets"     // ours: what the run-time priority follows
+	AttrTickets           = "Tickets"     // ours: the basis of the run-time priority
 	AttrCPUAffinity       = "CpuAffinity" // ours: the processors that it is bound to, such as "0,2"
 
-	// What a job says of how it is to run and to leave.
+	// A job's wishes for running and leaving.
 	AttrHoldKillSig          = "HoldKillSig"
 	AttrMaxJobRetirementTime = "MaxJobRetirementTime" // seconds
 	AttrWantGracefulRemoval  = "WantGracefulRemoval"
@@ -233,7 +234,7 @@ var Details = []string{
 // (manual, "Job ClassAd Attributes", JobUniverse).
 type Universe int
 
-// The universes that are told apart. Jobs in docker and container are vanilla ones
+// The universes that are distinguished. Jobs in docker and container are vanilla ones
 // with WantDocker or WantContainer.
 const (
 	Standard  Universe = 1

@@ -47,9 +47,9 @@ func AmountOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 // ClaimState is where a claim stands between match and release.
 type ClaimState int
 
-// The states of a claim. A Matched claim's job is still idle. So is that of a Promised
-// claim, which waits for the holder of its slot to go: another claim, which is Vacating,
-// or a holder named by the slot's own ad. It turns Matched then.
+// The states of a claim. The job of a Matched claim is still idle, and so is the job of a
+// Promised claim. A Promised claim waits for the holder of its slot to go: another claim,
+// which is Vacating, or a holder named by the slot's own ad. It turns Matched then.
 const (
 	Matched ClaimState = iota + 1
 	RunningClaim
@@ -82,11 +82,11 @@ func ParseClaimState(name string) (ClaimState, error) {
 type Claim struct {
 	Job     JobID
 	Attempt int // 1 for the job's first match, growing by 1
-	// Slot is the slot's Name; of a piece of a partitionable slot that of the
-	// dynamic slot, such as "slot1_2@node" of "slot1@node".
+	// Slot is the slot's Name; for a piece of a partitionable slot the dynamic slot's,
+	// such as "slot1_2@node" of "slot1@node".
 	Slot      string
-	Piece     Piece  // what is taken of a partitionable slot; zero for a whole slot
-	Machine   string // the slot's Machine: whose starter takes the claim up
+	Piece     Piece  // the part of a partitionable slot; zero for a whole slot
+	Machine   string // the slot's Machine; its starter takes the claim up
 	Submitter string // who is charged
 	State     ClaimState
 	Weight    accountant.Weight
@@ -94,8 +94,8 @@ type Claim struct {
 	// Limits are the concurrency limits that the claim counts for, as
 	// negotiator.Match has them; empty for none.
 	Limits string
-	// Rank is what the slot's Rank made of the job at the match: the slot's CurrentRank. 0
-	// where that was no number.
+	// Rank is the value of the slot's Rank for the job at the match: the slot's
+	// CurrentRank; 0 if the value was no number.
 	Rank float64
 	// MatchedAt is the policy time of the match; of a claim that was Promised once, when
 	// it turned Matched.
@@ -105,11 +105,11 @@ type Claim struct {
 	ChargedSince time.Time
 	StartedAt    time.Time // policy time of Matched -> Running; zero before
 	PID          int       // the supervisor's process id on Machine; 0 before the start
-	// Flocked is the engine of kind fairspool whose pool gave the slot, as the slot's FlockedTo named it at the
-	// match; empty: the slot is the pool's own. Only claims of its own slots are usage of the pool.
+	// Flocked is the engine of kind fairspool with the pool that gave the slot, from the slot's FlockedTo at
+	// the match; empty: the slot is the pool's own. Only claims of its own slots are usage of the pool.
 	Flocked string
-	// Instance is that of the pilot which began the attempt; empty: a supervisor of the spool's
-	// machine did, or it has not begun.
+	// Instance is the instance of the pilot that began the attempt; empty: a supervisor of the
+	// spool's machine did, or it has not begun.
 	Instance string
 	// Told is the number of the supervisor's last report that is recorded, of a pilot; 0 for none.
 	Told int
@@ -137,7 +137,8 @@ type Followed struct {
 	Why      Reason // the claim's VacateReason and its codes
 }
 
-// Followed returns what is to be known of a claim. It keeps no other text in memory.
+// Followed returns the part of a claim that its watchers need. It keeps no other text in
+// memory.
 func (c Claim) Followed() Followed {
 	why := Reason{Text: strings.Clone(c.VacateReason), Code: c.VacateCode, Subcode: c.VacateSubcode}
 	return Followed{Attempt{c.Job, c.Attempt}, c.State, c.PID, strings.Clone(c.Instance), why}
@@ -153,7 +154,7 @@ func (c Claim) SlotAd() string {
 }
 
 // ChargedFrom returns the policy time since which the claim is charged, while it is
-// (Charged): that of the match.
+// Charged: the time of the match.
 func (c Claim) ChargedFrom() time.Time {
 	if c.ChargedSince.IsZero() {
 		return c.MatchedAt
@@ -170,10 +171,11 @@ func (c Claim) RunsFrom() time.Time {
 }
 
 // Charged reports whether a claim in this state is charged to its submitter: from the
-// match until it is told to vacate.
+// match until the claim is told to vacate.
 func (s ClaimState) Charged() bool { return s == Matched || s == RunningClaim || s == Promised }
 
-// Usage returns the weight for which the claim is usage of the pool, in a state that is Charged: 0 for a slot of another pool.
+// Usage returns the weight of the claim in the usage of the pool, in a state that is Charged: 0 for a slot of another
+// pool.
 func (c Claim) Usage() accountant.Weight {
 	if c.Flocked != "" {
 		return 0
@@ -197,14 +199,14 @@ func (c Claim) Kept(now time.Time) Claim {
 	return c
 }
 
-// LockName returns the name of the file whose lock the claim's supervisor
-// holds as long as it lives: one a job and attempt, never used twice.
+// LockName returns the name of the file that the claim's supervisor keeps locked as long
+// as it lives: one for each job and attempt, never used twice.
 func (c Claim) LockName() string {
 	return Attempt{c.Job, c.Attempt}.String()
 }
 
-// Backoff leaves a slot alone whose matches were not taken up: no match
-// before Until. Failures counts the matches in a row that no starter took up.
+// Backoff leaves a slot alone after matches that no starter took up: it gets no match
+// before Until. Failures counts these matches in a row.
 type Backoff struct {
 	Slot     string
 	Failures int
@@ -239,16 +241,16 @@ func HeldOutside(claims []Claim) []Claim {
 	return waiting
 }
 
-// Contradiction is a claim that cannot be beside the others, and why, in one line.
+// Contradiction is a claim that contradicts the others, and why, in one line.
 type Contradiction struct {
 	Claim Claim
 	Why   string
 }
 
-// Contradictions returns the claims of a pool that cannot be so: two claims have a slot, or
-// are promised it, of which it is the later one; or a slot is promised to a job for which
-// its holder does not leave it. Without these claims the others are sound. They are in the
-// order of the list, promises that are not kept behind the rest.
+// Contradictions returns the claims of a pool that contradict others: the later of two
+// claims that have, or are promised, one slot; and a promise of a slot that its holder does
+// not leave for the job. Without these claims the others are sound. They are in the order
+// of the list, with unkept promises behind the rest.
 func Contradictions(claims []Claim) []Contradiction {
 	holders, promises := map[string]Claim{}, map[string]Claim{}
 	var wrong []Contradiction
@@ -277,15 +279,15 @@ func Contradictions(claims []Claim) []Contradiction {
 	return wrong
 }
 
-// Accounts are what has events of the accounts, but for those of claims of other pools' slots.
+// Accounts holds the events of the accounts, except those of claims of other pools' slots.
 type Accounts interface {
 	Submitters() []accountant.Record
 	Tallies() []accountant.Tally
 	Claims() []Claim
 }
 
-// LastEvent returns the time of the last event before a time, for the zero time that of the last
-// of all; zero if there was none. Flocked are the records of what submitters had of other pools.
+// LastEvent returns the time of the last event before a time, for the zero time the last of all;
+// zero if there was none. Flocked are the records of submitters' usage in other pools.
 func LastEvent(of Accounts, flocked []accountant.Record, before time.Time) (last time.Time) {
 	note := func(t time.Time) {
 		if t.After(last) && (before.IsZero() || t.Before(before)) {

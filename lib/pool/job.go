@@ -1,10 +1,9 @@
-// Package pool holds the nouns that every part of fairspool shares: what a
-// job is called and which states it has, what a slot is, and what a claim
-// binds together.
+// Package pool holds the nouns that every part of fairspool shares: the names and states
+// of jobs, slots, and claims, which bind these together.
 //
-// A claim has a whole slot, or a Piece of a partitionable one, which then is a
-// dynamic slot: Left is the partitionable slot's ad without the pieces, DynamicAd
-// that of one of them.
+// A claim has a whole slot, or a Piece of a partitionable one, which then is a dynamic
+// slot: Left returns the partitionable slot's ad without the pieces, DynamicAd the ad of
+// one piece.
 //
 // It is a leaf: it knows ads and accounting weights, and nothing of files, policy or
 // commands. All parts pass jobs, slots and claims to each other by these types.

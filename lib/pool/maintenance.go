@@ -30,17 +30,18 @@ type Maintenance struct {
 	ID         int
 	Start, End time.Time // whole seconds; End is after Start
 	Constraint string    // a ClassAd expression that is true for these slots
-	By         string    // the login name of who reserved them
+	By         string    // the login name of the user who reserved them
 	Reason     string    // empty: none was given
 }
 
 // Over reports whether the maintenance has ended at a time.
 func (m Maintenance) Over(now time.Time) bool { return !m.End.After(now) }
 
-// endless is a run time, in seconds, beyond any time: that of a job that does not say how long it runs.
+// endless is a run time, in seconds, beyond any time, for a job that does not say how long it runs.
 const endless = 1_000_000_000_000
 
-// Clause returns what the Requirements of a slot say for the maintenance: either it is over, or the job ends before it starts.
+// Clause returns the clause for the Requirements of a slot during the maintenance: either it is over, or the job ends
+// before it starts.
 func (m Maintenance) Clause() *classad.Expr {
 	e, err := classad.ParseExpr(fmt.Sprintf("time() >= %d || %s <= %d - time()", m.End.Unix(), RunTime(endless), m.Start.Unix()))
 	if err != nil {
@@ -51,8 +52,8 @@ func (m Maintenance) Clause() *classad.Expr {
 
 var clauseTimes = regexp.MustCompile(`^time\(\) >= (\d+) \|\| .*[^ ] <= (\d+) - time\(\)$`)
 
-// MaintenanceOf returns the times of the maintenance whose clause, without parentheses around it, has this text; false: it is
-// no such clause.
+// MaintenanceOf returns the times of the maintenance with this clause, which has no parentheses around it; false: the
+// text is no such clause.
 func MaintenanceOf(clause string) (start, end time.Time, ok bool) {
 	found := clauseTimes.FindStringSubmatch(clause)
 	if found == nil {

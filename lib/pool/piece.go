@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Piece is the part of a partitionable slot that a claim takes. The zero Piece
-// is that of a claim that has a whole slot. Pieces compare with ==.
+// Piece is the part of a partitionable slot that a claim takes. A claim of a whole slot
+// has the zero Piece. Pieces compare with ==.
 type Piece struct {
 	// Of is the Name of the partitionable slot, empty for a whole slot.
 	Of string
-	// Takes is what the claim takes of the slot's resources.
+	// Takes is the claim's part of the slot's resources.
 	Takes Resources
 }
 
-// Resources is an amount of each of several resources as one text, such as
-// "Cpus=2 Disk=1024 GPUs=1 Memory=2048": sorted by name without regard to case,
-// each name once, amounts above zero in the units of the slot's ad (Memory in
-// MB, Disk in KB). What is not named is not taken.
+// Resources is an amount of each of several resources as one text, such as "Cpus=2
+// Disk=1024 GPUs=1 Memory=2048": sorted by name without regard to case, each name once,
+// amounts above zero in the units of the slot's ad (Memory in MB, Disk in KB). Unnamed
+// resources are not taken.
 type Resources string
 
 // Amount is how much of one resource.
@@ -31,9 +31,9 @@ type Amount struct {
 	Of   float64
 }
 
-// ResourcesOf returns the amounts as one text. Those that are not above zero or
-// not finite are left out, and those whose name is not of letters, digits and
-// underscores; of two with one name the first counts.
+// ResourcesOf returns the amounts as one text. It leaves out amounts that are not above
+// zero or not finite, and names with other characters than letters, digits and
+// underscores; of two amounts with one name the first counts.
 func ResourcesOf(amounts []Amount) Resources {
 	amounts = slices.DeleteFunc(slices.Clone(amounts), func(a Amount) bool { return !a.good() })
 	slices.SortStableFunc(amounts, func(a, b Amount) int { return caseless.Compare(a.Name, b.Name) })
@@ -74,8 +74,8 @@ func (r Resources) Amounts() ([]Amount, error) {
 	return amounts, nil
 }
 
-// Of returns the amount of one resource, 0 if it is not taken or the text is none
-// of ResourcesOf.
+// Of returns the amount of one resource, 0 if the resource is not named or ResourcesOf
+// did not make the text.
 func (r Resources) Of(name string) float64 {
 	amounts, _ := r.Amounts()
 	for _, a := range amounts {
@@ -86,11 +86,11 @@ func (r Resources) Of(name string) float64 {
 	return 0
 }
 
-// StandardResources are those that every slot has.
+// StandardResources are the resources that every slot has.
 var StandardResources = []string{AttrCpus, AttrMemory, AttrDisk}
 
-// RoundedUp returns what a request for n of a resource takes of a partitionable slot that has enough: whole
-// cores, multiples of 128 MB and of 1024 KB (HTCondor's defaults of MODIFY_REQUEST_EXPR_REQUESTCPUS,
+// RoundedUp returns the part of a large enough partitionable slot that a request for n of a resource takes:
+// whole cores, multiples of 128 MB and of 1024 KB (HTCondor's defaults of MODIFY_REQUEST_EXPR_REQUESTCPUS,
 // ...MEMORY and ...DISK); of any other resource just n.
 func RoundedUp(resource string, n float64) float64 {
 	quantum := 0.0
@@ -114,8 +114,8 @@ func (a Amount) good() bool {
 
 func appendAmount(b []byte, x float64) []byte { return strconv.AppendFloat(b, x, 'f', -1, 64) }
 
-// ResourceName reports whether a name can be that of a resource: letters, digits
-// and underscores, with no digit first.
+// ResourceName reports whether s can name a resource: letters, digits and underscores,
+// with no digit first.
 func ResourceName(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -127,9 +127,9 @@ func ResourceName(s string) bool {
 	return s != ""
 }
 
-// Reservation keeps a partitionable slot from all jobs but one that is wider
-// than what is left of any slot, and than one job there leaves, until enough of
-// it is free.
+// Reservation keeps a partitionable slot from all jobs but one until enough of it is
+// free. That job is wider than the free part of any slot, and than the part that any one
+// job there leaves.
 type Reservation struct {
 	Slot      string // Name of the partitionable slot
 	Job       JobID

@@ -17,11 +17,11 @@ type Pilot struct {
 	Engine  string
 	Machine string
 	State   PilotState
-	// Owner is the account whose jobs the pilot runs, or, where another pool runs the pilot, the User of these jobs, with the
-	// domain; empty: it runs those of all.
+	// Owner is the account whose jobs the pilot runs, or, if another pool runs the pilot, the User of these jobs, with
+	// the domain; empty: it runs all jobs.
 	Owner string
-	// Ref is what a batch engine calls the job that is the pilot, and Says the state that the engine last said it was in, in the
-	// engine's words; empty: that is not known.
+	// Ref is a batch engine's name of the job that is the pilot, and Says the last state of the job, in the engine's
+	// words; empty: unknown.
 	Ref, Says string
 	// Token is HashToken of the token that the pilot shows; empty: the
 	// pool opened the pipe to the pilot itself.
@@ -36,7 +36,8 @@ type Pilot struct {
 	Why string
 }
 
-// Name returns what reasons call the pilot: "hpc-12" is that of engine hpc with ID 12.
+// Name returns the pilot's name in reasons: "hpc-12" is the pilot of engine hpc with ID
+// 12.
 func (p Pilot) Name() string { return p.Engine + "-" + strconv.Itoa(p.ID) }
 
 // Queued reports whether the pilot is a job of a batch engine: its machine is called as it is, as several may be on one host.
@@ -89,7 +90,7 @@ func HashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// OwnedBy returns what the Start of a slot says that takes the jobs of one owner alone, as a pilot's Owner has it.
+// OwnedBy returns the Start of a slot that takes the jobs of one owner alone, as a pilot's Owner has it.
 func OwnedBy(owner string) string {
 	name := AttrOwner
 	if strings.Contains(owner, "@") {
@@ -98,5 +99,5 @@ func OwnedBy(owner string) string {
 	return "TARGET." + name + " == " + classad.String(owner).String()
 }
 
-// Flocks is what the Start of a slot of another pool says: jobs that have Flock = false are not for it.
+// Flocks is the Start of a slot of another pool: it refuses jobs with Flock = false.
 const Flocks = "TARGET." + AttrFlock + " =!= false"

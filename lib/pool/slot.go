@@ -50,13 +50,12 @@ func digits(s string) int {
 	return n
 }
 
-// Overlay returns a slot's ad as a claim on the slot makes it, with HTCondor's
-// attributes: State and Activity, since when it is in them (EnteredCurrentState), who has
-// it (RemoteUser, RemoteOwner, the submitter both), its job (JobId) and what the slot's
-// Rank makes of that (CurrentRank); of a job that was started also when (JobStart) and
-// how many seconds ago, as of now (TotalJobRunTime). The ad, which may be that of a
-// dynamic slot, is not changed. For a Promised claim, which does not have its slot yet,
-// see OverlayPromise.
+// Overlay returns a slot's ad with a claim on the slot, in HTCondor's attributes: State
+// and Activity, since when it is in them (EnteredCurrentState), its holder (RemoteUser,
+// RemoteOwner, the submitter both), its job (JobId) and the value of the slot's Rank for
+// the job (CurrentRank). If the job was started, it also has when (JobStart) and how many
+// seconds ago, as of now (TotalJobRunTime). The ad, which may be a dynamic slot's, is not
+// changed. For a Promised claim, which does not have its slot yet, see OverlayPromise.
 func Overlay(ad *classad.Ad, c Claim, now time.Time) *classad.Ad {
 	if c.State == Promised {
 		return OverlayPromise(ad, c)
@@ -83,10 +82,9 @@ func Overlay(ad *classad.Ad, c Claim, now time.Time) *classad.Ad {
 	return ad
 }
 
-// OverlayPromise returns a slot's ad with what a Promised claim says: for whom its
-// holder has to leave (PreemptingUser, PreemptingOwner, the submitter both), with
-// which job (PreemptingJobId), and what the slot's Rank makes of that
-// (PreemptingRank). The ad is not changed.
+// OverlayPromise returns a slot's ad with a Promised claim: the submitter for whom the
+// holder has to leave (PreemptingUser, PreemptingOwner, both), the job (PreemptingJobId),
+// and the value of the slot's Rank for it (PreemptingRank). The ad is not changed.
 func OverlayPromise(ad *classad.Ad, c Claim) *classad.Ad {
 	ad = ad.Clone()
 	ad.SetString(AttrPreemptingUser, c.Submitter)
@@ -96,11 +94,11 @@ func OverlayPromise(ad *classad.Ad, c Claim) *classad.Ad {
 	return ad
 }
 
-// OverlayDrained returns a slot's ad as that of a drained machine is, with HTCondor's
-// attributes: State and Activity, which is Retiring while jobs are still leaving the
-// machine and Idle then, since when (EnteredCurrentState, unless that is zero), Draining,
-// and the reason, if there is one (DrainReason). The ad is not changed. It is for a slot
-// without a holder.
+// OverlayDrained returns a slot's ad as on a drained machine, with HTCondor's attributes:
+// State and Activity, which is Retiring while jobs are still leaving the machine and Idle
+// then, since when (EnteredCurrentState, unless that is zero), Draining, and the reason,
+// if there is one (DrainReason). The ad is not changed. It is for a slot without a
+// holder.
 func OverlayDrained(ad *classad.Ad, since time.Time, reason string, leaving bool) *classad.Ad {
 	ad = ad.Clone()
 	ad.SetString(AttrState, Drained)
@@ -122,8 +120,8 @@ func OverlayDrained(ad *classad.Ad, since time.Time, reason string, leaving bool
 // Drained is the State of a slot on a drained machine, which takes no jobs.
 const Drained = "Drained"
 
-// Partitionable reports whether a slot's ad is that of a partitionable slot, of
-// which claims take pieces.
+// Partitionable reports whether a slot's ad is a partitionable slot's. Claims take pieces
+// of such a slot.
 func Partitionable(c *classad.Context, ad *classad.Ad) bool {
 	yes, ok := ad.EvalBool(c, AttrPartitionable)
 	return ok && yes
@@ -140,11 +138,11 @@ func DynamicName(of string, n int) string {
 	return head
 }
 
-// Left returns the ad of a partitionable slot with what the pieces leave of it. An
-// amount is never below 0, an integer stays one as long as whole numbers are taken
-// from it, and parts are kept to nine places. What the ad has no number for is
-// left as it is, and so is what a piece does not say properly. The ad is not
-// changed; if nothing is taken it is what is returned.
+// Left returns the ad of a partitionable slot without the pieces. An amount is never
+// below 0, an integer stays one as long as whole numbers are taken from it, and fractions
+// are rounded to nine places. A resource for which the ad has no number stays as it is,
+// and malformed amounts of pieces are ignored. The ad is not changed; if nothing is taken
+// it is returned itself.
 func Left(c *classad.Context, ad *classad.Ad, pieces []Resources) *classad.Ad {
 	var taken []Amount
 	for _, p := range pieces {
@@ -168,7 +166,7 @@ func Left(c *classad.Context, ad *classad.Ad, pieces []Resources) *classad.Ad {
 	return out
 }
 
-// addTo adds amounts to a sum, whose names are in no order.
+// addTo adds amounts to a sum. The names in the sum are in no order.
 func addTo(sum, amounts []Amount) []Amount {
 next:
 	for _, a := range amounts {
@@ -225,8 +223,8 @@ func DynamicAd(ad *classad.Ad, name string, takes Resources) *classad.Ad {
 	return out
 }
 
-// Divisible returns the names of the resources that a slot's ad says it is divided
-// by: Cpus, Memory and Disk, as far as it has them, and those of MachineResources.
+// Divisible returns the names of the resources by which a slot is divided: Cpus, Memory
+// and Disk, as far as its ad has them, and those of MachineResources.
 func Divisible(ad *classad.Ad) []string {
 	named, _ := ad.EvalString(&classad.Context{}, AttrMachineResources)
 	var names []string
@@ -242,7 +240,7 @@ func Divisible(ad *classad.Ad) []string {
 	return names
 }
 
-// number returns what is an integer or a real.
+// number returns the number in an integer or a real.
 func number(v classad.Value) (x float64, ok bool) {
 	if v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal {
 		return 0, false
@@ -259,8 +257,8 @@ func setAmount(ad *classad.Ad, name string, x float64, whole bool) {
 	ad.SetReal(name, x)
 }
 
-// tidy rounds to nine places, so that ten tenths are a whole whatever the order in
-// which they are taken.
+// tidy rounds to nine places, so that ten tenths are a whole in whatever order they are
+// taken.
 func tidy(x float64) float64 {
 	const places = 1e9
 	if math.Abs(x) > 1e6 {

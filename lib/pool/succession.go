@@ -1,7 +1,7 @@
 package pool
 
-// Successors are idle jobs of one submitter and autocluster, in the order in which they are served: a
-// claim of the submitter may go on with them.
+// Successors are idle jobs of one submitter and autocluster, in the order of service: a claim of the
+// submitter may go on with them.
 type Successors struct {
 	Submitter string
 	Jobs      []Procs // some
@@ -10,13 +10,13 @@ type Successors struct {
 	// none.
 	Places []int
 	More   int
-	// Takes says that the jobs wait for nothing but slots, and take those of others; Limit is
-	// else the limit of the policy that keeps them from it, if that is all. Asks says that
-	// the policy has to be asked before one of them follows another.
+	// Takes says that the jobs wait only for slots, and take slots of other submitters. Else
+	// Limit is the policy's limit that keeps them from it, if that is all. Asks says that the
+	// policy has to be asked before one of them succeeds another.
 	Takes bool
 	Limit string
 	Asks  bool
-	// QOS and PE are what a job is charged under there, as of a Match.
+	// QOS and PE are the job's values under which it is charged there, as in a Match.
 	QOS string
 	PE  float64
 }
@@ -35,8 +35,8 @@ type Course struct {
 	// Limits are the names of the attributes that concurrency limits and limits of the policy look at,
 	// in lower case: a claim goes on with no job that differs in one of them.
 	Limits []string
-	// OneQueue says that there is one queue of all, and More the place from which on other jobs than
-	// the Successors may stand in it; 0: there are none.
+	// OneQueue says that there is one queue of all, and More the place from which on it may hold
+	// other jobs than the Successors; 0: it holds none.
 	OneQueue bool
 	More     int
 }

@@ -10,12 +10,12 @@ import (
 	"math/bits"
 )
 
-// Ascending returns a number whose order without sign is that of n. Its complement has the
+// Ascending returns an unsigned number with the order of n. Its complement has the
 // opposite order.
 func Ascending(n int64) uint64 { return uint64(n) ^ 1<<63 }
 
-// Float returns a number whose order without sign is that of x; -0 stands before 0, and what
-// is no number beyond the infinities. Its complement has the opposite order.
+// Float returns an unsigned number with the order of x; -0 comes before 0, and NaN beyond
+// the infinities. Its complement has the opposite order.
 func Float(x float64) uint64 {
 	b := math.Float64bits(x)
 	if b>>63 == 1 {
@@ -33,10 +33,10 @@ type Item struct {
 // digit is how many bits a pass of sorted sorts by.
 const digit = 11
 
-// Ordered returns the numbers from 0 to n-1 in the order of their keys, of which the first
-// counts most; equal ones by number. Each key is called several times with each number, and
-// has to return the same. Near keys have few digits, and those of several keys that fit into
-// one word are sorted together.
+// Ordered returns the numbers from 0 to n-1 in the order of their keys, the first key first;
+// equal ones by number. Each key is called several times with each number, and has to return
+// the same. Keys with close values have few digits, and keys that fit into one word together
+// are sorted together.
 func Ordered(n int, keys ...func(at int) uint64) []Item {
 	items := make([]Item, n)
 	for i := range items {
@@ -76,8 +76,8 @@ func extent(n int, key func(at int) uint64) (least, most uint64) {
 	return least, most
 }
 
-// sorted returns items by the lower bits of their words, digit by digit; equal ones in the order
-// in which they are. The items themselves are used up.
+// sorted returns items by the lower bits of their words, digit by digit; equal ones keep their
+// order. The items themselves are overwritten.
 func sorted(items []Item, used int) []Item {
 	inOrder := true
 	for i := 1; i < len(items) && inOrder; i++ {

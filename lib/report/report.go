@@ -14,7 +14,8 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// Document is what stands in cycle.json, but for SchemaVersion, which is the first member, and the checksum, which is the last.
+// Document is the content of cycle.json, without SchemaVersion, which is the first member, and the checksum, which is
+// the last.
 type Document struct {
 	// Cycles are the last ones, this one first, MostCycles at most. They stand at the beginning: HeadOf reads no further.
 	Cycles []Cycle
@@ -28,16 +29,16 @@ type Document struct {
 // MostCycles is how many cycles a report tells of.
 const MostCycles = 20
 
-// Cycle is what a report keeps of a cycle.
+// Cycle is a report's record of a cycle.
 type Cycle struct {
 	Cycle int   // its number
 	Time  int64 // policy time in Unix seconds
-	// Took is how long the cycle took, in seconds by the machine's clock, but for writing the report.
+	// Took is how long the cycle took, in seconds by the machine's clock, without writing the report.
 	Took                        float64
 	Matched, Preempted, Waiting int // jobs: matched, preempted, left without a slot
 }
 
-// CycleOf returns what is kept of the cycle of a report, which took so long.
+// CycleOf returns the record of the cycle of a report, which took so long.
 func CycleOf(r negotiator.Report, took time.Duration) Cycle {
 	c := Cycle{Cycle: r.Cycle, Time: r.Time, Took: math.Round(took.Seconds()*1000) / 1000, Matched: len(r.Matches)}
 	for _, m := range r.Matches {
@@ -51,7 +52,8 @@ func CycleOf(r negotiator.Report, took time.Duration) Cycle {
 	return c
 }
 
-// Add makes the report's cycle the first of Cycles; before are those of the report that it replaces.
+// Add puts the report's cycle first into Cycles; before are the Cycles of the report that it
+// replaces.
 func (d *Document) Add(took time.Duration, before []Cycle) {
 	d.Cycles = append([]Cycle{CycleOf(d.Report, took)}, before[:min(len(before), MostCycles-1)]...)
 }
@@ -74,7 +76,7 @@ type Head struct {
 	Cycles   []Cycle
 }
 
-// HeadOf decodes the beginning of a report, which may have megabytes. It fails for what is not
+// HeadOf decodes the beginning of a report, which may have megabytes. It fails for invalid
 // JSON.
 func HeadOf(report []byte) (h Head, err error) {
 	if !json.Valid(report) {
@@ -104,8 +106,8 @@ func HeadOf(report []byte) (h Head, err error) {
 	return h, err
 }
 
-// Policy is what became of jobs before the cycle because their own expressions
-// wanted it, or since what they waited for came about or cannot: numbers of jobs.
+// Policy counts the changes of jobs before the cycle that their own expressions required,
+// or that followed since the jobs that they waited for ended or cannot end so.
 type Policy struct {
 	Held     int `json:",omitempty"`
 	Released int `json:",omitempty"`
@@ -113,8 +115,8 @@ type Policy struct {
 	Vacated  int `json:",omitempty"` // they have to leave their slots, to run again
 	Left     int `json:",omitempty"` // they had ended, and left the queue
 	Met      int `json:",omitempty"` // they wait for no others any more
-	// PutOff are the owners whose jobs' expressions took more steps than there were, with the
-	// jobs that were not looked at for that.
+	// PutOff are the owners whose jobs' expressions took too many steps, with the jobs that
+	// were put off for that.
 	PutOff []negotiator.ReportedPutOff `json:",omitempty"`
 }
 
@@ -137,7 +139,7 @@ func (d *Policy) Add(x lifecycle.Due) {
 	}
 }
 
-// Merge counts what was done later as well.
+// Merge adds later counts.
 func (d *Policy) Merge(more Policy) {
 	d.Held += more.Held
 	d.Released += more.Released
@@ -147,7 +149,7 @@ func (d *Policy) Merge(more Policy) {
 	d.Met += more.Met
 }
 
-// Words says what was done with how many, such as "3 held" and "1 removed".
+// Words returns the counts in words, such as "3 held" and "1 removed".
 func (d Policy) Words() (parts []string) {
 	for _, x := range [...]struct {
 		n    int
@@ -163,7 +165,7 @@ func (d Policy) Words() (parts []string) {
 	return parts
 }
 
-// Line says in a sentence what was done, empty for nothing.
+// Line returns a sentence with the counts, empty if all are 0.
 func (d Policy) Line() string {
 	if len(d.Words()) == 0 {
 		return ""

@@ -22,14 +22,14 @@ type Config struct {
 	ReportPending     bool    // report_pjob_tickets
 	MaxUserJobs       int     // maxujobs; 0: no limit
 
-	// Hierarchy is policy_hierarchy: those of Functional, Override and ShareTree that sort
-	// with what the policies before them gave, in their order.
+	// Hierarchy is policy_hierarchy: the policies among Functional, Override and ShareTree
+	// that sort by the tickets of the policies before them, in their order.
 	Hierarchy []TicketPolicy
 
-	// Complexes are by name, in the order in which they were given; a request is for the
-	// first of which it has the name or the shortcut, without regard to case.
+	// Complexes are by name, in the given order; a request is for the first complex with
+	// its name or shortcut, without regard to case.
 	Complexes []Complex
-	PEs       []PE // in the order in which they were given; names differ
+	PEs       []PE // in the given order; names differ
 	// Users, Projects and Departments are by name. A user without an entry has a record
 	// of zeros, and so has the department DefaultDepartment; projects have to have one.
 	Users, Projects, Departments map[string]Object
@@ -51,13 +51,13 @@ const DefaultPE = "default"
 // SlotsComplex is the complex that every job asks for, one of each slot.
 const SlotsComplex = "slots"
 
-// DeadlineUsers is the userset whose members may give their jobs deadlines.
+// DeadlineUsers is the userset of users that may give their jobs deadlines.
 const DeadlineUsers = "deadlineusers"
 
 // TicketPolicy is one of the three that give tickets.
 type TicketPolicy uint8
 
-// The ticket policies, in the order in which they are computed if nothing else is said.
+// The ticket policies, in the default order of computation.
 const (
 	Override TicketPolicy = iota
 	Functional
@@ -73,7 +73,7 @@ func (p TicketPolicy) String() string {
 	return [...]string{"O", "F", "S"}[p]
 }
 
-// Object is what is set for a user, a project or a department (user(5), project(5),
+// Object is the settings of a user, a project or a department (user(5), project(5),
 // access_list(5)).
 type Object struct {
 	FShare         float64  // fshare, functional shares, whole and 0 and more
@@ -115,7 +115,7 @@ type Complex struct {
 type PE struct {
 	Name  string
 	Slots int64 // all that it has; what open ranges end with
-	// UrgencySlots says what is assumed of a range of slots.
+	// UrgencySlots says how many slots are assumed of a range.
 	UrgencySlots UrgencySlots
 }
 

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// Course is what a job's numbers come from: everything that is put into the formulas of
-// Seed, in full precision. What a formula makes of it is in Numbers, which is no part of the
-// JSON.
+// Course is the source of a job's numbers: all inputs of the formulas of Seed, in full
+// precision. Numbers has the results, which are no part of the JSON.
 type Course struct {
 	Numbers `json:"-"`
 	Running bool // the job runs
-	// WeightPriority and the like are what the three parts of Prio are multiplied with.
+	// WeightPriority and the like are the factors of the three parts of Prio.
 	WeightPriority, WeightUrgency, WeightTicket float64
 	POSIX                                       int64 // -1023 to 1024: NPPrior is (POSIX + 1024) / 2048
 	// NoNPPrior: npprior was not computed for any job, because it has no effect and is
@@ -22,7 +21,7 @@ type Course struct {
 	// MaxTickets is the most that any job has: NTckts is Tckts / MaxTickets, or 0.5 if
 	// MaxTickets is practically 0.
 	MaxTickets float64
-	NoTickets  bool // nobody has tickets: NTckts is 0.5
+	NoTickets  bool // no job has tickets: NTckts is 0.5
 	Counted    CountedCourse
 	Override   OverrideCourse
 	Functional FunctionalCourse
@@ -37,8 +36,8 @@ type CountedCourse struct {
 	FreeSlots  int64 // of the pool
 }
 
-// Course returns what the numbers of a proc that waits come from. Job is its index in the list
-// that was given to Rank, and task its place in the stretch, from 0; if there is no such,
+// Course returns the source of the numbers of a waiting proc. Job is its index in the list
+// that was given to Rank, and task its place in the stretch, from 0; if there is no such proc,
 // all is zero. The first call repeats the run to look at it, and costs about as much as Rank.
 func (r *Ranking) Course(job, task int) *Course {
 	if job < 0 || job >= len(r.pending) || task < 0 || task >= r.pending[job].Count {
@@ -84,13 +83,13 @@ type FunctionalCourse struct {
 	Pool  float64
 	Terms []FunctionalTerm // of kinds that weigh something, where the job has shares
 	Turn  Turn             // of a job that waits
-	// Trial says that the job's turn did not come: it has what it would have got as the last
-	// that was served.
+	// Trial says that the job's turn did not come: it has the tickets that it would have got
+	// as the last one served.
 	Trial bool
 }
 
-// FunctionalTerm is what the shares of a user, department or project, or of the job itself, are
-// worth.
+// FunctionalTerm is the contribution of the shares of a user, department or project, or of the
+// job itself.
 type FunctionalTerm struct {
 	Kind   string  // user, department, project or job
 	Name   string  `json:",omitempty"`
@@ -127,7 +126,7 @@ func (j *Job) of(kind int) string {
 	return [terms]string{ofUser: j.User, ofDepartment: j.Department, ofProject: j.Project}[kind]
 }
 
-// pendingTickets adds what the tickets of a member come from that waits.
+// pendingTickets adds the source of the tickets of a waiting member.
 func (t *trace) pendingTickets(c *Course, at int) {
 	waiting, w := at-t.pass.running, t.pass.party(at)
 	o, f := t.override[waiting], t.functional[waiting]
@@ -151,7 +150,7 @@ func (t *trace) pendingTickets(c *Course, at int) {
 	c.ShareTree = t.pendingTree(at)
 }
 
-// runningTickets adds what the tickets of a member come from that runs.
+// runningTickets adds the source of the tickets of a running member.
 func (t *trace) runningTickets(c *Course, at int) {
 	active := activeOf(t.active, t.pass.party(at), 0)
 	c.Override = t.overrideCourse(at, active)
@@ -159,8 +158,8 @@ func (t *trace) runningTickets(c *Course, at int) {
 	c.ShareTree = t.runningTree(at)
 }
 
-// overrideCourse has what a member's override tickets come from, when so many jobs of its
-// objects count.
+// overrideCourse returns the source of a member's override tickets, when active jobs of
+// its objects count.
 func (t *trace) overrideCourse(at int, active [kinds]int32) (o OverrideCourse) {
 	w, j := t.pass.party(at), t.pass.members[at].job
 	for kind, object := range w.objects {
@@ -177,8 +176,8 @@ func (t *trace) overrideCourse(at int, active [kinds]int32) (o OverrideCourse) {
 	return o
 }
 
-// functionalCourse has what a member's functional tickets come from, with the weights and sums
-// of a state of the policy, when so many jobs of its objects count.
+// functionalCourse returns the source of a member's functional tickets, with the weights and
+// sums of a state of the policy, when active jobs of its objects count.
 func (t *trace) functionalCourse(at int, f *functional, active [kinds]int32) FunctionalCourse {
 	w, p, j := t.pass.party(at), t.pass, t.pass.members[at].job
 	c := FunctionalCourse{Pool: p.config.pool(Functional)}
@@ -222,7 +221,7 @@ func sharing(shared bool, active int32) int {
 	return 1
 }
 
-// party returns what the functional and the override policy know of a member.
+// party returns the party of a member in the functional and the override policy.
 func (p *pass) party(at int) *party { return &p.crowd.parties[p.crowd.of[at]] }
 
 // TreeCourse is what STckt comes from. For a job that waits it is Pool * Target / Divisor; so it
@@ -232,17 +231,17 @@ type TreeCourse struct {
 	Why  string `json:",omitempty"` // it gives nothing: why
 	Pool float64
 	Node string `json:",omitempty"` // where the job belongs, such as /eng/alice
-	// Branch is the node of which Target is the short-term target. For a job that waits it is
-	// the one on the way to Node where the ways of the jobs have parted, and Target a part of
-	// its parent's; for one that runs it is Node itself, and Target a part of the whole.
+	// Branch is the node with the short-term target Target. For a waiting job it is the node
+	// on the way to Node where the ways of the jobs have parted, and Target a part of its
+	// parent's; for a running job it is Node itself, and Target a part of the whole.
 	Branch string `json:",omitempty"`
 	Target float64
 	// Divisor is the place of a job that waits among all of Branch, where one that asks for
 	// several slots takes as many places; for one that runs, how many run on Node.
 	Divisor             float64
 	JobShare, JobShares float64 // of a job that runs, and of all that run on Node
-	// Levels are the nodes from below the root to Node. Those of a job that runs are as without
-	// the jobs that wait.
+	// Levels are the nodes from below the root to Node. A running job's are as without the
+	// waiting jobs.
 	Levels []TreeLevel
 }
 
@@ -260,7 +259,7 @@ type TreeLevel struct {
 	ShortTarget, TotalShort float64
 }
 
-// pendingTree has what the share tree tickets of a member come from that waits.
+// pendingTree returns the source of the share tree tickets of a waiting member.
 func (t *trace) pendingTree(at int) TreeCourse {
 	c, waiting := t.treeCourse(at, t.pass.forest), at-t.pass.running
 	if branch := t.branch[waiting]; c.Why == "" && branch != none {
@@ -270,7 +269,7 @@ func (t *trace) pendingTree(at int) TreeCourse {
 	return c
 }
 
-// runningTree has what the share tree tickets of a member come from that runs.
+// runningTree returns the source of the share tree tickets of a running member.
 func (t *trace) runningTree(at int) TreeCourse {
 	f := t.alone
 	c := t.treeCourse(at, f)
@@ -290,8 +289,8 @@ func (t *trace) runningTree(at int) TreeCourse {
 	return c
 }
 
-// treeCourse has where a member belongs in the share tree, and what the nodes on the way to
-// there are entitled to.
+// treeCourse returns a member's place in the share tree, and the entitlements of the nodes
+// on the way there.
 func (t *trace) treeCourse(at int, f *forest) TreeCourse {
 	c := TreeCourse{Pool: t.pass.config.pool(ShareTree)}
 	switch {
@@ -338,8 +337,8 @@ func (f *forest) path(i int32) string {
 	return strings.Join(steps, "")
 }
 
-// step returns what a branch adds to the path of its parent. A temporary one is shown below the
-// default in whose place it is.
+// step returns a branch's part of its path. A temporary branch is shown below the default that
+// it replaces.
 func (f *forest) step(i int32) string {
 	b := &f.branches[i]
 	if b.temporary {
@@ -365,9 +364,9 @@ func (f *forest) treeLevel(i int32, path string) TreeLevel {
 	return l
 }
 
-// UrgencyCourse is what a job's urgency comes from: RRContr is the sum of what Requests add,
-// WTContr is WeightWaitingTime * Waited, DLContr is WeightDeadline / FreeTime, and NUrg is
-// (Urg - Least) / (Greatest - Least).
+// UrgencyCourse is the source of a job's urgency: RRContr is the sum of the contributions of
+// Requests, WTContr is WeightWaitingTime * Waited, DLContr is WeightDeadline / FreeTime, and
+// NUrg is (Urg - Least) / (Greatest - Least).
 type UrgencyCourse struct {
 	Requests          []RequestCourse // the one for SlotsComplex first
 	WeightWaitingTime float64         // of a second
@@ -389,7 +388,7 @@ type UrgencyCourse struct {
 // without amounts, Urgency.
 type RequestCourse struct {
 	Name    string  // of the complex
-	Text    string  `json:",omitempty"` // what was asked for, as the job has it
+	Text    string  `json:",omitempty"` // the request, as the job has it
 	Urgency float64 // of one of it
 	Fixed   bool    `json:",omitempty"` // its type has no amounts
 	Slots   int64   `json:",omitempty"` // the assumed slot allocation; 0 for types without amounts
@@ -397,7 +396,7 @@ type RequestCourse struct {
 	Adds    float64
 }
 
-// urgencyCourse has what a job's urgency comes from.
+// urgencyCourse returns the source of a job's urgency.
 func (r *Ranking) urgencyCourse(j *Job) UrgencyCourse {
 	c, now, g := r.config, r.urgent.now, r.urgent
 	u := UrgencyCourse{

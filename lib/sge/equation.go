@@ -10,16 +10,16 @@ import (
 	"fairspool/lib/plural"
 )
 
-// Equation writes what the numbers of a proc that waits come from, for people: a line for each
-// formula of Seed with the numbers put in, and what they are, as far as the formula does not
-// say that. Where a formula gives nothing the line says why. Whole numbers are exact, others
+// Equation writes the source of the numbers of a waiting proc, for people: a line for each
+// formula of Seed with the numbers put in, and their meanings, as far as the formula does not
+// show them. If a formula gives nothing the line says why. Whole numbers are exact, others
 // rounded to five places. Job and task are as for Course.
 func (r *Ranking) Equation(job, task int) []string { return r.Course(job, task).Equation() }
 
 // RunningEquation is Equation for a job that runs.
 func (r *Ranking) RunningEquation(job int) []string { return r.RunningCourse(job).Equation() }
 
-// Equation writes what it has for people; see Ranking.Equation.
+// Equation writes the course for people; see Ranking.Equation.
 func (c *Course) Equation() []string {
 	lines := []string{
 		fmt.Sprintf("prio = weight_priority * npprior + weight_urgency * nurg + weight_ticket * ntckts = %s * %s + %s * %s + %s * %s = %s",
@@ -120,8 +120,8 @@ func behind(x float64) string {
 }
 
 // amount writes an urgency, shares or tickets: whole numbers exactly, others rounded to five
-// places, or three digits if they are small. What is just below a whole number has as many
-// places as tell it from that: as tickets it is one less.
+// places, or three digits if they are small. A number just below a whole one has enough
+// places to differ from it: as tickets it is one less.
 func amount(x float64) string {
 	m := math.Abs(x)
 	switch {
@@ -238,7 +238,7 @@ func (s *TreeCourse) table() []string {
 // longer one, and all are as wide as the longest.
 const longestPath = 120
 
-// ending returns a path, of which it leaves out the beginning if it is long.
+// ending returns a path, without its beginning if it is long.
 func ending(path string) string {
 	if len(path) <= longestPath {
 		return path
@@ -249,7 +249,7 @@ func ending(path string) string {
 // weighed writes x, or a sum of it: six digits, as it may be of any size.
 func weighed(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// cut says by what the compensation factor divided x.
+// cut says how the compensation factor divided x.
 func (l *TreeLevel) cut() string {
 	if l.Cut == 1 {
 		return ""
@@ -265,7 +265,7 @@ func (t Turn) words() string {
 	return fmt.Sprintf(" (number %d of %d to be served)", t.Place, t.Of)
 }
 
-// whose names what a number is of, before it.
+// whose names the object of a number, to stand before it.
 func whose(kind, name string) string {
 	if name == "" {
 		return kind + " "

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// forest is the share tree of one pass: its nodes with what was used and what they are entitled
-// to, and which member hangs on which of them. Without a tree no job belongs to a node.
+// forest is the share tree of one pass: its nodes with usage and entitlements, and the members
+// on each. Without a tree no job belongs to a node.
 type forest struct {
 	members  []member
 	running  int
 	branches []branch // the root is the first
 	at       []int32  // by member, the branch or none
-	trace    *trace   // nil: nobody looks
+	trace    *trace   // nil: nothing is noted
 }
 
-// newForest hangs members, of which the first ones run, on the tree of a configuration.
+// newForest puts members, of which the first ones run, on the tree of a configuration.
 func newForest(c *Config, used *Used, members []member, running int) *forest {
 	f := &forest{members: members, running: running}
 	if c.Tree != nil {
@@ -27,8 +27,8 @@ func newForest(c *Config, used *Used, members []member, running int) *forest {
 	return f
 }
 
-// onlyRunning returns the same tree with the members that run. What was used is as before:
-// users whose jobs all wait keep their temporary nodes.
+// onlyRunning returns the same tree with the running members only. Usage is as before:
+// users without running jobs keep their temporary nodes.
 func (f *forest) onlyRunning(c *Config) *forest {
 	only := &forest{members: f.members[:f.running], running: f.running, branches: append([]branch(nil), f.branches...), at: f.at[:f.running]}
 	only.entitle(c.Compensation)
@@ -57,9 +57,8 @@ func (f *forest) hang() {
 	}
 }
 
-// place returns the branch of the jobs of a user and a project. A user that has to take a
-// default gets a temporary branch beside it, with as many shares (share_tree(5), the user
-// default).
+// place returns the branch of the jobs of a user and a project. A user on a default gets
+// a temporary branch beside it, with as many shares (share_tree(5), the user default).
 func (f *forest) place(in *index, user, project string) int32 {
 	i := f.node(in, user, project)
 	if i == none || !f.fallback(i) {
@@ -96,9 +95,8 @@ func (f *forest) entitle(compensation float64) {
 	f.target(compensation)
 }
 
-// branch is a node of the share tree in one run. Those of a forest stand in the order of a
-// search from the root, depth first, and behind them the temporary ones: each behind its
-// parent.
+// branch is a node of the share tree in one run. The branches of a forest are in
+// depth-first order from the root, followed by the temporary ones: each behind its parent.
 type branch struct {
 	name                      string
 	shares                    float64
@@ -211,9 +209,10 @@ func (f *forest) index() index {
 	return found
 }
 
-// node returns the branch that jobs of a user and a project, or none, belong to: one of the
-// user's name, else the default, both below the project's node if there is a project. Whose
-// project has a node without children belongs to it. Without any of these it is none.
+// node returns the branch of the jobs of a user and a project, which may be empty: the node
+// of the user's name, else the default, both below the project's node if there is a
+// project. If the project has a node without children, it is that node. Without any of
+// these it is none.
 func (f *forest) node(in *index, user, project string) int32 {
 	below := int32(none)
 	if project != "" {
@@ -235,8 +234,7 @@ func (f *forest) node(in *index, user, project string) int32 {
 	return none
 }
 
-// mostUsed bounds usage and what is reckoned from it: sums of as many as there are nodes are
-// still numbers.
+// mostUsed bounds usage and numbers computed from it: sums over all nodes are still finite.
 const mostUsed = 1e280
 
 // bounded returns a number that is 0 or more, and finite: x, if it is one.
@@ -247,8 +245,8 @@ func bounded(x float64) float64 {
 	return min(x, mostUsed)
 }
 
-// use finds the usage of all branches, whether or not they have jobs: that of a leaf is its
-// user's or project's, others have the sum of their children's, but projects their own.
+// use finds the usage of all branches, whether or not they have jobs: a leaf has its user's
+// or project's, a project its own, and any other node the sum of its children's.
 func (f *forest) use(used *Used) {
 	if used == nil {
 		used = &Used{}
@@ -273,8 +271,8 @@ func (f *forest) use(used *Used) {
 	}
 }
 
-// usedBy returns what the user of a branch has used: within the project that it is below, if
-// it is below one.
+// usedBy returns the usage of a branch's user: within the project that the branch is below,
+// if there is one.
 func (f *forest) usedBy(used *Used, b *branch) float64 {
 	if b.project == none {
 		return bounded(used.Own[b.name])
@@ -296,8 +294,8 @@ func (f *forest) defaults() map[int32]int32 {
 	return found
 }
 
-// credit adds usage of a project that none of its users' nodes have, such as that of users who
-// have no jobs now, to its default, and to what lies between.
+// credit adds usage of a project that none of its users' nodes have, such as the usage of
+// users without jobs now, to its default, and to the nodes between.
 func (f *forest) credit(project int32, defaults map[int32]int32, usage float64) {
 	i, known := defaults[project]
 	if !known {

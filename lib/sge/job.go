@@ -10,9 +10,8 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Job is what the policy needs to know of some equal procs of a cluster that follow each
-// other: Count of them, from ID on. A cluster is what Grid Engine calls a job, its procs are
-// the tasks.
+// Job is the policy's view of some equal, consecutive procs of a cluster: Count of them,
+// from ID on. Grid Engine calls a cluster a job, and its procs the tasks.
 type Job struct {
 	ID                        pool.JobID
 	Count                     int // 1 of a job that runs
@@ -24,7 +23,7 @@ type Job struct {
 	// Slots is the assumed slot allocation, and LeastSlots the least of the range that was
 	// asked for; 1 for a job that runs on one.
 	Slots, LeastSlots int64
-	// CPUs is how many the job asks for in each slot: what it counts for SlotsComplex.
+	// CPUs is how many the job asks for in each slot: its amount of SlotsComplex.
 	CPUs     float64
 	Requests []Request // for complexes with an urgency; not SlotsComplex
 }
@@ -77,15 +76,15 @@ type Fact struct {
 	Name      string
 	Attribute string
 	Unit      string // of the attribute's values
-	Default   string // what counts if there is none, or none that makes sense; empty: nothing
+	Default   string // for a missing or invalid value; empty: nothing
 	set       func(s *sketch, v classad.Value)
 	// fixed says that only a constant counts: the value of an expression could change at
 	// any time, without a check that its owner may set it.
 	fixed bool
 }
 
-// Facts is all that priorities are reckoned from, but for requests: RequestNAME is the one for
-// the complex that has this name or shortcut, in the complex's unit.
+// Facts is all inputs of priorities except requests: RequestNAME is the request for the
+// complex with this name or shortcut, in the complex's unit.
 var Facts = []Fact{
 	{"user", pool.AttrOwner, "name", "", text(func(s *sketch) *string { return &s.User }), false},
 	{"Unix group", pool.AttrUnixGroup, "name", "", text(func(s *sketch) *string { return &s.group }), false},
@@ -119,15 +118,14 @@ const (
 
 const latest = 1 << 53 // Unix seconds; no time is later
 
-// sketch is a job of which not everything is known.
+// sketch is an incomplete job.
 type sketch struct {
 	Job
 	group, pe, slots string
 }
 
-// Attributes are the names of all attributes that priorities are reckoned from: those of
-// Facts, the requests for complexes that have an urgency, and what says that a job is to start
-// later.
+// Attributes are the names of all attributes that priorities are computed from: those of
+// Facts, the requests for complexes with an urgency, and those that delay a job's start.
 func (c *Config) Attributes() (names []string) {
 	for _, f := range Facts {
 		names = append(names, f.Attribute)

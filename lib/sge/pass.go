@@ -24,15 +24,15 @@ type pass struct {
 	running int
 	crowd   *crowd
 	forest  *forest // nil if the share tree gives nothing
-	// before is what each member has of the dependent policies so far: it is what a dependent
-	// policy sorts with, and adds to. It is nil as long as no job has any.
+	// before is each member's tickets of the dependent policies so far: a dependent policy
+	// sorts by them, and adds to them. It is nil as long as no job has any.
 	before []float64
-	// ran is what each policy gave each member that runs, and waits what it gave each that
-	// waits; nil if it gave nothing.
+	// ran is each policy's tickets for each running member, and waits those for each
+	// waiting one; nil if it gave none.
 	ran, waits [TicketPolicies][]float64
 	// unasked are the members with functional tickets that the policies after it do not see.
 	unasked []int32
-	trace   *trace // nil: nobody looks
+	trace   *trace // nil: nothing is noted
 }
 
 // newPass has the policies give members their tickets, in the order of policy_hierarchy.
@@ -41,7 +41,7 @@ func newPass(c *Config, used *Used, members []member, running int) *pass {
 	return tracedPass(c, used, members, running, nil)
 }
 
-// tracedPass is newPass with what it notes of the members.
+// tracedPass is newPass with notes on the members.
 func tracedPass(c *Config, used *Used, members []member, running int, t *trace) *pass {
 	p := &pass{config: c, used: used, members: members, running: running, crowd: crowdOf(c, members), trace: t}
 	policies, dependent := c.policies()
@@ -54,8 +54,8 @@ func tracedPass(c *Config, used *Used, members []member, running int, t *trace) 
 	return p
 }
 
-// policies returns the policies in the order in which they give, and how many of them depend
-// on those before: those of Hierarchy, each once.
+// policies returns the policies in the order of computation, and how many of them depend on
+// earlier ones: those of Hierarchy, each once.
 func (c *Config) policies() (order []TicketPolicy, dependent int) {
 	var listed [TicketPolicies]bool
 	for _, policy := range c.Hierarchy {
@@ -106,8 +106,8 @@ func (c *Config) pool(policy TicketPolicy) float64 {
 	return 0
 }
 
-// remember adds what a dependent policy gave to what the next one goes on with. Of what the
-// functional policy gave, that of the members in p.unasked is not added.
+// remember adds a dependent policy's tickets to those that the next one uses. It leaves out
+// functional tickets of the members in p.unasked.
 func (p *pass) remember(policy TicketPolicy) {
 	ran, waits := p.ran[policy], p.waits[policy]
 	if ran == nil && waits == nil {
@@ -133,31 +133,32 @@ func (p *pass) remember(policy TicketPolicy) {
 	p.unasked = nil
 }
 
-// contest is how members that wait get tickets as if they were started one after the other:
-// the one goes first that would get most, and what it gets takes from what the others would.
+// contest gives waiting members tickets as if they were started one after the other: the
+// member that would get most goes first, and its tickets reduce those that the others would
+// get.
 //
-// So what a contender would get never grows while others go, not even by rounding: it is a
+// So a contender's tickets never grow while others go, not even by rounding: they are a
 // fraction whose divisors grow. An earlier number is a bound, and only the apparent first
 // has to be computed again.
 type contest struct {
 	members []member
 	before  []float64 // tickets so far, by member; nil if these do not count
-	adds    bool      // what a contender has so far counts among contenders, too
+	adds    bool      // a contender's earlier tickets count among contenders, too
 	// submission says that among equals the first that was submitted goes first, and not the
 	// first by ID.
 	submission bool
-	trial      func(*party) float64             // what the next of a party would get
+	trial      func(*party) float64             // the tickets of the next of a party
 	heap       heap.Heap[contender, *contender] // the one that seems to be first is in front
 }
 
-// contender is members of which each would get the same. Only the first of them competes.
+// contender is members that would get the same tickets. Only the first of them competes.
 type contender struct {
 	contest *contest
 	party   *party  // of one of them
 	members []int32 // those that have not gone; the first by precedence is in front
 	sorted  bool    // and so are the others
-	trial   float64 // what the first would get, as last reckoned
-	value   float64 // what it competes with
+	trial   float64 // the first one's tickets, as last computed
+	value   float64 // the first one's number in the competition
 }
 
 // begin has contenders compete.
@@ -220,13 +221,13 @@ func (c *contest) next() *contender {
 	return nil
 }
 
-// reckon reckons what the first of a contender would get now.
+// reckon computes the present tickets of a contender's first member.
 func (c *contest) reckon(one *contender) {
 	one.trial = c.trial(one.party)
 	c.appraise(one)
 }
 
-// appraise sets what the first of a contender competes with.
+// appraise sets the number with which a contender's first member competes.
 func (c *contest) appraise(one *contender) {
 	one.value = one.trial
 	if c.adds && c.before != nil {
@@ -257,8 +258,9 @@ func (a *contender) Before(b *contender) bool {
 	return a.contest.compare(a.members[0], b.members[0]) < 0
 }
 
-// contenders returns the members that wait by what of tells of their parties: those of equal
-// numbers are one contender, and those of negative ones none. There are n of them.
+// contenders groups the waiting members by the numbers in of of their parties: members with
+// equal numbers are one contender, and those with negative ones none. There are n
+// contenders.
 func (p *pass) contenders(of []int32, n int) []contender {
 	ends := make([]int, n+1)
 	waiting := p.crowd.of[p.running:]
@@ -295,17 +297,17 @@ const (
 	kinds
 )
 
-// nobody is the object that is no project, and all those that are entitled to nothing.
+// nobody is the object for a missing project, and for all objects without an entitlement.
 const nobody = 0
 
-// party is what the functional and the override policy know of a job. Jobs of which they know
-// the same are one party.
+// party is the view of a job in the functional and the override policy. Jobs with equal views
+// are one party.
 type party struct {
-	objects         [kinds]int32 // whose it is, in crowd.objects
+	objects         [kinds]int32 // the job's objects, in crowd.objects
 	jobShare, extra float64      // job share and override tickets of its own
 }
 
-// crowd is whose the members are.
+// crowd is the parties and objects of the members.
 type crowd struct {
 	objects []object // nobody is the first
 	parties []party
@@ -315,7 +317,7 @@ type crowd struct {
 // manyJobs are worth another processor.
 const manyJobs = 4096
 
-// facts are those of a job that make its party.
+// facts are the properties of a job that determine its party.
 type facts struct {
 	user, project, department string
 	jobShare, extra           float64
@@ -326,7 +328,7 @@ func factsOf(j *Job) facts {
 }
 
 // crowdOf finds the parties of members, in the order of their first ones. Several processors
-// find those of some members each, and then these are put together.
+// find those of some members each, and then these are joined.
 func crowdOf(c *Config, members []member) *crowd {
 	w := &crowd{objects: []object{nobody: {}}, of: make([]int32, len(members))}
 	parts := parallel.Bounds(len(members), manyJobs)
@@ -354,8 +356,7 @@ func crowdOf(c *Config, members []member) *crowd {
 	return w
 }
 
-// meet numbers the facts of members in the order in which they come. Neighbours mostly have the
-// same.
+// meet numbers the facts of members in their order. Neighbours mostly have the same facts.
 func meet(members []member, of []int32) (found []facts) {
 	known := map[facts]int32{}
 	var last *Job

@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Queue is Grid Engine's policy as a negotiation cycle asks for it.
+// Queue is Grid Engine's policy for a negotiation cycle.
 type Queue struct {
 	config  *Config
 	world   World
@@ -30,8 +30,8 @@ func NewQueue(c *Config, w World) *Queue { return &Queue{config: c, world: w, re
 // follows where reprioritize_interval is not 0. Without this it does not.
 func (q *Queue) KeepTickets(keep bool) { q.tickets = keep }
 
-// SpareRunning reports whether jobs that run are to keep the tickets that they have, so that Order
-// tells only those of jobs that wait. Without this it tells all.
+// SpareRunning sets whether running jobs keep their tickets, so that Order reports only those of
+// waiting jobs. Otherwise it reports all.
 func (q *Queue) SpareRunning(spare bool) { q.spare = spare }
 
 // Name is what JOB_PRIORITY_POLICY calls the policy.
@@ -66,7 +66,7 @@ type Listing struct {
 	behind  []jobprio.Place
 }
 
-// Listing ranks jobs. The index of a job that waits is that of its run in Waiting.Idle.
+// Listing ranks jobs. A waiting job's index is that of its run in Waiting.Idle.
 func (q *Queue) Listing(w jobprio.Waiting) *Listing {
 	l := &Listing{jobs: q.look(w.Idle), idle: w.Idle, running: make([]int, len(w.Running))}
 	q.leaveOut(l.jobs, w.Idle)
@@ -115,8 +115,8 @@ func (l *Listing) Places() []jobprio.Place {
 	return append(places, l.behind...)
 }
 
-// withTickets notes the tickets of each place's jobs, and parts places of which they differ.
-// Those that come behind a job that is not counted are not either.
+// withTickets notes the tickets of each place's jobs, and splits places with different ones.
+// Jobs behind an uncounted job are not counted either.
 func (l *Listing) withTickets(places []jobprio.Place) []jobprio.Place {
 	list := make([]jobprio.Place, 0, len(places))
 	for _, p := range places {
@@ -192,16 +192,16 @@ const manyRuns = 1000
 
 // Job returns the facts of a run of procs by the queue's configuration, also of jobs that
 // neither wait nor run, which no Listing has. Attributes are evaluated in the run's ad alone,
-// which is that of its first proc: an expression that needs ProcId counts for all as for this
-// one. Values of the wrong kind are as if there were none, and so are deadlines, priorities,
-// shares and tickets that are not constants. Many goroutines may ask.
+// which is its first proc's: an expression that needs ProcId counts for all as for this one.
+// Values of the wrong kind count as missing, and so do deadlines, priorities, shares and
+// tickets that are not constants. Many goroutines may call it.
 //
-// A job that asks for slots in a way that Slots does not know, or of a parallel environment
-// that is not there any more, counts as one with a single slot.
+// A job counts as one with a single slot if Slots does not understand its request, or if its
+// parallel environment does not exist any more.
 func (q *Queue) Job(ctx *classad.Context, r jobprio.Run) Job { return q.reader.job(ctx, r) }
 
-// SlotsContribution returns what a job's slots add to its urgency (Seed, hrr): that of one
-// slot times the assumed slots and the processors of each.
+// SlotsContribution returns the contribution of a job's slots to its urgency (Seed, hrr):
+// one slot's contribution times the assumed slots and the processors of each.
 func (c *Config) SlotsContribution(j *Job) float64 { return slotsAdd(j, c.slotUrgency()) }
 
 // userLimit is maxujobs: how many jobs of each user may have claims. Those that are suspended
@@ -225,7 +225,7 @@ func newUserLimit(most int, running []jobprio.Running) *userLimit {
 	return l
 }
 
-// Attributes are the names of what tells users apart.
+// Attributes are the names of the attributes that distinguish users.
 func (l *userLimit) Attributes() []string { return []string{pool.AttrOwner} }
 
 // Kind returns the number of a job's user.
@@ -249,7 +249,7 @@ func (l *userLimit) Refuses(kind int, _ bool) string {
 	return "maxujobs " + strconv.Itoa(l.most) + " of user " + l.users[kind] + ": " + strconv.Itoa(l.used[kind]) + " in use"
 }
 
-// Admits reports whether a user may have one more job when some have ended, whose users are given.
+// Admits reports whether a user may have one more job when some have ended; ended are their users.
 func (l *userLimit) Admits(kind int, ended []int, _ bool) bool {
 	own := len(ended) - len(slices.DeleteFunc(slices.Clone(ended), func(k int) bool { return k == kind }))
 	return l.admits(kind, own)
@@ -273,8 +273,8 @@ var (
 	scheddInterval   = classad.NewName("ScheddInterval")
 )
 
-// isLater reports whether jobs are to start at a time for which no slot is looked for yet. Grid
-// Engine leaves jobs that have a start time (qsub -a) out of all computations until then.
+// isLater reports whether jobs are to start at a time for which no slot is searched yet. Grid
+// Engine leaves jobs with a start time (qsub -a) out of all computations until then.
 func isLater(c *classad.Context, ad *classad.Ad) bool {
 	at, ok := secondsIn(c, ad, deferralTime)
 	if !ok {

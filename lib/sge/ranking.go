@@ -57,8 +57,8 @@ func byID(jobs []Job) []int32 {
 	return order
 }
 
-// enlist makes members of the jobs that run and of those procs that wait and count: of each
-// cluster as many as there are slots free for it, and one more.
+// enlist makes members of the running jobs and of the waiting procs that count: of each
+// cluster as many as there are free slots for it, and one more.
 func (r *Ranking) enlist() []member {
 	r.from, r.counted, r.runs = make([]int32, len(r.pending)), make([]int32, len(r.pending)), make([]int32, len(r.running))
 	members := make([]member, 0, len(r.running)+len(r.pending))
@@ -140,11 +140,11 @@ func (r *Ranking) numbers(j *Job, a amounts, all float64) (n Numbers) {
 	return n
 }
 
-// Places returns all procs that wait in the order in which they are dispatched: higher
-// priority first, of equal ones the first that was submitted, and then the first by ID.
-// Priorities are compared in full precision. Equal procs of a cluster, which follow each other,
-// go one after the other, as the tasks of Grid Engine's array jobs: a proc with more tickets
-// than one before it stands behind that one, with its priority.
+// Places returns all waiting procs in the order in which they are dispatched: higher priority
+// first, of equal ones the first that was submitted, and then the first by ID. Priorities are
+// compared in full precision. Equal, consecutive procs of a cluster go one after the other, as
+// the tasks of Grid Engine's array jobs: a proc with more tickets than an earlier one stands
+// behind that one, with its priority.
 func (r *Ranking) Places() []Place {
 	line := r.line()
 	type key struct{ prio, submitted uint64 }
@@ -159,8 +159,8 @@ func (r *Ranking) Places() []Place {
 	return sorted
 }
 
-// line returns all procs that wait in the order of their IDs. Those of a job that follow each
-// other and have the same priority are in one place.
+// line returns all waiting procs in the order of their IDs. Consecutive ones of a job with
+// the same priority are in one place.
 func (r *Ranking) line() []Place {
 	bounds := parallel.Bounds(len(r.order), manyJobs)
 	for part := 1; part < len(bounds)-1; part++ { // a cluster is in one part
@@ -186,7 +186,7 @@ func (r *Ranking) places(jobs []int32) []Place {
 	for _, i := range jobs {
 		job := &r.pending[i]
 		if job.Count == 0 {
-			continue // stands between nobody
+			continue // between no procs
 		}
 		p, u := r.posix(job), half
 		if !r.urgent.none {
@@ -215,7 +215,7 @@ func (r *Ranking) places(jobs []int32) []Place {
 	return places
 }
 
-// follows reports whether a job's procs are those of the same array as another's as far as
+// follows reports whether a job's procs belong to the same array as another's, as far as
 // tickets go.
 func (j *Job) follows(other *Job) bool {
 	return j.ID.Cluster == other.ID.Cluster && j.Submitted == other.Submitted && factsOf(j) == factsOf(other)
@@ -225,7 +225,7 @@ func (j *Job) follows(other *Job) bool {
 // near it, and the sum of as many as a formula has is still a number.
 const mostPriority = 1e300
 
-// cut returns a number within bounds, which is never -0; what is no number counts as 0.
+// cut returns a number within bounds, never -0; NaN counts as 0.
 func cut(x float64) float64 {
 	if x != x {
 		return 0

@@ -49,8 +49,8 @@ func newReader(c *Config) *reader {
 	return r
 }
 
-// own returns a reader for one goroutine: names remember where they were found, in which many
-// get into each other's way, and jobs that share an ad mostly share facts.
+// own returns a reader for one goroutine: names remember where they were found, which would
+// conflict between goroutines. Jobs that share an ad mostly share facts.
 func (r *reader) own() *reader {
 	own := *r
 	own.findNames()
@@ -67,8 +67,8 @@ func (r *reader) own() *reader {
 	return &own
 }
 
-// findNames finds the attributes of facts, and those that are requests for complexes with an
-// urgency. What is called like two of them means the first.
+// findNames finds the attributes of facts, and the requests for complexes with an urgency. A
+// name that fits two of them means the first.
 func (r *reader) findNames() {
 	r.facts, r.requests = nil, nil
 	for _, f := range Facts {
@@ -160,8 +160,8 @@ func (r *reader) lasting(ctx *classad.Context, ad *classad.Ad) (j Job, constant 
 	return s.Job, constant
 }
 
-// valueOf returns what an attribute of an ad is worth; false where there is none, or no
-// constant though it is to be one.
+// valueOf returns the value of an attribute of an ad; false if there is none, or if fixed
+// is set and it is no constant.
 func valueOf(ctx *classad.Context, ad *classad.Ad, name *classad.Name, fixed bool) (classad.Value, bool) {
 	v, e, ok := ad.Get(name)
 	if !ok || e == nil {
@@ -220,8 +220,8 @@ func (c *Config) requestOf(i int, v classad.Value, attribute string) (q Request,
 	return q, ok
 }
 
-// unitOf returns how many bytes a number of an attribute is that the pool knows itself, in MiB
-// or KiB; of all others a number is what it is.
+// unitOf returns the unit in bytes of an attribute of the pool's own, in MiB or KiB; 1 for all
+// others.
 func unitOf(attribute string) float64 {
 	switch {
 	case strings.EqualFold(attribute, pool.AttrRequestMemory):
@@ -242,10 +242,11 @@ const mostAmount = 1e18
 // have without asking.
 func (x *Complex) counts() bool { return x.Urgency != 0 && !strings.EqualFold(x.Name, SlotsComplex) }
 
-// amount reads an amount as complex(5) has it: INT and DOUBLE a number, TIME seconds or h:m:s,
-// of which parts may be empty, MEMORY a number of bytes with k (1000), K (1024), m, M, g, G, t
-// or T behind it, BOOL TRUE, FALSE, 1 or 0; of the other types any text, as they have no
-// amounts. INFINITY is the largest number. It is false for text that is none of the type.
+// amount reads an amount as in complex(5): INT and DOUBLE are a number; TIME is seconds or
+// h:m:s, in which parts may be empty; MEMORY is a number of bytes with k (1000), K (1024), m,
+// M, g, G, t or T behind it; BOOL is TRUE, FALSE, 1 or 0; the other types are any text, as
+// they have no amounts. INFINITY is the largest number. It is false for text that does not fit
+// the type.
 func (t ComplexType) amount(text string) (x float64, ok bool) {
 	text = strings.TrimSpace(text)
 	if t >= String {
@@ -291,8 +292,8 @@ func decimal(text string) (float64, bool) {
 	return min(max(x, -mostAmount), mostAmount), true
 }
 
-// duration reads seconds, or hours, minutes and seconds, of which the first may be left out
-// and each be empty.
+// duration reads seconds, or hours, minutes and seconds; the first may be left out and each
+// be empty.
 func duration(text string) (seconds float64, ok bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) > 3 || text == "" {
@@ -336,8 +337,8 @@ func (t ComplexType) ofNumber(x float64) (float64, bool) {
 	return min(max(x, -mostAmount), mostAmount), true
 }
 
-// wants is what a request for a complex of each type with amounts has to be, as the ad of a
-// job has it.
+// wants describes valid requests for a complex of each type with amounts, as the ad of a
+// job has them.
 var wants = [...]string{
 	Int:    "a whole number: its type is INT",
 	Double: "a number: its type is DOUBLE",
@@ -346,10 +347,10 @@ var wants = [...]string{
 	Bool:   "true or false: its type is BOOL",
 }
 
-// Wants says what a request for a complex has to be (complex(5)), if the value is not
-// valid; empty if it is. Grid Engine refuses jobs with such requests, which would count
-// for nothing here. Nothing is wanted of requests for complexes without an urgency, or for
-// one that is not there.
+// Wants describes a valid request for a complex (complex(5)), if the value is not valid;
+// empty if it is. Grid Engine refuses jobs with such requests, which would count for
+// nothing here. Any request is valid for complexes without an urgency, and for a missing
+// one.
 func (c *Config) Wants(complex int, attribute string, v classad.Value) string {
 	if complex < 0 || complex >= len(c.Complexes) || !c.Complexes[complex].counts() {
 		return ""

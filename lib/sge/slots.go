@@ -15,24 +15,24 @@ import (
 // MostSlots is the largest number of slots that a range may name.
 const MostSlots = 9_999_999
 
-// PESlots is how many slots a parallel environment has of which nothing else is said.
+// PESlots is the default number of slots of a parallel environment.
 const PESlots = 999
 
 // defaultPE is what DefaultPE is without an entry.
 var defaultPE = PE{Name: DefaultPE, Slots: PESlots}
 
-// Slots returns how many slots are assumed of a job that asks for wanted slots of a parallel
-// environment, and the least of them (sge_pe(5), urgency_slots). Wanted is a number, a range
-// (2-8, 8-2, 4- and -8) or several with commas between them; empty: the job is not parallel,
-// and both are 1. Pe empty is DefaultPE; a pattern (path.Match) means the first that it
-// matches.
+// Slots returns how many slots are assumed for a job that asks for wanted slots of a
+// parallel environment, and the least of them (sge_pe(5), urgency_slots). Wanted is a
+// number, a range (2-8, 8-2, 4- and -8) or several with commas between them; empty: the job
+// is not parallel, and both are 1. Pe empty is DefaultPE; a pattern (path.Match) means the
+// first environment that it matches.
 //
-// A single number is assumed as it is. Else the environment decides: the least, the greatest
-// or its own number; or the mean of all numbers that are wanted, of which those above the
-// environment's slots do not count, without its fraction. An open range ends with the
-// environment's slots. Of numbers that all are above these the mean is the least.
+// A single number is assumed as it is. Otherwise the environment decides: the least, the
+// greatest or its own number; or the mean, without its fraction, of all wanted numbers up to
+// the environment's slots. An open range ends with the environment's slots. If all numbers
+// are above these, the mean is the least.
 //
-// Wanted that is none of that and environments that are not there are errors.
+// Any other wanted text, and a missing environment, is an error.
 func (c *Config) Slots(pe, wanted string) (assumed, least int64, err error) {
 	if wanted = strings.TrimSpace(wanted); wanted == "" {
 		return 1, 1, nil
@@ -48,9 +48,9 @@ func (c *Config) Slots(pe, wanted string) (assumed, least int64, err error) {
 	return env.assumed(ranges), ranges[0].from, nil
 }
 
-// Ambiguous returns an error if a pattern matches several parallel environments that would
-// assume different numbers of slots of what is wanted: such a job cannot be submitted. What
-// Slots refuses is no error here.
+// Ambiguous returns an error if a pattern matches several parallel environments with
+// different assumed numbers of slots: such a job cannot be submitted. Errors of Slots are
+// no errors here.
 func (c *Config) Ambiguous(pe, wanted string) error {
 	ranges, err := slotRanges(strings.TrimSpace(wanted))
 	if err != nil || !isPattern(pe) {
@@ -93,7 +93,8 @@ func (c *Config) environment(name string) (*PE, bool) {
 	return nil, false
 }
 
-// noEnvironment says that there is none of this name, and what could have been meant.
+// noEnvironment returns the error of a missing name, with names that could have been
+// meant.
 func (c *Config) noEnvironment(name string) error {
 	if len(c.PEs) == 0 {
 		return fmt.Errorf("parallel environment %q does not exist: the only one is %q, which need not be named", name, DefaultPE)
@@ -120,7 +121,8 @@ type slotRange struct {
 
 var errSlots = errors.New(`want a number of slots such as 4, a range such as 2-8, 4- or -8, or several with commas between them`)
 
-// slotRanges reads what a job wants. They come in order, and neither overlap nor touch.
+// slotRanges reads a job's wanted slots. The ranges are in order, and neither overlap nor
+// touch.
 func slotRanges(wanted string) ([]slotRange, error) {
 	var list []slotRange
 	for _, one := range strings.Split(wanted, ",") {
@@ -183,7 +185,7 @@ func slotCount(text string) (int64, error) {
 	return n, nil
 }
 
-// assumed returns the slots that are assumed of what is wanted, which slotRanges has read.
+// assumed returns the assumed slots for the ranges that slotRanges has read.
 func (p *PE) assumed(wanted []slotRange) int64 {
 	first, last := wanted[0], wanted[len(wanted)-1]
 	if len(wanted) == 1 && !first.open && first.from == first.to {

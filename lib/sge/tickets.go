@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// tickets is what the ticket policies give the members in one run.
+// tickets is the tickets of the members in one run.
 type tickets struct {
 	*pass
-	// now is what the share tree gives those that run in their own pass, the second one; nil if
-	// it gives nothing.
+	// now is the share tree's tickets for running members in their own pass, the second one;
+	// nil if it gives none.
 	now []float64
 	// most is the largest sum of any member; pendingSum and runningSum are the sums of all that wait
 	// and of all that run.
@@ -22,9 +22,10 @@ type amounts [TicketPolicies]float64
 // sum returns the tickets of all policies (Seed, tckts), added in Grid Engine's order.
 func (a amounts) sum() float64 { return a[ShareTree] + a[Functional] + a[Override] }
 
-// ticketsOf has the policies give tickets: to all members together, and then to those that
-// run alone. In the second pass only the share tree gives other amounts than in the first,
-// whose amounts still affect the maximum, although no job has them any more.
+// ticketsOf computes the tickets of the policies: of all members together, and then of the
+// running ones alone. In the second pass only the share tree gives other amounts than in
+// the first. Its amounts of the first pass still affect the maximum, although no job has
+// them any more.
 func ticketsOf(c *Config, used *Used, members []member, running int) *tickets {
 	t := &tickets{pass: newPass(c, used, members, running)}
 	if t.forest != nil && running > 0 {
@@ -73,7 +74,7 @@ func (t *tickets) normal(sum float64) float64 {
 	return sum / t.most
 }
 
-// ofJob is the functional policy's category behind those of the objects: a job's own share.
+// ofJob is the functional policy's category after those of the objects: a job's own share.
 const (
 	ofJob = kinds
 	terms = kinds + 1
@@ -110,7 +111,7 @@ func (c *Config) categoryWeights() (w [terms]float64) {
 	return w
 }
 
-// fractions returns weights divided by their sum; without any they are none.
+// fractions returns weights divided by their sum; all 0 if that is 0.
 func fractions(weights [terms]float64) (of [terms]float64) {
 	sum := weights[ofUser] + weights[ofDepartment] + weights[ofProject] + weights[ofJob]
 	if sum <= 0 {
@@ -122,8 +123,8 @@ func fractions(weights [terms]float64) (of [terms]float64) {
 	return of
 }
 
-// functionalRunning returns what the jobs that run get. Of them, categories without shares
-// leave their part of the pool to the others.
+// functionalRunning returns the tickets of running jobs. Categories without shares leave
+// their part of the pool to the others.
 func (p *pass) functionalRunning(f functional, weights [terms]float64) []float64 {
 	for i, sum := range f.sums {
 		if sum <= 0 {
@@ -139,9 +140,9 @@ func (p *pass) functionalRunning(f functional, weights [terms]float64) []float64
 	return ran
 }
 
-// functionalPending gives those that wait what they would have if they were started one after
-// the other, at most MaxFunctional of them. Those that are left over keep what they would have
-// got at last.
+// functionalPending gives waiting jobs the tickets that they would have if they were started
+// one after the other, at most MaxFunctional of them. The others keep the tickets that they
+// would have got last.
 func (p *pass) functionalPending(f *functional, before []float64) {
 	categories, n := p.crowd.categories(f.category)
 	if n == 0 || len(p.members) == p.running {
@@ -175,8 +176,8 @@ func (p *pass) functionalPending(f *functional, before []float64) {
 	p.leave(&c, categories, n)
 }
 
-// leave gives what they would have got to those whose turn did not come. The first of each
-// category was only on trial: policies after this one do not see it.
+// leave gives the jobs whose turn did not come the tickets that they would have got. The
+// first of each category was only on trial: policies after this one do not see it.
 func (p *pass) leave(c *contest, categories []int32, n int) {
 	first := make([]int32, n) // of each category, or none
 	for i := range first {
@@ -193,8 +194,8 @@ func (p *pass) leave(c *contest, categories []int32, n int) {
 	p.unasked = slices.DeleteFunc(first, func(m int32) bool { return m == none })
 }
 
-// category returns what decides of which category a party's jobs are: its objects that have
-// shares, and the job share. Who has none of all gets nothing.
+// category returns the key of the category of a party's jobs: its objects with shares, and
+// the job share. A party without any of these gets nothing.
 func (f *functional) category(w *party) (s stake, some bool) {
 	s.own, some = w.jobShare, w.jobShare > 0
 	for kind, o := range w.objects {
@@ -205,9 +206,9 @@ func (f *functional) category(w *party) (s stake, some bool) {
 	return s, some
 }
 
-// stakes puts categories together that compete with the same at any time, so that their
-// number does not matter: those that differ only in what has no weight, or, where shares are
-// not divided, in whose shares they are. Of all members of such, before is the same.
+// stakes joins categories that always compete with the same values, so that their number
+// does not matter: they differ only in objects without weight, or, if shares are not
+// divided, in the owners of the shares. All members of such categories have the same before.
 func (p *pass) stakes(f *functional, categories []int32, n int, before []float64) ([]int32, int) {
 	same, of := make([]bool, n), make([]float64, n)
 	if before != nil {
@@ -230,7 +231,7 @@ func (p *pass) stakes(f *functional, categories []int32, n int, before []float64
 	})
 }
 
-// stake returns what a party's jobs compete with.
+// stake returns the values with which a party's jobs compete.
 func (f *functional) stake(w *party) (s stake) {
 	for kind, o := range w.objects {
 		switch share := f.objects[o].fshare; {
@@ -247,7 +248,8 @@ func (f *functional) stake(w *party) (s stake) {
 	return s
 }
 
-// uniform tells of which categories all members have the same of before, and how much.
+// uniform reports for each category whether all members have the same before, and its
+// value.
 func (p *pass) uniform(categories []int32, n int, before []float64) (same []bool, of []float64) {
 	same, of = make([]bool, n), make([]float64, n)
 	met := make([]bool, n)
@@ -284,7 +286,7 @@ func (f *functional) add(w *party) {
 	}
 }
 
-// trial returns what the next job of a party would get.
+// trial returns the tickets of the next job of a party.
 func (f *functional) trial(w *party) float64 {
 	shares := f.shares(w, 1)
 	return f.amount(shares, f.trialSums(shares))
@@ -302,7 +304,7 @@ func (f *functional) trialSums(shares [terms]float64) [terms]float64 {
 	return sums
 }
 
-// start counts a job of a party as if it ran, and returns what it gets. Divided shares of an
+// start counts a job of a party as running, and returns its tickets. Divided shares of an
 // object are in the sums once.
 func (f *functional) start(w *party) float64 {
 	for kind, o := range w.objects {
@@ -375,7 +377,8 @@ func (p *pass) override(before []float64) {
 	}
 }
 
-// amount returns what a job of a party gets when so many more jobs of its objects are active.
+// amount returns the tickets of a job of a party when more further jobs of its objects are
+// active.
 func (o *overriding) amount(w *party, more int32) float64 {
 	return o.part(w.objects[ofUser], more) + o.part(w.objects[ofProject], more) + o.part(w.objects[ofDepartment], more) + w.extra
 }
@@ -399,11 +402,11 @@ func (w *crowd) active(running int) []int32 {
 	return n
 }
 
-// stake is what a member competes with for tickets.
+// stake is the values with which a member competes for tickets.
 type stake struct {
-	by  [kinds]uint64 // objects, or what they are entitled to
+	by  [kinds]uint64 // objects, or their entitlements
 	own float64       // of the job itself
-	// before is what it has of other policies, and alone its category if its members differ in
+	// before is its tickets of other policies, and alone its category if its members differ in
 	// that.
 	before float64
 	alone  int32

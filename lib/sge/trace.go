@@ -2,8 +2,8 @@ package sge
 
 import "slices"
 
-// trace is what a pass of the ticket policies notes of each member for Course. A run itself
-// has none, and notes nothing.
+// trace is a pass's notes on each member for Course. A run itself has no trace, and notes
+// nothing.
 type trace struct {
 	pass  *pass   // that noted it
 	alone *forest // the share tree of those that run; nil if it gives nothing
@@ -20,8 +20,8 @@ type trace struct {
 	override   []overrideTurn
 	// served is how many had their turn.
 	served [TicketPolicies]int
-	// branch and divisor are of the share tree, by member that waits: of which branch it got a
-	// part, and what part; none and 0 if of none.
+	// branch and divisor are of the share tree, by waiting member: the branch that it got a
+	// part of, and the part; none and 0 without one.
 	branch  []int32
 	divisor []float64
 }

@@ -7,21 +7,21 @@ import (
 
 // TreeNode is a node of the share tree as one run sees it (Ranking.Tree).
 //
-// Of the children of a node those with jobs have targets, the parts of their parent's that they
-// are entitled to, 0 to 1, which add up to one. Without shares they are 0, and the short-term
-// ones below a node without shares, too. A temporary node stands below the default that it was
-// made for, and competes with the children of the default's parent, of which its targets are
-// parts. What the default itself shows of usage, jobs and targets includes its temporary nodes'.
+// The children of a node that have jobs have targets: their parts, 0 to 1, of their parent's
+// entitlement, which add up to one. Without shares they are 0, and the short-term ones below a
+// node without shares, too. A temporary node stands below the default that it was made for, and
+// competes with the children of the default's parent: its targets are parts of that. The
+// default's own usage, jobs and targets include those of its temporary nodes.
 type TreeNode struct {
 	Path      string // such as /eng/alice; / for the root
 	Name      string
 	Level     int // 0: the root
 	Shares    float64
-	Temporary bool    // of a user who has no node; there while the user has jobs
+	Temporary bool    // of a user without a node, while the user has jobs
 	Project   bool    // a node of a project
 	Usage     float64 // decayed and weighted; of a leaf its user's or project's, of others the sum, of projects their own
 	// Actual is Usage as a part of the whole tree's, 0 if there is none. It is 0 to 1, and more
-	// only below a project of which the users have used more than it.
+	// only below a project whose users have used more than it.
 	Actual  float64
 	Pending int // procs of it or below that count
 	Running int
@@ -44,7 +44,7 @@ func (r *Ranking) Tree() []TreeNode {
 // shown is a branch and where it is shown.
 type shown struct {
 	branch int32
-	path   string // of what it is below
+	path   string // of the node above it
 	level  int
 }
 
@@ -91,7 +91,7 @@ func (f *forest) guests(i int32) (list []int32) {
 	return list
 }
 
-// treeNode returns what is shown of a branch.
+// treeNode returns the TreeNode of a branch.
 func (f *forest) treeNode(s shown) TreeNode {
 	b := &f.branches[s.branch]
 	n := TreeNode{Path: strings.TrimSuffix(s.path, "/") + "/" + b.name, Name: b.name, Level: s.level, Shares: b.shares,

@@ -8,7 +8,7 @@ import (
 
 // entry is a member in the order of a branch.
 type entry struct {
-	key    uint64 // what it is ordered by, ascending: those that run are before all others
+	key    uint64 // the sort key, ascending: running jobs are before all others
 	before float64
 	at     int32
 	slots  uint32 // how far the jobs behind it are put off
@@ -99,9 +99,9 @@ func (l *lineup) list(i int32) []entry {
 	return l.entries[l.from[i] : l.from[i]+l.branches[i].jobs()]
 }
 
-// order puts a branch's jobs into the order that its parent takes them in. Where all come from
-// one child, and what it gave them would be given once more, nothing is to be done: a long
-// way without a fork costs little.
+// order sorts a branch's jobs into the order in which its parent takes them. If all come from
+// one child, and would get the same again, there is nothing to do: a long way without a fork
+// costs little.
 func (l *lineup) order(i int32) {
 	b := &l.branches[i]
 	if only := l.only(i); only != none && l.steady[only] && l.branches[only].short == b.short {
@@ -118,8 +118,8 @@ func (l *lineup) order(i int32) {
 	l.steady[i] = !sort(list)
 }
 
-// divisors are what a target is divided by for jobs in order: 1 for the first. Behind a job
-// that takes n slots it is as if n had come before (sge_pe(5), the slots of a range).
+// divisors are the divisors of a target for jobs in order: 1 for the first. A job with n
+// slots counts as n earlier jobs for the next one (sge_pe(5), the slots of a range).
 func divisors(list []entry) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		divisor := 1.0

@@ -34,7 +34,7 @@ func urgencies(c *Config, now int64, pending, running []Job) *urgent {
 		return u
 	}
 	u.pending, u.ran = u.all(pending), u.all(running)
-	u.least, u.greatest = math.Inf(1), 0 // with nothing but negative ones the range ends at 0, as Grid Engine's
+	u.least, u.greatest = math.Inf(1), 0 // with only negative ones the range ends at 0, as Grid Engine's
 	for i, x := range u.pending {
 		if pending[i].Count > 0 {
 			u.least, u.greatest = min(u.least, x), max(u.greatest, x)
@@ -70,8 +70,8 @@ func (u *urgent) of(j *Job) (resources, waiting, deadline, urg float64) {
 	return resources, waiting, deadline, cut(resources + waiting + deadline)
 }
 
-// resources returns the resource requirement contribution: that of the slots, which each job
-// asks for, and those of its requests.
+// resources returns the resource requirement contribution: the slots', which each job asks
+// for, and the requests'.
 func (u *urgent) resources(j *Job) float64 {
 	sum := slotsAdd(j, u.slots)
 	for i := range j.Requests {
@@ -80,13 +80,13 @@ func (u *urgent) resources(j *Job) float64 {
 	return cut(sum)
 }
 
-// slotsAdd returns what a job's slots add to its urgency, each as many as it asks for
-// processors there, by the urgency of one.
+// slotsAdd returns the contribution of a job's slots to its urgency: each slot counts the
+// processors that the job asks for there, at urgency each.
 func slotsAdd(j *Job, urgency float64) float64 { return cut(j.CPUs * urgency * float64(j.Slots)) }
 
-// Contribution returns what a request adds to the urgency of a job with so many assumed slots
-// (Seed, hrr): the urgency of the complex times the amount and the slots, but of types without
-// amounts the urgency alone. A request for a complex that is not there adds nothing.
+// Contribution returns the contribution of a request to the urgency of a job with so many
+// assumed slots (Seed, hrr): the urgency of the complex times the amount and the slots, for
+// types without amounts the urgency alone. A request for a missing complex adds nothing.
 func (c *Config) Contribution(r Request, slots int64) float64 {
 	if r.Complex < 0 || r.Complex >= len(c.Complexes) {
 		return 0
@@ -108,8 +108,8 @@ func (c *Config) slotUrgency() float64 {
 	return 0
 }
 
-// normal returns where a job's urgency lies between that of the least urgent of all jobs, 0,
-// and that of the most urgent, 1.
+// normal returns the place of a job's urgency between the least urgency of all jobs, 0, and
+// the greatest, 1.
 func (u *urgent) normal(urg float64) float64 {
 	if u.none || u.greatest-u.least < negligible {
 		return half

@@ -18,8 +18,8 @@ import (
 // ErrBroken: the stream ended before the program did, or with the job.
 var ErrBroken = errors.New("the connection to the job has ended")
 
-// Attach runs what a request asks for at the other end of a stream, on the terminal that in is and out leads to, and returns its exit
-// status. The window's size goes with it. Where in is no terminal, its end is that of the program's input.
+// Attach runs the requested program at the other end of a stream, on the terminal of in and out, and returns its exit
+// status. Changes of the window's size are passed on. If in is no terminal, its end is the end of the program's input.
 func Attach(stream io.ReadWriteCloser, in *os.File, out io.Writer, r Request) (status int, err error) {
 	defer stream.Close()
 	fd := int(in.Fd())
@@ -71,7 +71,7 @@ func (s *sender) sizes(fd int, changed <-chan os.Signal) {
 	}
 }
 
-// receive writes what the program writes, until it has ended.
+// receive writes the program's output, until it has ended.
 func receive(stream io.Reader, out io.Writer) (status int, err error) {
 	for {
 		tag, text, err := link.ReadPacket(stream)
@@ -95,6 +95,6 @@ func receive(stream io.Reader, out io.Writer) (status int, err error) {
 	}
 }
 
-// Through tells the process at the other end of a stream, which has a link to the machine of an attempt, beside which one the
-// shell is to run. Attach comes next.
+// Through names, for the process at the other end of a stream, the attempt beside which the shell is to run; that
+// process has a link to the attempt's machine. Attach comes next.
 func Through(stream io.Writer, a pool.Attempt) error { return link.WriteMessage(stream, a) }

@@ -1,15 +1,15 @@
 // Package shell carries a terminal to a program that runs beside a job, and back: the shell of qshell.
 //
-// The end at the job (Serve) makes a pseudo-terminal with the rights of the job's owner, has a program started on it, and
-// carries bytes; the end at the user's terminal (Attach) puts that into raw mode, so that ^C and ^Z are the program's. Between
-// them is a stream of bytes, a Unix socket or one stream of a link (package link). The first message is a Request. Packets
-// follow in both directions:
+// The end at the job (Serve) makes a pseudo-terminal with the rights of the job's owner, has a program started on it,
+// and carries bytes; the end at the user's terminal (Attach) puts that into raw mode, so that ^C and ^Z reach the
+// program. Between them is a stream of bytes, a Unix socket or one stream of a link (package link). The first message
+// is a Request. Packets follow in both directions:
 //
 //	input, output   bytes of the terminal; no bytes of input: there is no more
 //	size            rows and columns, when the window's size has changed
 //	end             how the program has ended, the last one
 //
-// When the stream breaks, the pseudo-terminal is closed, and the kernel sends SIGHUP to what runs on it.
+// When the stream breaks, the pseudo-terminal is closed, and the kernel sends SIGHUP to the programs on it.
 package shell
 
 import (
@@ -29,7 +29,7 @@ import (
 	"fairspool/lib/link"
 )
 
-// Request is what the user wants to run.
+// Request is the program that the user wants to run.
 type Request struct {
 	Command    []string // empty: the user's shell
 	Shell      string   // an absolute path
@@ -45,13 +45,13 @@ const (
 	end
 )
 
-// ended is what the packet end holds.
+// ended is the content of the packet end.
 type ended struct {
 	Status int    // as of wait: the exit status, 128 and the number of the signal
 	Wrong  string `json:",omitempty"` // why nothing was started
 }
 
-// Bounds of what the other end may send.
+// Bounds of data from the other end.
 const (
 	mostWords   = 1000
 	mostText    = 128 << 10
@@ -59,8 +59,8 @@ const (
 	drainTime   = 100 * time.Millisecond
 )
 
-// Address returns the address of the socket (package net, "unix") on which shells beside an attempt are asked for, by the name
-// of the family of its processes. It stands in no folder, and goes with the process that listens.
+// Address returns the address of the socket (package net, "unix") for requests of shells beside an attempt, by the name
+// of the family of its processes. It is in no folder, and goes with the process that listens.
 func Address(family string) string { return "@fairspool/shell/" + family }
 
 // Peer returns the user id of the process at the other end of a Unix socket, as of when it connected or listened.
@@ -83,8 +83,8 @@ func Peer(conn net.Conn) (uid int, err error) {
 	return uid, err
 }
 
-// Starter starts what a request asks for, with all standard files on a terminal or a socket. The function that it returns waits
-// for the program's end; a negative status says that the job's end was that of the program.
+// Starter starts the requested program, with all standard files on a terminal or a socket. The function that it returns
+// waits for the program's end; a negative status says that the job's end was the program's.
 type Starter func(r Request, stdio *os.File) (wait func() (status int), err error)
 
 // Serve serves one request of a stream, which it closes. Open makes the pseudo-terminal: Terminal with the owner's rights.
@@ -113,7 +113,8 @@ func Serve(stream io.ReadWriteCloser, open func() (master, terminal *os.File, er
 		out.carry(master)
 	}()
 	status := wait()
-	// What the program has written is in the terminal already. What it has left behind may keep that open.
+	// The program's output is in the terminal already. Processes that it left behind may keep the terminal
+	// open.
 	master.SetReadDeadline(time.Now().Add(drainTime))
 	<-carried
 	if status >= 0 {
@@ -152,8 +153,8 @@ func (r Request) begin(open func() (master, terminal *os.File, err error), start
 	return master, wait, nil
 }
 
-// Terminal makes a pseudo-terminal (pty(7)), which belongs to the user whose rights to files the calling thread has. Reading the
-// master heeds deadlines, and ends when that is closed.
+// Terminal makes a pseudo-terminal (pty(7)) that belongs to the user whose rights to files the calling thread has.
+// Reading the master respects deadlines, and ends when the master is closed.
 func Terminal() (master, terminal *os.File, err error) {
 	// Non-blocking from the start, and File.Fd is not called: that would end it.
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -194,7 +195,7 @@ func pair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "socket"), os.NewFile(uintptr(fds[1]), "socket"), nil
 }
 
-// carryIn carries what the user types until the stream ends.
+// carryIn carries the user's input until the stream ends.
 func (r Request) carryIn(stream io.Reader, master *os.File) {
 	const endOfFile = "\x04" // ^D, as a terminal has it
 	for {
@@ -244,7 +245,7 @@ func (s *sender) end(e ended) {
 	}
 }
 
-// carry sends what a file holds until that ends, or its deadline has passed.
+// carry sends the content of a file until its end, or its deadline.
 func (s *sender) carry(f *os.File) {
 	b := make([]byte, 32<<10)
 	for {

@@ -11,7 +11,7 @@ import (
 	"fairspool/lib/macro"
 )
 
-// call returns what a macro function is worth.
+// call returns the value of a macro function.
 func (s *scope) call(p *part, at origin) (string, error) {
 	body, err := s.expand(p.Body, s.template(p.Body), at)
 	if err != nil {
@@ -182,8 +182,8 @@ func (s *scope) randomInteger(args []string) (string, error) {
 	return strconv.FormatInt(n, 10), err
 }
 
-// random is where chance comes from: a row of numbers for each proc, and one
-// for all that is read before there are any.
+// random returns the source of chance: a row of numbers for each proc, and one for all
+// text that is read before there are procs.
 func (s *scope) random() *rand.Rand {
 	if s.proc == nil {
 		if s.Description.chance == nil {

@@ -1,5 +1,5 @@
-// Package submitfile reads the submit description language: which values do
-// the names of a description have for each job that it asks for?
+// Package submitfile reads the submit description language: it finds the values of a
+// description's names for each of its jobs.
 //
 // A description is lines of `name = value`, and queue lines that ask for jobs
 // with the values then in force:
@@ -9,18 +9,18 @@
 //	arguments  = -n $(seed) $(kind)
 //	queue 3 kind in (warm, cold)
 //
-// asks for six jobs, procs 0 to 5: three for each of the items. Names compare
-// without case. What a name means, and whether it means anything, is no
-// business of this package: lib/jobad makes job ads of the values.
+// asks for six jobs, procs 0 to 5: three for each of the items. Names compare without
+// case. This package does not know which names have a meaning: lib/jobad makes job ads of
+// the values.
 //
-// Work is done in two steps. Parse reads the text, carries out its
-// conditions and includes, and finds the items of every queue line, from files
-// and commands too; all that it needs of the outside comes in through
-// Options. Then Walk goes through the queue lines, and a Job through the procs
-// of one: Lookup expands the macros of a value as this proc has them.
+// Work is done in two steps. Parse reads the text, carries out its conditions and
+// includes, and finds the items of every queue line, from files and commands too; all
+// outside input comes in through Options. Then Walk goes through the queue lines, and a
+// Job through the procs of one: Lookup expands the macros of a value as this proc has
+// them.
 //
-// A Job reports whether a value depended on the proc (Varies), so that its user
-// works out once what all procs share.
+// A Job reports whether a value depended on the proc (Varies), so that its user computes
+// once what all procs share.
 //
 // Everything is bounded: files in files, macros in macros, the length of a
 // value. Errors are *Error, with the place and the line's text.
@@ -36,8 +36,8 @@ import (
 	"fairspool/lib/macro"
 )
 
-// Options is what a description needs of the outside. A nil function means
-// that descriptions which need it are refused.
+// Options is a description's access to the outside. A nil function means that
+// descriptions which need it are refused.
 type Options struct {
 	// Dir is the absolute path of the folder against which relative paths are
 	// taken.
@@ -56,15 +56,15 @@ type Options struct {
 
 	// LookupEnv serves $ENV(Name); nil means that no name is set.
 	LookupEnv func(name string) (value string, ok bool)
-	// Read returns the text of a file of included lines or of items. Errors
-	// that are fs.ErrNotExist are those of files that are not there.
+	// Read returns the text of a file of included lines or of items. The error for a
+	// missing file is fs.ErrNotExist.
 	Read func(path string) (string, error)
 	// Write keeps the output of `include command into FILE`.
 	Write func(path, text string) error
-	// Run returns what a command writes to standard output.
+	// Run returns the standard output of a command.
 	Run func(words []string) (string, error)
-	// Glob returns the paths that match a pattern as it is written, taken from
-	// Dir if relative; sorted, those of folders with a slash at the end.
+	// Glob returns the paths that match a pattern as written, relative to Dir; sorted,
+	// with a slash at the end of folders.
 	Glob func(pattern string) ([]string, error)
 	// Stdin returns standard input, for `queue from -`.
 	Stdin func() (string, error)
@@ -84,7 +84,7 @@ type Description struct {
 	statements []statement
 	hasQueue   bool // the description has a queue line of its own
 	texts      map[string]template
-	referring  []string // conditions and includes: what they refer to is used
+	referring  []string // conditions and includes, which use the names that they refer to
 	chance     *rand.Rand
 }
 
@@ -97,7 +97,7 @@ type statement struct {
 // Assignment gives a name a value.
 type Assignment struct {
 	Name string // as written; +Name is MY.Name
-	Text string // as written, with what the name was before in place of its references to itself
+	Text string // as written, with the name's earlier value in place of references to itself
 	// Appended says that it is one of Options.Append, Defined one of Options.Define.
 	Appended, Defined bool
 
@@ -109,9 +109,9 @@ type Assignment struct {
 func (a Assignment) Place() Place { return a.at.place(0) }
 
 // Parse reads a whole description. The name file is used in messages and as
-// $(SUBMIT_FILE). It carries out conditions and includes, and finds the items
-// of every queue line; what it does not do is to expand the values of other names.
-// Warnings come in the order of the lines.
+// $(SUBMIT_FILE). It carries out conditions and includes, and finds the items of every
+// queue line, but does not expand the values of other names. Warnings come in the order
+// of the lines.
 func Parse(text, file string, o Options) (*Description, []Warning, error) {
 	d := &Description{file: file, options: o, texts: map[string]template{}}
 	r := &reader{Description: d, stdin: o.Stdin}
@@ -120,8 +120,8 @@ func Parse(text, file string, o Options) (*Description, []Warning, error) {
 	return d, r.warnings, err
 }
 
-// all reads the definitions of the command line, the description, and the queue
-// line that was given for it.
+// all reads the definitions of the command line, the description, and the queue line of
+// the command line.
 func (r *reader) all(text string) error {
 	if err := r.given(r.options.Define, func(a *Assignment) { a.Defined = true }); err != nil {
 		return err
@@ -140,11 +140,11 @@ func (r *reader) all(text string) error {
 	return &Error{Place{File: r.Description.file}, "no queue line, so no jobs: end it with the line queue, or queue N", nil}
 }
 
-// commandLine is the file's name for what the command line gives.
+// commandLine is the name of the command line in place of a file's.
 const commandLine = "command line"
 
-// given reads lines of the command line, each of which has to be an
-// assignment. Its value is all that follows the first equals sign.
+// given reads lines of the command line, each of which has to be an assignment. Its value
+// is the text behind the first equals sign.
 func (r *reader) given(lines []string, mark func(*Assignment)) error {
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, "=")
@@ -216,7 +216,7 @@ func (d *Description) Queues() (lines, jobs int) {
 	return lines, jobs
 }
 
-// origin is the logical line in which something stands, and where in it.
+// origin is the logical line of a text, and the place in it.
 type origin struct {
 	file   string
 	lines  *macro.Lines // nil: nothing is known but the line
@@ -224,7 +224,7 @@ type origin struct {
 	pieces []macro.Piece
 	line   int
 	offset int
-	item   *itemAt // the item that it is; nil: it is none
+	item   *itemAt // the item's; nil: it is no item
 	// Of a thawed description, the line of the file and the column, from 1; empty and 0: not known.
 	source string
 	col    int
@@ -253,7 +253,7 @@ func (o origin) place(n int) Place {
 	return p
 }
 
-// behind returns the origin of what stands so many bytes behind.
+// behind returns the origin of the text n bytes behind.
 func (o origin) behind(n int) origin {
 	o.offset += n
 	return o
@@ -273,9 +273,9 @@ type Line struct {
 }
 
 // Make returns the description that consists of lines and of one queue line with the
-// arguments queue, which may be empty. The lines stand for what is in text, which file
-// names in messages. All of Options holds as for Parse; a queue line of theirs takes the
-// place of an empty one.
+// arguments queue, which may be empty. The lines stand for the content of text, and
+// messages name file. All of Options holds as for Parse; a queue line of Options replaces
+// an empty one.
 func Make(text, file string, lines []Line, queue string, o Options) (*Description, []Warning, error) {
 	d := &Description{file: file, options: o, texts: map[string]template{}}
 	r := &reader{Description: d, stdin: o.Stdin}
@@ -303,8 +303,8 @@ func (r *reader) made(source *macro.Lines, lines []Line, queue string) error {
 	return r.file("queue "+queue, commandLine)
 }
 
-// Literal returns what is written in a description for a text that stands for itself: none
-// of its dollar signs begins a macro, when the description is read or when the job starts.
+// Literal returns a literal text in the notation of a description: none of its dollar
+// signs begins a macro, when the description is read or when the job starts.
 func Literal(text string) string {
 	const late, mask = "$$(", "\x00"
 	text = strings.ReplaceAll(strings.ReplaceAll(text, mask, ""), late, mask)
@@ -375,9 +375,8 @@ func columns(r rune) int {
 	return 1
 }
 
-// legible puts a blank for each control character, a tab included, so that
-// columns stay what they are, and a replacement character for each byte that is
-// none of UTF-8.
+// legible replaces each control character, a tab included, by a blank, so that columns
+// stay, and each byte that is not UTF-8 by a replacement character.
 func legible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || 0x7f <= r && r < 0xa0 {

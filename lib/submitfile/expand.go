@@ -24,7 +24,7 @@ const (
 type variable struct {
 	name  string // as written
 	text  string
-	at    *origin // of the value; nil: nobody wrote it
+	at    *origin // of the value; nil: no user wrote it
 	exact bool    // text stands there as it is
 }
 
@@ -41,14 +41,14 @@ type scope struct {
 	*Description
 	vars map[string]*variable // by name in lower case
 	proc *Job                 // nil while the description is read
-	warn func(Warning)        // nil when nobody listens
+	warn func(Warning)        // nil: warnings are dropped
 
 	varied  bool     // something depended on the proc since this was last cleared
 	open    []string // names being expanded
 	spent   int      // expansions since the value was begun
 	reading int      // bytes expanded since the value was begun
 	depth   int      // of the expansion under way
-	fault   int      // where in its text the reference stands for which expand failed
+	fault   int      // where in its text the reference stands that expand failed for
 	out     []byte   // of the expansions under way, one behind the other
 }
 
@@ -68,8 +68,8 @@ func (s *scope) valueOf(v *variable) (string, error) {
 	return out, s.placed(err, v)
 }
 
-// placed gives an error of expand, unless it has one, the place of the reference that
-// failed where the text of v stands as it is, else that of v.
+// placed gives an error of expand a place, unless it has one: of the failed reference if
+// v's text stands as it is, else of v.
 func (s *scope) placed(err error, v *variable) error {
 	if err == nil {
 		return nil
@@ -81,8 +81,8 @@ func (s *scope) placed(err error, v *variable) error {
 	return at.wrap(err)
 }
 
-// expand expands text, whose template is t. An error has no place yet, or that
-// of the macro which is at fault.
+// expand expands text with its template t. An error has no place yet, or the place of the
+// failing macro.
 func (s *scope) expand(text string, t template, at origin) (string, error) {
 	s.fault = 0
 	if s.reading += len(text); s.reading > maxRead {
@@ -145,7 +145,7 @@ func (s *scope) reference(p *part, at origin) (string, error) {
 	return out, err
 }
 
-// callError is that of a function. Of functions in each other it names the one at fault.
+// callError is the error of a function. In nested calls it names the failing one.
 type callError struct {
 	function, body string
 	err            error
@@ -162,8 +162,8 @@ func isPlaced(err error) bool {
 	return errors.As(err, &e)
 }
 
-// nameOf returns the name that a reference means. ok is false when it was put
-// together from macros and is none: then the reference is text as it stands.
+// nameOf returns the name in a reference. ok is false when the name was put together from
+// macros and is invalid: then the reference is text as it stands.
 func (s *scope) nameOf(p *part, at origin) (name, key string, ok bool, err error) {
 	if p.key != "" {
 		return p.name, p.key, true, nil
@@ -181,8 +181,7 @@ func (s *scope) nameOf(p *part, at origin) (name, key string, ok bool, err error
 	return name, strings.ToLower(name), true, nil
 }
 
-// noName returns a reference whose name, put together, is none, as the text
-// that it then is.
+// noName returns a reference with an invalid name, put together, as plain text.
 func (s *scope) noName(p *part, name string, at origin) (string, error) {
 	s.caution(at, Warning{Msg: fmt.Sprintf("$%s(%s): not a name, taken as it stands", p.Function, Shorten(name))})
 	if p.hasDefault {
@@ -217,8 +216,8 @@ func (s *scope) macro(p *part, name, key string, at origin) (string, error) {
 	return s.missing(p, found, at, Warning{Msg: "$(" + Shorten(name) + "): not defined, taken as empty", Undefined: name})
 }
 
-// named returns what a name is worth: an item of the queue line, a macro of
-// the description, of the pool, or of the language.
+// named returns the value of a name: an item of the queue line, a macro of the
+// description, of the pool, or of the language.
 func (s *scope) named(name, key string) (text string, ok bool, err error) {
 	if text, ok, err := s.ofProc(name, key); ok || err != nil {
 		return text, ok, err
@@ -231,8 +230,7 @@ func (s *scope) named(name, key string) (text string, ok bool, err error) {
 	return text, true, err
 }
 
-// lookup returns the value in force of a name, but for what depends on the
-// proc.
+// lookup returns the value in force of a name, without values that depend on the proc.
 func (s *scope) lookup(key string) (*variable, bool) {
 	if v, ok := s.item(key); ok {
 		return v, true
@@ -447,7 +445,7 @@ func tooLong(n int) error {
 	return nil
 }
 
-// earlier returns what a name is worth before the line under way.
+// earlier returns the value of a name before the line under way.
 func (r *reader) earlier(key string) (text string, ok bool) {
 	if v, ok := r.vars[key]; ok {
 		return v.text, true
@@ -580,7 +578,7 @@ func (u Uses) Refer(name string) bool { return u.any || u.Certainly(name) }
 // Certainly tells the same, and leaves out references that may be to any name.
 func (u Uses) Certainly(name string) bool { return u.has(strings.ToLower(name)) }
 
-// Uses returns what the description refers to.
+// Uses returns the names that the description refers to.
 func (d *Description) Uses() Uses {
 	u := uses{names: map[string]bool{}, beginnings: map[string]bool{}, ends: map[string]bool{}}
 	for _, text := range d.referring {

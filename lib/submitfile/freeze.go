@@ -43,11 +43,10 @@ type frozenQueue struct {
 // errQueues says that a description has no queue line, or several where one is wanted.
 var errQueues = errors.New("want one queue line")
 
-// Freeze returns the description as text that Thaw and ThawAll make one of again: the head,
-// one line of JSON without its end, and the items of its queue lines, of which
-// none has an end of line in it. environ is what $ENV() may ask for, as
-// NAME=value. With sources, messages about what comes of it show the lines of the file. A
-// description without a queue line is an error.
+// Freeze returns the description as text from which Thaw and ThawAll restore it: the head,
+// one line of JSON without its end, and the items of its queue lines, none with an end of
+// line in it. environ is the environment for $ENV(), as NAME=value. With sources, later
+// messages show the lines of the file. A description without a queue line is an error.
 func (d *Description) Freeze(environ []string, sources bool) (head []byte, items []string, err error) {
 	f := frozen{File: Exact(d.file), Dir: Exact(d.options.Dir), Predefined: map[string]Exact{}, Seed: d.options.Seed}
 	for name, value := range d.options.Predefined {
@@ -169,7 +168,7 @@ func ThawAll(head []byte, rest io.Reader) (*Description, error) {
 // errNotFrozen says why a text was not made by Freeze.
 func errNotFrozen(why string) error { return errors.New("not a frozen description: " + why) }
 
-// thaw returns the description with its assignments, and what is known of its queue lines.
+// thaw returns the description with its assignments, and the frozen queue lines.
 func thaw(head []byte) (*Description, []frozenQueue, error) {
 	var f frozen
 	if err := json.Unmarshal(head, &f); err != nil {
@@ -196,7 +195,7 @@ func (fq *frozenQueue) check() error {
 	return nil
 }
 
-// queue returns the queue line, whose items are to come from the item window on.
+// queue returns the queue line; its items are to come from the item window on.
 func (fq *frozenQueue) queue(window int) *queue {
 	q := &queue{at: origin{file: string(fq.File), line: fq.Line}, text: string(fq.Text), count: fq.Count, vars: fq.Vars}
 	for _, v := range fq.Vars {
@@ -261,12 +260,11 @@ func (d *Description) ItemsBefore(n int) int {
 // that has its number.
 type Exact string
 
-// firstByte stands for the byte 0, the last character there is for the byte 255.
-// Nobody has a meaning for these characters, and where they occur their bytes are
-// written one by one as well.
+// firstByte stands for the byte 0, the last character for the byte 255. These characters
+// have no meaning, and if they occur their bytes are written one by one as well.
 const firstByte = utf8.MaxRune - 255
 
-// MarshalText is that of encoding.TextMarshaler. It never fails.
+// MarshalText implements encoding.TextMarshaler. It never fails.
 func (e Exact) MarshalText() ([]byte, error) {
 	text := string(e)
 	out := make([]byte, 0, len(text))
@@ -284,7 +282,7 @@ func (e Exact) MarshalText() ([]byte, error) {
 	return out, nil
 }
 
-// UnmarshalText is that of encoding.TextUnmarshaler. It never fails.
+// UnmarshalText implements encoding.TextUnmarshaler. It never fails.
 func (e *Exact) UnmarshalText(text []byte) error {
 	var b strings.Builder
 	for len(text) > 0 {

@@ -161,9 +161,9 @@ func (f *source) listed(l logical, tail string) ([]string, error) {
 	return out, nil
 }
 
-// from returns the items of `from`: the lines of a list, of a file, of what a
-// command prints or of standard input; where they stand, unless it is a command; and
-// whether blank lines among them were left out.
+// from returns the items of `from`: the lines of a list, of a file, of a command's output
+// or of standard input; their place, unless it is a command; and whether blank lines
+// among them were left out.
 func (f *source) from(l logical, tail string) (out []string, where *written, blank bool, err error) {
 	passed := f.lines.Blank()
 	if lines, where, ok, err := f.block(l, tail); ok || err != nil {
@@ -279,8 +279,8 @@ func (r *reader) kindOfMatches() (string, error) {
 	return "", at.errorf("%s: %s: want yes, no or only", name, Shorten(text))
 }
 
-// setting returns what is in force for one of the commands that queue lines
-// themselves heed, which may be written without its underscores.
+// setting returns the present value of a command that queue lines themselves use. Its
+// name may be written without underscores.
 func (r *reader) setting(name string) (text string, at origin, err error) {
 	for _, key := range []string{name, strings.ReplaceAll(name, "_", "")} {
 		if v, ok := r.vars[key]; ok {
@@ -292,8 +292,7 @@ func (r *reader) setting(name string) (text string, at origin, err error) {
 	return "", origin{}, nil
 }
 
-// matching returns the names that patterns match: those of folders end in a
-// slash.
+// matching returns the names that patterns match; folders end in a slash.
 func (f *source) matching(l logical, kind, tail string) ([]string, error) {
 	patterns, err := f.patterns(l, tail)
 	if err != nil {
@@ -337,7 +336,7 @@ func (f *source) matching(l logical, kind, tail string) ([]string, error) {
 	return out, nil
 }
 
-// caution warns of what patterns match, if that is wanted.
+// caution warns about matches of patterns, if wanted.
 func (f *source) caution(wanted bool, l logical, format string, texts ...string) {
 	var short []any
 	for _, text := range texts {
@@ -348,8 +347,8 @@ func (f *source) caution(wanted bool, l logical, format string, texts ...string)
 	}
 }
 
-// patterns returns the patterns of a queue line, of which those on lines of
-// their own may hold macros.
+// patterns returns the patterns of a queue line; those on lines of their own may hold
+// macros.
 func (f *source) patterns(l logical, tail string) ([]string, error) {
 	lines, err := f.list(l, tail)
 	if err != nil {
@@ -376,8 +375,8 @@ type table struct {
 	sep    string
 }
 
-// cutTable takes `table` with its options off the front of what stands
-// behind from. It is nil where table is the name of a file.
+// cutTable takes `table` with its options off the front of the text behind from. It is
+// nil if table is the name of a file.
 func cutTable(tail string) (t *table, rest string, err error) {
 	const word = "table"
 	if len(tail) < len(word) || !strings.EqualFold(tail[:len(word)], word) {

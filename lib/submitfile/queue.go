@@ -14,7 +14,7 @@ import (
 // MaxJobs bounds the jobs of one description.
 const MaxJobs = 10_000_000
 
-// queue is what a queue line asks for.
+// queue is a queue line.
 type queue struct {
 	at    origin
 	text  string // as written, without "queue"
@@ -26,8 +26,7 @@ type queue struct {
 	unnamed bool
 }
 
-// items are what a queue line goes through. Without any it is as if there
-// were one.
+// items are the items of a queue line. A line without any counts as having one.
 type items struct {
 	given bool
 	lines []string
@@ -97,8 +96,8 @@ func (f *source) queueLine(l, rest logical) error {
 	return nil
 }
 
-// at returns what begins with the keyword, for messages; all of a line into which
-// macros were put, as nobody knows the place there.
+// at returns the line from the keyword on, for messages; if macros were put into it, all
+// of the line, as the place is unknown then.
 func (l logical) at(words, keyword, tail string) logical {
 	if words != l.text {
 		return l
@@ -271,13 +270,12 @@ func jobCount(text string) (int, error) {
 // maxSteps bounds the evaluation of a count.
 const maxSteps = 100_000
 
-// unitSeparator parts the fields of an item whose fields have blanks or
-// commas in them.
+// unitSeparator separates the fields of an item if the fields contain blanks or commas.
 const unitSeparator = "\x1f"
 
-// fields parts an item for so many variables: at unit separators, else at
-// commas and blanks, the last one taking the rest. What is missing is empty.
-// Fields parted by unit separators for which there is no variable are left out.
+// fields splits an item for n variables: at unit separators, else at commas and blanks,
+// with the rest in the last one. Missing fields are empty. Surplus fields are dropped if
+// unit separators separate them.
 func fields(text string, n int) []string {
 	out := make([]string, n)
 	if strings.Contains(text, unitSeparator) {
@@ -313,11 +311,11 @@ func afterSeparator(text string) string {
 	return text
 }
 
-// trimItem takes blanks off an item; a unit separator is none.
+// trimItem trims blanks from an item; a unit separator counts as none.
 func trimItem(line string) string { return strings.Trim(line, " \t\r\v\f") }
 
-// slice is [start:end:step], of which any may be missing. [start] is [start:],
-// as HTCondor reads it.
+// slice is [start:end:step]; each may be missing. [start] is [start:], as HTCondor reads
+// it.
 type slice struct{ start, end, step *int }
 
 // cutSlice takes a slice off the front, if one is there: brackets with a colon,

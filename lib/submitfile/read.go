@@ -113,7 +113,7 @@ func (f *source) statement(l logical) error {
 	return l.errorf("%q: want NAME = value, or queue%s", Shorten(l.text), meant(l.text))
 }
 
-// meant returns what the author of a line that is no statement may have meant.
+// meant returns the probable intention of a line that is no statement.
 func meant(text string) string {
 	name, _, ok := strings.Cut(text, "=")
 	plain, more := strings.CutSuffix(strings.TrimSpace(name), "+")
@@ -174,7 +174,7 @@ func (o origin) wrap(err error) error {
 func (f *source) holds(l logical) (bool, error) {
 	f.refer(l.text)
 	silent := f.scope
-	silent.warn = nil // what nobody defines is false
+	silent.warn = nil // undefined names are false
 	text, err := silent.value(l.text, l.origin)
 	if err != nil {
 		return false, err
@@ -186,11 +186,11 @@ func (f *source) holds(l logical) (bool, error) {
 	return c.Holds(f.defined, version), nil
 }
 
-// version is the release of HTCondor whose language this is.
+// version is the release of HTCondor that has this language.
 var version = [3]int{25, 14, 0}
 
-// defined reports whether a name has a value that is not empty. Item has none but for the
-// jobs of a queue line, nor has Node but in the parallel universe.
+// defined reports whether a name has a value that is not empty. Item has one only for the
+// jobs of a queue line, and Node only in the parallel universe.
 func (s *scope) defined(name string) bool {
 	key := strings.ToLower(name)
 	s.refer("$(" + name + ")")
@@ -362,8 +362,8 @@ func (f *source) within(at logical, text, name string) error {
 	return f.file(text, name)
 }
 
-// includeCommand reads what a command prints. With a file that is there
-// already it reads that instead; else the file is made.
+// includeCommand reads the output of a command. If the file into exists it reads that
+// instead; else it creates the file.
 func (f *source) includeCommand(at logical, command, into string) error {
 	if into != "" {
 		text, err := f.read(into)
@@ -386,7 +386,7 @@ func (f *source) includeCommand(at logical, command, into string) error {
 	return f.within(at, text, Shorten(command))
 }
 
-// errOutside says that Options lack what a description asks for.
+// errOutside says that Options lack a function for the description.
 var errOutside = errors.New("not possible here")
 
 func (r *reader) read(name string) (string, error) {
@@ -444,8 +444,8 @@ type written struct {
 	numbers []int        // of the items' lines
 }
 
-// place returns where a field of an item stands. Files are read again for it: few
-// items are ever asked about.
+// place returns the place of a field of an item. It reads files again: few items are ever
+// asked about.
 func (w *written) place(row int, field string) Place {
 	p := Place{File: w.file}
 	if w.lines != nil {

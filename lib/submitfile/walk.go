@@ -49,14 +49,14 @@ type Job struct {
 	step   int // of the count, for this item
 	row    int // number of the item among all
 	live   []variable
-	places []origin // where the items' fields stand, and of which item they are
+	places []origin // the places of the items' fields, with their items
 	fields []itemAt
 	chance *rand.Rand // nil until it is asked for
 	values map[string]*looked
 }
 
-// looked is what a look at a name found, good for one proc; one that does not
-// vary, for all.
+// looked is the result of a look at a name, valid for one proc; if it does not vary, for
+// all.
 type looked struct {
 	value  Value
 	ok     bool
@@ -116,7 +116,7 @@ func (j *Job) First() int { return j.first }
 // Proc returns the number of the proc.
 func (j *Job) Proc() int { return j.proc }
 
-// ID returns the numbers of the cluster and the proc, as a look-up of $(JobId) that Varies is told of.
+// ID returns the numbers of the cluster and the proc. For Varies it counts as a look-up of $(JobId).
 func (j *Job) ID() (cluster, proc int) {
 	j.varied = true
 	return j.cluster, j.proc
@@ -153,8 +153,8 @@ func (j *Job) Varies() bool {
 	return was
 }
 
-// Varying calls look, and reports whether a value that it looked up depends on
-// the proc. Varies is told of it, too.
+// Varying calls look, and reports whether a value that it looked up depends on the proc.
+// Varies includes it, too.
 func (j *Job) Varying(look func() error) (bool, error) {
 	was := j.Varies()
 	err := look()
@@ -163,7 +163,7 @@ func (j *Job) Varying(look func() error) (bool, error) {
 	return varies, err
 }
 
-// Value is what a name is worth for a job.
+// Value is the value of a name for a job.
 type Value struct {
 	Name string // as written
 	Text string // expanded, without blanks at its ends
@@ -255,7 +255,7 @@ type part struct {
 	key         string // name in lower case; empty when it has references in it
 	hasDefault  bool   // of $(name:default)
 	defaultText string
-	doubt       string // of literal text: a warning of what was meant for a reference
+	doubt       string // of literal text: a warning that a reference was meant
 }
 
 // mostTemplates bounds the texts that are kept taken apart; items may make a
@@ -285,7 +285,7 @@ func (d *Description) takeApart(text string) template {
 	return t
 }
 
-// partOf prepares a reference. One whose name cannot be a name is literal.
+// partOf prepares a reference. A reference with an impossible name is literal.
 func (d *Description) partOf(p macro.Part) part {
 	out := part{Part: p}
 	if !p.Ref {

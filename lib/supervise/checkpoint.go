@@ -9,10 +9,10 @@ import (
 	"fairspool/lib/pool"
 )
 
-// checkpoint takes care of a job whose program has ended by its checkpoint code. Of one
-// that has to leave, by an order that it may not even know of, it makes an attempt that
-// counts; goesOn says that the program is to run again, in the same slot and directory:
-// what it has reached is safe.
+// checkpoint handles a job with a program that has ended by its checkpoint code. If the
+// job has to leave, by an order that it may not even know of, its attempt counts; goesOn
+// says that the program is to run again, in the same slot and directory, as its progress
+// is safe.
 func (s *supervisor) checkpoint(placed launch.Placed, how *pool.Ending, order *leave) (goesOn bool) {
 	at := s.looks()
 	defer at.end()
@@ -20,7 +20,7 @@ func (s *supervisor) checkpoint(placed launch.Placed, how *pool.Ending, order *l
 		order = s.look()
 	}
 	if order != nil && (order.reason == launch.Removed || s.desk.Lost() != None) {
-		order.ends(how) // nobody goes on from it
+		order.ends(how) // no attempt continues it
 		return false
 	}
 	over, gone, err := s.keepCheckpoint(placed, at)
@@ -50,8 +50,8 @@ func (s *supervisor) checkpoint(placed launch.Placed, how *pool.Ending, order *l
 	return !errors.Is(err, pool.ErrGone)
 }
 
-// keepCheckpoint copies the job's checkpoint to where its next attempt finds it. A job that
-// works on its files in their places has it there.
+// keepCheckpoint copies the job's checkpoint to where its next attempt finds it. If the job
+// works on its files in their places, the checkpoint is there already.
 func (s *supervisor) keepCheckpoint(placed launch.Placed, at looks) (over jobpolicy.Verdict, gone bool, err error) {
 	if s.Run.Transfer == nil {
 		return over, false, nil

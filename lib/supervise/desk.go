@@ -25,8 +25,8 @@ type Desk interface {
 	// Executing tells the job's log that the program is executed, and for how long the machine has fetched the image of its
 	// container; 0: it has not.
 	Executing(fetched time.Duration)
-	// Heed returns what the queue has to say to the attempt, and leaves a sign of life. If nothing has changed
-	// it costs next to nothing.
+	// Heed returns the queue's word to the attempt, and leaves a sign of life. If nothing has changed it costs
+	// next to nothing.
 	Heed() Word
 	// Lost reports whether the attempt is no longer the supervisor's.
 	Lost() Loss
@@ -36,17 +36,16 @@ type Desk interface {
 	// so much. If the policy was asked it returns the job's rules as they are now, and else nil. What
 	// follows for the job Heed says.
 	Judge(found jobpolicy.Verdict, used Spent) (*Rules, error)
-	// Report records what the attempt has used so far.
+	// Report records the attempt's usage so far.
 	Report(p pool.Progress) error
 	// Checkpointed records that the job has left a checkpoint of so many bytes, with which it goes on in
-	// its slot, and what the attempt has used so far.
+	// its slot, and the attempt's usage so far.
 	Checkpointed(p pool.Progress, bytes int64) error
 	// Outputs takes care of files that the job has left in its scratch directory.
 	Outputs(ctx context.Context, job launch.Job, placed launch.Placed, of Files) error
-	// Finish records how the attempt has ended, and when; zero: now. It tries for as long as it takes. What is kept of
-	// a job that leaves the queue is removed. The slot
-	// goes on with the attempt next, which has begun, unless last says that the supervisor is to end;
-	// nil: with none.
+	// Finish records how the attempt has ended, and when; zero: now. It tries for as long as it takes. It removes the
+	// kept files of a job that leaves the queue. The slot goes on with the attempt next, which has begun, unless last
+	// says that the supervisor is to end; nil: with none.
 	Finish(how pool.Ending, at time.Time, last func() bool) (next Desk, t Task, err error)
 	// Close gives up the attempt, after Finish.
 	Close()
@@ -54,7 +53,7 @@ type Desk interface {
 	Tell(err error)
 }
 
-// Files are those of a job's scratch directory that Outputs takes care of.
+// Files are the files of a job's scratch directory that Outputs handles.
 type Files = launch.Files
 
 // The names that desks have for them.
@@ -71,10 +70,10 @@ type Task struct {
 	Wrong error // why the ad cannot be run; Run is empty then
 	On    Machine
 	Ad    *classad.Ad // of the job when the attempt began
-	// Limits are those of the job's policy then.
+	// Limits are the limits of the job's policy then.
 	Limits []jobpolicy.Limit
-	// At is when the job is to be executed, zero for a job without such a time; Missed what is done if it
-	// was too late for that when the attempt began.
+	// At is when the job is to be executed, zero for a job without such a time; Missed is the verdict if
+	// it was too late for that when the attempt began.
 	At     time.Time
 	Missed jobpolicy.Verdict
 }
@@ -90,7 +89,7 @@ type Machine interface {
 	Close() error
 }
 
-// Word is what the queue has to say to an attempt.
+// Word is the queue's word to an attempt.
 type Word struct {
 	// Leaves: the job has to leave its slot for the reason Why.
 	Leaves bool
@@ -104,7 +103,7 @@ type Word struct {
 	Until time.Time
 }
 
-// Loss is what a supervisor has lost of its attempt.
+// Loss is a supervisor's loss of its attempt.
 type Loss int
 
 const (
@@ -116,7 +115,7 @@ const (
 	OfClaim
 )
 
-// NoRoom is an error of Judge: what is to be done cannot be recorded, for there is no room.
+// NoRoom is an error of Judge: the action cannot be recorded, for there is no room.
 type NoRoom struct{ Err error }
 
 func (e NoRoom) Error() string { return e.Err.Error() }
@@ -131,7 +130,7 @@ type Terms struct {
 	Fast       bool          // it is killed at once
 }
 
-// Rules are what a job's ad says of how its attempt may go on.
+// Rules are the rules in a job's ad for its attempt.
 type Rules struct {
 	Limits  []jobpolicy.Limit
 	Asks    bool // it has expressions that are to be looked at now and then

@@ -1,5 +1,5 @@
-// Package supervise takes a job's attempt from its beginning to its end, without knowing where the
-// queue is or how a process is made.
+// Package supervise takes a job's attempt from its beginning to its end, without knowing the queue's place
+// or the making of processes.
 //
 // Serve is the life of a supervisor: one attempt after the other in a slot. It has three partners, which
 // do not know each other:
@@ -27,7 +27,7 @@
 //	Desk.Close
 //
 // Whatever makes a job leave is an order: a reason, a signal, how long to wait before it and how long after.
-// What the queue wants Heed says, what the job's policy or a limit wants is committed by Judge first, and
-// then heeded like any other; only a signal to the supervisor itself it just obeys. An order may be
-// replaced until the job knows of it.
+// Heed returns the queue's orders. Judge first commits the orders of the job's policy or of a limit, and the
+// supervisor then heeds them like any other. Only signals to the supervisor itself are obeyed at once. An
+// order may be replaced until the job knows of it.
 package supervise

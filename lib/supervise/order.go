@@ -15,7 +15,7 @@ import (
 
 // leave is an order to end the job.
 type leave struct {
-	why    pool.Reason // what the ad says when the job has to run again; empty: it was removed
+	why    pool.Reason // for the ad when the job has to run again; empty: it was removed
 	reason launch.Leaving
 	wait   time.Duration  // for so long the job goes on as if nothing had happened
 	sig    syscall.Signal // then it is sent this
@@ -28,7 +28,7 @@ func (l *leave) ends(how *pool.Ending) {
 	how.Lost, how.VacateCode, how.VacateSubcode = l.why.Text, l.why.Code, l.why.Subcode
 }
 
-// heed returns what the queue has to say to the job, and complains if its attempt is gone.
+// heed returns the queue's word to the job, and complains if its attempt is gone.
 func (s *supervisor) heed() Word {
 	w := s.desk.Heed()
 	s.changed = s.changed || w.Changed
@@ -73,7 +73,8 @@ func (s *supervisor) left(d time.Duration) time.Duration {
 	return max(min(d, time.Until(s.until)), 0)
 }
 
-// heard is the order of a signal to the supervisor that it has not followed yet; nil: there is none.
+// heard returns the order of a signal to the supervisor that is not carried out yet; nil: there is
+// none.
 func (w *watching) heard() *leave {
 	select {
 	case sig := <-w.Stop:
@@ -86,11 +87,11 @@ func (w *watching) heard() *leave {
 // StopSignals tell a supervisor to end.
 var StopSignals = []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP}
 
-// withhold returns the order by which a job has left its slot whose program was ended by a signal that
-// its supervisor did not send; nil: there is none, and the job has ended by itself. Engines, systemd and
-// the shutdown of a machine send the same signal to the job and its supervisor, in any order. So it waits
-// StopLag for the supervisor's own, or the word that its pilot leaves; SIGKILL ends the supervisor in that time. It does
-// not wait for a job that exits, or dies of a fault of its own.
+// withhold returns the order by which a job has left its slot after a signal, not sent by its supervisor, ended its
+// program; nil: there is none, and the job has ended by itself. Engines, systemd and the shutdown of a machine send the
+// same signal to the job and its supervisor, in any order. So it waits StopLag for the supervisor's own signal, or the
+// word that its pilot leaves; SIGKILL ends the supervisor in that time. It does not wait for a job that exits, or dies
+// of a fault of its own.
 func (w *watching) withhold(e launch.Ended) *leave {
 	if !w.isDoubtful(e) {
 		return nil

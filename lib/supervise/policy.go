@@ -10,12 +10,11 @@ import (
 	"fairspool/lib/pool"
 )
 
-// jobPolicy is what the job's own ad says of how its attempt may go on: how long it
-// may take, and the expressions that are looked at now and then. All times are
-// process time.
+// jobPolicy is the part of the job's own ad about its attempt: its time limits, and the
+// expressions that are evaluated now and then. All times are process time.
 //
-// An ad that says none of it costs nothing. What is changed in it while the program runs
-// (prio -set) counts once that is seen in the journal.
+// An ad without them costs nothing. Changes while the program runs (prio -set) count once
+// they are seen in the journal.
 type jobPolicy struct {
 	every    time.Duration // PERIODIC_EXPR_INTERVAL; 0: expressions are not looked at
 	limits   []jobpolicy.Limit
@@ -39,7 +38,7 @@ func (p *jobPolicy) plan(asks bool) {
 	}
 }
 
-// ended notes that the program has ended: what is left is to copy its output.
+// ended notes that the program has ended: only its output is still to be copied.
 func (p *jobPolicy) ended() { p.executed, p.next = time.Time{}, time.Time{} }
 
 // since returns from when a limit counts; zero when it does not.
@@ -71,7 +70,7 @@ func (p *jobPolicy) alarmFrom(first time.Time, least time.Duration) <-chan time.
 	return time.After(max(time.Until(first), least))
 }
 
-// elapsed returns the times by which limits count.
+// elapsed returns the times that limits are compared with.
 func (p *jobPolicy) elapsed() Spent {
 	return Spent{Begun: time.Since(p.began), Executed: time.Since(p.executed), Runs: !p.executed.IsZero()}
 }
@@ -79,14 +78,14 @@ func (p *jobPolicy) elapsed() Spent {
 // over returns the verdict of the first limit that is over, Stay if none is.
 func (p *jobPolicy) over() jobpolicy.Verdict { return p.elapsed().Overdue(p.limits) }
 
-// take sets the rules, as the ad has them now.
+// take sets the rules from the present ad.
 func (p *jobPolicy) take(r Rules) {
 	p.limits, p.endless = r.Limits, r.Endless
 	p.plan(r.Asks)
 }
 
-// judge does what the job's policy wants, and returns the order that follows, nil
-// for none. The alarm is set anew.
+// judge applies the job's policy, and returns the order that follows, nil for none. It
+// sets the alarm anew.
 func (s *supervisor) judge(at *looks) *leave {
 	before := s.policy.endless
 	s.changed = false
@@ -147,13 +146,13 @@ func (s *supervisor) sleepUntil(ctx context.Context, at time.Time) {
 	}
 }
 
-// tooLate returns the end of an attempt whose job was not executed because of a
+// tooLate returns the end of an attempt with a job that was not executed because of a
 // verdict on its time.
 func tooLate(v jobpolicy.Verdict) pool.Ending {
 	return pool.Ending{StartFailed: v.Reason, HoldCode: v.Code, HoldSubcode: v.Subcode}
 }
 
-// spent returns what the attempt has used so far.
+// spent returns the attempt's usage so far.
 func (s *supervisor) spent() Spent {
 	used := s.policy.elapsed()
 	used.Progress = s.progress()

@@ -16,7 +16,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Settings are those of a supervisor.
+// Settings are a supervisor's settings.
 type Settings struct {
 	Vacate        time.Duration // MACHINE_MAX_VACATE_TIME
 	PeriodicEvery time.Duration // PERIODIC_EXPR_INTERVAL; 0: expressions are not looked at
@@ -26,14 +26,13 @@ type Settings struct {
 	MeasureEvery  time.Duration // how often the processes of the job are measured
 	// StopLag is how long a supervisor waits for a signal that ended its job and may have been sent to both.
 	StopLag time.Duration
-	// Now returns the policy time: the machine's, or that of the start and what has
-	// passed since. So a day played with -now has jobs that take as long as they
-	// really do.
+	// Now returns the policy time: the machine's, or the start's plus the time passed
+	// since. So jobs in a day played with -now take as long as they really do.
 	Now func() time.Time
-	// Stop is what the signals come by that end the supervisor, which are StopSignals.
+	// Stop delivers the signals that end the supervisor, which are StopSignals.
 	Stop <-chan os.Signal
-	// Engine returns what a signal means that ends the supervisor because a batch engine ends its pilot: why the job has to
-	// leave, and by when nothing of it may be left, as Word.Until. nil: no engine does that.
+	// Engine interprets a signal that ends the supervisor because a batch engine ends its pilot: why the job has to
+	// leave, and by when it must be gone, as Word.Until. nil: no engine does that.
 	Engine func(os.Signal) (why pool.Reason, until time.Time)
 	// Stopping reports whether the machine shuts down. It may take some seconds.
 	Stopping func() bool
@@ -73,8 +72,8 @@ const (
 )
 
 // Serve supervises the attempt of a desk from its beginning to its end, and then its successors in the
-// slot. The error is that of the last attempt: why it could not begin, or its end not be recorded, or
-// why its job could not be executed, unless UnderWay was called before.
+// slot. The error is the last attempt's: why it could not begin, or its end not be recorded, or why
+// its job could not be executed, unless UnderWay was called before.
 func Serve(at Desk, s Settings) error { return (&tenure{Settings: s}).serve(at) }
 
 // tenure is the time for which a supervisor has a slot: one attempt after the other.
@@ -173,8 +172,8 @@ func (s *supervisor) live() (next Desk, t Task, err error) {
 	return nil, t, err
 }
 
-// tidy removes the scratch directory of the attempt: what is still needed of it was stored. When the
-// lock is gone the directory may be that of another attempt by now.
+// tidy removes the scratch directory of the attempt. All needed files are stored. If the lock is
+// gone the directory may be another attempt's by now.
 func (s *supervisor) tidy() {
 	if s.Run.Scratch != "" && s.desk.Lost() != OfClaim {
 		s.complain(s.On.Tidy())
@@ -182,9 +181,8 @@ func (s *supervisor) tidy() {
 	s.Reached(Tidied)
 }
 
-// ready makes everything ready for the job to be executed, and waits for its time; when
-// that does not succeed it returns how the attempt ends for it. Placed is what its scratch
-// directory holds.
+// ready prepares all for the execution of the job, and waits for its time. If that fails
+// it returns the end of the attempt. Placed is the content of its scratch directory.
 func (s *supervisor) ready() (placed launch.Placed, how pool.Ending, done bool) {
 	if s.Wrong != nil {
 		return placed, failedToStart(s.Wrong), false
@@ -281,9 +279,9 @@ func (s *supervisor) attach() (order *leave, done bool) {
 	return nil, false
 }
 
-// stay stays with a program until it has ended, and takes care of what it leaves behind:
-// processes, and files. It may have to leave by an order already; nil: there is none. It
-// returns how that ends the attempt, unless the job goes on after a checkpoint.
+// stay stays with a program until it has ended, and handles the processes and files that
+// it leaves. The order by which it has to leave already may be nil. It returns the end of
+// the attempt, unless the job goes on after a checkpoint.
 func (s *supervisor) stay(placed launch.Placed, order *leave) (how pool.Ending, goesOn bool) {
 	w, e := s.watch(order)
 	s.Reached(Ended)
@@ -305,7 +303,8 @@ func (s *supervisor) stay(placed launch.Placed, order *leave) (how pool.Ending, 
 	return how, false
 }
 
-// left reports whether a job whose program has ended so had to leave its slot, and says in how why.
+// left reports whether a job with a program that ended so had to leave its slot, and notes the
+// reason in how.
 func (w *watching) left(e launch.Ended, how *pool.Ending) bool {
 	if w.told() {
 		w.order.ends(how)
@@ -344,7 +343,7 @@ func (s *supervisor) start() (err error) {
 	return nil
 }
 
-// ending returns how an attempt ends whose program has ended so.
+// ending returns the end of an attempt with a program that ended so.
 func (s *supervisor) ending(e launch.Ended) pool.Ending {
 	p := s.progress()
 	how := pool.Ending{
@@ -359,7 +358,7 @@ func (s *supervisor) ending(e launch.Ended) pool.Ending {
 	return how
 }
 
-// progress returns what the attempt has used since the program was executed first.
+// progress returns the attempt's usage since the program was first executed.
 func (s *supervisor) progress() pool.Progress {
 	wall := s.earlier
 	if !s.executed.IsZero() {

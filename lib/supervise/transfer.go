@@ -12,8 +12,8 @@ import (
 	"fairspool/lib/pool"
 )
 
-// patience is how long a pass waits for inputs to be copied before it is told that
-// the job is under way.
+// patience is how long a pass waits for inputs to be copied before it hears that the job
+// is under way.
 const patience = 5 * time.Second
 
 // place makes the scratch directory of a job, and copies its inputs there if it wants that.
@@ -38,7 +38,7 @@ func (s *supervisor) place() (placed launch.Placed, how pool.Ending, done bool) 
 	return placed, how, true
 }
 
-// leaves returns the end of an attempt whose job was ordered to leave before it was
+// leaves returns the end of an attempt with a job that was ordered to leave before it was
 // started.
 func (s *supervisor) leaves(order *leave) pool.Ending {
 	s.ordered = true
@@ -58,8 +58,8 @@ func (s *supervisor) during(do func(context.Context) error) (order *leave, err e
 	return s.attend(result, cancel)
 }
 
-// attend waits for the result of what goes on before the job's start, and tells the pass that the job is under way when it takes long. When the job has
-// to leave meanwhile it cancels that and returns the order.
+// attend waits for the result of work before the job's start, and tells the pass that the job is under way when that
+// takes long. If the job has to leave meanwhile, it cancels the work and returns the order.
 func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, err error) {
 	at := s.looks()
 	defer at.end()
@@ -92,7 +92,7 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 	}
 }
 
-// failedToStart returns the end of an attempt whose job could not be started.
+// failedToStart returns the end of an attempt with a job that could not be started.
 func failedToStart(err error) pool.Ending {
 	var refused *launch.StartError
 	switch {
@@ -106,9 +106,9 @@ func failedToStart(err error) pool.Ending {
 	return pool.Ending{StartFailed: brief(err), HoldCode: refused.Code, HoldSubcode: refused.Subcode}
 }
 
-// store takes care of what a job that has ended left in its scratch directory: it
-// is copied to where it belongs if the job ended by itself, or kept for the next
-// attempt. When that fails it is said in how.
+// store handles the files that a job that has ended left in its scratch directory: it
+// copies them to where they belong if the job ended by itself, or keeps them for the next
+// attempt. It notes a failure in how.
 func (s *supervisor) store(placed launch.Placed, how *pool.Ending, told bool) {
 	t := s.Run.Transfer
 	switch {
@@ -123,16 +123,16 @@ func (s *supervisor) store(placed launch.Placed, how *pool.Ending, told bool) {
 	}
 }
 
-// copyBack copies the output. The job has ended: an order to leave changes nothing,
-// unless the job was removed: then its output is not wanted. What the job's policy limits
-// with its transfers is over when the limit is, as if the output could not be copied; its
-// other expressions are asked when all of that has ended.
+// copyBack copies the output. The job has ended, so an order to leave changes nothing,
+// unless the job was removed: then its output is not wanted. If a limit of the job's
+// policy that includes transfers is reached, copying ends as if the output could not be
+// copied; other expressions are evaluated after that.
 func (s *supervisor) copyBack(placed launch.Placed, how *pool.Ending) {
 	s.policy.ended()
 	at := s.looks()
 	defer at.end()
 	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return s.desk.Outputs(ctx, s.Run, placed, Output) }); {
-	case errors.Is(err, pool.ErrGone): // if not for good, as where a lease was over only here, it runs again
+	case errors.Is(err, pool.ErrGone): // it runs again if the loss is not final, as when a lease was over only here
 		how.Lost = brief(err)
 	case err == nil || gone:
 	case over.Action != jobpolicy.Stay:
@@ -143,9 +143,9 @@ func (s *supervisor) copyBack(placed launch.Placed, how *pool.Ending) {
 	}
 }
 
-// toEnd does something that goes on until its end also when the job has to leave, but not
-// when it is removed, and is gone then, nor when a limit of its policy is over. Its
-// expressions have to wait. The error of what was ended since the claim was taken away is a pool.ErrGone.
+// toEnd does something that goes on until its end also when the job has to leave. It ends early when the
+// job is removed, and is gone then, or when a limit of its policy is reached. Expressions have to wait.
+// The error is a pool.ErrGone if it ended because the claim was taken away.
 func (s *supervisor) toEnd(at looks, do func(context.Context) error) (over jobpolicy.Verdict, gone bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

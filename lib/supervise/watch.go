@@ -23,7 +23,7 @@ func (s *supervisor) looks() looks { return looks{time.NewTicker(s.LookEvery), s
 
 func (a looks) end() { a.look.Stop() }
 
-// watching is what a supervisor does while the job's program runs.
+// watching is the state of a supervisor while the job's program runs.
 type watching struct {
 	*supervisor
 	at     looks
@@ -109,8 +109,8 @@ func (w *watching) judge() {
 	}
 }
 
-// obey makes the job leave as an order says, instead of an earlier order for which it was sent no signal
-// yet. A nil order does nothing.
+// obey makes the job leave by an order, in place of an earlier order for which no signal was sent yet. A
+// nil order does nothing.
 func (w *watching) obey(order *leave) {
 	if order == nil || w.kill != nil {
 		return
@@ -172,7 +172,7 @@ func (w *watching) enforce() {
 	w.lookAtQueue()
 }
 
-// updates are the moments at which what a running attempt has used is reported.
+// updates are the moments at which a running attempt's usage is reported.
 type updates struct {
 	every time.Duration
 	timer *time.Timer // nil: no updates

@@ -16,15 +16,14 @@ import (
 // longer is not fairspool's, and must not keep a command waiting.
 const Patience = 2 * time.Second
 
-// Append writes events to the log at path in one write behind what the file
-// already holds: all of them or, when the disk is full, none. A missing file is
-// made with mode 0644 less the umask, a missing folder is an error. Where the file
-// ends in the middle of an event, that is ended first, so that it spoils no
-// other. Errors read "path: why" and wrap the system's. Without events nothing
-// happens to the file.
+// Append appends events to the log at path in one write: all of them or, when the disk is
+// full, none. A missing file is made with mode 0644 less the umask, a missing folder is
+// an error. If the file ends in the middle of an event, that event is ended first, so
+// that it spoils no other. Errors read "path: why" and wrap the system's. Without events
+// the file stays as it is.
 //
-// A log that is no regular file, such as a pipe, gets the events as far as that
-// takes no more than Patience.
+// A log that is no regular file, such as a pipe, gets the events as far as that takes no
+// more than Patience.
 func Append(path string, events ...Event) error {
 	left := Patience
 	return AppendWithin(&left, path, events...)
@@ -54,11 +53,10 @@ func Text(events ...Event) (b []byte) {
 	return b
 }
 
-// AppendMissing appends those events of a text that the log does not have, as AppendWithin does
-// with all of them: for a process that finds what another was to append, which may have done
-// so. It looks for them from the last event 001 of their job on, as two attempts may end alike
-// in one second, and in the last 16 MB of the log. Events 001 of a job are the same if they have one date. What is no regular file, or may not be read,
-// gets all of them.
+// AppendMissing appends those events of a text that the log does not have, as AppendWithin does with all of them: for a
+// process that finds events that another was to append, and may have appended. It looks for them from the last event
+// 001 of their job on, as two attempts may end alike in one second, and in the last 16 MB of the log. Events 001 of a
+// job are the same if they have one date. A file that is not regular, or may not be read, gets all of them.
 func AppendMissing(left *time.Duration, path string, text []byte) error {
 	if err := write(left, path, text, true); err != nil {
 		return cause(path, err)
@@ -164,8 +162,8 @@ func lock(f *os.File, left *time.Duration) bool {
 	}
 }
 
-// separator returns what ends a torn event at the end of the log: nothing, if
-// there is none or if we may write but not read.
+// separator returns the text that ends a torn event at the end of the log: empty, if
+// there is no such event or if we may write but not read.
 func separator(f *os.File, path string) []byte {
 	const end = "...\n"
 	tail, ok := lastBytes(f, path, len("\n"+end))

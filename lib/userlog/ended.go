@@ -37,8 +37,8 @@ type Terminated struct {
 	ReturnValue int    // of a normal end
 	Signal      int    // as in Exit
 	Core        string // path of the core file, empty when there is none
-	// Of the last run, and of all runs; the local ones are those of what looks
-	// after the job where it was submitted.
+	// Of the last run, and of all runs; the local ones are usage by the processes that
+	// handle the job on the submitting machine.
 	Run, RunLocal     Usage
 	Total, TotalLocal Usage
 	Bytes, TotalBytes Bytes

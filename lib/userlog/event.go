@@ -11,18 +11,18 @@
 //		...
 //	...
 //
-// The header holds the kind of event, cluster, proc and subproc, and the local
-// time. A kind that the package knows is a type of its own, the others are
-// Unknown; whatever a reader does not understand it keeps, and an event that was
-// read and is written again has the same bytes, but for carriage returns.
+// The header holds the kind of event, cluster, proc and subproc, and the local time. A
+// known kind is a type of its own, the others are Unknown. A reader keeps all that it
+// does not understand, and an event that is read and written again has the same bytes,
+// except for carriage returns.
 //
-// Reader reads a stream, Follower a file that grows. Append writes: all events of a call
-// in one write behind what the file holds, under a lock among ourselves, so that events
-// of several processes never run into each other, nor into an incomplete event of another
+// Reader reads a stream, Follower a file that grows. Append writes all events of a call
+// in one write at the end of the file, under a lock among ourselves, so that events of
+// several processes never run into each other, nor into an incomplete event of another
 // process.
 //
-// The package opens the files it is told to and nothing else. It knows no
-// spool; times come with the events.
+// The package opens only the files it is told to. It knows no spool; times come with the
+// events.
 package userlog
 
 import (
@@ -260,8 +260,7 @@ type Generic struct {
 	Text string
 }
 
-// Unknown is an event of a kind that the package does not know, or one whose
-// words are not those of its kind.
+// Unknown is an event of an unknown kind, or one with other words than its kind's.
 type Unknown struct {
 	Number int
 	Lines  []string // the first is what stands behind the time

@@ -32,7 +32,7 @@ func appendLines(b []byte, indent string, lines []string) []byte {
 // isEnd reports whether a line without its line break ends an event.
 func isEnd[T string | []byte](line T) bool { return string(line) == "..." }
 
-// lines are those of an event behind its first that are not yet understood.
+// lines are the lines of an event after the first that are not yet understood.
 type lines struct{ rest []string }
 
 // next returns the next line without its indent, and false at the end.
@@ -105,7 +105,7 @@ func between(line, before, behind string) (string, bool) {
 	return strings.CutSuffix(line, behind)
 }
 
-// scan reads a line in which each %d stands for a number, eight at most.
+// scan reads a line in which each %d means a number, eight at most.
 func scan(line, format string, to ...*int) bool {
 	var numbers [8]int // more than any line has
 	for i := range to {
@@ -176,8 +176,8 @@ func appendCodes(b []byte, code, subcode int) []byte {
 	return append(appendCount(appendCount(b, "\tCode ", int64(code)), " Subcode ", int64(subcode)), '\n')
 }
 
-// Resource is a row of the table that stands behind event 005: what the job used of
-// something, asked for and had. All are as they are written; empty for what is not known.
+// Resource is a row of the table behind event 005: the job's use, request and allocation
+// of a resource. All are as written; empty if unknown.
 type Resource struct {
 	Name                      string // such as "Cpus" or "Memory (MB)"
 	Usage, Request, Allocated string
@@ -205,7 +205,7 @@ func ResourceTable(rows []Resource) (lines []string) {
 	return lines
 }
 
-// widths are those of the columns of the table.
+// widths are the widths of the table's columns.
 type widths struct{ name, usage, request, allocated int }
 
 func (w *widths) fit(r Resource) {

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options say what a log does not.
+// Options supply what a log omits.
 type Options struct {
-	// Year is that of the first date that names none. A later one that lies more
-	// than half a year before the last is of the year after.
+	// Year is the year of the first date without one. A later date that lies more than
+	// half a year before the last is of the next year.
 	Year int
-	// Zone is that of the times; nil is UTC.
+	// Zone is the zone of the times; nil is UTC.
 	Zone *time.Location
 }
 
@@ -43,11 +43,11 @@ type Reader struct {
 
 	line []byte // that has not ended yet
 	text []byte // of the event that has not ended yet: its lines, each with a line break
-	size int    // of these, with what a line takes beside its bytes
+	size int    // of these, with the overhead of a line
 	long bool   // and of some that were dropped
 
 	lines   []string // room for the lines of an event
-	written []byte   // room for what it is when it is written again
+	written []byte   // reused for the rewritten event
 
 	at    int // lines that were read
 	first int // the first line of the event
@@ -62,12 +62,11 @@ func NewReader(r io.Reader, o Options) *Reader {
 	return &Reader{from: bufio.NewReader(r), o: o}
 }
 
-// Next returns the next event. Of one that cannot be read the error is a
-// *SyntaxError, and the following call returns the one behind it: so it is with
-// an event that breaks off where another begins, and with one that is longer
-// than a megabyte. At the end the error is io.EOF, or io.ErrUnexpectedEOF where
-// the last event has not ended. When there is more by then, a later call goes on.
-// Other errors are those of the log's own reader.
+// Next returns the next event. If it cannot be read, the error is a *SyntaxError, and the
+// following call returns the one behind it; the same holds for an event that breaks off
+// where another begins, and for one that is longer than a megabyte. At the end the error
+// is io.EOF, or io.ErrUnexpectedEOF if the last event has not ended. When there is more
+// by then, a later call goes on. Other errors are those of the log's own reader.
 func (r *Reader) Next() (Event, error) {
 	for {
 		line, err := r.readLine()
@@ -129,7 +128,7 @@ func (r *Reader) add(line []byte) {
 	if len(r.text) == 0 {
 		r.first = r.at
 	}
-	const each = 16 // what a line takes beside its bytes
+	const each = 16 // the overhead of a line
 	if r.size += len(line) + each; r.size > maxEvent {
 		r.long = true
 	}
@@ -141,8 +140,8 @@ func (r *Reader) add(line []byte) {
 // drop forgets the event.
 func (r *Reader) drop() { r.text, r.size, r.long = r.text[:0], 0, false }
 
-// finish returns the event whose lines are complete. They share one string, and
-// what is kept of them does.
+// finish returns the event with the complete lines. They share one string with all that
+// is kept of them.
 func (r *Reader) finish() (Event, error) {
 	text, long := string(r.text), r.long
 	r.drop()
@@ -198,11 +197,11 @@ type Follower struct {
 // Follow begins to follow the log at path, which need not be there.
 func Follow(path string, o Options) *Follower { return &Follower{path: path, o: o, stat: os.Stat} }
 
-// Read gives every event that was completed since the last call, in their order.
-// Of an event that cannot be read it gives the error instead, a *SyntaxError. A
-// log that was emptied or replaced is read from its beginning, after what the old
-// one has; one that is not there any more has nothing new, and of one that never
-// was the error is fs.ErrNotExist.
+// Read passes every event that was completed since the last call to each, in their order.
+// For an event that cannot be read it passes the error instead, a *SyntaxError. A log
+// that was emptied or replaced is read from its beginning, after the rest of the old one.
+// A log that has disappeared has nothing new; if it never existed the error is
+// fs.ErrNotExist.
 func (f *Follower) Read(each func(Event, error)) error {
 	if f.file != nil {
 		if err := f.drain(each); err != nil {
@@ -237,8 +236,8 @@ func (f *Follower) Close() error {
 	return f.file.Close()
 }
 
-// same reports whether the open file is the one of the path and has not become
-// shorter than what was read of it.
+// same reports whether the open file is the one at the path and is not shorter than the
+// part already read.
 func (f *Follower) same(there fs.FileInfo) bool {
 	mine, err := f.file.Stat()
 	return err == nil && os.SameFile(mine, there) && there.Size() >= f.read
@@ -281,7 +280,7 @@ func (f *Follower) drain(each func(Event, error)) error {
 	}
 }
 
-// counted counts what is read.
+// counted counts the bytes read.
 type counted struct {
 	from io.Reader
 	n    *int64

@@ -16,7 +16,7 @@ type Submitted struct {
 	Notes []string // further lines, may be empty
 }
 
-// ClusterSubmitted is event 035: a cluster was submitted whose jobs appear little by
+// ClusterSubmitted is event 035: a cluster was submitted with jobs that appear little by
 // little. Each of them has its own event 000.
 type ClusterSubmitted struct {
 	Host  string
@@ -90,7 +90,7 @@ func (c ClusterRemoved) appendTo(b []byte) []byte {
 	return appendReason(b, c.Notes)
 }
 
-// String returns the word for it in an event.
+// String returns the completion's word in an event.
 func (c Completion) String() string {
 	switch {
 	case c < 0:
@@ -139,8 +139,8 @@ type ExecutableError struct {
 	Type int // 0: it is no program; 1: it is linked wrongly; others have no name
 }
 
-// ImageSize is event 006: the job has become larger. What is below 0 is not
-// known, and not written but for ImageKB.
+// ImageSize is event 006: the job has become larger. A value below 0 is unknown, and not
+// written, except ImageKB.
 type ImageSize struct {
 	ImageKB, MemoryMB, ResidentKB, ProportionalKB int64
 }
@@ -256,10 +256,10 @@ type FileTransfer struct {
 	Host   string // to which; may be empty
 }
 
-// TransferStep is what was reached.
+// TransferStep is a step of a transfer.
 type TransferStep int
 
-// The steps, in the order in which a job takes them.
+// The steps, in their order.
 const (
 	InputQueued TransferStep = iota
 	InputStarted
@@ -278,7 +278,7 @@ var steps = [...]string{
 	"Finished transferring output files",
 }
 
-// String returns the words for it in an event.
+// String returns the step's words in an event.
 func (s TransferStep) String() string { return steps[min(max(s, 0), OutputFinished)] }
 
 func (FileTransfer) number() int { return 40 }
@@ -410,7 +410,7 @@ func (l *lines) usage(of string) (u Usage, ok bool) {
 	return Usage{duration(d, h, m, s), duration(sd, sh, sm, ss)}, true
 }
 
-// maxDays keeps a time within what a Duration holds.
+// maxDays keeps a time within the range of a Duration.
 const maxDays = 100_000
 
 func duration(d, h, m, s int) time.Duration {
@@ -422,8 +422,8 @@ func duration(d, h, m, s int) time.Duration {
 	return time.Duration(d*86400+h*3600+m*60+s) * time.Second
 }
 
-// Bytes is what was copied for a job: output is sent, input received. The files of a
-// job that works on those of its own file system count for nothing.
+// Bytes is the amount copied for a job: output is sent, input received. The files of a
+// job that works on its own file system do not count.
 type Bytes struct {
 	Sent, Received int64
 }

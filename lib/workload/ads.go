@@ -13,13 +13,13 @@ import (
 	"fairspool/lib/pool"
 )
 
-// attributes are those of a job's ad.
+// attributes are the attributes of a job's ad.
 type attributes interface {
 	number(name string) int64 // rounded down; -1: the ad has no such number
 	text(name string) string
 }
 
-// job returns what the ad of a job that has left the queue says. The run time is that of its last attempt.
+// job returns the job in the ad of a job that has left the queue. The run time is the last attempt's.
 func job(of attributes) Job {
 	name := strconv.FormatInt(of.number(pool.AttrClusterID), 10) + "." + strconv.FormatInt(max(of.number(pool.AttrProcID), 0), 10)
 	start, end := of.number(pool.AttrCurrentStartDate), of.number(pool.AttrCompletionDate)

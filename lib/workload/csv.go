@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// columns are those of the CSV form. Others may stand behind them.
+// columns are the columns of the CSV form. Others may follow them.
 var columns = []string{"job", "submit", "run", "cores", "user", "group", "memory", "limit", "wait"}
 
 // wanted is how many of them there have to be.
@@ -19,8 +19,8 @@ const wanted = 5
 // Columns returns the names of the columns of Row.
 func Columns() []string { return slices.Clone(columns) }
 
-// Row returns the job as a row of the CSV form. submit is in RFC 3339, times are in seconds, memory in MB; what is unknown
-// is empty.
+// Row returns the job as a row of the CSV form. submit is in RFC 3339, times are in seconds, memory in MB; unknown
+// values are empty.
 func (w *Workload) Row(j Job) []string {
 	number := func(n, unknown int64) string {
 		if n == unknown {

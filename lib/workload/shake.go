@@ -10,11 +10,11 @@ import (
 // Shift bounds by how many seconds Shaken moves a submission, to either side.
 const Shift = 60
 
-// Shaken returns the workload with each submission moved by up to Shift seconds: by chance, but always alike for the same number.
-// What a user submitted in one second stays together, and nothing moves before the start.
+// Shaken returns the workload with each submission moved by up to Shift seconds: by chance, but always alike for the
+// same number. A user's submissions of one second stay together, and nothing moves before the start.
 //
-// What such moves change by themselves is no difference between two configurations (Tsafrir, Ouaknine, Feitelson: Reducing
-// performance evaluation sensitivity and variability by input shaking, MASCOTS 2007).
+// A difference that such moves make by themselves is no difference between two configurations (Tsafrir, Ouaknine,
+// Feitelson: Reducing performance evaluation sensitivity and variability by input shaking, MASCOTS 2007).
 func (w *Workload) Shaken(number int) *Workload {
 	shaken := *w
 	shaken.Jobs = slices.Clone(w.Jobs)

@@ -1,6 +1,6 @@
-// Package workload reads jobs that were recorded: when they were submitted, by whom, and how long they ran on how many cores.
+// Package workload reads recorded jobs: their submissions, submitters, run times and cores.
 //
-// Read knows these forms by what they begin with:
+// Read recognizes these forms by their beginnings:
 //
 //	SWF        the Standard Workload Format, version 2.2: eighteen numbers a line, comments behind a semicolon
 //	CSV        the form that Write writes
@@ -8,7 +8,7 @@
 //	JSON       condor_history -json: job ads
 //	accounting Grid Engine's file of that name, accounting(5): colons between the fields
 //
-// Each may be compressed by gzip. Jobs whose run time is unknown, and those that never ran, are left out and counted.
+// Each may be compressed by gzip. Jobs with an unknown run time, and those that never ran, are left out and counted.
 package workload
 
 import (
@@ -42,12 +42,12 @@ type Job struct {
 type Workload struct {
 	Start time.Time // of the recording
 	Jobs  []Job
-	// Left counts the jobs that are left out, by reason, and Unknown the jobs that are taken, by what is unknown of
-	// them and what that is taken for.
+	// Left counts the omitted jobs by reason, and Unknown the included jobs by their unknown values and the values
+	// assumed for these.
 	Left, Unknown Counts
 }
 
-// Counts are counts by reason, in the order in which the reasons came up.
+// Counts are counts by reason, in the order of first appearance.
 type Counts []Count
 
 // Count is how many jobs something holds for.
@@ -65,7 +65,7 @@ func (c *Counts) add(what string) {
 	(*c)[i].Jobs++
 }
 
-// Bounds of what is read.
+// Bounds of the input.
 const (
 	mostJobs    = 20_000_000
 	mostCores   = 1 << 24
@@ -74,7 +74,7 @@ const (
 	longestLine = 1 << 20
 )
 
-// Error is what is wrong with a line.
+// Error is the error of a line.
 type Error struct {
 	Line int
 	What string
@@ -132,7 +132,7 @@ func trimRune(b []byte) []byte {
 	return b
 }
 
-// cut says what the end of compressed text that is not one means.
+// cut words the error of compressed text that breaks off.
 func cut(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("it is cut off: %w", err)
@@ -147,7 +147,7 @@ type reading struct {
 	line  int
 	told  Progress
 	first int64 // submission
-	ids   bool  // names are CLUSTER.PROC, and those of one second stand in any order
+	ids   bool  // names are CLUSTER.PROC, and jobs of one second are in any order
 }
 
 // next returns the next line without its end, or io.EOF behind the last one.

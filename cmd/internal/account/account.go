@@ -13,11 +13,10 @@ import (
 	"fairspool/spool"
 )
 
-// Serve makes a process of root's act with the rights of the account that the spool belongs to,
-// if that is not root: what it does in the spool is done with these, and root's are taken back only
-// for what a job's process and its owner's files need (package asuser). It fails if root is not to
-// do that for this account. For others than root it fails if root's starter runs the jobs of
-// the spool.
+// Serve makes a process of root's act with the rights of the account that the spool belongs to, if
+// that is not root. It acts on the spool with these rights, and takes root's back only for a job's
+// process and its owner's files (package asuser). It fails if root must not do that for this
+// account. For other users it fails if root's starter runs the jobs of the spool.
 func Serve(c *cmdline.Call) error {
 	dir, err := c.SpoolDir()
 	if err != nil {
@@ -55,8 +54,8 @@ func Serve(c *cmdline.Call) error {
 	return asuser.Serve(account, c.Config.MinUID)
 }
 
-// IsRoots is an error if others than root may write to the configuration, which says for whom root
-// acts, and what it runs.
+// IsRoots returns an error if users other than root may write to the configuration, which says for
+// which users root acts, and what it runs.
 func IsRoots(c *cmdline.Call) error {
 	args, err := c.Common()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package adprint writes ads the ways that every command shows them to
-// programs: -long, -json and -af.
+// Package adprint writes ads in the forms that every command offers to programs: -long,
+// -json and -af.
 //
-// It knows ads and how to write them, and not what they describe.
+// It knows how to write ads, and not what they describe.
 package adprint
 
 import (
@@ -30,10 +30,10 @@ var Autoformat = cmdline.Flag{Name: "autoformat", Args: []string{"ATTR..."}, Let
 
 const letters = "jlhVr,tng"
 
-// Print writes the ads one at a time in the form of a flag: "long", "json", "af"
-// or "autoformat", whose expressions and letters are those of the command line. What ads
-// are chained to has to stay as it is until the last is written; an ad itself
-// may be changed and come again. It writes to Call.Data.
+// Print writes the ads one at a time in the form of a flag: "long", "json", "af" or
+// "autoformat", with the expressions and letters of the command line. The parents of ads
+// have to stay as they are until the last ad is written; an ad itself may be changed and
+// come again. It writes to Call.Data.
 func Print(c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
 	w := c.Data()
 	switch form {
@@ -60,9 +60,8 @@ func long(w io.Writer, ads iter.Seq[*classad.Ad]) error {
 	return nil
 }
 
-// Auto writes the values of expressions, most often attribute names, in each
-// ad. The letters are those of -af. An expression that does not parse is a
-// usage error.
+// Auto writes the values of expressions, most often attribute names, in each ad. The
+// letters are -af's. An expression that does not parse is a usage error.
 func Auto(w io.Writer, c *classad.Context, letters string, names []string, ads []*classad.Ad) error {
 	return auto(w, c, letters, names, slices.Values(ads))
 }
@@ -74,12 +73,12 @@ const idHeading = " ID"
 type cell struct {
 	name string
 	expr *classad.Expr // nil: the job's id
-	// width is that of the widest value so far, for columns under headings: as
-	// in HTCondor a line knows nothing of those below it.
+	// width is the widest value's so far, for columns under headings: as in HTCondor,
+	// lines below do not widen a line.
 	width int
 }
 
-// format is what the letters of -af ask for.
+// format is the format that the letters of -af select.
 type format struct {
 	cells                       []cell
 	separator, end              string
@@ -224,8 +223,8 @@ type Member struct {
 	Ads  iter.Seq[*classad.Ad]
 }
 
-// Object writes a JSON object whose members are lists of ads, in this order and
-// as (*cmdline.Call).JSON would. There is at least one.
+// Object writes a JSON object with lists of ads as members, in this order and as
+// (*cmdline.Call).JSON would. There is at least one.
 func Object(w io.Writer, members []Member) error {
 	lead := fmt.Sprintf("{\n%s%q: %d,\n", step, "SchemaVersion", cmdline.SchemaVersion)
 	for _, m := range members {
@@ -242,7 +241,7 @@ func Object(w io.Writer, members []Member) error {
 }
 
 const (
-	// step is what a level of JSON is indented by.
+	// step is the indentation of a level of JSON.
 	step = "  "
 	// opening is what an object begins with.
 	opening = "{\n"

@@ -128,8 +128,8 @@ func TestScaleLaws(t *testing.T) {
 	})
 }
 
-// TestThin holds that few points stay as they are, and that of many the mean
-// over time and the extremes do.
+// TestThin holds that few points stay as they are, and that thinning many keeps the mean
+// over time and the extremes.
 func TestThin(t *testing.T) {
 	if got := thin(line{points: waves("a@x", 480, time.Minute, 4, 1).Points}, inUse(), span{0, 1}); len(got.XYs) != 480 || got.low != nil {
 		t.Errorf("thin: %d of 480 points, with a band: %v; want all and none", len(got.XYs), got.low != nil)

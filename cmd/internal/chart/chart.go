@@ -1,18 +1,16 @@
 // Package chart draws how priorities and usage went over time: as a picture
 // in SVG or PNG, or as text for a terminal.
 //
-// A picture has panels that share the time axis: effective priority, on a
-// logarithmic scale, since factors lie decades apart; the slots in use; and,
-// when anybody asked for any, the slots wanted by idle jobs. The text has the
-// first two. Each submitter has one line, the same in each panel, and its name stands at the line's end; accounting
-// groups are dashed. A change of a factor is a step of the priority, marked and named. Where there are more than a picture can show, those with
-// the most usage in the time shown are drawn and the rest are counted. A line of
-// many points is drawn as their mean over time; up to three lines have a pale
-// band from the lowest to the highest besides.
+// A picture has panels that share the time axis: effective priority, on a logarithmic scale, since factors lie decades
+// apart; the slots in use; and, if jobs asked for any, the slots wanted by idle jobs. The text has the first two. Each
+// submitter has one line, the same in each panel, with its name at the line's end; accounting groups are dashed. A
+// change of a factor is a step of the priority, marked and named. If there are more than a picture can show, it has
+// those with the most usage in the time shown and counts the rest. A line of many points is drawn as their mean over
+// time; up to three lines also have a pale band from the lowest to the highest.
 //
-// scale.go chooses the lines and their points, and places the ticks; chart.go draws with
-// gonum/plot, ends.go what stands beside and upon the lines; terminal.go draws with characters. Nothing here reads a clock or a file, and
-// the same input gives the same bytes.
+// scale.go chooses the lines and their points, and places the ticks; chart.go draws with gonum/plot, ends.go adds names
+// and marks to the lines; terminal.go draws with characters. Nothing here reads a clock or a file, and the same input
+// gives the same bytes.
 package chart
 
 import (
@@ -48,11 +46,11 @@ var ErrNothing = errors.New("nothing to draw: there are no samples")
 type Chart struct {
 	// Title stands above; the range of time stands below it.
 	Title string
-	// Series are drawn each as a line in a colour of its own; a name without @
-	// is that of an accounting group. Points are ascending in time; those with
-	// a value that is infinite or not a number are left out.
+	// Series are drawn each as a line in a colour of its own; a name without @ is an
+	// accounting group's. Points are ascending in time; those with a value that is
+	// infinite or not a number are left out.
 	Series []history.Series
-	// Zone is what the times are shown in.
+	// Zone is the zone of the displayed times.
 	Zone *time.Location
 }
 
@@ -64,8 +62,8 @@ type quantity struct {
 	// scale returns the range and the ticks for values from lo to hi, with
 	// about n ticks.
 	scale func(lo, hi float64, n int) scale
-	// steps says how the values between two points are: those of a mean since the point before are the later one's, those
-	// that hold until something changes are the earlier one's; none: they go from one to the other.
+	// steps says how the values between two points are drawn. Means since the point before have the later point's
+	// value, values that hold until a change the earlier one's; none: they go from one to the other.
 	steps plotter.StepKind
 	// before returns the value just before a point, if that is another: then the line is a step there; nil: it never is.
 	before func(last, p history.Point) (float64, bool)
@@ -155,26 +153,26 @@ func (s span) shown() span {
 	return s
 }
 
-// sheet is what a picture is drawn on.
+// sheet is the area of a picture.
 type sheet struct {
 	// width and height are in points.
 	width, height vg.Length
 	// lines is how many lines a picture shows at most, labels how many labels its time axis has at most.
 	lines, labels int
-	// inline: the picture stands in a page that has a title for it.
+	// inline: the picture is in a page that has a title for it.
 	inline bool
 }
 
 var (
-	// whole is a picture of its own: 1000 by 800 pixels, of which there are 96 to an inch.
+	// whole is a picture of its own: 1000 by 800 pixels, at 96 to an inch.
 	whole = sheet{width: 750, height: 600, lines: 12, labels: 9}
-	// inline is a picture within a page, whose texts can be read on a telephone.
+	// inline is a picture within a page, with texts legible on a telephone.
 	inline = sheet{width: 250, height: 270, lines: 6, labels: 4, inline: true}
 )
 
 const (
 	dpi = 96
-	// margin is left free around and between what is drawn.
+	// margin is the free space around and between parts of the picture.
 	margin = 9
 )
 
@@ -207,9 +205,9 @@ func (c Chart) Draw(w io.Writer, format string) error {
 	return fmt.Errorf("%q: pictures are svg or png", format)
 }
 
-// Inline returns the picture as an element for a page of HTML: of the lines that Draw would draw, the first six. Its texts have
-// the colour of those around it, axes and grid those of the variables --axis and --grid. attributes are those of the
-// element, escaped. The error is ErrNothing if there is no point to draw.
+// Inline returns the picture as an element for a page of HTML, with the first six of the lines that Draw would draw.
+// Its texts have the colour of the surrounding text, axes and grid the colours of the variables --axis and --grid.
+// attributes are the element's, escaped. The error is ErrNothing if there is no point to draw.
 func (c Chart) Inline(attributes string) (string, error) {
 	s := inline
 	lines, rest := pick(c.Series, s.lines)
@@ -252,7 +250,7 @@ func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c
 // fonts are typefaces of the same measure as the one that texts are measured with: it is not everywhere.
 const fonts = family + ",Arial,Helvetica,sans-serif"
 
-// writeSVG writes what was drawn.
+// writeSVG writes the canvas.
 func writeSVG(w io.Writer, canvas *vgsvg.Canvas) error {
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
@@ -402,7 +400,7 @@ func known(name string, style text.Style) string {
 }
 
 const (
-	// sample is how long the piece of line is that stands before a name.
+	// sample is the length of the piece of line before a name.
 	sample = 26
 	// columns is how many columns of names there are at most.
 	columns = 4
@@ -449,8 +447,8 @@ type panel struct {
 	plot    *plot.Plot
 	courses []course
 	canvas  draw.Canvas // where it goes, axes included
-	footer  vg.Length   // what the labels of the time axis take
-	header  vg.Length   // what the label above it takes; 0: it stands beside the axis
+	footer  vg.Length   // the height of the time axis's labels
+	header  vg.Length   // the height of the label above it; 0: the label is beside the axis
 }
 
 func labelStyle(x text.XAlignment, y text.YAlignment) text.Style {
@@ -518,7 +516,7 @@ func axis(a *plot.Axis, lo, hi float64, ticks []tick) {
 	a.Tick.Marker = marks
 }
 
-// extent returns the lowest and the highest value, both 0 if there is none.
+// extent returns the lowest and the highest value, both 0 without values.
 func extent(courses []course) (lo, hi float64) {
 	some := false
 	for _, c := range courses {
@@ -592,8 +590,8 @@ func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
 // marks is how many marks there are along a line that is as long as the panel.
 const marks = 8
 
-// marked returns which points have a mark: one each time that an eighth of the
-// time shown has gone by; if that is none, the last.
+// marked returns the indices of points with a mark: one for each eighth of the time
+// shown; if there is none, the last.
 func (l curve) marked() []int {
 	var places []int
 	slot := func(i int) int {

@@ -13,7 +13,7 @@ import (
 
 // ends is where the names stand, to the right of the lines.
 const (
-	// leader is how long the piece is that leads from the end of a line to its name.
+	// leader is the length of the piece that leads from the end of a line to its name.
 	leader = 22
 	// leastSkip is from one name to the next at least: where there is less, the panel has none.
 	leastSkip = 9

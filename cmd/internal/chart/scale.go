@@ -228,14 +228,13 @@ type line struct {
 	usage  float64         // weight seconds used between the first point and the last
 }
 
-// left is what is not drawn.
+// left is the omitted lines.
 type left struct {
 	lines int
 	less  bool // usage than all that are drawn
 }
 
-// pick returns the lines to draw, most usage first, at most n, and what is left
-// out.
+// pick returns the lines to draw, most usage first, at most n, and the omitted ones.
 func pick(series []history.Series, n int) (lines []line, rest left) {
 	for _, s := range series {
 		points := finite(s.Points)
@@ -261,7 +260,7 @@ func (l line) wanted() bool {
 
 func (l line) last() history.Point { return l.points[len(l.points)-1] }
 
-// finite returns the points whose values can be drawn.
+// finite returns the points with values that can be drawn.
 func finite(points []history.Point) []history.Point {
 	bad := func(p history.Point) bool { return !drawable(p.Effective) || !drawable(p.InUse) || !drawable(p.Demand) }
 	if !slices.ContainsFunc(points, bad) {
@@ -277,8 +276,7 @@ func drawable(v float64) bool { return math.Abs(v) < 1e300 }
 // an ordinary user's in full.
 const longest = 48
 
-// printable replaces control characters and what is no UTF-8, neither of which
-// SVG allows.
+// printable replaces control characters and invalid UTF-8, which SVG does not allow.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -381,8 +379,8 @@ func (c *course) add(all plotter.XYs, from, end int) {
 	c.low, c.high = append(c.low, low), append(c.high, high)
 }
 
-// band returns the outline of what lies between the extremes, none for points
-// that are the series' own.
+// band returns the outline of the area between the extremes, none for points that are the
+// series' own.
 func (c course) band() plotter.XYs {
 	if len(c.low) == 0 {
 		return nil

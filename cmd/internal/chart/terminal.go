@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// Screen is what a chart of characters has to fit.
+// Screen is the space for a chart of characters.
 type Screen struct {
 	Width, Height int  // in characters
 	Colours       bool // lines may be coloured, by ANSI escape sequences
@@ -20,14 +20,13 @@ type Screen struct {
 const (
 	// symbols are what lines are made of, one for each of them, by rank.
 	symbols = "*o+x#@"
-	// narrow, wide, low and high bound what is drawn, whatever the screen is.
+	// narrow, wide, low and high bound the chart, whatever the screen's size.
 	narrow, wide = 40, 200
 	low, high    = 4, 16
 )
 
-// Terminal writes priority and slots in use as lines of characters, all of
-// them ASCII but for names. It returns ErrNothing, and has written nothing, if
-// there is no point to draw.
+// Terminal writes priority and slots in use as lines of characters, all ASCII except
+// names. It returns ErrNothing, and has written nothing, if there is no point to draw.
 func (c Chart) Terminal(w io.Writer, s Screen) error {
 	lines, rest := pick(c.Series, len(symbols))
 	if len(lines) == 0 {
@@ -110,8 +109,8 @@ func (g *graph) row(y float64) int {
 	return max(0, min(int(math.Round((g.hi-y)/(g.hi-g.lo)*float64(last))), last))
 }
 
-// value returns what a course is in a span of time: its last point there, or
-// what lies between the points on both sides.
+// value returns a course's value in a span of time: its last point's there, or an
+// interpolation of the points on both sides.
 func (c course) value(from, to float64, mean bool) (float64, bool) {
 	next := sort.Search(len(c.XYs), func(i int) bool { return c.XYs[i].X > to })
 	switch {

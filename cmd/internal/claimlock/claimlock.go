@@ -1,5 +1,5 @@
-// Package claimlock has the two files of a claim by which its supervisor, and processes of its attempt, are
-// found to be alive; package desk says how.
+// Package claimlock has the two files of a claim that show whether its supervisor, and processes of its
+// attempt, are alive; package desk explains them.
 package claimlock
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,18 +20,18 @@ import (
 // ErrBusy says that another process holds a lock on the file of a claim.
 var ErrBusy = errors.New("another process has the claim")
 
-// Lock is the file of a claim with the record lock on it, and the pipe by which the processes
-// of the attempt are found (package desk). A process must not open the file once more: closing that
-// would free the record lock.
+// Lock is the file of a claim with the record lock on it, and the pipe that shows the processes of
+// the attempt (package desk). A process must not open the file once more: closing that would free
+// the record lock.
 type Lock struct {
 	Path string
-	File *os.File // has the record lock, for which it is open for writing
+	File *os.File // has the record lock, which requires opening for writing
 	// Pipe is the reading end, which the job inherits. A job of another user, even a hostile one,
 	// cannot free, fill or forge anything by it. nil: it was not opened.
 	Pipe *os.File
 }
 
-// PipeName ends the name of a claim's pipe, which stands beside its file.
+// PipeName ends the name of a claim's pipe, which is next to its file.
 const PipeName = ".pipe"
 
 func (l *Lock) PipePath() string { return l.Path + PipeName }
@@ -170,13 +171,20 @@ func leadsTo(path string, f *os.File) (bool, error) {
 }
 
 // Gone reports whether the claim's file was removed or replaced, maybe with the
-// whole spool. Then the locks protect the claim no more. While the
-// folder of the file is missing, no other process has the claim either.
+// whole spool. Then the locks protect the claim no more. A folder that was only moved away
+// or is not mounted may come back; meanwhile no other process has the claim either.
 func (l *Lock) Gone() bool {
+	open, err := l.File.Stat()
+	if err != nil {
+		return false
+	}
+	if about, ok := open.Sys().(*syscall.Stat_t); ok && about.Nlink == 0 {
+		return true
+	}
 	if ours, err := leadsTo(l.Path, l.File); ours || err != nil {
 		return false
 	}
-	_, err := os.Stat(filepath.Dir(l.Path))
+	_, err = os.Stat(filepath.Dir(l.Path))
 	return err == nil
 }
 

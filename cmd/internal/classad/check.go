@@ -24,8 +24,8 @@ type fault struct {
 	Message      string
 }
 
-// check reads files and says how many ads they have and what is wrong. That one
-// cannot be read does not keep it from the others.
+// check reads files and reports the number and the errors of their ads. It goes on after
+// a file that cannot be read.
 func check(c *cmdline.Call, files []string) error {
 	in, err := newInput(c)
 	if err != nil {
@@ -185,15 +185,15 @@ func convert(c *cmdline.Call, files []string) error {
 	}
 	out := classad.NewWriter(c.Data(), to)
 	failed := writeAll(c, in, files, out)
-	// What was written before a failure is whole all the same.
+	// The output before a failure is whole all the same.
 	if err := out.Close(); err != nil {
 		return err
 	}
 	return failed
 }
 
-// writeAll writes the ads of all files. What is wrong with an ad is told, and
-// does not end the stream unless -stop is given.
+// writeAll writes the ads of all files. It reports an error in an ad, and goes on unless
+// -stop is given.
 func writeAll(c *cmdline.Call, in *input, files []string, out *classad.Writer) error {
 	var failed error
 	for _, file := range files {

@@ -14,9 +14,9 @@ import (
 
 const requirements = "Requirements"
 
-// refusal is one reason for which one side does not take the other.
+// refusal is one reason for which one side refuses the other.
 type refusal struct {
-	By     string   // "job" or "slot": whose Requirements it is
+	By     string   // "job" or "slot": the owner of the Requirements
 	Path   []string // Requirements, and the attributes that lead to the clause
 	Clause string   // as it is written; empty when there are no Requirements
 	Folded string   // with the constants of its own ad put in
@@ -29,7 +29,7 @@ type need struct {
 	Of, Name, Value string // Of is "job" or "slot"
 	Missing         bool
 
-	hint    string  // what a missing one may be instead
+	hint    string  // a likely replacement of a missing one
 	neither bool    // a bare name, and the side that refuses does not have it either
 	number  float64 // the value, if numeric
 	numeric bool
@@ -116,9 +116,9 @@ func (s side) need(of, name string, ad, other *classad.Ad) need {
 	return n
 }
 
-// hint returns which attribute the job may have meant by one that is missing:
-// one of the slot, or its own if the name is bare. What was found for one slot
-// serves for those after it.
+// hint returns the attribute that the job may have meant by a missing one: an attribute
+// of the slot, or its own if the name is bare. The answer for one slot serves for later
+// ones.
 func (s side) hint(n need) string {
 	hint, ok := s.hints[n.Name]
 	if !ok {
@@ -179,7 +179,7 @@ func leading(path []string) string {
 	return path[len(path)-1] + ": "
 }
 
-// without says who lacks an attribute.
+// without names the sides that lack an attribute.
 func (n need) without() string {
 	if n.neither {
 		return "neither has"
@@ -187,15 +187,14 @@ func (n need) without() string {
 	return fmt.Sprintf("%-4s  has no", n.Of)
 }
 
-// reason is what refusals of many slots have in common: who refuses, and by
-// which clause.
+// reason is the common part of many slots' refusals: the refusing side, and the clause.
 type reason struct {
 	By     string
 	Path   []string
 	Clause string  // the job's with its constants put in, slots' as written; empty: there are no Requirements
 	Slots  int     // how many it keeps from matching
 	Only   int     // how many of them nothing else does
-	Values []often // what the clause is
+	Values []often // the clause's values
 	Needs  []*spread
 
 	folded bool           // Clause is not as written
@@ -205,7 +204,7 @@ type reason struct {
 // spread is what an attribute that a clause looked at is in many slots.
 type spread struct {
 	Of, Name    string
-	Missing     int     // how often there is none
+	Missing     int     // how often it is missing
 	Distinct    int     // how many values it has
 	Values      []often // the most frequent of them
 	Least, Most string  `json:",omitempty"` // of those that are numbers
@@ -311,7 +310,7 @@ func (rs *reasons) sorted() []*reason {
 	return list
 }
 
-// listedValues is how many values programs are told.
+// listedValues bounds the values in output for programs.
 const listedValues = 100
 
 // mostOften lists the most frequent values.
@@ -368,7 +367,7 @@ func (k *reason) show(b *strings.Builder) {
 	}
 }
 
-// is says what the clause is, unless it is always false, as one expects.
+// is words the clause's value, empty if it is always false, as expected.
 func (k *reason) is() string {
 	if k.Values[0].Value == "false" && len(k.Values) == 1 {
 		return ""

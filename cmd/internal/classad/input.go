@@ -17,7 +17,7 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// standardInput is how messages call what the file "-" means.
+// standardInput is the name of the file "-" in messages.
 const standardInput = "standard input"
 
 // input reads the files that a command line names.
@@ -49,7 +49,7 @@ func formNamed(flag, name string) (classad.Form, error) {
 	return f, nil
 }
 
-// found is one ad of a file, or what is wrong with it.
+// found is one ad of a file, or its error.
 type found struct {
 	ad    *classad.Ad
 	bad   error  // a *classad.SyntaxError
@@ -154,7 +154,7 @@ func (in *input) named(c *cmdline.Call, flag string) (*classad.Ad, error) {
 
 // world is what expressions see besides the ads.
 func world(c *cmdline.Call) (*classad.Context, error) {
-	w := &classad.Context{Now: c.Now, MaxSteps: 10_000_000} // who tries an expression can wait
+	w := &classad.Context{Now: c.Now, MaxSteps: 10_000_000} // a user who tries an expression can wait
 	if c.Has("seed") {
 		n, err := strconv.ParseUint(c.Value("seed"), 10, 64)
 		if err != nil {
@@ -214,7 +214,7 @@ func records(c *cmdline.Call, w *classad.Context) error {
 	}
 }
 
-// recordFault words what is wrong with a line for those who do not know Go.
+// recordFault words the error of a line for people who do not know Go.
 func recordFault(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {

@@ -185,8 +185,8 @@ func asJSON(v classad.Value) json.RawMessage {
 	return json.RawMessage(strings.TrimSuffix(strings.TrimPrefix(string(object), `{"`+name+`":`), "}"))
 }
 
-// expressions reads the expressions of a command line, and the ads of -my and
-// -target. What is wrong with an expression is told.
+// expressions reads the expressions of a command line, and the ads of -my and -target. It
+// reports errors in expressions.
 func expressions(c *cmdline.Call, texts []string) (exprs []*classad.Expr, my, target *classad.Ad, err error) {
 	in, err := newInput(c)
 	if err != nil {
@@ -222,7 +222,7 @@ func parse(text string, strict bool) (*classad.Expr, error) {
 // longer one would be broken by the terminal, and the caret be anywhere.
 const caretWidth = 76
 
-// tell says what is wrong with an expression, and points at it.
+// tell reports the error of an expression, and points at its place.
 func tell(c *cmdline.Call, text string, err error) {
 	if strings.TrimSpace(text) == "" {
 		c.Warn("%q: an expression cannot be empty", text)

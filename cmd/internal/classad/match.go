@@ -80,7 +80,7 @@ type matching struct {
 	world   *classad.Context
 	job     *classad.Ad
 	matcher *classad.Matcher
-	explain *explainer // nil: nobody asks for reasons
+	explain *explainer // nil: reasons are not wanted
 	slots   int        // how many there were, and how many matched
 	count   int
 	err     error // what ended it

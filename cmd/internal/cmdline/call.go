@@ -37,8 +37,7 @@ type Call struct {
 	Now time.Time
 	// Config is the configuration; the defaults for a command without a spool.
 	Config *config.Config
-	// Trial is what the call only tries: nothing may come of it but changes of its spool, which is a
-	// fork. Nil: it is made for good.
+	// Trial, if not nil, makes the call a trial: the call changes only its spool, which is a fork.
 	Trial *Trial
 	// First is a question of serve that the caller's end answers without being asked, if Command.Before
 	// sets it.
@@ -57,12 +56,12 @@ type Call struct {
 	around    Surroundings
 	ended     []string // arguments for which Command.Ends is true
 	atEnd     []func() // see AtEnd
-	words     []string // that may name files beside the arguments
+	words     []string // those that may name files, besides the arguments
 	inherited bool     // the connection to serve is one of DoorVariable
 }
 
 func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
-	set := x.LocalFlagNames() // once: what is asked for by name costs a search of all flags
+	set := x.LocalFlagNames() // called once, as x searches all flags for each name
 	call := &Call{
 		Name: c.Name, Args: x.Args().Slice(), Stdin: x.App.Reader, Stdout: x.App.Writer, Stderr: x.App.ErrWriter,
 		flags: given(c, x, set), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
@@ -121,8 +120,8 @@ func (c *Call) Has(flag string) bool {
 	return ok
 }
 
-// Values returns the arguments of the flag, none without it.
-// For a flag that was given several times they are those of the first.
+// Values returns the arguments of the flag, nil without the flag. For a flag that was
+// given several times it returns the first occurrence's.
 func (c *Call) Values(flag string) []string {
 	if all := c.flags[flag]; len(all) > 0 {
 		return all[0].args
@@ -183,9 +182,9 @@ func (c *Call) typed(flag string) string {
 // LockWait returns how long the command may wait for a locked spool.
 func (c *Call) LockWait() time.Duration { return c.lockWait }
 
-// Spool returns the spool: that of -spool or FAIRSPOOL_DIR, else SPOOL of the
-// configuration, else the default place. It is opened, and made where there is
-// none, the first time; it is closed when the command has ended. Now is the pool's time then.
+// Spool returns the spool in -spool or FAIRSPOOL_DIR, else in SPOOL of the configuration,
+// else in the default place. The first call opens the spool, creates it if it does not exist,
+// and sets Now to the pool's time. The end of the command closes it.
 func (c *Call) Spool() (*spool.Spool, error) {
 	if c.spool != nil {
 		return c.spool, nil
@@ -325,17 +324,16 @@ func (c *Call) Reload() (*Call, error) {
 	return &again, nil
 }
 
-// Anew returns the call without the spool that it has opened, which stays the other's:
-// for what is done beside it in the same process. Whoever asks it for its Spool closes
-// that.
+// Anew returns a copy of the call that opens a spool of its own, for work beside c in the
+// same process. The caller closes the copy's spool.
 func (c *Call) Anew() *Call {
 	again := *c
 	again.spool = nil
 	return &again
 }
 
-// optional reports whether the flag may stand without its argument, whose name is in
-// brackets then. It is empty without.
+// optional reports whether the flag may stand without its argument: the argument's name
+// is in brackets. The argument is empty then.
 func (f Flag) optional() bool { return len(f.Args) == 1 && strings.HasPrefix(f.Args[0], "[") }
 
 // Terminal reports whether standard output is a terminal.
@@ -362,7 +360,7 @@ func (c *Call) GroupsOf(user string) ([]string, error) {
 	return names, nil
 }
 
-// Caller is the person on whose word a command acts.
+// Caller is the person that a command acts for.
 type Caller struct {
 	Name  string // the login name, which jobs have as Owner
 	Admin bool   // may steer everybody's jobs and change accounts
@@ -371,10 +369,10 @@ type Caller struct {
 // May reports whether the caller may change jobs of this owner.
 func (w Caller) May(owner string) bool { return w.Admin || owner != "" && owner == w.Name }
 
-// Caller returns who runs the command: through the door the user whom the kernel names, else
-// the process's own. Of the users of the door root, the spool's account and those that
-// ADMINISTRATORS names are administrators. Without a door everybody is one, as a spool opens for
-// its owner alone.
+// Caller returns the person that runs the command: through the door the user that the kernel
+// names, else the process's user. Through the door, root, the spool's account and the users in
+// ADMINISTRATORS are administrators. Without a door everybody is one, as a spool opens for its
+// owner alone.
 func (c *Call) Caller() (Caller, error) {
 	s := c.surroundings()
 	if s.Session != nil {
@@ -402,21 +400,21 @@ func (c *Call) Ask(asked any) (answer func(to any) error, err error) {
 	return c.surroundings().Session.Ask(asked)
 }
 
-// Surroundings is what a command finds where it runs: who runs it, and where the
-// places of the whole machine are. Commands have those of Here; tests make others.
+// Surroundings is what a command finds where it runs: the user, and the places of the
+// machine's configuration and spool. Commands use Here; tests make others.
 type Surroundings struct {
 	UID      int // the process's effective one
 	UserName func(uid int) (string, error)
 
 	Config, Spool string // the machine's configuration and spool
 
-	// Session is the caller's request in serve, for whose spool and configuration Spool and
-	// Config stand then; nil: the command runs for its own user.
+	// Session is the caller's request in serve; its spool and configuration are then used
+	// instead of Spool and Config. Nil: the command runs for its own user.
 	Session *door.Session
 	Program string // which runs the session's command; empty: the command's own
 }
 
-// surroundings are the call's; those of the process for a Call that nobody made.
+// surroundings returns the call's; for a Call made without any, the process's.
 func (c *Call) surroundings() Surroundings {
 	if c.around.UserName == nil {
 		return Here()

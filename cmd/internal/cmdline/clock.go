@@ -28,11 +28,12 @@ func (c *Call) Reading() accountant.Reading {
 	return r
 }
 
-// MachineClock returns what the machine's clock says by now, whatever a pool's says.
+// MachineClock returns the time of the machine's clock, even if the pool has another
+// time.
 func MachineClock() accountant.Reading { return readingOf(readClocks()) }
 
-// Uptime names the boot of this machine, empty if it has no name, and returns for how long it is up since then,
-// suspended or not. It is the same whatever clock is set, and whatever time a command is told.
+// Uptime names the boot of this machine, empty if it has no name, and returns the time since that boot,
+// suspended or not. Neither a change of the clock nor -now changes it.
 func Uptime() (boot string, up time.Duration) { return bootName(), sinceBoot() }
 
 // Pace makes Now the pool's time, which is the spool's from now on: by the clock that the spool
@@ -67,8 +68,8 @@ func (c *Call) OwnTime() bool { return c.simulated }
 // time of the user's own that is far ahead of the machine's clock otherwise.
 var Force = Flag{Name: "force", Help: "accept a -now that is more than a day ahead of the machine's clock, even if the accounts go by that clock"}
 
-// Later returns what Now is by now: later by what has really passed since, whether or not the
-// machine's clock was set or the machine suspended meanwhile.
+// Later returns Now plus the time that has really passed since, even if the machine's clock
+// was set or the machine suspended meanwhile.
 func (c *Call) Later() accountant.Reading { return c.Again().Reading() }
 
 // readingOf returns a time, and the clock that says so when the machine was booted so long ago.
@@ -193,8 +194,9 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// ParseComing reads a point in time to come: a length of time after from, with a plus sign and one letter of s, m, h, d and w;
-// now, which is from; a date with an hour by from's time zone; or else as ParseSince does, but for what is so long ago.
+// ParseComing reads a point in time to come: + and a length of time with one letter of s, m, h, d and w, counted from
+// from; now, which is from; a date with an hour in from's time zone; or a time that ParseSince reads, except a length
+// of time.
 func ParseComing(text string, from time.Time) (time.Time, error) {
 	if text == "now" {
 		return from, nil

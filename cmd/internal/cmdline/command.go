@@ -38,8 +38,8 @@ type Command struct {
 	// configuration: they do not have the common flags about these, and read
 	// nothing of the kind.
 	WithoutSpool bool
-	// Unread says that opening the spool reads nothing of what it holds: Call.Now stays the
-	// machine's.
+	// Unread says that opening the spool reads none of its contents: Call.Now stays the
+	// machine's time.
 	Unread bool
 	// Served says that serve runs the command for users of other accounts: then it reads and
 	// writes files that the command line names by Call.ReadFile and Call.Replace alone, and heeds
@@ -51,21 +51,21 @@ type Command struct {
 	// Here reports whether a call needs no spool, and thus no serve, as it reads the caller's files alone;
 	// nil: all need the spool.
 	Here func(*Call) bool
-	// Before does what is the caller's to do, with the caller's rights, before serve is asked to run
-	// the command. It returns what makes ready, while serve makes ready, too, what answers the
-	// questions that the command asks by Call.Ask; nil: none.
+	// Before does the caller's part, with the caller's rights, before serve is asked to run the
+	// command. The function that it returns prepares the answer to the command's question (Call.Ask)
+	// while serve prepares, too; nil: there is no question.
 	Before func(*Call) (ready func() (door.Answer, error), err error)
-	// Run does the work. What it returns is printed as `name: error`.
+	// Run does the work. An error is printed as `name: error`.
 	Run func(*Call) error
 	// Actions, if there are any, do it instead: that which the first argument
 	// names.
 	Actions []Action
 	// Outputs are the forms of JSON that -json makes the command write; nil: it has no -json.
 	Outputs func() []Output
-	// Takes is what the arguments are, for shells that complete them, in the words of Flag.Args: "JOB", "USER".
+	// Takes names the arguments, for shells that complete them, in the words of Flag.Args: "JOB", "USER".
 	Takes []string
-	// Names returns the words that may stand for such an argument, or for that of a flag, and begin with current; nil: none
-	// are known.
+	// Names returns the known words that begin with current, for an argument of the command or a flag that is called
+	// noun; nil: none are known.
 	Names func(c *Call, noun, current string) []Completion
 }
 
@@ -87,15 +87,15 @@ type Flag struct {
 	Repeat bool
 	// Help says what the flag does, in a sentence without a full stop.
 	Help string
-	// Refused flags are those of the manuals that this version does not
-	// serve. They are refused by name, and neither help nor manual pages list
-	// them. Why, if not empty, is the reason that the message gives.
+	// Refused says that the flag is one of the manuals' that this version does not serve.
+	// The message names the flag; help and manual pages do not list it. Why, if not
+	// empty, is the reason that the message gives.
 	Refused bool
 	Why     string
 }
 
-// Elsewhere returns refused flags: those of other batch systems' commands, each by its name and
-// what to do instead.
+// Elsewhere returns refused flags of other batch systems' commands, each from its name and what
+// to do instead.
 func Elsewhere(flags ...[2]string) []Flag {
 	list := make([]Flag, len(flags))
 	for i, f := range flags {
@@ -121,7 +121,7 @@ var common = []Flag{
 	{Name: "version", Help: "show the version and exit"},
 }
 
-// aboutSpool are those of them that a command without a spool does not have.
+// aboutSpool are the common flags that a command without a spool does not have.
 var aboutSpool = []string{"config", "spool", "lock-wait"}
 
 // environment names the variables behind common flags.
@@ -191,12 +191,12 @@ func (f Flag) variadic() bool {
 // names.
 type Action struct {
 	Name  string
-	Flags []string // full names of the command's own flags that have a meaning for it
+	Flags []string // full names of the command's flags that the action uses
 	// Run does the work with the arguments behind the name.
 	Run func(c *Call, args []string) error
 }
 
-// perform does what the command is called for.
+// perform runs the command, or the action that the first argument names.
 func (c Command) perform(call *Call) error {
 	if len(c.Actions) == 0 {
 		return c.Run(call)

@@ -11,10 +11,10 @@ import (
 	"fairspool/lib/clean"
 )
 
-// A shell that completes a command line calls the command with the words before the cursor, the word at the cursor, which may be
-// empty, and the library's flag for that at the end. The answer is a line for each word that may stand there, with a tab
-// and what it means behind it; none stands for names of files. The library completes the flags that it parses, which are
-// not those that are typed here (see tokens): so all but its flag is our own.
+// A shell that completes a command line calls the command with the words before the cursor, the word at the cursor,
+// which may be empty, and the library's completion flag at the end. The answer has a line for each possible word, with
+// a tab and its meaning; no line means names of files. The library would complete the flags as it parses them, not as
+// users type them (see tokens), so only its flag is used.
 var completionFlag = "--" + cli.BashCompletionFlag.Names()[0]
 
 // mostCompletions is how many words are offered.
@@ -65,7 +65,7 @@ type expectation struct {
 	common  []string // the common flags that were given, as the library has them
 }
 
-// write writes those words that go on with what was typed.
+// write writes the words that begin with what was typed.
 func (e expectation) write(w io.Writer, list []Completion) {
 	list = slices.DeleteFunc(slices.Clone(list), func(x Completion) bool { return !strings.HasPrefix(x.Word, e.current) || !typable(x.Word) })
 	for _, x := range list[:min(len(list), mostCompletions)] {
@@ -135,8 +135,8 @@ func (c Command) expected(before []string, current string) (e expectation) {
 	return e
 }
 
-// argument makes what a flag calls its argument what is expected: "USER[,USER...]" is a list of users, "c|d|t" one of
-// three words.
+// argument turns a flag's name of its argument into the expectation: "USER[,USER...]" is a list of users, "c|d|t" one
+// of three words.
 func (e *expectation) argument(name string) {
 	name = strings.Trim(name, "[]")
 	noun, list, several := strings.Cut(name, "[,")

@@ -18,9 +18,9 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// gcPercent lets the heap of a command grow to five times what it uses before
-// garbage is collected: most end before that, and those that read a large queue
-// save an eighth of their time.
+// gcPercent lets the heap of a command grow to five times its use before garbage is
+// collected. Most commands end before that; commands that read a large queue save an
+// eighth of their time.
 const gcPercent = 400
 
 // Main runs the command with the process's arguments and streams, and exits.
@@ -51,8 +51,8 @@ func (s Surroundings) Execute(c Command, args []string, stdin io.Reader, stdout,
 	return status
 }
 
-// Cause leaves out of a file's error what was done with which file, for
-// messages that name the file themselves.
+// Cause returns a file's error without the operation and the file's name, for messages
+// that name the file themselves.
 func Cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -194,7 +194,7 @@ func (s Surroundings) act(c Command, x *cli.Context, behind, typed, ended []stri
 	return err
 }
 
-// given returns those of the command's own flags that were given, which are among the names set.
+// given returns the occurrences of the command's own flags whose names are in set.
 func given(c Command, x *cli.Context, set []string) map[string][]occurrence {
 	all := map[string][]occurrence{}
 	for _, f := range c.Flags {
@@ -277,8 +277,8 @@ func (c Command) tokens(line []string) (flags []occurrence, args, behind []strin
 	return flags, args, nil, nil
 }
 
-// ends returns a Command.Ends that keeps in said for which arguments it is true. In serve it is true for
-// those for which it was at the caller's end: the files are the caller's to look at.
+// ends returns a Command.Ends that collects in said the arguments for which it is true. In serve it is
+// true for those for which it was true at the caller's end, as only the caller may look at the files.
 func (s Surroundings) ends(is func(arg string) bool, said *[]string) func(arg string) bool {
 	switch {
 	case is == nil:

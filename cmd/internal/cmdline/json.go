@@ -16,7 +16,7 @@ var versionMember = []byte(`"SchemaVersion": ` + strconv.Itoa(SchemaVersion))
 
 // Output is one form of the JSON that a command writes.
 type Output struct {
-	// Name is that of the schema, docs/schema/NAME.json: "negotiate-health".
+	// Name is the schema's, docs/schema/NAME.json: "negotiate-health".
 	Name string
 	// Value is of the type that is written. A List is an object that has one member, a list of such values.
 	Value any
@@ -98,7 +98,7 @@ func versioned(text []byte, lead string) []byte {
 	return append(first, rest...)
 }
 
-// Stream writes an object whose only member beside SchemaVersion is a list, one value at a time.
+// Stream writes an object with SchemaVersion and one other member, a list, one value at a time.
 type Stream struct {
 	to    io.Writer
 	text  bytes.Buffer
@@ -129,7 +129,8 @@ func (s *Stream) Add(v any) error {
 	return err
 }
 
-// End ends the list. Without it, nobody takes a part of the list for all.
+// End ends the list. A list without End is not valid JSON, so no reader takes a part for
+// the whole.
 func (s *Stream) End() error {
 	end := s.lead
 	if s.begun {

@@ -24,10 +24,9 @@ import (
 // listings have many.
 const outputBuffer = 64 << 10
 
-// output is the only way out: what is written to it is cleaned of what could steer a terminal (package
-// clean), as texts of jobs and slots may come from anybody; see Raw for the exceptions. Standard
-// output is buffered. It keeps the first error, so that a full disk is noticed even where
-// no caller looks at each write.
+// output is the only way out. It removes what could steer a terminal (package clean), as texts of jobs
+// and slots may come from anybody; see Raw for the exceptions. Standard output is buffered. output
+// keeps the first error, so that a full disk is noticed even if no caller looks at each write.
 type output struct {
 	to     io.Writer
 	buffer *bufio.Writer // nil: nothing is buffered
@@ -87,7 +86,7 @@ func (o *output) put(p []byte) error {
 	return o.err
 }
 
-// flush writes what is left and returns the first error of all writes.
+// flush writes the rest of the buffer and returns the first error of all writes.
 func (o *output) flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -149,9 +148,8 @@ func lost(err error) error {
 	return fmt.Errorf("standard output: %w: the output is lost, everything else is done", Cause(err))
 }
 
-// Flush writes out what the command has printed so far, for commands that go
-// on for a while. An error must not keep them from that: it is worded as one
-// of the end.
+// Flush writes what the command has printed so far, for commands that go on for a while.
+// Its errors are worded like those at the end of a command.
 func (c *Call) Flush() error {
 	if o, ok := c.Stdout.(*output); ok {
 		return o.flush()
@@ -163,8 +161,8 @@ func (c *Call) Flush() error {
 // NO_COLOR is not set.
 func (c *Call) Coloured() bool { return coloured(c.Stdout) }
 
-// Screen returns how many characters wide and high standard output is. COLUMNS
-// and LINES win over what the terminal says, and elsewhere it is 80 by 24.
+// Screen returns the width and height of standard output in characters: from COLUMNS and
+// LINES, else from the terminal, else 80 by 24.
 func (c *Call) Screen() (width, height int) {
 	width, height = 80, 24
 	if f := fileOf(c.Stdout); f != nil {
@@ -185,8 +183,8 @@ func (c *Call) Screen() (width, height int) {
 	return width, height
 }
 
-// coloured reports whether what is written to w may be coloured: w is a
-// terminal and NO_COLOR is not set.
+// coloured reports whether output to w may be coloured: w is a terminal and NO_COLOR is
+// not set.
 func coloured(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }
 
 // callers is a stream of a caller's through the door: it knows of the terminal there.
@@ -261,7 +259,7 @@ const (
 	restOfLine = "\x1b[K" // clears it
 )
 
-// Progress begins to show the progress of what is done, such as "folding".
+// Progress begins to show the progress of an activity, such as "folding".
 func (c *Call) Progress(what string) *Progress {
 	p := &Progress{what: what, clock: time.Now}
 	if terminal(c.Stderr) {
@@ -276,7 +274,7 @@ func (p *Progress) Step(done, all int) {
 	p.show(func() string { return fmt.Sprintf("%d%%", 100*min(done, all)/max(all, 1)) })
 }
 
-// Count tells that so many things are done, where nobody knows of how many.
+// Count shows how many things are done, if their total is unknown.
 func (p *Progress) Count(done int, things string) {
 	p.show(func() string { return fmt.Sprintf("%d %s", done, things) })
 }
@@ -312,9 +310,9 @@ const (
 // stayed locked, EX_TEMPFAIL: cron may simply try again.
 const ExitLocked = 75
 
-// ErrReported makes a command fail without another word: Run has told on
-// standard error what is wrong, or there is nothing that a person need know.
-// Joined with spool.ErrLocked it keeps that error's exit status.
+// ErrReported makes a command fail without another message: Run has printed what is
+// wrong, or there is nothing to report. Joined with spool.ErrLocked it keeps that error's
+// exit status.
 var ErrReported = errors.New("reported already")
 
 // ErrDone is an error of Command.Before: the command is done, and serve is not needed.
@@ -329,7 +327,7 @@ func Usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// Refusal is an option with those that have no meaning beside it.
+// Refusal is an option with the options that have no meaning together with it.
 type Refusal struct {
 	Option string
 	Others []string
@@ -348,8 +346,7 @@ func Refuse(given func(option string) bool, list ...Refusal) error {
 	return nil
 }
 
-// report tells of err on w, in the name of a command, and returns the exit
-// status for it.
+// report prints err on w, in the name of a command, and returns its exit status.
 func report(w *output, name string, err error) int {
 	var usage *usageError
 	var exit *exitError

@@ -111,16 +111,15 @@ func (s Surroundings) called(uid int) string {
 	return name
 }
 
-// Private reports whether the spool in an absolute directory is the caller's own: not one that
-// an account keeps for a machine's users, whose administrator sees to it. Root's own is private
+// Private reports whether the spool in an absolute directory is the caller's own, and not one
+// that an account keeps for a machine's users under an administrator. Root's own is private
 // wherever it is.
 func (c *Call) Private(dir string) bool {
 	around := c.surroundings()
 	return (dir != around.Spool || around.UID == 0) && around.Session == nil
 }
 
-// usable reports whether the caller may write to the directory, or make it
-// where there is none.
+// usable reports whether the caller may write to the directory, or create it.
 func usable(dir string) bool {
 	err := unix.Access(dir, unix.W_OK|unix.X_OK)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,8 +128,8 @@ func usable(dir string) bool {
 	return err == nil
 }
 
-// leaveRoot gives up root's rights for good where the spool belongs to another account, for those of
-// that account, so that no file in the spool becomes root's.
+// leaveRoot changes from root to the account of the spool, irrevocably, if the spool belongs to
+// another account. So no file in the spool becomes root's.
 func (c *Call) leaveRoot() error {
 	around := c.surroundings()
 	if around.UID != 0 {
@@ -161,8 +160,8 @@ func (c *Call) leaveRoot() error {
 	return nil
 }
 
-// SpoolOptions returns how the command opens a spool, for those of the spool's
-// functions that take a directory.
+// SpoolOptions returns how the command opens a spool, for functions of package spool that
+// take a directory.
 func (c *Call) SpoolOptions() spool.Options {
 	return spool.Options{
 		Program:      c.Name,
@@ -178,7 +177,8 @@ func (c *Call) SpoolOptions() spool.Options {
 	}
 }
 
-// sight returns what the caller may see of jobs of an owner, nil for all.
+// sight returns the function that says what the caller may see of an owner's jobs; nil:
+// the caller sees all.
 func (c *Call) sight() func(owner string) spool.Sight {
 	if !c.ThroughDoor() {
 		return nil
@@ -234,8 +234,8 @@ func (c *Call) ExistingSpool() (*spool.Spool, error) {
 	return c.open(dir, c.SpoolOptions())
 }
 
-// ExistingDir returns the directory of the spool, absolute, and fails where
-// nothing of a spool is. What is there may be damaged.
+// ExistingDir returns the absolute directory of the spool. It fails if the directory
+// holds nothing of a spool; a damaged spool is no error.
 func (c *Call) ExistingDir() (string, error) {
 	dir, err := c.SpoolDir()
 	if err == nil {
@@ -252,8 +252,8 @@ const versionFile = "VERSION"
 // cycleOnChange is the variable that turns CYCLE_ON_CHANGE off for a command.
 const cycleOnChange = "FAIRSPOOL_CYCLE_ON_CHANGE"
 
-// Changed starts a cycle and a pass of starter, once what the command changed in the queue is
-// committed, unless CYCLE_ON_CHANGE is off. A cycle that cannot be started is warned of.
+// Changed starts a cycle and a pass of starter, once the command's changes of the queue are
+// committed, unless CYCLE_ON_CHANGE is off. It warns of a cycle that cannot be started.
 func (c *Call) Changed() {
 	if c.Trial == nil {
 		c.starting(onchange.Pool.Changed)
@@ -280,8 +280,8 @@ func (c *Call) starting(start func(onchange.Pool) (*exec.Cmd, error)) {
 	}
 }
 
-// OnChange returns the pool whose cycles changes start, and false if they start none: because
-// CYCLE_ON_CHANGE is off, the call's time is the user's own, or the other programs are not found.
+// OnChange returns the pool in which changes start cycles. It returns false if CYCLE_ON_CHANGE is
+// off, the call's time is the user's own, or the other programs are not found.
 func (c *Call) OnChange() (p onchange.Pool, ok bool, err error) {
 	on, err := c.cycleOnChange()
 	if err != nil || !on || c.simulated {
@@ -331,9 +331,9 @@ func withoutLockWait(common []string) (args []string) {
 // ownersPath is where programs are looked for that act for the spool's account alone.
 const ownersPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environmentOfOwner returns the environment of what acts for the spool's owner alone: this
-// process's without the variables behind common flags, which are given as flags. Of a caller through
-// the door nothing is taken over.
+// environmentOfOwner returns the environment of a process that acts for the spool's owner alone:
+// this process's without the variables of common flags, which are given as flags. Through the door
+// it takes nothing from the caller.
 func environmentOfOwner(throughDoor bool) (env []string, err error) {
 	if throughDoor {
 		u, err := user.LookupId(strconv.Itoa(os.Geteuid()))

@@ -51,7 +51,7 @@ func (c *Call) closed() (dial func() (io.ReadWriteCloser, error), is bool) {
 	}, true
 }
 
-// cause leaves out of a connection's error what was connected.
+// cause returns a connection's error without the address.
 func cause(err error) error {
 	var number syscall.Errno
 	if errors.As(err, &number) {
@@ -331,8 +331,8 @@ func Replace(name string, mode fs.FileMode, write func(io.Writer) error) (n int6
 	return n, syncDir(filepath.Dir(name))
 }
 
-// beside makes a new file in the folder of another. What a dead process left
-// under the first name that comes to mind does not keep it from that.
+// beside makes a new file next to another. If a dead process has left a file of that
+// name, beside tries the next name.
 func beside(name string, mode fs.FileMode) (f *os.File, err error) {
 	for i := range 100 {
 		f, err = os.OpenFile(fmt.Sprintf("%s.%d-%d.new", name, os.Getpid(), i), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)

@@ -136,7 +136,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestHandOverRefuses holds what does not go through a door, and what the caller is told to do instead.
+// TestHandOverRefuses holds which options do not go through a door, and the advice to the caller.
 func TestHandOverRefuses(t *testing.T) {
 	other := copying()
 	other.Name = "other"
@@ -183,7 +183,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers holds what is said of a door behind which nothing is.
+// TestNobodyAnswers holds the message about a door without a serve.
 func TestNobodyAnswers(t *testing.T) {
 	p := newDoorPool(t)
 	p.Spool = t.TempDir()

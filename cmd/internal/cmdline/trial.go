@@ -47,8 +47,8 @@ func (t Trial) Call(c *Call) (*Call, error) {
 	return &call, nil
 }
 
-// Run makes the call in a fork of the spool, under a configuration. It returns the lines of what the
-// command says on standard error, and the error with which it ends; ErrReported means that the lines say it.
+// Run makes the call in a fork of the spool, under a configuration. It returns the lines that the command
+// prints on standard error, and the command's error; ErrReported means that the lines say it.
 func (t Trial) Run(c *Call, fork *spool.Spool, cfg *config.Config) (said []string, err error) {
 	call, err := t.Call(c)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package cmdtest is what the tests of commands share: a spool with known
-// contents that the commands find, a way to run one of them in the test's
-// own process, and scripts over several. Jobs that really run have their owners' rights where the test is root's:
-// Users and Share let them.
+// Package cmdtest is the common part of the tests of commands: a spool with known contents that the commands
+// find, a way to run one of them in the test's own process, and scripts over several. Jobs that really run have
+// their owners' rights if the test is root's: Users and Share let them.
 //
-// It knows how commands are called, and nothing of what any of them does.
+// It knows how commands are called, but not their effects.
 package cmdtest
 
 import (
@@ -86,8 +85,8 @@ func open(t *testing.T) *spool.Spool {
 	return s
 }
 
-// Run runs a command with empty standard input, and returns its exit status
-// and what it wrote to standard output and standard error.
+// Run runs a command with empty standard input, and returns its exit status and its
+// output on standard output and standard error.
 func Run(c cmdline.Command, args ...string) (status int, out, bad string) {
 	var o, b bytes.Buffer
 	status = cmdline.Execute(c, args, strings.NewReader(""), &o, &b)
@@ -141,10 +140,10 @@ func Queue(t *testing.T) string {
 // OwnerID is the uid and the group of everybody whom Users makes known.
 const OwnerID = 65534
 
-// Users makes users known whom the machine does not know, as alice, to the code of the test itself
-// that runs jobs, or writes logs: where the test is root's they are found, with an account that is
-// nobody's; only who is called a stranger is not, and who is called unreachable cannot be looked up.
-// Others run all jobs as themselves.
+// Users makes users that the machine does not know, such as alice, known to the test's own code that
+// runs jobs, or writes logs. If the test is root's they are found, with an account of no other user;
+// only a user called a stranger is not, and one called unreachable cannot be looked up. Tests of
+// others run all jobs as themselves.
 func Users(t testing.TB) {
 	t.Helper()
 	dir := t.TempDir()
@@ -159,7 +158,7 @@ func Users(t testing.TB) {
 // LookIn has users looked up by the programs that UsersIn has put into a folder.
 func LookIn(dir string) { asuser.Folders = append([]string{dir}, asuser.Folders...) }
 
-// UsersIn puts the programs by which the users of Users are found into a folder.
+// UsersIn puts the programs that find the users of Users into a folder.
 func UsersIn(dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -266,8 +265,8 @@ func beginAnew(dir string) error {
 	return unix.Exec(self, os.Args, append(os.Environ(), machine+"="+dir))
 }
 
-// Share lets the jobs of these users get at a directory of the test, and write to what is in
-// it so far. It does nothing where the test is not root's.
+// Share lets the jobs of these users reach a directory of the test, and write to its present
+// content. It does nothing unless the test is root's.
 func Share(t testing.TB, dir string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -296,7 +295,8 @@ func share(dir string) error {
 	return err
 }
 
-// letThrough lets everybody get to what is in a directory, beside what they may do there.
+// letThrough makes the content of a directory reachable for all users, besides their
+// present rights there.
 func letThrough(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -310,8 +310,8 @@ func below(path, dir string) bool {
 	return strings.HasPrefix(path, filepath.Clean(dir)+string(filepath.Separator))
 }
 
-// RunFor runs a command as a user of that name does who calls through the door, and returns what
-// Run does. The pool's spool is the test's, its configuration the given one, and the time the
+// RunFor runs a command for a user of that name who calls through the door, and returns the same
+// as Run. The pool's spool is the test's, its configuration the given one, and the time the
 // clock's.
 func RunFor(t *testing.T, user, config string, c cmdline.Command, args ...string) (status int, out, bad string) {
 	t.Helper()
@@ -365,8 +365,8 @@ func pair(t *testing.T) (ours *net.UnixConn, theirs int) {
 	return c.(*net.UnixConn), fds[1]
 }
 
-// Systemd makes a machine that systemd runs, by its looks, whose systemd-run is a script; what
-// that was called with is in the file calls of the folder.
+// Systemd makes a machine that looks as if systemd ran it, with a script as systemd-run; the
+// file calls of the folder has its arguments.
 func Systemd(t *testing.T, dir, script string) systemd.Machine {
 	t.Helper()
 	for _, folder := range []string{"bin", "run/systemd/system", "run/user/1000/systemd/private", "linger/alice"} {
@@ -387,7 +387,7 @@ func Systemd(t *testing.T, dir, script string) systemd.Machine {
 	return systemd.Machine{Run: dir + "/run", Linger: dir + "/linger", UID: 0, Name: "root"}
 }
 
-// Execs is a systemd-run that does what it is told.
+// Execs is a systemd-run that executes its command.
 const Execs = `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`
 
 // Queued returns attributes of a job in the queue as text, "gone" when it is not there.

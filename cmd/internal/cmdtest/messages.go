@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden pages of tests anew")
 // Updating reports whether tests are to write their golden pages anew.
 func Updating() bool { return *update }
 
-// Messages are the golden pages in a folder: COMMAND.txt has what the command prints in
+// Messages are the golden pages in a folder: COMMAND.txt has the output of the command in
 // tests. An entry is the test and the call, then the exit status unless it is 0, the lines of
 // standard output behind | and those of standard error behind !.
 //
@@ -126,7 +126,8 @@ func (m *Messages) Test(t testing.TB, test string, partial bool, folders map[str
 	return c
 }
 
-// PrintedOn compares what a call, a command and its arguments, printed with its entry on a page.
+// PrintedOn compares the output of a call, a command and its arguments, with its entry on a
+// page.
 func (c *Calls) PrintedOn(page string, call []string, status int, out, bad string) error {
 	return c.compare(page, strings.Join(quoted(call), " "), status, narrow(out), narrow(bad))
 }
@@ -269,15 +270,15 @@ var messages struct {
 	calls map[testing.TB]*Calls
 }
 
-// Printed compares what a call of a command printed with the test's entry in the page
-// testdata/messages/COMMAND.txt; a call that succeeds without a word has none. call is the
+// Printed compares the output of a command's call with the test's entry in the page
+// testdata/messages/COMMAND.txt; a call that succeeds silently has none. call is the
 // entry's heading, and begins with the command.
 func Printed(t testing.TB, call string, status int, out, bad string) {
 	t.Helper()
 	Displayed(t, call, status, narrow(out), narrow(bad))
 }
 
-// Displayed is Printed for a display whose columns have to be as wide as the page's.
+// Displayed is Printed for a display with columns that have to be as wide as the page's.
 func Displayed(t testing.TB, call string, status int, out, bad string) {
 	t.Helper()
 	said := pages(t)
@@ -324,8 +325,8 @@ func isTest(name string) bool {
 	})
 }
 
-// Says runs a command that is to end with this exit status, and to print what its page has.
-// It returns what the command prints to standard output.
+// Says runs a command that is to end with this exit status, and to print its page's text.
+// It returns the standard output of the command.
 func Says(t testing.TB, c cmdline.Command, status int, args ...string) string {
 	t.Helper()
 	got, out, bad := Run(c, args...)

@@ -98,7 +98,7 @@ func (s Stories) Run(t *testing.T) {
 	})
 }
 
-// words returns those that scripts have beside testscript's own.
+// words returns the words of scripts in addition to testscript's own.
 func (s Stories) words() map[string]func(*testscript.TestScript, bool, []string) {
 	all := maps.Clone(s.Words)
 	if all == nil {
@@ -166,7 +166,7 @@ func (s Stories) mistake(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // compareOn runs a command, and compares its exit status with the one before its name or else
-// with want, and what it prints with a page; empty: the command's.
+// with want, and its output with a page; empty: the command's.
 func (s Stories) compareOn(ts *testscript.TestScript, page string, want int, args []string) (out, bad string) {
 	if len(args) > 0 {
 		if n, err := strconv.Atoi(args[0]); err == nil {
@@ -225,7 +225,7 @@ func variables(script string) (list []string) {
 	return list
 }
 
-// process guards what a process has one of, and a script has its own of.
+// process guards the state that a process has one of, and a script has its own of.
 var process sync.Mutex
 
 // here runs a command in the test's own process, in the folder and the environment of a script.
@@ -263,7 +263,8 @@ func here(ts *testscript.TestScript, c cmdline.Command, args []string) (status i
 	return status, o.String(), b.String()
 }
 
-// input is what the script's word stdin has set, which stays for further commands until an exec.
+// input is the text from the script's word stdin, which stays for further commands until an
+// exec.
 type input struct {
 	ts   *testscript.TestScript
 	text *strings.Reader
@@ -277,7 +278,8 @@ func (in *input) Read(p []byte) (int, error) {
 	return in.text.Read(p)
 }
 
-// condition reports whether a condition of our own is met: [root], or [bubblewrap], which runs containers whose image has busybox.
+// condition reports whether a condition of our own is met: [root], or [bubblewrap], which runs containers with busybox
+// in the image.
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":
@@ -289,7 +291,7 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %q", name)
 }
 
-// keepSpool remembers what is in the spool.
+// keepSpool remembers the content of the spool.
 func keepSpool(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: keep")

@@ -41,7 +41,7 @@ var names = map[string]func(c *cmdline.Call, v *spool.View, current string) []cm
 	"JOB": jobs, "ID": jobs, "USER": users, "OTHER": users, "SLOT": slots, "ATTR": attributes,
 }
 
-// jobs returns the clusters of the queue, the latest first, and for what is typed up to a dot the jobs of that cluster.
+// jobs returns the clusters of the queue, the latest first, or after a dot the jobs of the cluster before it.
 func jobs(_ *cmdline.Call, v *spool.View, current string) (list []cmdline.Completion) {
 	var none classad.Context
 	if number, _, dot := strings.Cut(current, "."); dot {

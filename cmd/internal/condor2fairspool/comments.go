@@ -15,7 +15,7 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// comment is what is said of a macro that is in no line.
+// comment is the comment on a macro without a line.
 type comment struct{ name, value, why, from string }
 
 // comments returns what to say of the macros that are in no line, in the order of the
@@ -199,8 +199,8 @@ func (v *conversion) stranger(m condorconfig.Macro) string {
 	return "no macro that fairspool knows"
 }
 
-// shown returns the beginning of a value for a message, without what a reference of a
-// list to nothing leaves before its first item.
+// shown returns the beginning of a value for a message, without the separators that an
+// empty reference leaves before the first item of a list.
 func shown(value string) string {
 	return cut(value, 100)
 }
@@ -222,16 +222,16 @@ func (c comment) String() string {
 	if c.value == "" {
 		return fmt.Sprintf("%s is empty: %s (%s)", c.name, c.why, c.from)
 	}
-	why := strings.TrimPrefix(c.why, c.value+": ") // a message may begin with what is wrong
+	why := strings.TrimPrefix(c.why, c.value+": ") // a message may begin with the value
 	return fmt.Sprintf("%s = %s: %s (%s)", c.name, cut(c.value, maxShown), why, c.from)
 }
 
-// standards are HTCondor's defaults that are not ours, where it matters to who gets
-// what. docs/differences.md has the reasons for ours. NEGOTIATOR_PRE_JOB_RANK is not
-// here: who sets nothing is better off with ours.
+// standards are HTCondor's defaults that differ from ours and affect the division of the
+// pool. docs/differences.md has the reasons for ours. NEGOTIATOR_PRE_JOB_RANK is missing
+// here: our default serves better if it is unset.
 var standards = []struct {
 	key, value string
-	// with is a macro without which it does not matter; says is told beside the value.
+	// with is a macro without which it does not matter; says is a remark on the value.
 	with, says string
 }{
 	{key: "DEFAULT_PRIO_FACTOR", value: "1000"},
@@ -276,8 +276,8 @@ var nothings = map[string]struct{ value, says string }{
 	"JOB_DEFAULT_REQUESTDISK":   {"undefined", "no request"},
 }
 
-// emptied sets a key whose macro is set to nothing to what that means, if it is not the same
-// as not to set it.
+// emptied sets a key with an empty macro to the meaning of that, unless leaving the key
+// unset has the same meaning.
 func (v *conversion) emptied(k config.Key) bool {
 	means, is := nothings[k.Name]
 	m, set := v.Lookup(k.Name)
@@ -328,8 +328,8 @@ var facts = map[string]string{
 		" - SlotID - 1.0e10*(Offline=?=True))",
 }
 
-// condorDefault returns what a macro is worth in HTCondor that no file defines. As a
-// constant is as good as a variable here, that of a key is ours where they agree.
+// condorDefault returns the value in HTCondor of a macro that no file defines. As a
+// constant is as good as a variable here, a key's default is ours if both agree.
 func condorDefault(name string) (text string, ok bool) {
 	if text, ok = facts[strings.ToLower(name)]; ok {
 		return text, true

@@ -162,7 +162,8 @@ func (v *conversion) warn(at condorconfig.Place, format string, args ...any) {
 	v.warnings = append(v.warnings, warning{at, fmt.Sprintf(format, args...)})
 }
 
-// inOrder returns the warnings in the order of the files, those of included ones last.
+// inOrder returns the warnings in the order of the files; those of included files come
+// last.
 func (v *conversion) inOrder() []string {
 	order := func(file string) int {
 		i := slices.IndexFunc(v.files, func(s condorconfig.Source) bool { return s.Name == file })
@@ -178,12 +179,12 @@ func (v *conversion) inOrder() []string {
 	return list
 }
 
-// ours are the keys that HTCondor has no macro for, or another one: what a file says
-// under the name is about something else.
+// ours are the keys without a macro of HTCondor, or with another meaning than the macro
+// of the same name.
 var ours = []string{"SPOOL", "DETECT_SLOTS", "ALLOW_NETWORK_SPOOL", "ADMINISTRATORS", "JOB_PRIORITY_POLICY", "NEGOTIATOR_PIE", "RESERVE_POOL_FRACTION", "RESERVE_MAX_TIME", "HEALTH_TIMEOUT", "METRICS_SUBMITTERS",
 	"EXECUTE", "SUBMIT_COMMAND_TIMEOUT", "MAX_CLUSTERS_PER_OWNER", "MAX_SPOOL_BYTES_PER_OWNER", "NOTIFY_COMMAND", "NOTIFY_COMMAND_TIMEOUT", "CHECKPOINT_COMMAND"}
 
-// macrosOf returns the macros that mean what the key does, the one that counts first.
+// macrosOf returns the macros with the meaning of the key, in order of precedence.
 func macrosOf(key string) []string {
 	switch key {
 	case "MACHINE_MAX_VACATE_TIME":
@@ -197,7 +198,7 @@ func macrosOf(key string) []string {
 	return []string{key}
 }
 
-// keys sets those of the table.
+// keys sets the keys of the table.
 func (v *conversion) keys() error {
 	for _, k := range config.Keys {
 		m, ok := v.first(macrosOf(k.Name))
@@ -279,8 +280,8 @@ func (v *conversion) isSet(name string) bool {
 	return ok && !v.isEmpty(m)
 }
 
-// take sets the key to what the macro is worth, if it can be told and is in range.
-// before is text that the line needs to be accepted, such as GROUP_NAMES.
+// take sets the key to the value of the macro, if that is known and in range. before is
+// text that the line needs to be accepted, such as GROUP_NAMES.
 func (v *conversion) take(k config.Key, key string, m condorconfig.Macro, before string) error {
 	x, err := v.Expand(m)
 	if err != nil {
@@ -348,7 +349,7 @@ func (v *conversion) warnOfMissing(m condorconfig.Macro, x condorconfig.Expansio
 	}
 }
 
-// reasonOf returns what is wrong with a key without the place and the name.
+// reasonOf returns the error of a key without the place and the name.
 func reasonOf(err error, key string) string {
 	_, why, ok := strings.Cut(err.Error(), key+": ")
 	if !ok {
@@ -357,7 +358,7 @@ func reasonOf(err error, key string) string {
 	return why
 }
 
-// add adds a line, with what has to be said of it, and notes what went into it.
+// add adds a line with its comments, and notes the macros used.
 func (v *conversion) add(line tomlLine, m condorconfig.Macro, x condorconfig.Expansion) {
 	if m.Name != line.key && !strings.EqualFold(v.Plain(m.Name), strings.Trim(line.key, `"`)) {
 		line.from += " " + m.Name
@@ -379,7 +380,7 @@ func (v *conversion) add(line tomlLine, m condorconfig.Macro, x condorconfig.Exp
 	v.lines = append(v.lines, line)
 }
 
-// print returns the whole file: lines first, then what was not taken over.
+// print returns the whole file: lines first, then the macros that were not taken over.
 func (v *conversion) print() (string, error) {
 	comments, putIn, err := v.comments()
 	if err != nil {
@@ -475,7 +476,7 @@ func (p *tomlText) wrapped(names []string) {
 	p.comment(line)
 }
 
-// tomlOf returns what a macro is worth as a TOML value of the kind. The error says why
+// tomlOf returns the value of a macro as a TOML value of the kind. The error says why
 // there is none.
 func tomlOf(kind config.Kind, text string) (string, error) {
 	text = strings.TrimSpace(text)
@@ -518,9 +519,9 @@ func tomlFloat(n float64) string {
 	return strconv.FormatFloat(n, 'g', -1, 64)
 }
 
-// greatest returns the most that a key may be. beyond reports whether the text is a number
-// beyond it: HTCondor keeps any number, and one so large means without end or without bound.
-// A key of at most 1 is a fraction, for which a greater number has no meaning.
+// greatest returns the greatest value of a key. beyond reports whether the text is a greater
+// number: HTCondor keeps any number, and one so large means unlimited. A key of at most 1 is
+// a fraction, for which a greater number has no meaning.
 func greatest(k config.Key, text string) (most string, beyond bool) {
 	value, ok := condorconfig.Constant(text)
 	n, number := value.Number()

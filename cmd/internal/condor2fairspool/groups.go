@@ -13,7 +13,7 @@ import (
 )
 
 // groupNames takes over GROUP_NAMES, without the names that HTCondor ignores and those
-// that are none here.
+// that are invalid here.
 func (v *conversion) groupNames(m condorconfig.Macro) error {
 	x, err := v.Expand(m)
 	if err != nil {
@@ -71,7 +71,7 @@ func groupTree(all []string) (names, left []string) {
 	return slices.DeleteFunc(names, func(name string) bool { _, ok := spelled[strings.ToLower(name)]; return !ok }), left
 }
 
-// groupKeys sets those of single groups, in the order of GROUP_NAMES.
+// groupKeys sets the keys of single groups, in the order of GROUP_NAMES.
 func (v *conversion) groupKeys() error {
 	for _, group := range v.groups {
 		before := "GROUP_NAMES = " + tomlList(withParents(group)) + "\n"

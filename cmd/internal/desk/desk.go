@@ -26,7 +26,7 @@ import (
 	"fairspool/spool"
 )
 
-// Settings are what the desks of a supervisor work with.
+// Settings are what the desks of a supervisor need.
 type Settings struct {
 	Spool  *spool.Spool
 	Config *config.Config
@@ -39,15 +39,15 @@ type Settings struct {
 	// a file system does not answer or the machine is suspended. Between two looks it is LookEvery.
 	GoneLooks int
 	LookEvery time.Duration
-	// Reached is told of each step; tests have the process end there.
+	// Reached is called at each step; tests have the process end there.
 	Reached func(supervise.Step)
 }
 
-// Desks is what the desks of one supervisor have in common.
+// Desks is what the desks of one supervisor share.
 type Desks struct {
 	Settings
 	params  accountant.Params
-	cycle   negotiator.Config // of what a successor takes: Params and weights of slots
+	cycle   negotiator.Config // Params and weights of slots, for successors
 	machine local.Settings
 	// retirement is MAXJOBRETIREMENTTIME.
 	retirement *classad.Expr
@@ -94,15 +94,16 @@ type Desk struct {
 	log  *trouble.Log
 	lock *claimlock.Lock // nil: a fork's, or another machine's
 	on   *local.Machine  // nil before the beginning, and for an attempt on another machine
-	// pilot is that of the machine where the attempt runs; nil: it runs here.
+	// pilot is the pilot of the machine where the attempt runs; nil: the attempt runs
+	// here.
 	pilot *Pilot
 	there There // where it runs, on whichever machine
 	begun begun
 	task  supervise.Task
 
 	joblog    joblog.Log
-	executing userlog.Executing // what the log is told when the program is executed
-	known     *classad.Ad       // what the job's ad says of its policy when the attempt begins
+	executing userlog.Executing // for the log's event when the program is executed
+	known     *classad.Ad       // the policy attributes of the job's ad when the attempt begins
 	followed  *spool.Watch      // nil: not yet
 	reported  pool.Progress
 	sizeKB    int64     // as it was logged last
@@ -138,7 +139,7 @@ func (d *Desk) complain(err error) {
 // tell writes a line to the log.
 func (d *Desk) tell(format string, args ...any) { d.log.Add(fmt.Errorf(format, args...)) }
 
-// Begin is for the attempt whose lock the desk has.
+// Begin begins the attempt. The desk has the lock of its claim.
 func (d *Desk) Begin() (supervise.Task, error) {
 	if err := d.begin(); err != nil {
 		d.lock.Remove()
@@ -190,8 +191,7 @@ func (n *Desks) accountOf(owner string) (launch.Account, error) {
 	return a, err
 }
 
-// enter makes the attempt run, in a transaction. What it is to do is in begun then, and for an attempt on
-// this machine in task, too.
+// enter begins the attempt in a transaction. It sets begun and, for an attempt on this machine, task.
 func (d *Desk) enter(tx *spool.Tx, now time.Time) error {
 	if d.pilot != nil {
 		return d.start(tx, now)
@@ -265,7 +265,7 @@ func (d *Desk) start(tx *spool.Tx, now time.Time) error {
 	return nil
 }
 
-// instance is that of the pilot; empty: there is none.
+// instance returns the pilot's instance, empty without a pilot.
 func (d *Desk) instance() string {
 	if d.pilot == nil {
 		return ""
@@ -273,14 +273,14 @@ func (d *Desk) instance() string {
 	return d.pilot.Instance
 }
 
-// note sets what was found out for the attempt in the job's ad.
+// note sets attributes of the job's ad to what was found for the attempt.
 func (d *Desk) note(tx *spool.Tx, found []launch.Found) {
 	for _, f := range found {
 		tx.Set(d.Job, f.Name, f.Expr)
 	}
 }
 
-// noteLimit sets an attribute of the job's ad to what is found, or unsets it for nil.
+// noteLimit sets an attribute of the job's ad to f.Expr, or unsets it if that is nil.
 func noteLimit(tx *spool.Tx, id pool.JobID, f launch.Found) {
 	ad, _ := tx.Job(id)
 	before, _ := ad.EvalString(&classad.Context{}, f.Name)
@@ -294,7 +294,7 @@ func noteLimit(tx *spool.Tx, id pool.JobID, f launch.Found) {
 	}
 }
 
-// job returns what the ad of a job, in which no reference to a slot is left, asks to be run in a place.
+// job returns the job to run at a place, from its ad without references to a slot.
 func (d *Desk) job(expanded *classad.Ad, at launch.Place) (launch.Job, error) {
 	owner, _ := expanded.EvalString(&classad.Context{}, pool.AttrOwner)
 	account, err := d.accountOf(owner)
@@ -304,7 +304,7 @@ func (d *Desk) job(expanded *classad.Ad, at launch.Place) (launch.Job, error) {
 	return launch.FromAd(expanded, at, account)
 }
 
-// know keeps what the ad says of the job's policy, whose changes Heed tells.
+// know remembers the policy attributes of the job's ad; Heed reports their changes.
 func (d *Desk) know(ad *classad.Ad) {
 	d.known = classad.New()
 	for _, name := range policyAttributes() {
@@ -350,8 +350,9 @@ const (
 	// signEvery is how often a supervisor leaves a sign of life. At most this time of an attempt
 	// that ends with the machine is not charged.
 	signEvery = 30 * time.Second
-	// forgetAfter is how long a supervisor, of which a machine may have many, keeps in memory what it has
-	// read of the queue. It is not zero: a supervisor of short jobs would read all of it for each.
+	// forgetAfter is how long a supervisor keeps in memory what it has read of the queue, as a machine
+	// may have many supervisors. It is not zero: a supervisor of short jobs would read the whole queue
+	// for each job.
 	forgetAfter = 10 * time.Second
 )
 
@@ -443,7 +444,7 @@ func (d *Desk) awaitSpool() error {
 }
 
 // seeToCycles starts a driver if the pool needs one and has none. The driver is no child of this
-// process, whose children count as the job's.
+// process, as the children of a supervisor count as the job's.
 func (n *Desks) seeToCycles() error {
 	if n.Cycles == nil {
 		return nil

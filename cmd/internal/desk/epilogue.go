@@ -29,7 +29,7 @@ func (n *Desks) logEvents(log joblog.Log, complain func(error), events ...userlo
 	}
 }
 
-// operator is what the pool's operator has run for events.
+// operator returns the commands that the pool's operator has run for events.
 func (n *Desks) operator() joblog.Operator { return joblog.OperatorOf(n.Config) }
 
 // deliver writes events to the log of a job, and has commands run for them.
@@ -64,7 +64,7 @@ func (n *Desks) runHooks(complain func(error)) {
 	}
 }
 
-// epilogue is what the event log of a job is told of the end of an attempt.
+// epilogue is what the event log of a job is to hold of the end of an attempt.
 type epilogue struct {
 	began *userlog.Event // that the program was executed; nil: the log knows
 	end
@@ -76,8 +76,8 @@ type epilogue struct {
 	table    []string // of resources, behind a Terminated
 }
 
-// epilogueOf returns what the log is told of a job that leaves the queue with the end of
-// its attempt, which is still to be recorded.
+// epilogueOf returns the epilogue of a job that leaves the queue with the end of its
+// attempt, before that end is recorded.
 func epilogueOf(tx *spool.Tx, id pool.JobID, e end, operator joblog.Operator) epilogue {
 	l := epilogue{end: e, operator: operator}
 	ad, ok := tx.Job(id)
@@ -99,8 +99,8 @@ func epilogueOf(tx *spool.Tx, id pool.JobID, e end, operator joblog.Operator) ep
 	return l
 }
 
-// terminated is the event of a job that has ended by itself; the ad has what is recorded
-// already.
+// terminated returns the event of a job that has ended by itself. The end is recorded in
+// the ad already.
 func (l *epilogue) terminated(ad *classad.Ad) userlog.Terminated {
 	c, how := &classad.Context{}, l.how
 	more := how.Unreported()
@@ -181,7 +181,7 @@ func (l *epilogue) bytes() userlog.Bytes {
 	return userlog.Bytes{Sent: l.how.Sent, Received: l.how.Received}
 }
 
-// events are those of a job, dated with the end.
+// events returns the events of a job, dated with the end.
 func (l *epilogue) events(id pool.JobID) (list []userlog.Event) {
 	if l.began != nil {
 		list = append(list, *l.began)
@@ -221,7 +221,7 @@ func resourcesOf(ad, slot *classad.Ad, how pool.Ending) []userlog.Resource {
 	return rows
 }
 
-// divisible returns a slot's divisible resources but for cores, disk and memory.
+// divisible returns a slot's divisible resources except cores, disk and memory.
 func divisible(slot *classad.Ad) (names []string) {
 	if slot == nil {
 		return nil
@@ -260,7 +260,8 @@ func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
 }
 
-// withFetched returns the event of a job whose container's image was fetched for so long; 0: it was not.
+// withFetched returns an event with the time that fetching the container's image took; 0: no image was
+// fetched.
 func withFetched(x userlog.Executing, fetched time.Duration) userlog.Executing {
 	if fetched > 0 {
 		x.Ad = append(slices.Clip(x.Ad), "ContainerFetchTime = "+number(fetched.Seconds()))

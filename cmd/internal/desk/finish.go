@@ -23,16 +23,18 @@ type end struct {
 	how pool.Ending
 	at  time.Time
 	now accountant.Reading // when that is recorded
-	// instance is that of the pilot whose attempt it was; empty: it ran on this machine.
+	// instance is the instance of the attempt's pilot; empty: the attempt ran on this
+	// machine.
 	instance string
-	// executing is what the log is told first, of a program that was executed then; nil: nothing.
+	// executing returns the event to log first if the program was executed only now; nil: no such
+	// event.
 	executing func(pool.Claim) userlog.Executing
 	executed  time.Time
 }
 
-// finish commits how an attempt ended, and then writes what became of the job to the job's event log. Next,
-// if not nil, takes the slot in the same transaction. Complain reports events that cannot be written,
-// which leave the end as it is. What is kept of a job that has left the queue is removed. The lock is that of the claim.
+// finish commits how an attempt ended, and then writes the result to the job's event log. Next, if not nil, takes the
+// slot in the same transaction. Complain reports events that cannot be written; the end stands all the same. Kept files
+// of a job that has left the queue are removed. The lock is the claim's.
 func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain func(error), next *successor) error {
 	var told epilogue
 	stays := false
@@ -89,11 +91,11 @@ func (n *Desks) finish(a pool.Attempt, lock *claimlock.Lock, e end, complain fun
 	return nil
 }
 
-// The steps of a desk in the spool, and of a pass that ends an attempt whose supervisor is gone.
+// The steps of a desk in the spool, and of a pass that ends the attempt of a dead supervisor.
 const (
 	Locked    supervise.Step = "locked"    // it has the claim's lock
 	Begun     supervise.Step = "begun"     // it is recorded that the attempt runs
-	Kept      supervise.Step = "kept"      // what the event log is to be told of the end is kept, until it is
+	Kept      supervise.Step = "kept"      // the events of the end are kept until the event log has them
 	Finished  supervise.Step = "finished"  // the end is recorded, and the slot's next attempt, if there is one
 	Concluded supervise.Step = "concluded" // the event log has the end
 	Unlocked  supervise.Step = "unlocked"  // the lock file, too
@@ -105,9 +107,9 @@ const (
 	lastRetry  = time.Minute
 )
 
-// Finish tries for as long as it takes, however long the spool is locked or the disk full: nobody else
-// knows what it has to say. Only a spool that is not there any more is given up, and a claim whose
-// lock is gone, which is for others to end.
+// Finish tries as long as the spool is locked or the disk full, as no other process knows how the job
+// ended. It gives up only if the spool is gone, or the claim's lock, as other processes end such a
+// claim.
 func (d *Desk) Finish(how pool.Ending, at time.Time, last func() bool) (next supervise.Desk, t supervise.Task, err error) {
 	how.Reported = d.reported
 	ended := d.Now().Now
@@ -232,7 +234,7 @@ func (n *successor) enter(tx *spool.Tx) error {
 	return err
 }
 
-// release lets go of an attempt whose beginning was not committed.
+// release gives up an attempt whose beginning was not committed.
 func (n *successor) release() {
 	if n == nil || n.next == nil {
 		return

@@ -10,10 +10,10 @@ import (
 	"fairspool/spool"
 )
 
-// EndGone ends the claim of an attempt on another machine, of which that is believed, in a transaction: the
-// attempt is lost, for the reason why. Heard is when the machine was last heard of, zero if that is unknown:
-// until then the attempt is charged. What the log of its job is told is added to events. pool.ErrGone: the
-// attempt has ended already.
+// EndGone ends, in a transaction, the claim of an attempt on another machine that is believed gone: the
+// attempt is lost, for the reason why. Heard is when the machine was last heard of, zero if unknown; the
+// attempt is charged until then. The events for the job's log are added to events. pool.ErrGone: the attempt
+// has ended already.
 func EndGone(tx *spool.Tx, claim pool.Claim, why string, heard time.Time, now accountant.Reading, p accountant.Params, events *joblog.Events) error {
 	at := now.Now
 	if !heard.IsZero() && heard.Before(at) {

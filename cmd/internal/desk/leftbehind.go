@@ -13,11 +13,11 @@ import (
 	"fairspool/spool"
 )
 
-// LeftBehind is what attempts and jobs have left on the disk whose time may be over.
+// LeftBehind is what attempts and jobs have left on the disk and may no longer need.
 type LeftBehind struct {
 	desks    *Desks
 	attempts map[string]bool       // with a lock file or a scratch directory
-	kept     map[string]pool.JobID // directories with what was kept of jobs
+	kept     map[string]pool.JobID // directories with kept files of jobs
 }
 
 // LeftBehind looks for what there is. It has to be called before the view that
@@ -31,7 +31,7 @@ func (n *Desks) LeftBehind() LeftBehind {
 	return l
 }
 
-// Spare takes out what is still needed.
+// Spare takes out what claims and jobs still need.
 func (l LeftBehind) Spare(v *spool.View, claims []pool.Claim) {
 	for _, claim := range claims {
 		delete(l.attempts, claim.LockName())

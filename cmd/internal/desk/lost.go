@@ -15,12 +15,12 @@ import (
 	"fairspool/spool"
 )
 
-// SupervisorDied is what a job's ad says when its supervisor has died: killed,
-// or by a reboot.
+// SupervisorDied is the reason in a job's ad when its supervisor has died: killed, or by
+// a reboot.
 const SupervisorDied = "its supervisor died"
 
-// EndLost ends the claim of an attempt if its supervisor is gone, after what is left of its job, and reports whether it
-// did. Complain is told of what keeps it from nothing.
+// EndLost ends the claim of an attempt if its supervisor is gone, after killing the rest of its job, and reports
+// whether it did. Complain gets problems that do not keep EndLost from that.
 func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err error) {
 	path := n.Spool.ClaimLock(claim.LockName())
 	_, err = os.Stat(path)
@@ -63,7 +63,7 @@ func (n *Desks) EndLost(claim pool.Claim, complain func(error)) (over bool, err 
 	return true, nil
 }
 
-// endOf returns when the attempt of a claim ended whose supervisor has died. Unsigned: the claim's file was gone.
+// endOf returns when the attempt of a dead supervisor ended. Unsigned: the claim's file was gone.
 func (n *Desks) endOf(claim pool.Claim, lock *claimlock.Lock, unsigned bool) time.Time {
 	now, signed := n.Now(), lock.Signed()
 	if booted := now.Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
@@ -89,10 +89,10 @@ func (n *Desks) familyOfLost(claim pool.Claim) (of family.Options, ad *classad.A
 	return of, ad, over, err
 }
 
-// ended returns when an attempt ended whose supervisor has died after its last sign of life at signed:
-// now, as processes of the job may have run until now; but the time of that sign
-// if the machine was booted since, so that the time that the machine was off is not charged. Where
-// the claim's file is gone, as after spool restore, signed is the last event before the boot.
+// ended returns when an attempt ended whose supervisor died after its last sign of life at signed.
+// That is now, as processes of the job may have run until now. If the machine was booted since, it is
+// signed, so that the time that the machine was off is not charged. If the claim's file is gone, as
+// after spool restore, signed is the last event before the boot.
 func ended(now accountant.Reading, signed time.Time) time.Time {
 	if now.Clock.Known() && !signed.IsZero() && signed.Before(now.Clock.Booted()) {
 		return signed

@@ -18,8 +18,8 @@ import (
 	"fairspool/spool"
 )
 
-// Machine returns the settings of this machine for jobs with scratch directories in a folder and
-// families whose names begin so.
+// Machine returns the settings of this machine for jobs, with the folder of their scratch
+// directories and the prefix of their families' names.
 func Machine(cfg *config.Config, folder local.Folder, prefix string) local.Settings {
 	s := local.Settings{
 		Folder: folder, Prefix: prefix, Base: cfg.BaseCgroup, Patience: cfg.KillingTimeout, Checkpoint: cfg.CheckpointCommand,
@@ -35,9 +35,8 @@ func Machine(cfg *config.Config, folder local.Folder, prefix string) local.Setti
 	return s
 }
 
-// folderOf returns the folder in which the jobs of a spool have their scratch
-// directories. EXECUTE may serve several spools, whose jobs have the same ids; one spool has one
-// folder by whatever path it is reached.
+// folderOf returns the folder for the scratch directories of a spool's jobs. EXECUTE may serve
+// several spools with the same job ids; one spool has one folder by whatever path it is reached.
 func folderOf(cfg *config.Config, sp *spool.Spool) local.Folder {
 	if cfg.Execute == "" {
 		return local.Folder{Path: filepath.Join(sp.Dir(), "execute"), Above: sp.Dir()}

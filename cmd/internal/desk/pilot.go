@@ -22,16 +22,16 @@ import (
 	"fairspool/spool/carried"
 )
 
-// Pilot is the desk of all attempts on the machine of a pilot: what these have to do with the queue, the logs and
-// the submitters' files, all of which are on this machine. It keeps nothing of an attempt from one
-// request to the next, so that another process can go on. All but Files may be called by one goroutine
-// at a time. pool.ErrGone is the answer about a claim that is not the pilot's.
+// Pilot is the desk of all attempts on the machine of a pilot: their dealings with the queue, the logs and the
+// submitters' files, all of which are on this machine. It keeps nothing of an attempt from one request to the
+// next, so that another process can go on. One goroutine at a time may call its methods, except Files.
+// pool.ErrGone is the answer about a claim that is not the pilot's.
 type Pilot struct {
 	*Desks
 	Machine  string
 	Instance string
-	executes map[pool.Attempt]userlog.Executing // what logs are told when programs are executed that have begun
-	hooked   map[pool.Attempt]bool              // attempts for whose beginning commands were run
+	executes map[pool.Attempt]userlog.Executing // for the logs, of attempts that have begun
+	hooked   map[pool.Attempt]bool              // attempts whose commands for the beginning were run
 }
 
 // Pilot returns the desk of a pilot's attempts.
@@ -43,13 +43,13 @@ func (n *Desks) Pilot(machine, instance string) *Pilot {
 type Beginning struct {
 	Attempt pool.Attempt
 	Slot    string // its name
-	// SlotAd is the slot's ad, and Ad the job's, in which no reference to the slot is left. Of an attempt that is Wrong
-	// the ad may be missing. Both are in the long form.
+	// SlotAd is the slot's ad, and Ad the job's without references to the slot, both in the long form. Ad may be
+	// missing if Wrong is set.
 	SlotAd, Ad string
 	Wrong      *Failure
 	Input      string // of the job; empty: its file
-	// Apart: the files that the job names are not on that machine. Kept is then the folder on this one where what the
-	// job leaves is kept.
+	// Apart: the files that the job names are not on that machine. Kept is then the folder on this machine that keeps
+	// what the job leaves.
 	Apart  bool
 	Kept   string
 	Limits []jobpolicy.Limit
@@ -98,7 +98,7 @@ func (p *Pilot) desk(a pool.Attempt) *Desk {
 // There is where an attempt runs on the pilot's machine.
 type There struct {
 	PID    int    // the supervisor's process id
-	Folder string // that of the scratch directories
+	Folder string // of the scratch directories
 }
 
 // Begin records that an attempt runs. One that the pilot has begun already has begun.
@@ -123,7 +123,7 @@ func (p *Pilot) wrong(b begun) error {
 	return err
 }
 
-// begun returns what the pilot is told of an attempt that has begun.
+// begun returns the Beginning of an attempt, for the pilot.
 func (p *Pilot) begun(d *Desk) Beginning {
 	b := Beginning{
 		Attempt: d.Attempt, Slot: d.begun.claim.Slot, Wrong: FailureOf(p.wrong(d.begun)), Limits: d.begun.limits,
@@ -156,8 +156,8 @@ func (p *Pilot) apart(slot *classad.Ad) bool {
 	return !strings.EqualFold(domain, host)
 }
 
-// Await waits until the log of an attempt's job has the ends of earlier attempts. It may take long, and may be called
-// beside all else.
+// Await waits until the log of an attempt's job has the ends of earlier attempts. It may take long, and may run
+// concurrently with all other methods.
 func (p *Pilot) Await(a pool.Attempt) {
 	log := p.LogOf(a)
 	joblog.Await(p.Spool, p.Config.NobodySlotUser, func(format string, args ...any) { log.Add(fmt.Errorf(format, args...)) }, a.Job, a.Number)
@@ -191,7 +191,7 @@ func (p *Pilot) Executing(a pool.Attempt, at time.Time, fetched time.Duration, a
 	return nil
 }
 
-// executingOf returns what the log is told of an attempt's beginning.
+// executingOf returns the event of an attempt's beginning, for the log.
 func (p *Pilot) executingOf(c pool.Claim) userlog.Executing {
 	if body, known := p.executes[pool.Attempt{Job: c.Job, Number: c.Attempt}]; known {
 		return body
@@ -210,7 +210,7 @@ func within(at, first, last time.Time) time.Time {
 	return at
 }
 
-// has reports whether a claim is that of an attempt of the pilot's.
+// has reports whether a claim is of an attempt of the pilot's.
 func (p *Pilot) has(c pool.Claim, a pool.Attempt) bool {
 	return c.Attempt == a.Number && c.Instance == p.Instance
 }
@@ -221,15 +221,15 @@ func (p *Pilot) Terms(a pool.Attempt, why pool.Reason) (supervise.Terms, error) 
 	return p.desk(a).Terms(why)
 }
 
-// Judge carries out a verdict, or what the job's policy wants after an attempt of so much, as the desk of an attempt here does.
-// Reported is what Report has recorded.
+// Judge carries out a verdict, or what the job's policy wants after used, like the desk of an attempt here. Reported is
+// what Report has recorded.
 func (p *Pilot) Judge(a pool.Attempt, found jobpolicy.Verdict, used supervise.Spent, reported pool.Progress) (*supervise.Rules, error) {
 	d := p.desk(a)
 	d.reported = reported
 	return d.Judge(found, used)
 }
 
-// Telling is what a report of an attempt tells.
+// Telling is the content of a report of an attempt.
 type Telling struct {
 	Number   int // of the attempt's reports, from 1
 	Now      pool.Progress
@@ -360,13 +360,13 @@ func (p *Pilot) Files(a pool.Attempt) (f Files, err error) {
 	return f, err
 }
 
-// Send writes the input files. It may be called beside all else.
+// Send writes the input files. It may run concurrently with all other methods.
 func (f Files) Send(ctx context.Context, w io.Writer) error {
 	defer f.forget()
 	return f.job.Send(ctx, &counted{Files: f, w: w, last: time.Now()})
 }
 
-// counted counts what is carried, and notes it each noteEvery.
+// counted counts the bytes carried, and notes them each noteEvery.
 type counted struct {
 	Files
 	w     io.Writer
@@ -397,7 +397,8 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TakeBack reads what the job has left, and has it where it belongs. It may be called beside all else.
+// TakeBack reads what the job has left, and puts it where it belongs. It may run concurrently with all
+// other methods.
 func (f Files) TakeBack(ctx context.Context, r io.Reader, of launch.Files) error {
 	if err := f.folder.Make(); err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 // mostJudged is how often a job is judged that is changed all the time.
 const mostJudged = 10
 
-// Judge asks about the job as its ad is now, and commits what is to be done: the claim is Vacating then. One
-// that is that already, and let run on, may still be held or removed. No expression is evaluated in the
-// transaction: a job that was changed meanwhile is judged again. A look at the queue that leads
-// to nothing is forgotten, as a machine may have many supervisors.
+// Judge evaluates the job's policy on its present ad, and commits the action: the claim is Vacating then. A
+// claim that is Vacating already and let run on may still be held or removed. No expression is evaluated in
+// the transaction: if the job was changed meanwhile, Judge starts again. A look at the queue without a
+// result is forgotten, as a machine may have many supervisors.
 func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (r *supervise.Rules, err error) {
 	ask := func(*classad.Ad) jobpolicy.Verdict { return found }
 	if found.Action == jobpolicy.Stay {
@@ -58,7 +58,7 @@ func (d *Desk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
 		claim, ok := tx.Claim(d.Job)
 		ad, there := tx.Job(d.Job)
 		if !ok || !there || claim.Attempt != d.Number || claim.Instance != d.instance() || statusOf(ad) != pool.Running {
-			return nil // another process was first: claim and ad say what it wants
+			return nil // another process was first: claim and ad say what is to be done
 		}
 		if r, _ := tx.Run(d.Job); r.Seq > seq {
 			return errJobChanged
@@ -70,7 +70,7 @@ func (d *Desk) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
 // errJobChanged says that the job's ad is not the one any more that was judged.
 var errJobChanged = errors.New("the job was changed while its policy was looked at")
 
-// enact does with the job what a verdict says.
+// enact carries out a verdict.
 func (d *Desk) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err error) {
 	tx.Op("policy", v.Action.String(), d.Job.String())
 	tx.UseReserve()
@@ -85,8 +85,8 @@ func (d *Desk) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err erro
 	return err
 }
 
-// judged returns the rules of a job by its ad, and what these want after an attempt that has used so much,
-// of which the ad has what was reported. Its expressions are asked if looks says so.
+// judged returns the rules of a job by its ad, and their verdict after an attempt that has used used. The
+// ad already includes reported. The job's expressions are evaluated if looks is true.
 func judged(ad *classad.Ad, now time.Time, used supervise.Spent, reported pool.Progress, looks bool) (*supervise.Rules, jobpolicy.Verdict) {
 	c := &classad.Context{Now: now, Budget: classad.NewBudget(supervise.LookSteps)}
 	r := &supervise.Rules{Limits: jobpolicy.Limits(c, ad), Asks: !jobpolicy.Never(ad)}
@@ -94,14 +94,14 @@ func judged(ad *classad.Ad, now time.Time, used supervise.Spent, reported pool.P
 	if v.Action == jobpolicy.Stay && r.Asks && looks {
 		v = jobpolicy.Periodic(c, withUsed(ad, used.Progress, reported))
 		if r.Endless = c.Budget.Spent(); r.Endless {
-			return r, jobpolicy.Verdict{} // what it says is for want of steps
+			return r, jobpolicy.Verdict{} // the verdict comes of the exhausted budget
 		}
 	}
 	return r, v
 }
 
-// withUsed returns the ad of a job as it reads with what the attempt has used so far, beyond what was reported:
-// RemoteWallClockTime, RemoteUserCpu and RemoteSysCpu are those of all attempts.
+// withUsed returns the ad of a job with the usage of the attempt beyond what was reported: RemoteWallClockTime,
+// RemoteUserCpu and RemoteSysCpu count all attempts.
 func withUsed(ad *classad.Ad, used, reported pool.Progress) *classad.Ad {
 	c := &classad.Context{}
 	now := classad.New().Chain(ad)

@@ -19,14 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Caller is what a command does at the caller's end.
+// Caller is a command's part at the caller's end.
 type Caller struct {
 	Stdout, Stderr io.Writer
 	// ReadFile returns the contents of a file that the command line names, - for standard input.
 	ReadFile func(name string) ([]byte, error)
 	// WriteFile writes such a file, and returns how many bytes it has.
 	WriteFile func(name string, mode fs.FileMode, text []byte) (int64, error)
-	// Words are further ones, beside the request's arguments, by which files may be named.
+	// Words are further words, besides the request's arguments, that may name files.
 	Words []string
 	// Ready returns what answers the command's own questions; nil: the command asks none. Call runs it while
 	// serve makes ready, and also where it cannot connect.
@@ -115,7 +115,7 @@ func (c Caller) Call(dial func() (io.ReadWriteCloser, error), r Request) (status
 }
 
 // short is how long Call does not listen for signals: until then an interrupt ends the caller, and that ends
-// the command. Listening takes a thread of its own, for which short commands would have to wait.
+// the command. Listening needs a thread of its own, for which short commands would have to wait.
 const short = 20 * time.Millisecond
 
 // handOn hands interrupts on to the command from now on.
@@ -149,7 +149,7 @@ func (l *line) send(b []byte) error {
 	return err
 }
 
-// hasGone reports whether serve has ended while something was sent. What it has said can still be read.
+// hasGone reports whether serve ended during sending. Its output can still be read.
 func hasGone(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) }
 
 // heed does what serve says until the command has ended.

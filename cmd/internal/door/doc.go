@@ -1,20 +1,20 @@
-// Package door is how a command of one account is run by a process of another: the
-// protocol between a caller's command and serve, over a Unix socket in the spool.
+// Package door lets a process of one account run a command of another: the protocol between a caller's
+// command and serve, over a Unix socket in the spool.
 //
-// The caller's command connects and sends one Request: the command's name, its arguments
-// and what the caller's terminal looks like. serve runs the same command in its own process,
-// for the user whom the kernel names as the socket's peer (SO_PEERCRED, SO_PEERGROUPS), and
-// sends back what it prints and its exit status. Files that the command line names are the
-// caller's: serve asks for their contents, and for files to be written, and the caller's
-// command answers only for names that stand on its own command line. A command may ask a
-// question of its own kind (Session.Ask), as submit does for the jobs. What serve is sure to ask first
-// (Request.First) the caller answers at once.
+// The caller's command connects and sends one Request: the command's name, its arguments and the
+// properties of the caller's terminal. serve runs the same command in its own process, for the user
+// that the kernel names as the socket's peer (SO_PEERCRED, SO_PEERGROUPS), and sends back the output
+// and the exit status. Files that the command line names are the caller's: serve asks for their
+// contents, and for files to be written, and the caller's command answers only for names on its own
+// command line. A command may ask a question of its own kind (Session.Ask), as submit does for the
+// jobs. If it is certain which question serve asks first (Request.First), the caller answers it at
+// once.
 //
 // # Frames
 //
 // A frame is a letter, the length of its payload as four bytes, most significant first, and the
-// payload, of at most MaxFrame bytes. What is longer is several frames, which an empty one of the
-// same letter ends. From the caller:
+// payload, of at most MaxFrame bytes. Longer content is several frames; an empty one of the same
+// letter ends them. From the caller:
 //
 //	q	Request, JSON: the first frame, and only the first
 //	d	contents of a file that serve asked for; an empty one ends it
@@ -34,8 +34,8 @@
 //
 // # Limits
 //
-// serve believes nothing: a frame of another letter or too long, a second Request, an answer
-// that it did not ask for end the connection. It gives up a caller that takes or says nothing for
-// Patience, and ends as soon as the caller has gone. What the command prints is queued (at most
-// maxQueued bytes), so that the command waits for the caller in no place where it has a lock.
+// serve trusts no caller: a frame of another letter or too long, a second Request, and an answer that
+// it did not ask for end the connection. It gives up a caller that takes or says nothing for Patience,
+// and ends as soon as the caller has gone. The command's output is queued (at most maxQueued bytes),
+// so that the command never waits for the caller while it has a lock.
 package door

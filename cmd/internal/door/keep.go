@@ -78,7 +78,7 @@ func Keep(ctx context.Context, socket *os.File, start func(socket, note *os.File
 	}
 }
 
-// event is what has become of a process.
+// event is a change of a process.
 type event struct {
 	idle, running int   // by how many there are more
 	err           error // it had no caller
@@ -136,8 +136,8 @@ const MaxCallers = 32
 // caller's MaxCallers bytes.
 const lockName = "door.lock"
 
-// Admit lets a caller in whose user has not MaxCallers connections already. The place is taken until
-// it is closed, or the process ends. A caller that is not let in is told so.
+// Admit admits a caller if its user has fewer than MaxCallers connections. The place is taken until
+// it is closed, or the process ends. A refused caller gets a message.
 func Admit(c *net.UnixConn, dir string) (place io.Closer, err error) {
 	uid, err := peerUID(c)
 	if err != nil {
@@ -181,7 +181,7 @@ const (
 	waiting = 'w'
 )
 
-// Callers are those that come to a listening socket.
+// Callers are the callers of a listening socket.
 type Callers struct {
 	l   *net.UnixListener
 	dir string
@@ -254,8 +254,8 @@ func peerUID(c *net.UnixConn) (uid int, err error) {
 	return uid, err
 }
 
-// peerOf returns who the process that connected belongs to. A uid without a name on this machine is
-// an error.
+// peerOf returns the user of the process that connected. A uid without a name on this machine is an
+// error.
 func peerOf(c *net.UnixConn) (p Peer, err error) {
 	if p.UID, err = peerUID(c); err != nil {
 		return p, err
@@ -306,7 +306,7 @@ func control(c *net.UnixConn, look func(fd int) error) error {
 	return inner
 }
 
-// groupsOf asks the kernel for SO_PEERGROUPS of a socket, for which package unix has no call.
+// groupsOf asks the kernel for SO_PEERGROUPS of a socket, as package unix has no call for it.
 func groupsOf(fd int) ([]int, error) {
 	const most = 65536 // NGROUPS_MAX of Linux
 	for n := uint32(64); ; n = most {

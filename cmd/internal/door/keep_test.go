@@ -228,8 +228,8 @@ done`)
 	}
 }
 
-// TestKeepTells holds that a process which ends without a caller is told of, and one that cannot
-// be started.
+// TestKeepTells holds that Keep reports a process that ends without a caller, and one that
+// cannot be started.
 func TestKeepTells(t *testing.T) {
 	k := keep(t, `exit 0`)
 	if err := <-k.wrong; err != errNoCaller {

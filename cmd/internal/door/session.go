@@ -26,12 +26,12 @@ const Patience = 30 * time.Second
 // FirstWord is how long serve gives a caller for its request, which is sent at once.
 const FirstWord = 10 * time.Second
 
-// maxQueued bounds what is queued for a caller, in bytes; a command that prints more waits
-// for the caller. Only lists are that long, which are printed without a lock.
+// maxQueued bounds the queue for a caller, in bytes; a command with more output waits for
+// the caller. Only lists are that long, which are printed without a lock.
 const maxQueued = 64 << 20
 
-// pieceSize is how many bytes are queued in one piece, about: growing one to what a long list takes would
-// copy it again and again.
+// pieceSize is about how many bytes are queued in one piece: growing a piece to the size of a long list
+// would copy it again and again.
 const pieceSize = 512 << 10
 
 // MaxContents bounds a file that a caller sends, in bytes.
@@ -48,7 +48,7 @@ type Session struct {
 	ends sync.WaitGroup // what reads and what writes
 
 	mu      sync.Mutex
-	queued  [][]byte   // of about pieceSize bytes each, but for the last
+	queued  [][]byte   // of about pieceSize bytes each, except the last
 	size    int        // of queued, in bytes
 	spare   [][]byte   // pieces that were written, for further ones
 	changed *sync.Cond // of queued and of idle
@@ -56,10 +56,10 @@ type Session struct {
 	over    bool       // the exit status is queued
 	closed  bool
 	open    *question // nil: the caller is asked nothing
-	first   *question // that of Request.First, until it is asked
+	first   *question // Request.First's, until it is asked
 }
 
-// question is what the caller is asked now.
+// question is the question that the caller is answering.
 type question struct {
 	answers chan frame
 	over    chan struct{} // closed when no further answer is wanted
@@ -78,9 +78,9 @@ type frame struct {
 	payload []byte
 }
 
-// Begin reads the request of a caller, which has the time within for it; 0: any. It tells a caller that it refuses why, and returns that as an
-// error, too. From then on gone is called when the caller has gone or does not heed the limits; it
-// ends the process.
+// Begin reads the request of a caller, which has the time within for it; 0: unlimited. If it refuses the caller, it
+// sends the reason, and returns that as an error, too. From then on gone is called when the caller has gone or breaks
+// the limits; it ends the process.
 func Begin(c *net.UnixConn, within time.Duration, gone func()) (*Session, error) {
 	s := &Session{conn: c, gone: gone, dead: make(chan struct{}), idle: true}
 	s.changed = sync.NewCond(&s.mu)
@@ -118,7 +118,7 @@ func (s *Session) begin(in *bufio.Reader, within time.Duration) (err error) {
 	return err
 }
 
-// read takes what the caller says until it has gone, or all is said.
+// read reads the caller's frames until it has gone, or all are read.
 func (s *Session) read(in *bufio.Reader) {
 	for {
 		kind, payload, err := readFrame(in)
@@ -132,7 +132,7 @@ func (s *Session) read(in *bufio.Reader) {
 	}
 }
 
-// heed takes what the caller says, and reports whether it may say that now.
+// heed handles a frame, and reports whether the caller may send it now.
 func (s *Session) heed(kind byte, payload []byte) bool {
 	switch kind {
 	case kindSignal:
@@ -188,7 +188,7 @@ func (s *Session) deliver(f frame) bool {
 	}
 }
 
-// write sends what is queued.
+// write sends the queue.
 func (s *Session) write() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +233,8 @@ func (s *Session) send(b []byte) error {
 	return nil
 }
 
-// queue queues frames for the caller, who waits for some: then they are sent at once.
+// queue queues frames for the caller. If the caller waits for some, they are sent at
+// once.
 func (s *Session) queue(awaited bool, add func(b []byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,8 +261,8 @@ func (s *Session) queue(awaited bool, add func(b []byte) []byte) {
 	s.changed.Broadcast()
 }
 
-// sendAtOnce sends the one piece that is queued without waiting for the caller, and reports whether that was
-// all: to wake write for it takes longer. What is left, and an error, are write's.
+// sendAtOnce sends the one queued piece without waiting for the caller, and reports whether that was all:
+// waking write for it takes longer. The rest, and an error, are left to write.
 func (s *Session) sendAtOnce() bool {
 	piece := s.queued[0]
 	n := 0
@@ -316,7 +317,7 @@ func (s *Session) End(status int) {
 	s.ends.Wait()
 }
 
-// Stdout and Stderr return what the caller's standard output and error are to the command.
+// Stdout and Stderr return the command's view of the caller's standard output and error.
 func (s *Session) Stdout() io.Writer { return stream{s, kindOut, s.Request.OutTerminal} }
 
 // Stderr does as Stdout.
@@ -343,7 +344,7 @@ func (t stream) Terminal() (width, height int, is bool) {
 	return r.Width, r.Height, t.terminal
 }
 
-// asking sends frames, and calls take with what the caller answers until that reports that it has all.
+// asking sends frames, and calls take with the caller's answers until take reports that it has all.
 func (s *Session) asking(add func(b []byte) []byte, take func(frame) (done bool, err error)) error {
 	q, err := s.pose(add)
 	if err != nil {
@@ -366,7 +367,7 @@ func (s *Session) pose(add func(b []byte) []byte) (*question, error) {
 	return q, nil
 }
 
-// answered calls take with what the caller answers to a question until that reports that it has all.
+// answered calls take with the caller's answers to a question until take reports that it has all.
 func (s *Session) answered(q *question, take func(frame) (done bool, err error)) error {
 	defer func() {
 		s.mu.Lock()
@@ -392,7 +393,7 @@ func (s *Session) answered(q *question, take func(frame) (done bool, err error))
 	}
 }
 
-// errOutOfTurn says that the caller has answered what was not asked.
+// errOutOfTurn says that the caller's answer fits no question.
 var errOutOfTurn = errors.New("the caller's answer is of another kind than the question")
 
 // contents gathers what frames of one letter bring in answer to a question.
@@ -475,7 +476,7 @@ func (s *Session) Ask(asked any) (answer func(to any) error, err error) {
 // MaxFrame bounds the payload of a frame, in bytes.
 const MaxFrame = 256 << 10
 
-// The letters of frames; the package page says what they mean.
+// The letters of frames; the package page explains them.
 const (
 	kindRequest  = 'q'
 	kindContents = 'd'
@@ -529,22 +530,23 @@ func readFrame(r *bufio.Reader) (kind byte, payload []byte, err error) {
 	return head[0], payload, nil
 }
 
-// Version is that of the protocol. A caller and a serve of different versions do not talk.
+// Version is the version of the protocol. A caller and a serve of different versions do
+// not talk.
 const Version = 1
 
 // SocketName is the name of the socket in the spool.
 const SocketName = "door"
 
-// Request is what a caller wants run.
+// Request is the caller's request for a command.
 type Request struct {
 	Version int
 	Command string   // its name
 	Args    []string // without the name
-	// First is a question whose answer follows the request; nil: none does.
+	// First is a question with its answer following the request; nil: none follows.
 	First json.RawMessage `json:",omitempty"`
 	// Ends are the arguments behind which all words are arguments, too: batch scripts.
 	Ends []string
-	// Environment has those of Variables that the caller has, as NAME=value.
+	// Environment has the caller's values of Variables, as NAME=value.
 	Environment []string
 	// Width and Height are the size of the caller's terminal in characters, 0 without a terminal.
 	Width, Height int
@@ -554,7 +556,7 @@ type Request struct {
 	InTerminal bool
 }
 
-// Variables are those of the environment that a command heeds for a caller.
+// Variables are the variables of the environment that a command takes from a caller.
 var Variables = []string{"COLUMNS", "LINES", "NO_COLOR", "TZ", "FAIRSPOOL_QSTAT", "SSH_ORIGINAL_COMMAND"}
 
 // The bounds of a request.

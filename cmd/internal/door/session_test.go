@@ -494,7 +494,7 @@ func TestSignals(t *testing.T) {
 
 func reader(b string) *bufio.Reader { return bufio.NewReader(strings.NewReader(b)) }
 
-// TestFrames holds that what is sent is read again, in frames that are not too long.
+// TestFrames holds that sent data is read again, in frames that are not too long.
 func TestFrames(t *testing.T) {
 	for _, n := range []int{0, 1, MaxFrame - 1, MaxFrame, MaxFrame + 1, 2 * MaxFrame, 2*MaxFrame + 5} {
 		text := bytes.Repeat([]byte("x"), n)
@@ -519,8 +519,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestBrokenFrames holds that a connection which ends in a frame is told from one that ends
-// between two, and that no length is believed.
+// TestBrokenFrames holds that a connection that ends in a frame is distinguished from one
+// that ends between two, and that no length is trusted.
 func TestBrokenFrames(t *testing.T) {
 	whole := string(appendFrame(nil, kindOut, []byte("text")))
 	for n := 1; n < len(whole); n++ {

@@ -1,4 +1,4 @@
-// Package drain is what starter -drain changes in the pool, for starter and for who only tries it.
+// Package drain has the changes of starter -drain in the pool, for starter and for trials.
 package drain
 
 import (
@@ -12,7 +12,7 @@ import (
 	"fairspool/spool"
 )
 
-// Flags are those of starter that tell how a machine is drained.
+// Flags are the flags of starter for draining a machine.
 func Flags() []cmdline.Flag {
 	return []cmdline.Flag{
 		{Name: "drain", Help: "stop taking jobs, and wait until the jobs of this machine have left; with -watch, do so at the end"},
@@ -25,7 +25,7 @@ func Flags() []cmdline.Flag {
 	}
 }
 
-// Options are what the command line says of that.
+// Options are the options of the command line for that.
 type Options struct {
 	Drain, Cancel bool
 	Haste         *lifecycle.Haste // nil: it is not said
@@ -77,9 +77,9 @@ func (o Options) Of(v *spool.View, host string) (string, error) {
 	return name, nil
 }
 
-// Close drains a machine, in the name of by, or because a watch that was told to end has stopped. It returns how
-// that is drained now, and what leaves it. A machine that is drained already keeps what the options do not say,
-// and the stop of a watch does not make another's drain its own.
+// Close drains a machine, in the name of by, or because a watch that was told to end has stopped. It returns the
+// machine's drain, and the jobs that leave it. If a machine is drained already, settings that the options omit
+// stay, and the stop of a watch does not take over another's drain.
 func (o Options) Close(tx *spool.Tx, machine, by string, stopped bool, now accountant.Reading, p accountant.Params) (lifecycle.Drained, lifecycle.Leavers) {
 	d := lifecycle.Drained{Machine: machine, By: by, At: now.Now, Stopped: stopped}
 	if was, drained := lifecycle.DrainOf(&tx.View, machine); drained && !was.Stopped {

@@ -1,7 +1,7 @@
 // Package edit holds the changes that people make to the records of the accounts with userprio.
 //
-// An edit is found by its flag (Of) and reads what was given to it (Kind.Read); Make
-// returns what becomes of the records, and changes none.
+// An edit is found by its flag (Of) and reads its arguments (Kind.Read); Make returns the
+// changed records, and changes none.
 package edit
 
 import (
@@ -23,19 +23,19 @@ import (
 // Kind is one kind of change to a submitter's record.
 type Kind struct {
 	Op      string    // as the spool's log names it
-	takes   *quantity // what is given beside the name; nil: nothing
+	takes   *quantity // the argument besides the name; nil: none
 	creates bool      // whether it may make a record
 	// apply returns the record, which is as of now, with the change made.
 	apply func(r accountant.Record, v Given) (accountant.Record, error)
 	done  func(name string, v Given) string
 }
 
-// Given is what an edit was given beside the name.
+// Given is the arguments of an edit besides the name.
 type Given struct {
 	text string
 	x    float64
 	n    int64         // the same, where it is whole
-	span time.Duration // of the lease; 0: for good
+	span time.Duration // of the lease; 0: permanent
 	now  time.Time
 	p    accountant.Params
 }
@@ -83,8 +83,8 @@ var kinds = map[string]Kind{
 		func(r accountant.Record, v Given) (accountant.Record, error) { return r.ResetUsage(v.now, v.p), nil },
 		func(name string, _ Given) string { return fmt.Sprintf("The accumulated usage of %s was reset", name) },
 	},
-	// What is in use must go on being charged: without a record, the end of a
-	// claim would take away what was never added.
+	// The weight in use must go on being charged: without a record, the end of a claim
+	// would subtract charges that were never added.
 	"delete": {"delete submitter", nil, false,
 		func(r accountant.Record, _ Given) (accountant.Record, error) {
 			return accountant.Record{Name: r.Name, At: r.At, Priority: accountant.MinPriority, HalfLife: r.HalfLife,
@@ -121,7 +121,7 @@ func wasSet(format string, show func(Given) any) func(string, Given) string {
 func asReal(v Given) any  { return v.x }
 func asWhole(v Given) any { return v.n }
 
-// time is the Unix seconds given, of which 0 means never.
+// time returns the given Unix seconds as a time; 0 means never.
 func (v Given) time() time.Time {
 	if v.n == 0 {
 		return time.Time{}
@@ -137,16 +137,16 @@ type Change struct {
 	create     bool // also of a submitter that the pool does not know
 }
 
-// Leasable reports whether what the flag sets may be set on time, with -duration.
+// Leasable reports whether the flag's setting may be temporary, with -duration.
 func Leasable(flag string) bool { return leasable[flag] != nil }
 
 // Creates reports whether the edit may make a record, with -create also of a submitter
 // that the pool does not know.
 func Creates(flag string) bool { return kinds[flag].creates }
 
-// Read reads what was given to one of Flags but -duration: its arguments, and those
-// of -duration, none without it; create reports whether -create was. The name is spelled as
-// the groups have it. It fails as a wrong use of the flag.
+// Read reads the arguments of one of Flags except -duration, and those of -duration, none
+// without it; create reports whether -create was given. The name is spelled as in the
+// groups. It fails as a wrong use of the flag.
 func Read(flag string, args, duration []string, create bool, groups *accountant.Groups) (Change, error) {
 	ch := Change{Kind: kinds[flag], flag: flag, create: create}
 	if create && !ch.creates {
@@ -173,7 +173,7 @@ func Read(flag string, args, duration []string, create bool, groups *accountant.
 	return ch, nil
 }
 
-// Words are what was given, as the spool's log has it.
+// Words are the arguments, for the spool's log.
 func (ch Change) Words() []string {
 	if ch.name == "" {
 		return nil
@@ -194,7 +194,7 @@ func (ch Change) Done() string { return ch.done(ch.name, ch.given) }
 // Altered is a record before and after a change.
 type Altered struct{ Before, After accountant.Entry }
 
-// Make returns what the change at now makes of the records of a view of the pool in a domain.
+// Make returns the records of a view of the pool in a domain after the change at now.
 func (ch Change) Make(in *spool.View, domain string, now time.Time, p accountant.Params) ([]Altered, error) {
 	ch.given.now, ch.given.p = now, p
 	before, err := ch.find(in, domain, p.Groups)
@@ -215,8 +215,8 @@ func (ch Change) Make(in *spool.View, domain string, now time.Time, p accountant
 	return changed, nil
 }
 
-// find returns the records that are to be changed. A group's, whose name has no @, can
-// only be deleted. A record is made of a submitter with jobs, and with create of any.
+// find returns the records to change. A group's, with a name without @, can only be
+// deleted. A record is made for a submitter with jobs, and with create for any.
 func (ch Change) find(in *spool.View, domain string, groups *accountant.Groups) ([]accountant.Entry, error) {
 	if ch.flag == "resetall" {
 		var all []accountant.Entry
@@ -299,7 +299,7 @@ var floorLease = lease{"floor", "cancelfloorlease", "%d", asWhole,
 // leasable are the edits that take -duration.
 var leasable = map[string]*lease{"setfactor": &factorLease, "setceiling": &ceilingLease, "setfloor": &floorLease}
 
-// setting is the edit that sets it: for good, which ends a lease of it, or on
+// setting returns the edit that sets it: permanently, which ends a lease of it, or for a
 // time.
 func setting(op string, takes *quantity, l *lease, format string, show func(Given) any) Kind {
 	return Kind{op, takes, true,

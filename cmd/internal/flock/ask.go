@@ -40,7 +40,7 @@ var (
 	pilotToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{1,128}$`) })
 )
 
-// readWish reads what a pool asks for. domain is the pool's.
+// readWish reads a pool's request. domain is the pool's.
 func readWish(from io.Reader, domain string) (w engine.Wish, err error) {
 	text, err := io.ReadAll(io.LimitReader(from, longestWish+1))
 	if err == nil && len(text) > longestWish {
@@ -143,7 +143,7 @@ func (r *caller) job(w engine.Wish, domain string) (*jobad.Jobs, error) {
 	return jobs, err
 }
 
-// script returns what the job's shell reads. It has the token, which nobody is to see.
+// script returns the input of the job's shell. It contains the token, which is secret.
 func (r *caller) script(w engine.Wish, domain string) (string, error) {
 	folder, prefix, ok := onchange.Siblings("serve")
 	if !ok {

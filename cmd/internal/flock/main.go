@@ -19,10 +19,10 @@ import (
 	"fairspool/spool"
 )
 
-// originalCommand is the variable in which sshd hands on what the other end wanted to run, where the key allows one command only.
+// originalCommand is the variable in which sshd passes the requested command, if the key allows one command only.
 const originalCommand = "SSH_ORIGINAL_COMMAND"
 
-// caller is who asks, and for what.
+// caller is the caller with its request.
 type caller struct {
 	*cmdline.Call
 	domain string
@@ -53,7 +53,7 @@ func Run(c *cmdline.Call) error {
 	return cmdline.Usagef("%s: want ask, look, or cancel and numbers", strings.Join(r.words, " "))
 }
 
-// verb returns what is to be done, and with what.
+// verb returns the requested action with its arguments.
 func (r *caller) verb() (do string, args []string) {
 	if len(r.words) == 0 {
 		return "", nil
@@ -61,8 +61,8 @@ func (r *caller) verb() (do string, args []string) {
 	return r.words[0], r.words[1:]
 }
 
-// whoAsks learns for which domain the caller speaks: through the door that of the account, which the kernel names, else the one
-// that the command line names, as the line of a key in authorized_keys has it.
+// whoAsks finds the domain that the caller speaks for: through the door the domain of the account, which the kernel
+// names, else the one that the command line names, as the line of a key in authorized_keys has it.
 func (r *caller) whoAsks() error {
 	if !r.ThroughDoor() {
 		if len(r.words) == 0 {
@@ -146,7 +146,7 @@ func (r *caller) look(sp *spool.Spool) error {
 	})
 }
 
-// cancel removes pilots of the domain. Those that are no more are none to complain of.
+// cancel removes pilots of the domain. Pilots that do not exist any more are no error.
 func (r *caller) cancel(sp *spool.Spool, args []string) error {
 	wanted := map[int]bool{}
 	for _, arg := range args {

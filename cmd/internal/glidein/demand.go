@@ -26,8 +26,8 @@ import (
 // attrTier is an attribute of the slots of pilots that are not there: 1 for those that were asked for, 2 for those that may be.
 const attrTier = "FairspoolTier"
 
-// tiers is a rank that puts what is asked for behind free slots, and what may be asked for behind that. Slots whose jobs would
-// have to go come last.
+// tiers is a rank that orders free slots, then slots of pilots that were asked for, then slots of pilots that may be.
+// Slots with jobs that would have to leave come last.
 const tiers = "1.0e13 * (RemoteOwner =?= UNDEFINED) * (3 - (MY." + attrTier + " ?: 0))"
 
 // demand is how many pilots of an engine would get jobs.
@@ -127,15 +127,15 @@ func (f *forecast) of(e config.Engine, rows []pool.Pilot) (d demand, err error) 
 	return d, nil
 }
 
-// used is what a played cycle has made of the slots that may be asked for.
+// used is the part of the possible pilots that a played cycle uses.
 type used struct {
 	pilots map[string]int // that got jobs, by owner
 	jobs   map[string]int // by submitter
 	plan   *negotiator.Plan
 }
 
-// play plays the cycle with so many more pilots of an engine, by owner. Shares are those of all owners in the slots that
-// got jobs: 1 for a whole slot.
+// play plays the cycle with owners more pilots of an engine, by owner. Shares sum up the slots that got jobs, by owner:
+// 1 for a whole slot.
 func (f *forecast) play(e config.Engine, owners map[string]int) (u used, shares map[string]float64, err error) {
 	p := f.pool
 	p.Slots = slices.Clip(p.Slots)
@@ -191,7 +191,8 @@ func (f *forecast) play(e config.Engine, owners map[string]int) (u used, shares 
 	return u, shares, nil
 }
 
-// about returns whose pilots of an engine a job is for, and for how many seconds it has been in the queue.
+// about returns the owner of the engine's pilots that a job could use, and for how many seconds the job
+// has been in the queue.
 func (f *forecast) about(id pool.JobID, e config.Engine) (owner string, age float64) {
 	ad, ok := f.view.Job(id)
 	if !ok {
@@ -260,7 +261,7 @@ func (f *forecast) template(e config.Engine, name, owner string, tier int64) (po
 	return pool.Slot{Name: hardware.SlotName(1, name), Ad: ad}, nil
 }
 
-// jobsOf says whose jobs would get slots: "41 jobs of alice, 7 of bob".
+// jobsOf words the jobs that would get slots, by submitter: "41 jobs of alice, 7 of bob".
 func jobsOf(jobs map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(jobs), func(a, b string) int {
 		return cmp.Or(cmp.Compare(jobs[b], jobs[a]), strings.Compare(a, b))

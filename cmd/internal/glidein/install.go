@@ -106,8 +106,8 @@ func copyTo(m machine, program, ours string) installed {
 	return r
 }
 
-// remote runs the script on a machine, and returns what it prints. The error is the last line of what it
-// says on standard error.
+// remote runs the script on a machine, and returns its output. The error is the last line of its
+// standard error.
 func remote(m machine, program string) ([]byte, error) {
 	f, err := os.Open(program)
 	if err != nil {

@@ -117,7 +117,7 @@ func holdersOf(sp *spool.Spool, locks ...string) (held []spool.Holder, err error
 
 // keeper starts links.
 type keeper struct {
-	dry     bool // it only says what it would do
+	dry     bool // only print the actions
 	dir     string
 	here    string // this machine's name
 	now     time.Time
@@ -263,7 +263,7 @@ func summary(reports []report) string {
 	return text
 }
 
-// cancel ends the link to a machine, and leaves that alone for mostWait. A number is that of a pilot which an engine queues.
+// cancel ends the link to a machine, and starts none there for mostWait. A number names a pilot that an engine queues.
 func cancel(c *cmdline.Call, name string) error {
 	if id, err := strconv.Atoi(name); err == nil {
 		return cancelPilot(c, id)

@@ -29,8 +29,8 @@ const (
 	longLink  = 5 * time.Minute
 )
 
-// link is what is kept of the link to a machine: a file in the spool with a line of when it was
-// started last, and what serve has written to standard error since.
+// link is the record of the link to a machine: a file in the spool with a line of its last
+// start, and what serve has written to standard error since.
 type link struct {
 	file   *os.File // locked: one glidein at a time looks after a machine
 	path   string
@@ -88,7 +88,7 @@ func (l *link) close() {
 // header is the first line of a machine's file: when, which try, and how long to leave it alone.
 const header = "%s try %d, the next after %d s\n"
 
-// read reads the file. What is no file of ours is as good as none.
+// read reads the file. A file in another format counts as none.
 func (l *link) read() error {
 	info, err := l.file.Stat()
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/systemd"
 	"fairspool/lib/config"
@@ -114,7 +116,7 @@ func TestOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syscall.Kill(pid, syscall.SIGKILL)
-	if sid, err := sessionOf(pid); err != nil || sid != pid {
+	if sid, err := unix.Getsid(pid); err != nil || sid != pid {
 		t.Errorf("the session of serve is %d, %v, want its own, %d", sid, err, pid)
 	}
 	l.close()
@@ -123,15 +125,6 @@ func TestOneAtATime(t *testing.T) {
 		t.Fatalf("openLink beside serve: %v", err)
 	}
 	again.close()
-}
-
-// sessionOf returns the session of a process.
-func sessionOf(pid int) (sid int, err error) {
-	out, err := exec.Command("ps", "-o", "sid=", "-p", fmt.Sprint(pid)).Output()
-	if err == nil {
-		_, err = fmt.Sscan(string(out), &sid)
-	}
-	return sid, err
 }
 
 // TestTries holds how the waits grow, and that they begin anew after a link that was up for long.

@@ -127,7 +127,7 @@ func named(c *cmdline.Call, names []string) ([]machine, error) {
 	return list, nil
 }
 
-// programs returns where the programs of fairspool are that stand beside this one.
+// programs returns the folder of the programs of fairspool beside this one.
 var programs = func(c *cmdline.Call) (onchange.Pool, error) {
 	folder, prefix, ok := onchange.Siblings(c.Name)
 	if !ok {

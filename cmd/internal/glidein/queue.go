@@ -125,7 +125,7 @@ func (p *enginePass) trouble(err error) error {
 	return p.link.note(p.now, p.link.tries, waitAfter(p.link.tries, chance()), p.Reason+"\n")
 }
 
-// look learns what the engine has of the pool's pilots, and makes the rows say so.
+// look asks the engine for the pool's pilots, and updates the rows.
 func (p *enginePass) look() error {
 	if p.Reason != "" {
 		return nil
@@ -161,13 +161,13 @@ func (p *enginePass) look() error {
 			return p.trouble(err)
 		}
 	}
-	if early := r.early(); early > 0 { // what it asks for next may end so, too
+	if early := r.early(); early > 0 { // the next pilots may end so, too
 		return p.trouble(fmt.Errorf("%s: %s", plural.Pick(early, "1 pilot ended before it came", "%d pilots ended before they came"), r.lost[0].why))
 	}
 	return nil
 }
 
-// reconciled is what a look at an engine means for the pool's pilots.
+// reconciled is what the rows of the pool's pilots need after a look at an engine.
 type reconciled struct {
 	sights  []engine.Sighting
 	lost    []loss
@@ -192,7 +192,8 @@ func (r reconciled) early() (n int) {
 	return n
 }
 
-// reconcile compares the rows, as they were before the look, with what the engine has.
+// reconcile compares the rows, as they were before the look, with the pilots in the
+// engine.
 func (p *enginePass) reconcile(before []pool.Pilot, seen []engine.Sighting) reconciled {
 	r := reconciled{orphans: map[string][]string{}}
 	e := p.driver.Engine
@@ -245,7 +246,7 @@ func (p *enginePass) reconcile(before []pool.Pilot, seen []engine.Sighting) reco
 	return r
 }
 
-// record makes the rows say what the engine has.
+// record updates the rows from the engine.
 func (p *enginePass) record(r reconciled) error {
 	if len(r.sights)+len(r.lost) == 0 && !r.forget {
 		return nil
@@ -313,7 +314,7 @@ func (p *enginePass) ask() error {
 	}
 	var row pool.Pilot
 	var trouble error
-	answered := func(*spool.Tx, time.Time) {} // notes what the engine said to the last one
+	answered := func(*spool.Tx, time.Time) {} // notes the engine's answer for the last pilot
 	for {
 		var random [16]byte
 		rand.Read(random[:]) // never fails
@@ -355,10 +356,11 @@ func (p *enginePass) ask() error {
 	return p.link.note(p.now, 0, 0, "")
 }
 
-// account returns who asks for a pilot of an owner, and cancels it; empty: this process's.
+// account returns the account that asks for and cancels pilots of an owner; empty: this
+// process's.
 func (p *enginePass) account(owner string) string {
 	if p.driver.Kind == config.KindPool {
-		return "" // who also looks what the other pool has
+		return "" // this account also looks into the other pool
 	}
 	if account, serves := asuser.Served(); serves && owner == "" {
 		return account.Name

@@ -21,8 +21,8 @@ import (
 // engineTime is how long a command of an engine may take.
 const engineTime = time.Minute
 
-// runEngine runs a command of an engine, as the account that it names, and returns what it prints. Its environment has nothing of
-// the caller's: what an engine needs stands in ENV.
+// runEngine runs a command of an engine, as the account that it names, and returns its output. The command has nothing
+// of the caller's environment; ENV of the engine sets its variables.
 func runEngine(ctx context.Context, of engine.Command) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTime)
 	defer cancel()

@@ -1,9 +1,9 @@
-// Package health finds out what keeps a pool from running its jobs, or soon will: no cycles,
-// matches that no starter takes up, slots of machines without a starter, damage, a full disk.
+// Package health finds problems that keep a pool from running its jobs, or soon will: no
+// cycles, matches that no starter takes up, slots of machines without a starter, damage, a
+// full disk.
 //
-// Look judges what a view of the spool holds by Facts, which are found out before it: the time,
-// the disk, the locks. It reads neither all jobs nor all slots, so that monitoring may ask every
-// minute.
+// Look judges a view of the spool by Facts, which are collected before it: the time, the disk,
+// the locks. It reads neither all jobs nor all slots, so that monitoring may ask every minute.
 package health
 
 import (
@@ -29,7 +29,7 @@ import (
 	"fairspool/spool/heard"
 )
 
-// Severity is how bad something is: the exit status by which monitoring knows it.
+// Severity is the seriousness of a finding: the exit status for monitoring.
 type Severity int
 
 // The severities. Of an Unknown pool nothing can be told.
@@ -51,7 +51,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 // Code names a kind of finding, for programs.
 type Code string
 
-// The codes. Of an Unreadable spool nothing can be told; that of a Damage ends the look.
+// The codes. Unreadable and Damage end the look: nothing more is known.
 const (
 	Unreadable      Code = "Unreadable"
 	Damage          Code = "Damage"
@@ -82,10 +82,10 @@ var Codes = []Code{
 type Finding struct {
 	Code     Code
 	Severity Severity
-	// What is what was found, and Remedy what to do about it: a sentence each, without a
-	// capital and a full stop.
+	// What is the finding, and Remedy the advice: a sentence each, without a capital and
+	// a full stop.
 	What, Remedy string
-	// Machines are those whose slots it is about.
+	// Machines are the machines of the slots concerned.
 	Machines []string `json:",omitempty"`
 	// Stops says that it keeps jobs waiting.
 	Stops bool
@@ -107,10 +107,10 @@ func Worst(all []Finding) (worst Severity) {
 	return worst
 }
 
-// Facts are what Look judges by beside the view.
+// Facts are the inputs of Look besides the view.
 type Facts struct {
 	At    accountant.Reading // policy time
-	Clock time.Time          // the machine's, by which files and locks are dated
+	Clock time.Time          // the machine's, which dates files and locks
 	Host  string             // this machine, as slots name it
 	// Patience is HEALTH_TIMEOUT, ClaimTimeout REQUEST_CLAIM_TIMEOUT.
 	Patience, ClaimTimeout time.Duration
@@ -130,16 +130,15 @@ type Facts struct {
 	Served map[string]time.Time
 	// Died are the claims on this machine without a supervisor, by their LockName.
 	Died map[string]bool
-	// Silence returns that of a machine with a pilot; nil: it is not looked at.
+	// Silence returns the silence of a machine with a pilot; nil: it is not checked.
 	Silence func(machine string) lifecycle.Silence
 }
 
-// Disk is what the spool's file system has, in bytes and files. Files is 0 where their number has
-// no bound.
+// Disk is the spool's file system, in bytes and files. Files is 0 if their number is unlimited.
 type Disk struct{ Size, Free, Files, FreeFiles uint64 }
 
-// Look returns what is amiss in a pool, the worst first. A *spool.DamageError that the view meets
-// leaves the function that was given the view.
+// Look returns the problems of a pool, the worst first. A *spool.DamageError of the view is left
+// to the function that opened the view.
 func Look(v *spool.View, f Facts) ([]Finding, error) {
 	l := look{Facts: f, view: v, claims: v.Claims()}
 	for _, step := range []func() error{l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.clock, l.spool} {
@@ -176,7 +175,7 @@ func (l *look) clock() error {
 	return nil
 }
 
-// spool reports what is odd about files, beside damage, which ends the look.
+// spool reports oddities of files, except damage, which ends the look.
 func (l *look) spool() error {
 	l.view.Factories()
 	if n := l.view.Journal(); n > 2*spool.JournalSize {
@@ -347,7 +346,7 @@ func Examine(c *cmdline.Call, s *spool.Spool) (f Facts, found []Finding, err err
 	return f, found, err
 }
 
-// Gather returns the facts of a spool, but for Died.
+// Gather returns the facts of a spool, except Died.
 func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	f = Facts{
 		At: c.Reading(), Clock: time.Now(), Events: joblog.Unwritten(s),
@@ -389,7 +388,7 @@ func Silences(c *cmdline.Call, s *spool.Spool) func(machine string) lifecycle.Si
 	}
 }
 
-// diskOf returns what the file system of a folder has for its owner.
+// diskOf returns the space of a folder's file system for its owner.
 func diskOf(dir string) (Disk, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -412,7 +411,8 @@ func timeOf(text []byte) (time.Time, error) {
 }
 
 // died returns the claims on a machine that have no supervisor, by their LockName. A supervisor
-// that has just ended had one: what a later view still shows as such a claim has none.
+// that has just ended had a claim; if a later view still shows such a claim, it has no
+// supervisor.
 func died(s *spool.Spool, host string) (map[string]bool, error) {
 	var here []pool.Claim
 	err := s.View(func(v *spool.View) error {
@@ -471,8 +471,8 @@ func (l *look) failed() error {
 	return nil
 }
 
-// waiting returns an idle job without a claim that has waited for longer than the Patience and for
-// which a cycle should have been. It stops at the first.
+// waiting returns an idle job without a claim that has waited for longer than the Patience and
+// should have had a cycle. It stops at the first.
 func (l *look) waiting() (w waiting, err error) {
 	if l.waits != nil {
 		return *l.waits, nil
@@ -558,7 +558,7 @@ func jobs(claims []pool.Claim) string {
 	return plural.Noun(len(all), "job") + " " + list(all, "job")
 }
 
-// age words how long something has been, in the largest unit of which there are two.
+// age words a duration, in the largest unit that it contains at least twice.
 func age(d time.Duration) string {
 	for _, u := range []struct {
 		of   time.Duration

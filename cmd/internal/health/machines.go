@@ -22,7 +22,7 @@ type untaken struct {
 	resting int        // slots that cycles leave alone for that
 }
 
-// machines reports machines whose starters do not come by: by their slots, and by matches that
+// machines reports machines without passes of a starter: by their slots, and by matches that
 // wait.
 func (l *look) machines() error {
 	late := l.untaken()
@@ -187,7 +187,7 @@ func (u *untaken) add(o untaken) {
 	u.resting += o.resting
 }
 
-// words says what was not taken up; empty: nothing.
+// words lists the untaken matches; empty: there are none.
 func (u untaken) words(l *look) string {
 	var words []string
 	if u.matches > 0 {
@@ -204,7 +204,7 @@ func (u untaken) words(l *look) string {
 const mostRead = 50
 
 // slotsByMachine counts slots by their Machine. Slots whose names have the same text behind the @
-// are of one machine: that of the first.
+// count for one machine: the first one's.
 func (l *look) slotsByMachine(slots []string) map[string]int {
 	by := map[string][]string{}
 	for _, s := range slots {

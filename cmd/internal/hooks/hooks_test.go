@@ -33,8 +33,8 @@ func order(kind jobevent.Kind, procs pool.Procs, words ...string) Order {
 	return o
 }
 
-// TestText holds that a file of orders reads as it was written, with what was added, and that of one that is not
-// whole nothing is believed.
+// TestText holds that a file of orders reads as it was written, with the added lines, and that an incomplete one
+// is ignored.
 func TestText(t *testing.T) {
 	orders := []Order{order(jobevent.Held, pool.Procs{Cluster: 1, First: 3, Last: 12}, "/bin/true", "a b", ""), order(jobevent.Ended, pool.Procs{Cluster: 2}, "/x")}
 	text, err := textOf(orders)
@@ -126,8 +126,8 @@ func runs(t *testing.T, dir string, timeout time.Duration) (warnings []string) {
 	return warnings
 }
 
-// TestRun holds that a command runs once for each job of an order, those of a job one after the
-// other, and what is said of commands that fail.
+// TestRun holds that a command runs once for each job of an order, a job's one after the other,
+// and holds the messages about commands that fail.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	said := filepath.Join(dir, "said")

@@ -3,8 +3,7 @@
 //
 // # The files
 //
-// What is to be run stands in files of claims.d in the spool, a file for each transaction that
-// brought events about:
+// Commands to run are in files of claims.d in the spool, a file for each transaction that caused events:
 //
 //  1. The transaction that ends an attempt, or takes jobs out of the queue, writes
 //     hook.CLUSTER.PROC.ATTEMPT or hook.CLUSTER.PROC.0-NUMBER (Keep).
@@ -21,7 +20,8 @@
 // starts the others. A command runs twice only if its runner is killed between the start and the line.
 //
 // At most one runner is at work on a spool: it has the flock on hooks.lock. It looks for files again after
-// it has freed the lock, so a process that has made a file and then finds the lock taken starts no other.
+// it has freed the lock, so a process that has made a file and then finds the lock taken starts no other
+// runner.
 package hooks
 
 import (
@@ -45,7 +45,7 @@ import (
 
 // Order is a command that is to be run for one event of some jobs: once for each of them.
 type Order struct {
-	// AsOwner: the command runs with the rights of the jobs' owner, otherwise with those of the spool's account.
+	// AsOwner: the command runs with the rights of the jobs' owner, otherwise with the spool's account's.
 	AsOwner bool
 	Words   []string // the command
 	Kind    jobevent.Kind
@@ -55,7 +55,7 @@ type Order struct {
 	Ad      []byte // of the first job, in long form
 }
 
-// NewOrder returns an order for procs that are alike, without its time. The ad is that of the first.
+// NewOrder returns an order for procs that are alike, without its time. The ad is the first one's.
 func NewOrder(words []string, asOwner bool, kind jobevent.Kind, procs pool.Procs, ad *classad.Ad) Order {
 	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
 	own := classad.New().Chain(ad)
@@ -148,7 +148,7 @@ func Commit(folder string, a pool.Attempt) bool { return Release(keptPath(folder
 // done so, or if there is no such file.
 func Release(path string) bool { return os.Rename(path, dueName(filepath.Dir(path))) == nil }
 
-// KeepRemoved keeps the orders of a transaction that takes jobs out of the queue, of which first is one, and
+// KeepRemoved keeps the orders of a transaction that takes jobs out of the queue, first among them, and
 // returns the path of the file for Release.
 func KeepRemoved(folder string, first pool.JobID, orders []Order) (path string, err error) {
 	text, err := textOf(orders)
@@ -178,8 +178,8 @@ func Put(folder string, orders []Order) error {
 
 var made atomic.Int64
 
-// dueName returns the path of a new file with commands to run. Names are in the order in which
-// the files were made.
+// dueName returns the path of a new file with commands to run. Names sort in the order of
+// creation.
 func dueName(folder string) string {
 	return filepath.Join(folder, fmt.Sprintf("%s%020d-%d-%d", duePrefix, time.Now().UnixNano(), os.Getpid(), made.Add(1)))
 }
@@ -193,7 +193,7 @@ func dueAt(path string) (at time.Time) {
 	return at
 }
 
-// Kept is a file of a transaction of which it is not known whether it was committed.
+// Kept is a file of a transaction that may or may not be committed.
 type Kept struct {
 	pool.Attempt // Number 0: the transaction took the job out of the queue, and it had no attempt
 	Path         string

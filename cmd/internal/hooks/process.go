@@ -115,7 +115,7 @@ func memory(text []byte) (*os.File, error) {
 	return f, nil
 }
 
-// listen reads what the command says, and keeps the last line that is not empty.
+// listen reads the command's output, and keeps the last line that is not empty.
 func (p *process) listen() {
 	const mostKept = 4 << 10
 	var kept []byte
@@ -152,12 +152,12 @@ func (p *process) wait(timeout time.Duration) error {
 	for unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	mu.Lock()
-	kill(p.pid) // what it has left in the background
+	kill(p.pid) // its background processes
 	err := p.Wait()
 	reaped = true
 	mu.Unlock()
 	timer.Stop()
-	p.read.SetReadDeadline(time.Now().Add(time.Second)) // what has left the group may keep the pipe open
+	p.read.SetReadDeadline(time.Now().Add(time.Second)) // processes that have left the group may keep the pipe open
 	said := <-p.said
 	p.read.Close()
 	switch {
@@ -169,5 +169,5 @@ func (p *process) wait(timeout time.Duration) error {
 	return err
 }
 
-// kill kills a process and those of its group, with root's rights where this process has them.
+// kill kills a process and those of its group, with root's rights if this process has them.
 func kill(pid int) { asuser.Root(func() { syscall.Kill(-pid, syscall.SIGKILL) }) }

@@ -34,7 +34,7 @@ const (
 	mostWarnings = 20
 )
 
-// Settings are those of a runner.
+// Settings are a runner's settings.
 type Settings struct {
 	Folder  string        // claims.d
 	Timeout time.Duration // after which a command is killed
@@ -102,7 +102,7 @@ type runner struct {
 	queues    map[string][]*task // by account
 	accounts  []string           // in order of first use
 	queued    int
-	busy      map[pool.JobID]bool // jobs for which a command runs: their next ones wait
+	busy      map[pool.JobID]bool // jobs with a running command: their next ones wait
 	ofAccount map[string]int      // commands that run
 	running   int
 	done      chan *task // those that have ended
@@ -208,7 +208,7 @@ func (r *runner) queue(t *task) {
 	r.queued++
 }
 
-// close removes a file whose commands have all ended.
+// close removes a file after all of its commands have ended.
 func (r *runner) close(f *file) {
 	if f.left > 0 {
 		return
@@ -220,7 +220,7 @@ func (r *runner) close(f *file) {
 	delete(r.files, f.Name())
 }
 
-// startAll starts what may run now: those of a job one after the other.
+// startAll starts the commands that may run now: a job's one after the other.
 func (r *runner) startAll() {
 	for _, account := range r.accounts {
 		queue := r.queues[account]

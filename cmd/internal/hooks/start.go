@@ -15,9 +15,9 @@ import (
 // Flag is the option of starter with which it is a runner.
 const Flag = "hooks"
 
-// Start starts a runner for a pool, unless one is at work, which will find what was left to it before, or this
-// process is one of a job, which starts nothing that is to outlive the job. Where root serves the account of the spool, the runner is root's, too. The caller may
-// Wait for it, if it lives on.
+// Start starts a runner for a pool, unless one is at work, which will find earlier files, or this process is a job's,
+// which starts no process that is to outlive the job. If root serves the account of the spool, the runner is root's,
+// too. The caller may Wait for it, if it lives on.
 func Start(p onchange.Pool) (runner *exec.Cmd, err error) {
 	if p.Notes {
 		return nil, nil

@@ -18,14 +18,14 @@ import (
 	"fairspool/spool"
 )
 
-// Operator is what the pool's operator has run for events: EVENT_COMMAND and
+// Operator is the command that the pool's operator has run for events: EVENT_COMMAND and
 // EVENT_COMMAND_EVENTS.
 type Operator struct {
 	Command []string // none: nothing is run
 	Events  jobevent.Set
 }
 
-// OperatorOf returns what a configuration says; nil says nothing.
+// OperatorOf returns the setting of a configuration; empty for nil.
 func OperatorOf(c *config.Config) Operator {
 	if c == nil {
 		return Operator{}
@@ -33,7 +33,7 @@ func OperatorOf(c *config.Config) Operator {
 	return Operator{c.EventCommand, c.EventCommandEvents}
 }
 
-// hooked is what is run for events of a job.
+// hooked is the commands for events of a job.
 type hooked struct {
 	operator Operator
 	command  []string // of the job's owner; none: nothing
@@ -41,7 +41,7 @@ type hooked struct {
 	ad       *classad.Ad // of the job
 }
 
-// hooksOf returns what is run for events of a job with an ad; nil for nothing.
+// hooksOf returns the commands for events of a job with an ad; nil for none.
 func hooksOf(tx *spool.Tx, ad *classad.Ad, operator Operator) *hooked {
 	h := &hooked{operator: operator, ad: ad}
 	if ad.Has(pool.AttrNotifyCommand) {
@@ -85,7 +85,7 @@ func kindOf(body userlog.Body) (jobevent.Kind, bool) {
 	return 0, false
 }
 
-// orders returns what is to be run for an event of procs that are alike. A nil hooked wants nothing.
+// orders returns the commands for an event of procs that are alike. A nil hooked has none.
 func (h *hooked) orders(procs pool.Procs, at time.Time, body userlog.Body) (list []hooks.Order) {
 	kind, is := kindOf(body)
 	if h == nil || !is {
@@ -105,7 +105,7 @@ func (h *hooked) orders(procs pool.Procs, at time.Time, body userlog.Body) (list
 	return list
 }
 
-// Now returns the log of a job whose ad has changed: commands get the new one.
+// Now returns the log of a job after a change of its ad: commands get the new one.
 func (l Log) Now(ad *classad.Ad) Log {
 	if l.hooks != nil && ad != nil {
 		h := *l.hooks
@@ -115,7 +115,7 @@ func (l Log) Now(ad *classad.Ad) Log {
 	return l
 }
 
-// Orders returns what is to be run for events of the job.
+// Orders returns the commands for events of the job.
 func (l Log) Orders(events ...userlog.Event) (list []hooks.Order) {
 	if l.hooks == nil {
 		return nil
@@ -142,7 +142,7 @@ func present(tx *spool.Tx, id pool.JobID, before *classad.Ad, body userlog.Body)
 	return last
 }
 
-// submittedTo notes what is to be run for the procs of a cluster that were submitted.
+// submittedTo adds the commands for the submission of a cluster's procs.
 func (v *Events) submittedTo(cluster int, c jobad.Cluster) {
 	proc := c.First
 	for _, r := range c.Runs {
@@ -160,7 +160,7 @@ func (v *Events) submittedTo(cluster int, c jobad.Cluster) {
 	}
 }
 
-// keepOrders keeps what is to be run for a transaction that takes jobs out of the queue, until
+// keepOrders keeps the commands for a transaction that takes jobs out of the queue, until
 // order is called.
 func (v *Events) keepOrders(folder string) (err error) {
 	removed := func(o hooks.Order) bool { return o.Kind == jobevent.Removed }
@@ -187,8 +187,8 @@ func names(folder string) (list []string) {
 	return list
 }
 
-// order has run what is to be run, by a process that this one does not wait for. Where root's starter
-// runs the jobs as their owners, it does.
+// order has the commands run, by a process that this one does not wait for. If root's starter runs
+// the jobs as their owners, it runs them.
 func (v *Events) order(c *cmdline.Call) {
 	if len(v.orders) == 0 {
 		return

@@ -1,11 +1,10 @@
-// Package joblog tells the jobs' own event logs what a command did to them,
-// once that is committed.
+// Package joblog writes the effects of a command to the jobs' own event logs, once they
+// are committed.
 //
 // The events of a transaction that ends attempts or jobs are kept in the spool until they
 // are written (pending.go), so that another process writes them if this one is killed.
 //
-// It knows where a job's log is and how a command warns, and nothing of why
-// the event came about.
+// It knows the places of logs and how a command warns, but not the causes of events.
 package joblog
 
 import (
@@ -30,7 +29,7 @@ import (
 // Patience is how long a process waits for others that write to the same log. Tests change it.
 var Patience = userlog.Patience
 
-// Log is a job's event log: where it is, and whose it is.
+// Log is a job's event log: its place and its owner.
 type Log struct {
 	Path  string // empty: the job has none
 	Owner string // of the job: with this user's rights it is written
@@ -59,15 +58,15 @@ func (l Log) at(tx *spool.Tx, ad *classad.Ad) Log {
 // Wanted reports whether events of the job go anywhere.
 func (l Log) Wanted() bool { return l.Path != "" || l.hooks != nil }
 
-// Append appends events to the log, as userlog.Append does, with the rights of
-// its owner where the process is root, and of the user nobody (NOBODY_SLOT_USER) for an
-// owner whom the machine does not know. Without a log it does nothing.
+// Append appends events to the log, as userlog.Append does. If the process is root, it
+// has the rights of the log's owner, and of the user nobody (NOBODY_SLOT_USER) for an
+// owner unknown to the machine. Without a log it does nothing.
 func (l Log) Append(nobody string, events ...userlog.Event) error {
 	left := Patience
 	return l.appendWithin(&left, nobody, events)
 }
 
-// AppendMissing appends those of the events that the log does not have.
+// AppendMissing appends the events that the log does not have.
 func (l Log) AppendMissing(nobody string, events ...userlog.Event) error {
 	if l.Path == "" || len(events) == 0 {
 		return nil
@@ -84,11 +83,11 @@ func (l Log) appendWithin(left *time.Duration, nobody string, events []userlog.E
 	return asuser.Do(l.Owner, nobody, func() error { return userlog.AppendWithin(left, l.Path, events...) })
 }
 
-// Events are what is to be written, by log. The zero Events is empty.
+// Events are the events to write, by log. The zero Events is empty.
 type Events struct {
 	logs []Log // in order of first use, without their hooks
 	of   map[Log][]userlog.Event
-	// operator is what the pool's operator has run for events, and orders are what is to be run.
+	// operator is the operator's command for events, and orders are the commands to run.
 	operator Operator
 	orders   []hooks.Order
 	ordered  string // the file that keeps the orders; empty: none does
@@ -100,7 +99,7 @@ type Events struct {
 // For returns no events yet, of jobs of the call's pool.
 func For(c *cmdline.Call) Events { return Events{operator: OperatorOf(c.Config)} }
 
-// Operator returns what the pool's operator has run for events.
+// Operator returns the operator's command for events.
 func (v *Events) Operator() Operator { return v.operator }
 
 // Wants reports whether events of a job go anywhere.
@@ -108,7 +107,7 @@ func (v *Events) Wants(ad *classad.Ad) bool {
 	return ad.Has(pool.AttrUserLog) || ad.Has(pool.AttrNotifyCommand) || len(v.operator.Command) > 0
 }
 
-// Add notes an event of a job for the log that its ad names, if any, and for commands. Tx is that of Of.
+// Add adds an event of a job, for the log that its ad names, if any, and for commands. Tx is as for Of.
 func (v *Events) Add(tx *spool.Tx, id pool.JobID, ad *classad.Ad, body userlog.Body) {
 	l := Of(tx, ad, v.operator)
 	if l.hooks != nil && tx != nil {
@@ -188,7 +187,7 @@ func Held(ad *classad.Ad) userlog.Held {
 	return userlog.Held{Reason: why, Code: int(code), Subcode: int(subcode)}
 }
 
-// Path returns the path of a job's log, empty without one. Tx is that of Of.
+// Path returns the path of a job's log, empty without one. Tx is as for Of.
 func Path(tx *spool.Tx, ad *classad.Ad) string {
 	if !ad.Has(pool.AttrUserLog) {
 		return ""
@@ -202,12 +201,11 @@ func Path(tx *spool.Tx, ad *classad.Ad) string {
 	return filepath.Join(iwd, path)
 }
 
-// Write appends the events to their logs, all of a log at once, dated with
-// the command's time. What they tell of has happened already, so that a log
-// that cannot be written is a warning, and many are a few: jobs may have a log
-// each. For the same reason those who keep logs locked have to share the patience
-// that one of them is given. Where root's starter runs the jobs as their owners, the spool's
-// account leaves the events to that (Owed).
+// Write appends the events to their logs, all of a log at once, dated with the command's
+// time. The events have happened already, so a log that cannot be written is a warning, and
+// many are a few: jobs may have a log each. For the same reason all locked logs share the
+// patience for one. If root's starter runs the jobs as their owners, the spool's account
+// leaves the events to it (Owed).
 func (v *Events) Write(c *cmdline.Call) {
 	if c.Trial != nil {
 		return

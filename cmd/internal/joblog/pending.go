@@ -67,8 +67,8 @@ func Keep(claim *os.File, log Log, events ...userlog.Event) error {
 }
 
 // Keep keeps the events, dated with the time at, until Write has written them or Release is
-// called: the last thing that a transaction does which takes jobs out of the queue. Errors
-// are those of the function Keep. Events of which none is a job's last are not kept.
+// called. It is the last step of a transaction that takes jobs out of the queue. Errors are
+// those of the function Keep. Events are not kept if none is a job's last.
 func (v *Events) Keep(sp *spool.Spool, at time.Time) error {
 	v.date(at)
 	v.spool = sp
@@ -152,7 +152,7 @@ func fill(f *os.File, batches []batch) error {
 }
 
 // create makes a locked file with a name like the pattern. Before it is locked others may take
-// it for that of a killed process, and remove it: then it is made again.
+// it for a killed process's, and remove it: then it is made again.
 func create(pattern string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(filepath.Dir(pattern), filepath.Base(pattern))
@@ -194,7 +194,7 @@ func textOf(batches []batch) (b []byte) {
 	return fmt.Appendf(b, "%08x\n", crc32.Checksum(b, castagnoli))
 }
 
-// batchesOf is the inverse of textOf; false for what is not whole.
+// batchesOf is the inverse of textOf; false for an incomplete text.
 func batchesOf(text []byte) (batches []batch, ok bool) {
 	at := bytes.LastIndex(text, []byte("\n"+endLine)) + len("\n"+endLine)
 	if at < len("\n"+endLine) || string(text[at:]) != fmt.Sprintf("%08x\n", crc32.Checksum(text[:at], castagnoli)) {
@@ -219,11 +219,11 @@ func batchesOf(text []byte) (batches []batch, ok bool) {
 
 // pendingFile is a file with events that are still to be written.
 type pendingFile struct {
-	pool.Claim // its Job and Attempt; 0: it is that of a command
+	pool.Claim // its Job and Attempt; 0: a command's
 	path       string
 }
 
-// pendingFiles returns those of a spool that are chosen; nil chooses all.
+// pendingFiles returns the chosen pending files of a spool; nil chooses all.
 func pendingFiles(sp *spool.Spool, which func(pendingFile) bool) (list []pendingFile) {
 	folder := sp.ClaimLock("")
 	entries, _ := os.ReadDir(folder)
@@ -289,11 +289,11 @@ func logsOf(text []byte) (paths []string) {
 // tryFor is for how long events that cannot be written are tried again.
 var tryFor = time.Hour
 
-// Finish writes what is owed to logs, as Deliver does, and the pending events of processes that were
-// killed, unless this process leaves that to root's starter. The caller must not have the
-// lock on the file of any claim, as this would free it. The parameter nobody is the
-// NOBODY_SLOT_USER. Events for a log that cannot be written are left to a later call; once they
-// are older than tryFor, Finish gives them up with a warning.
+// Finish writes the events that are owed to logs, as Deliver does, and the pending events of
+// processes that were killed, unless this process leaves that to root's starter. The caller must not
+// have the lock on the file of any claim, as this would free it. The parameter nobody is the
+// NOBODY_SLOT_USER. Events for a log that cannot be written are left to a later call; once they are
+// older than tryFor, Finish gives them up with a warning.
 func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any)) {
 	if owes(sp.Dir()) {
 		return
@@ -313,8 +313,8 @@ func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any
 }
 
 // Await waits until the pending events of a job's attempts with lower numbers than before are
-// written: what the caller writes next is to stand behind them. Those of processes that were
-// killed it writes itself, as Finish does. It waits at most Patience.
+// written, as the caller's next events are to follow them. It writes those of killed
+// processes itself, as Finish does. It waits at most Patience.
 func Await(sp *spool.Spool, nobody string, warn func(format string, args ...any), id pool.JobID, before int) {
 	Deliver(sp, nobody, warn)
 	f := finisher{sp, nobody, warn}
@@ -367,7 +367,7 @@ func (f finisher) finish(p pendingFile) bool {
 	case p.Attempt == 0:
 		os.Remove(p.path)
 	case over:
-		file.Truncate(0) // the rest of what the attempt has left is the starter's
+		file.Truncate(0) // the rest of the attempt's remains is the starter's
 	}
 	return true
 }
@@ -407,7 +407,7 @@ func (f finisher) write(file *os.File) bool {
 			bad = append(bad, err)
 		}
 	}
-	var kept unix.Stat_t // its time of change is a sign of life, but not that of its status
+	var kept unix.Stat_t // the content's time of change is a sign of life, the status's is not
 	if err := unix.Fstat(int(file.Fd()), &kept); len(bad) > 0 && err == nil && time.Since(time.Unix(kept.Ctim.Unix())) < tryFor {
 		return false
 	}
@@ -417,13 +417,13 @@ func (f finisher) write(file *os.File) bool {
 	return true
 }
 
-// Where root's starter runs the jobs of a spool as their owners, the spool's account may not write
-// to their logs. So what a process of the account has to tell them it owes: it leaves the events in
-// claims.d, once their transaction is committed, in a file of the form of pending ones whose name
-// begins with owed- and the time. Root's starter delivers them with the rights of the owners, the
-// oldest first, before it writes anything else to a log. It says in the name of a file that it
-// begins with it: one that it finds so may have been delivered already, and only what is missing in
-// the logs is written.
+// If root's starter runs the jobs of a spool as their owners, the spool's account may not write to
+// their logs. So a process of the account owes them its events: it leaves them in claims.d, once
+// their transaction is committed, in a file of the form of pending ones with a name that begins
+// with owed- and the time. Root's starter delivers them with the rights of the owners, the oldest
+// first, before it writes anything else to a log. It marks the name of a file when it begins with
+// it: a file with the mark may have been delivered already, and only events that the logs lack are
+// written.
 
 const (
 	owedPrefix = "owed-"
@@ -436,8 +436,8 @@ func owes(dir string) bool { return !asuser.Privileged() && spool.RunByRoot(dir)
 
 var owing atomic.Int64
 
-// owedName returns the path of a new file with owed events in a folder. Names are in the order in
-// which the files were made.
+// owedName returns the path of a new file with owed events in a folder. Names sort in the order
+// of creation.
 func owedName(folder string, at time.Time) string {
 	return filepath.Join(folder, fmt.Sprintf("%s%020d-%d-%d", owedPrefix, at.UnixNano(), os.Getpid(), owing.Add(1)))
 }
@@ -495,10 +495,10 @@ func owedAt(path string) (at time.Time) {
 	return at
 }
 
-// Deliver writes the events that are owed to the logs of jobs, where this process can: it is root's.
-// The parameter nobody is the NOBODY_SLOT_USER. While another process delivers it waits, at most
-// Patience. Events for a log that cannot be written stay, with all later ones for that log; once they are
-// older than tryFor, Deliver gives them up with a warning.
+// Deliver writes the events that are owed to the logs of jobs, if this process can, as one of root's. The
+// parameter nobody is the NOBODY_SLOT_USER. While another process delivers it waits, at most Patience.
+// Events for a log that cannot be written stay, with all later ones for that log; once they are older
+// than tryFor, Deliver gives them up with a warning.
 func Deliver(sp *spool.Spool, nobody string, warn func(format string, args ...any)) {
 	if !asuser.Privileged() || len(Owed(sp)) == 0 {
 		return
@@ -526,7 +526,7 @@ func Deliver(sp *spool.Spool, nobody string, warn func(format string, args ...an
 	}
 }
 
-// lockFolder takes the flock on the folder of claims, which only those who deliver take. It
+// lockFolder takes the flock on the folder of claims, which only deliverers take. It
 // returns nil if another process keeps it for longer than Patience.
 func lockFolder(path string) (*os.File, error) {
 	f, err := os.Open(path)
@@ -547,7 +547,7 @@ func lockFolder(path string) (*os.File, error) {
 	}
 }
 
-// deliver writes the events of a file to the logs, but for those in late, to which it adds those
+// deliver writes the events of a file to the logs, except to logs in late, to which it adds logs
 // that cannot be written. The file stays with the events that are not written.
 func (f finisher) deliver(path string, late map[string]bool) error {
 	name, again := strings.CutSuffix(path, begunName)

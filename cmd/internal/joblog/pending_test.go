@@ -159,8 +159,8 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// Whoever ends an attempt whose end another did not commit makes that one's events void, also if
-// it has none itself.
+// A process that ends an attempt whose end another process did not commit makes that one's
+// events void, also if it has none itself.
 func TestKeep(t *testing.T) {
 	p := newPendingPool(t)
 	p.end(1, true, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
@@ -293,7 +293,7 @@ func TestFinishRemoved(t *testing.T) {
 	}
 }
 
-// Events of which none is a job's last are not kept.
+// Events are not kept if none is a job's last.
 func TestKeepNoEnd(t *testing.T) {
 	p := newPendingPool(t)
 	ad := classad.New()
@@ -342,8 +342,8 @@ func TestFinishUnwritable(t *testing.T) {
 	}
 }
 
-// What is not whole is told of, if it is of an end that was committed; an empty file is that of
-// a process that was killed before it wrote.
+// An incomplete file is reported if it is of a committed end; an empty file is of a process
+// that was killed before it wrote.
 func TestFinishTorn(t *testing.T) {
 	for size, warned := range map[int64]bool{0: false, 40: true} {
 		p := newPendingPool(t)

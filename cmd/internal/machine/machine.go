@@ -38,8 +38,8 @@ type Machine struct {
 	Containers []container.Found
 }
 
-// This returns what the machine of the process is, by the configuration and the place of the
-// call's spool.
+// This returns the machine of the process, by the configuration and the place of the call's
+// spool.
 func This(c *cmdline.Call) (Machine, error) {
 	name, err := c.Hostname()
 	if err != nil {
@@ -52,7 +52,7 @@ func This(c *cmdline.Call) (Machine, error) {
 	return Called(c, name, dir)
 }
 
-// Called returns what the machine of the process is under a name, with what is free on the file system of a folder.
+// Called returns the machine of the process under a name, with the free space on the file system of a folder.
 func Called(c *cmdline.Call, name, dir string) (Machine, error) {
 	m := Machine{Name: name, Cpus: runtime.NumCPU(), Arch: platform.Arch(), UIDDomain: c.Config.UIDDomain}
 	info, err := os.ReadFile("/proc/meminfo")
@@ -83,14 +83,13 @@ func (m *Machine) Try(c *cmdline.Call) {
 	m.Containers = tried.found[key]
 }
 
-// tried is what was found, by the programs that were allowed.
+// tried are the runtimes found, by the allowed programs.
 var tried = struct {
 	sync.Mutex
 	found map[string][]container.Found
 }{found: map[string][]container.Found{}}
 
-// freeKB returns what is free on the file system of a folder, which need not
-// be there yet.
+// freeKB returns the free space on the file system of a folder, which need not exist yet.
 func freeKB(dir string) (int64, error) {
 	var st unix.Statfs_t
 	err := unix.Statfs(dir, &st)
@@ -154,7 +153,7 @@ func (m Machine) Slot(n, count int) *classad.Ad {
 	return ad
 }
 
-// start is the Requirements of our slots: what the machine's owner says.
+// start is the Requirements of our slots: the machine owner's START.
 var start = expression("START")
 
 // expression compiles a constant text.
@@ -169,8 +168,8 @@ func expression(text string) *classad.Expr {
 // SlotName returns the name of the n-th slot of a machine.
 func SlotName(n int, host string) string { return fmt.Sprintf("slot%d@%s", n, host) }
 
-// Divide turns the ad of a slot that has all of the machine into that of a
-// partitionable slot, with the resources that were given.
+// Divide turns the ad of a slot that has all of the machine into a partitionable slot's,
+// with the given resources.
 func (m Machine) Divide(ad *classad.Ad, resources []pool.Amount) error {
 	for _, r := range resources {
 		if ad.Has(r.Name) {
@@ -198,9 +197,9 @@ func (m Machine) Divide(ad *classad.Ad, resources []pool.Amount) error {
 	return nil
 }
 
-// within is the Requirements of a partitionable slot: what the machine's owner
-// says, and that what is left is enough. A job that does not say how many cores it
-// wants gets one; of anything else, nothing.
+// within is the Requirements of a partitionable slot: the machine owner's START, and that
+// the free rest suffices. A job that does not say how many cores it wants gets one, and
+// none of any other resource.
 func within(names []string) *classad.Expr {
 	var b strings.Builder
 	b.WriteString("START")
@@ -214,7 +213,7 @@ func within(names []string) *classad.Expr {
 	return expression(b.String())
 }
 
-// describe sets what a slot's ad says of the system.
+// describe sets the attributes of the system in a slot's ad.
 func describe(ad *classad.Ad, s platform.System) {
 	if s.Name == "" {
 		return
@@ -295,11 +294,11 @@ func (m Machine) Whole(c *cmdline.Call) (*classad.Ad, error) {
 	return ad, m.Divide(ad, nil)
 }
 
-// FitsPilot is what the Start of a slot says where jobs have to leave at a time: one that says how long it may take at most has to
-// end before. Others may have to leave.
+// FitsPilot is the Start of a slot that jobs have to leave at a time: a job with a limit on its run time has to end
+// before that. Other jobs may have to leave.
 var FitsPilot = pool.RunTime(0) + " <= MY.PilotEnds - time()"
 
-// size says what the machine has: "2 cpus, 24 GiB memory".
+// size words the machine's size: "2 cpus, 24 GiB memory".
 func (m Machine) size() string {
 	cpus := plural.Count(m.Cpus, "cpu")
 	if m.MemoryMB < 1024 {

@@ -27,14 +27,14 @@ type step string
 const (
 	stepTaken    step = "taken"    // it has the lock
 	stepRested   step = "rested"   // it is long enough since the last cycle
-	stepBegun    step = "begun"    // the change that waited is noted as one for which a cycle is made
+	stepBegun    step = "begun"    // the change that waited is noted as having a cycle
 	stepCycled   step = "cycled"   // the cycle is made
 	stepPassed   step = "passed"   // and glidein and starter have made their passes
 	stepDone     step = "done"     // that is noted
 	stepReleased step = "released" // the lock is free
 )
 
-// reached is told of each step. It does nothing: tests have it end the process there.
+// reached is called at each step. It does nothing; tests have it end the process there.
 var reached = func(step) {}
 
 // sameTrouble is how long drivers do not repeat what one of them has written to their log: where
@@ -124,8 +124,8 @@ func leftToRoot(pool onchange.Pool) bool {
 	return !asuser.Privileged() && spool.RunByRoot(pool.Dir)
 }
 
-// runProgram runs starter or glidein, whose bad news goes to the log. One that could not start a job or a link
-// has told so, and has done the rest; one that was killed is an error.
+// runProgram runs starter or glidein, and logs its bad news. If the program could not start a job or a link,
+// it has said so and has done the rest: that is no error. A killed program is one.
 func runProgram(pool onchange.Pool, name string, log *trouble.Log) error {
 	c := exec.Command(pool.Program(name), append(slices.Clone(pool.Args), "-q")...)
 	c.Dir, c.Env = "/", pool.Env
@@ -141,9 +141,9 @@ func runProgram(pool onchange.Pool, name string, log *trouble.Log) error {
 	return nil
 }
 
-// materialize makes those of the jobs kept back (max_materialize, max_idle) that have
-// room in the queue, so that the cycle sees them. Where there are none,
-// nothing is written. It returns the clusters of which some wait for others.
+// materialize creates the jobs kept back (max_materialize, max_idle) that have room in
+// the queue, so that the cycle sees them. It writes nothing if there are none. It returns
+// the clusters with jobs that wait for other clusters.
 func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err error) {
 	some := false
 	if err := s.View(func(v *spool.View) error {
@@ -184,8 +184,8 @@ func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err err
 	return waiting, nil
 }
 
-// notYetMade tells whoever only looks how many jobs a cycle would make first. They are
-// no part of what is computed, since nothing is written.
+// notYetMade tells the user of a dry run how many jobs a cycle would create first. The
+// dry run computes without them, since it writes nothing.
 func notYetMade(c *cmdline.Call, v *spool.View) {
 	list, room := lifecycle.Wanting(v, c.Config)
 	if len(list) == 0 {

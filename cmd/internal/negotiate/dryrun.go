@@ -15,7 +15,7 @@ import (
 	"fairspool/spool"
 )
 
-// inquiry is what a look is asked for.
+// inquiry is the input of a dry run.
 type inquiry struct {
 	*cmdline.Call
 	options
@@ -23,7 +23,7 @@ type inquiry struct {
 	number int // that the cycle would have
 }
 
-// dry is what a cycle would do.
+// dry is the outcome that a cycle would have.
 type dry struct {
 	*cmdline.Call // with the configuration that it goes by
 	cycle.Outcome
@@ -188,7 +188,7 @@ func (q inquiry) explain(now, after dry) error {
 	return nil
 }
 
-// compare prints what the changes make different.
+// compare prints the differences that the changes make.
 func (q inquiry) compare(plan, after *negotiator.Plan) error {
 	d := cycle.Compare(plan, after)
 	if q.json {

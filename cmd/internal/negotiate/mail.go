@@ -20,12 +20,10 @@ import (
 	"fairspool/spool"
 )
 
-// mailTime bounds how long a cycle may be busy with mail. What is left waits for the
-// next one.
+// mailTime bounds how long a cycle may be busy with mail. The next cycle sends the rest.
 const mailTime = time.Minute
 
-// mailMark is the mark of what was complained of when mail could not be sent the last
-// time.
+// mailMark is the mark with the complaint about mail that could not be sent last time.
 const mailMark = "mail trouble"
 
 // mail sends the messages that are due, one after the other, and notes of each
@@ -57,7 +55,7 @@ func mail(c *cmdline.Call, s *spool.Spool, quiet bool) {
 type poster struct {
 	*cmdline.Call
 	spool *spool.Spool
-	said  string // what was complained of last
+	said  string // the last complaint
 }
 
 // What becomes of a message that could not be sent.
@@ -156,9 +154,9 @@ func under(folders []string, name string) (paths []string) {
 	return paths
 }
 
-// addresses returns whom a message goes to: the addresses in to, parted by commas or
-// blanks, else owner, each at the domain if it has none. What a mail program could
-// take for an option, a file or a command is refused.
+// addresses returns the recipients of a message: the addresses in to, separated by commas
+// or blanks, else owner, each at the domain if it has none. It refuses addresses that a
+// mail program could take for an option, a file or a command.
 func addresses(to, owner, domain string) (list []string, err error) {
 	parted := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
 	if list = strings.FieldsFunc(to, parted); len(list) == 0 {
@@ -181,7 +179,7 @@ func plainWord(s string) bool {
 	return s != "" && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._+-=%") == ""
 }
 
-// mostSaid bounds what is kept of what a program says.
+// mostSaid bounds the kept part of a program's output.
 const mostSaid = 4 << 10
 
 // afterFunc calls what kills a program once its time is over; tests say when that is.
@@ -212,7 +210,7 @@ func (p mailProgram) send(to []string, m cycle.Message, patience time.Duration) 
 	late := afterFunc(patience, func() { syscall.Kill(-run.Process.Pid, syscall.SIGKILL) })
 	err := run.Wait()
 	switch {
-	case errors.Is(err, exec.ErrWaitDelay): // it ended well, and what it left in the background goes on
+	case errors.Is(err, exec.ErrWaitDelay): // it ended well, and its background processes go on
 		late.Stop()
 		return nil
 	case !late.Stop():
@@ -225,7 +223,7 @@ func (p mailProgram) send(to []string, m cycle.Message, patience time.Duration) 
 	return nil
 }
 
-// lastBytes keeps the end of what is written to it.
+// lastBytes keeps the end of its input.
 type lastBytes struct{ b []byte }
 
 func (l *lastBytes) Write(p []byte) (int, error) {

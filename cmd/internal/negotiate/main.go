@@ -70,7 +70,7 @@ With -dry-run, -what-if or -explain nothing changes: negotiate computes the cycl
 	}
 }
 
-// run does what the command line asks for: a cycle, if nothing else.
+// run does what the command line asks for: by default a cycle.
 func run(c *cmdline.Call) error {
 	o, err := optionsOf(c)
 	switch {
@@ -184,11 +184,12 @@ func match(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of *spending)
 	return plan, err
 }
 
-// errReadTooLittle says that matches were not made, since what was read did not suffice for it.
+// errReadTooLittle says that matches were not made, since the part of the queue that was read
+// did not suffice for that.
 var errReadTooLittle = errors.New("more attributes have to be read")
 
-// prepare does what is done before a cycle with jobs that are in the queue, and with
-// those that are still to come: what they wait for may have come about long since.
+// prepare does what precedes a cycle, for jobs in the queue and for those still to come:
+// what they wait for may have happened long ago.
 func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending) (did report.Policy, err error) {
 	joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
 	if did, err = policies(c, s, p, of, nil); err != nil {
@@ -252,14 +253,14 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending)
 	return plan, seen, err
 }
 
-// warnOfConfig tells what is amiss in the configuration and no error.
+// warnOfConfig warns of problems in the configuration that are no errors.
 func warnOfConfig(c *cmdline.Call) {
 	for _, w := range c.Config.Warnings {
 		c.Warn("%s", w)
 	}
 }
 
-// warnOf warns of what is amiss in a snapshot.
+// warnOf warns of problems in a snapshot.
 func warnOf(c *cmdline.Call, seen lifecycle.Snapshot) {
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)
@@ -269,7 +270,8 @@ func warnOf(c *cmdline.Call, seen lifecycle.Snapshot) {
 	}
 }
 
-// checkConfig compiles what the configuration says, and prints each setting with where it is from.
+// checkConfig compiles the expressions of the configuration, and prints each setting with its
+// source.
 func checkConfig(c *cmdline.Call, o options) error {
 	if err := lifecycle.CheckConfig(c.Config); err != nil {
 		return err
@@ -289,12 +291,12 @@ func checkConfig(c *cmdline.Call, o options) error {
 	return c.Table([]cmdline.Column{{Head: "Setting"}, {Head: "From"}, {Head: "Value"}}, rows)
 }
 
-// sample notes for userprio -history what is so after the cycle. The cycle is
-// done, whatever comes of it.
+// sample records the moment after the cycle for userprio -history. Errors become
+// warnings, as the cycle is done.
 func sample(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, p accountant.Params) {
 	m := history.Moment{Now: c.Now, Demand: map[string]float64{}, Params: p}
 	for _, share := range plan.Submitters {
-		if share.Idle > 0 { // what is left of it after the cycle's matches
+		if share.Idle > 0 { // the share of idle jobs left after the cycle's matches
 			m.Demand[share.Name] = share.Demand * float64(share.Idle-share.Matched) / float64(share.Idle)
 		}
 	}
@@ -309,11 +311,11 @@ func sample(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, p accountant
 
 // state is what -health prints with -json.
 type state struct {
-	Status   health.Severity // that of the first finding, which is the worst
+	Status   health.Severity // the first finding's, which is the worst
 	Findings []health.Finding
 }
 
-// tellHealth prints what is amiss in the pool, and exits as monitoring plug-ins do.
+// tellHealth prints the pool's problems, and exits as monitoring plug-ins do.
 func tellHealth(c *cmdline.Call, o options) error {
 	found, err := health.Of(c)
 	if err != nil {
@@ -348,7 +350,7 @@ func warnOfMachines(c *cmdline.Call, o options, s *spool.Spool) {
 	}
 	found, err := health.In(c, s)
 	if err != nil {
-		return // the cycle is done; the next command that reads what is damaged says so
+		return // the cycle is done; the next command that reads the damaged part reports it
 	}
 	for _, f := range found {
 		if f.Code == health.OtherMachine || f.Code == health.NoStarter {

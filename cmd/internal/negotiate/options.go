@@ -8,7 +8,7 @@ import (
 	"fairspool/lib/report/cycle"
 )
 
-// options are what a command line asks for.
+// options are the options of the command line.
 type options struct {
 	json, quiet bool
 	checkConfig bool // -check-config
@@ -19,7 +19,8 @@ type options struct {
 	changes     []change
 }
 
-// refusals are what does not go together, in the order in which it is refused.
+// refusals are the options that do not go together, in the order in which they are
+// refused.
 var refusals = []cmdline.Refusal{
 	{Option: "check-config", Others: []string{"dry-run", "what-if", "explain", "health"}},
 	{Option: "health", Others: []string{"dry-run", "what-if", "explain", cmdline.Force.Name}},

@@ -18,7 +18,7 @@ import (
 	"fairspool/spool"
 )
 
-// spending is what the expressions of owners may take in a cycle, and what they took.
+// spending is the budget of the owners' expressions in a cycle, and its use.
 type spending struct {
 	most    int // MAX_STEPS_PER_OWNER
 	budgets *classad.Budgets
@@ -27,8 +27,8 @@ type spending struct {
 	reading *lifecycle.Reading
 }
 
-// look returns how to look at policies: with half of what owners have in a cycle, as much as
-// is left of it.
+// look returns how to look at policies: with half of the owners' budget of a cycle, or the
+// rest of it if that is less.
 func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) lifecycle.Look {
 	if s.most = c.Config.Cycle.Steps; s.budgets == nil || only == nil {
 		s.budgets = classad.NewBudgets((s.most + 1) / 2)
@@ -97,8 +97,8 @@ func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending
 	return did, nil
 }
 
-// note notes what a look put off. The first look at an owner's jobs that did tells where the
-// next cycle begins.
+// note records the jobs that a look put off. The next cycle begins with the first job that
+// the first such look at an owner's jobs put off.
 func (s *spending) note(list []lifecycle.PutOff) {
 	for _, p := range list {
 		i := slices.IndexFunc(s.putOff, func(o lifecycle.PutOff) bool { return o.Owner == p.Owner })
@@ -110,9 +110,9 @@ func (s *spending) note(list []lifecycle.PutOff) {
 	}
 }
 
-// recollect asks the history how the first jobs of clusters ended that have been
-// watched only since these had left the queue. A history that cannot be read is
-// no reason not to negotiate: who waits for those clusters goes on waiting.
+// recollect searches the history for the ends of the first jobs of clusters that are
+// watched only since these jobs left the queue. If the history cannot be read, the cycle
+// still runs: jobs that wait for those clusters go on waiting.
 func recollect(c *cmdline.Call, s *spool.Spool, clusters []int) error {
 	var past lifecycle.Recollections
 	var bad error
@@ -145,8 +145,8 @@ func numbers(list []int) (words []string) {
 	return words
 }
 
-// note notes what jobs' logs are told. Of a job that runs, its supervisor tells
-// the end, and of one that has ended that was told.
+// note records events for the logs of jobs. The supervisor of a running job logs its end;
+// for a job that has ended the end is logged already.
 func note(tx *spool.Tx, log *joblog.Events, f lifecycle.Followed) {
 	var body userlog.Body
 	ended, _ := f.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
@@ -168,16 +168,15 @@ func note(tx *spool.Tx, log *joblog.Events, f lifecycle.Followed) {
 	}
 }
 
-// report notes in what was done what was put off.
+// report adds the jobs put off to did.
 func (s *spending) report(did *report.Policy) {
 	for _, p := range s.putOff {
 		did.PutOff = append(did.PutOff, negotiator.ReportedPutOff{Owner: p.Owner, First: p.First.String(), Jobs: p.Jobs})
 	}
 }
 
-// policyFirst tells whoever only looks what a cycle would do with jobs first that
-// makes a difference to it. What is computed takes them as they are, since nothing is
-// written.
+// policyFirst warns the user of a dry run of actions on jobs that a cycle would take
+// first. The dry run computes with the jobs unchanged, since it writes nothing.
 func policyFirst(c *cmdline.Call, v *spool.View, now time.Time) {
 	var d report.Policy
 	var found lifecycle.Outlook

@@ -14,8 +14,8 @@ import (
 	"fairspool/spool"
 )
 
-// tell leaves the cycle's report in the spool, and prints it; did is what was done
-// before the cycle, which began then by the machine's clock.
+// tell writes the cycle's report to the spool and prints it. Did is what was done before
+// the cycle. Began is the cycle's beginning by the machine's clock.
 func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did report.Policy, began time.Time) error {
 	last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 	if err != nil {
@@ -72,8 +72,8 @@ func outputs() []cmdline.Output {
 	}
 }
 
-// lastCycle returns how the last report begins, nothing if there is none. A report that
-// does not read is no reason not to negotiate; but says what becomes of it.
+// lastCycle returns the head of the last report, zero if there is none. An unreadable
+// report is a warning, which ends with but.
 func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last report.Head, err error) {
 	b, err := s.Report()
 	var damage *spool.DamageError

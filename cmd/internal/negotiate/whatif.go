@@ -33,7 +33,7 @@ type change struct {
 	apply func(*world) error // instead of a trial: what no command does
 }
 
-// changeKind is a kind of change, by the command that makes it for good.
+// changeKind is a kind of change, with the command that makes it in the spool.
 type changeKind struct {
 	name, example string
 	command       func() cmdline.Command // nil: none
@@ -136,7 +136,8 @@ func unknownChange(word string, kinds []changeKind) error {
 	return cmdline.Usagef("%s: unknown change; did you mean %s, as in '%s'?", word, near, kinds[slices.Index(names, near)].example)
 }
 
-// before reads what is the caller's to read of changes, such as the descriptions of jobs.
+// before reads the inputs of changes that only the caller may read, such as the
+// descriptions of jobs.
 func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	changes, err := readChanges(c)
 	if err != nil {
@@ -189,7 +190,7 @@ func split(text string) ([]string, error) {
 	return words, nil
 }
 
-// world is what the changes of -what-if are made to: a fork of the spool, and the configuration.
+// world is where -what-if makes its changes: a fork of the spool, and a configuration.
 type world struct {
 	*cmdline.Call
 	fork *spool.Spool
@@ -202,7 +203,7 @@ func newWorld(c *cmdline.Call, v *spool.View) *world {
 	return &world{&call, v.Fork()}
 }
 
-// update does in the world what a command does in the spool.
+// update makes in the world the change that a command makes in the spool.
 func (w *world) update(do func(*spool.Tx) error) error {
 	return w.fork.Update(func(tx *spool.Tx) error {
 		tx.Op("what if")
@@ -241,7 +242,7 @@ func (w *world) make(ch change) error {
 			if c.State != pool.Vacating || leaving[c.Job] {
 				continue
 			}
-			// What has to leave its slot for the change has left.
+			// Claims that have to leave their slots for the change end at once.
 			if err := lifecycle.Finish(tx, c.Job, c.Attempt, w.Now, pool.Ending{Lost: "what if"}, w.Config.Params); err != nil {
 				return err
 			}
@@ -337,7 +338,7 @@ var ofItsPast = []string{
 	pool.AttrLastVacateTime, pool.AttrEligibleSince, pool.AttrBypassCount, pool.AttrSystemPriority,
 }
 
-// ofItsSlots reports whether an attribute is what a job's ad has from the slots that it had.
+// ofItsSlots reports whether a job's ad has the attribute from slots that the job had.
 func ofItsSlots(name string) bool {
 	last := name[len(name)-1]
 	return strings.HasPrefix(name, "MATCH_") || strings.HasPrefix(name, "MachineAttr") && last >= '0' && last <= '9'
@@ -374,7 +375,7 @@ func readSlots(words []string) (func(*world) error, error) {
 	return nil, cmdline.Usagef("want one of: add N like NAME; withdraw NAME...; set NAME ATTRIBUTE=EXPRESSION...; advertise FILE...; reserve -start TIME -end TIME CONSTRAINT; detect")
 }
 
-// attribute is an attribute of an ad, and what it is set to.
+// attribute is an attribute of an ad, with its new value.
 type attribute struct {
 	name string
 	to   *classad.Expr
@@ -452,7 +453,7 @@ var ofHolder = []string{
 	"PreemptingUser", "PreemptingOwner", "PreemptingRank", "PreemptingConcurrencyLimits",
 }
 
-// unclaimed returns a slot's ad as the slot would be advertised now if nobody held it.
+// unclaimed returns a slot's ad as the slot would be advertised now without a claim.
 func unclaimed(ad *classad.Ad, now int64) *classad.Ad {
 	ad = ad.Flat().Clone()
 	for _, name := range ofHolder {
@@ -470,8 +471,9 @@ func unclaimed(ad *classad.Ad, now int64) *classad.Ad {
 	return ad
 }
 
-// setSlot sets attributes of a slot's ad. A lone name that is no attribute of it would
-// be undefined: it is a text whose quotes went as those of the words do.
+// setSlot sets attributes of a slot's ad. It refuses a lone name that is no attribute of
+// the slot: the value would be undefined, and is probably a text that lost its quotes to
+// the shell.
 func (w *world) setSlot(name string, settings []attribute) error {
 	return w.update(func(tx *spool.Tx) error {
 		s, err := advertised(tx, name)

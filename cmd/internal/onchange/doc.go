@@ -11,10 +11,10 @@
 //	w  a change waits for a cycle
 //	m  a driver is making a cycle
 //
-// A minus sign stands in the place of a flag that is not set. The driver has the flock on the
-// file. A command that starts a driver takes the flock and hands its open file on as descriptor
-// 3, so that the lock is held without a gap, and by the driver alone when the command has ended.
-// The file is never synced: a power cut leaves no process that waits for it.
+// A minus sign replaces a flag that is not set. The driver has the flock on the file. A command
+// that starts a driver takes the flock and passes its open file as descriptor 3, so that the lock
+// is held without a gap, and by the driver alone when the command has ended. The file is never
+// synced: a power cut leaves no process that waits for it.
 //
 // # Why no change is missed
 //
@@ -33,14 +33,15 @@
 //     does in step 2, and so starts the next driver.
 //
 // If a driver is killed at any point, the kernel frees its lock, and a flag stays set: m from
-// before its start to the end of the pass, and w where a change waits. A driver whose cycle fails
-// leaves m set, too. Whoever sees a flag set and the lock free starts a driver: each command of the
-// spool's owner, when it ends; a supervisor and `starter -watch` at once if only w is set, and
-// after NEGOTIATOR_INTERVAL if m is set, so that a cycle that fails is not tried without end.
+// before its start to the end of the pass, and w if a change waits. A driver with a failing cycle
+// leaves m set, too. A process that finds a flag set and the lock free starts a driver: each
+// command of the spool's owner, when it ends; a supervisor and `starter -watch` at once if only w
+// is set, and after NEGOTIATOR_INTERVAL if m is set, so that a failing cycle is not repeated
+// without end.
 //
 // # Who does not start a driver
 //
-// A process of a job, as what it starts ends with the job, only sets w. With a time of the
-// user's own, with CYCLE_ON_CHANGE = false, or where the sibling programs negotiate and starter
+// A process of a job only sets w, as a driver that it started would end with the job. With a time
+// of the user's own, with CYCLE_ON_CHANGE = false, or if the sibling programs negotiate and starter
 // are not found, nothing is done at all.
 package onchange

@@ -30,24 +30,24 @@ const logName = "negotiate.log"
 // wrong.
 func LogPath(dir string) string { return filepath.Join(dir, logName) }
 
-// Pool is a pool whose cycles changes start.
+// Pool is a pool in which changes start cycles.
 type Pool struct {
 	Dir string // the spool's
-	// Programs is the folder of fairspool's programs, and Prefix is what the names of all of
-	// them begin with.
+	// Programs is the folder of fairspool's programs, and Prefix the common beginning of
+	// their names.
 	Programs, Prefix string
 	Args             []string // common flags of drivers
 	Env              []string // of drivers
 	// Notes: this process may only set the flag, and starts no driver.
 	Notes bool
-	// Beside: a driver becomes a child of this process's parent, so that it is no descendant
-	// of this process, which a supervisor would take for one of its job.
+	// Beside: a driver becomes a child of this process's parent, and no descendant of this
+	// process, which a supervisor would take for its job's.
 	Beside bool
 }
 
-// Siblings returns where the programs of fairspool are that stand beside this one, whose command
-// has that name: their folder, and what their names begin with. It returns false if this program
-// is not called so, as in a test, or if negotiate and starter are not there.
+// Siblings returns the programs of fairspool beside this one, the command of that name: their
+// folder, and the common beginning of their names. It returns false if this program has another
+// name, as in a test, or if negotiate and starter are missing.
 func Siblings(command string) (folder, prefix string, ok bool) {
 	self, err := os.Executable()
 	if err != nil {
@@ -66,8 +66,8 @@ func there(program string) bool { return unix.Access(program, unix.X_OK) == nil 
 func (p Pool) Program(command string) string { return filepath.Join(p.Programs, p.Prefix+command) }
 
 // Changed notes that the queue was changed, and starts a driver unless one is at work. The driver
-// is nil if none was started; otherwise the caller may Wait for it, if it lives on. In a spool that
-// was removed nothing is made anew.
+// is nil if none was started; otherwise the caller may Wait for it, if it lives on. In a removed
+// spool it makes no file.
 func (p Pool) Changed() (driver *exec.Cmd, err error) {
 	if spool.Gone(p.Dir) {
 		return nil, nil
@@ -90,8 +90,8 @@ func (p Pool) Note() error {
 	return err
 }
 
-// Left reports whether the spool in dir has a change that waits, or one whose cycle was not
-// completed; if a driver is at work, it may be the driver's.
+// Left reports whether the spool in dir has a change that waits, or one with an incomplete
+// cycle; if a driver is at work, it may be the driver's.
 func Left(dir string) bool {
 	f, err := open(dir, false)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p Pool) driver(f file) (*exec.Cmd, error) {
 	if p.Beside {
 		c.SysProcAttr.Cloneflags = unix.CLONE_PARENT
 	}
-	// What is wrong before the driver writes to its log itself.
+	// For errors before the driver writes to its log itself.
 	log, err := os.OpenFile(LogPath(p.Dir), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -172,9 +172,9 @@ type Watch struct {
 	seen     time.Time     // when the file was written last, as of the last look
 }
 
-// Look starts a driver if a change waits for which none was started, and each Interval, if there
-// was no cycle for so long or a flag is set. It returns as Changed does. If nothing has happened
-// it costs next to nothing.
+// Look starts a driver if a change waits without one, and each Interval, if there was no cycle
+// for so long or a flag is set. It returns as Changed does. If nothing has happened it costs
+// next to nothing.
 func (w *Watch) Look() (driver *exec.Cmd, err error) {
 	now := time.Now()
 	if !now.Before(w.due) {
@@ -193,7 +193,7 @@ func (w *Watch) Look() (driver *exec.Cmd, err error) {
 // Due reports whether the last cycle may be Interval ago, so that Look looks at more than changes. It costs nothing.
 func (w *Watch) Due() bool { return !time.Now().Before(w.due) }
 
-// settled is how old a file's time has to be to be told from that of the next write.
+// settled is the age at which a file's time surely differs from the next write's.
 const settled = 100 * time.Millisecond
 
 // lookAtCycle is Look when the last cycle may be long ago.
@@ -222,7 +222,7 @@ func (w *Watch) lookAtCycle(now time.Time) (*exec.Cmd, error) {
 // inherited is the descriptor on which a driver finds the file with the lock.
 const inherited = 3
 
-// Driver is what a driver holds.
+// Driver is the lock of a driver.
 type Driver struct {
 	file
 	dir string
@@ -280,7 +280,7 @@ const (
 	making = 1 // a driver is making one
 )
 
-// What the file has in the places of the flags when both are set, and when neither is.
+// The file's content at the flags' places when both are set, and when neither is.
 const (
 	set   = "wm"
 	unset = "--"
@@ -292,8 +292,9 @@ type file struct {
 	own string // what stands behind the flags
 }
 
-// open opens the file of the spool in dir. It is made there if make is true; otherwise a missing
-// file is fs.ErrNotExist, and so is that of another user's spool, of which root would start a cycle.
+// open opens the file of the spool in dir. It creates it if make is true; otherwise a missing file
+// is fs.ErrNotExist. Another user's spool is fs.ErrNotExist, too, so that root starts no cycle of
+// it.
 func open(dir string, make bool) (file, error) {
 	if !isOurs(dir) {
 		return file{}, fs.ErrNotExist
@@ -331,8 +332,8 @@ func opened(f *os.File) (file, error) {
 	return file{f, fmt.Sprintf(" %d\n", s.Ino)}, nil
 }
 
-// mend makes a file that is new, a copy, or what a power cut has left one in which no flag is
-// set. The caller sets one: so none is lost when two do this at a time.
+// mend makes a valid file without flags of one that is new, a copy, or left by a power cut.
+// The caller sets a flag: so none is lost when two processes do this at a time.
 func (f file) mend() error {
 	text, err := f.text()
 	if err != nil || f.sound(text) {
@@ -358,7 +359,7 @@ func (f file) sound(text string) bool {
 	return true
 }
 
-// text returns what the file holds, as far as it is read.
+// text returns the beginning of the file, as far as it is read.
 func (f file) text() (string, error) {
 	var b [32]byte
 	n, err := f.ReadAt(b[:], 0)
@@ -379,8 +380,8 @@ func (f file) put(flag int, on bool) error {
 	return err
 }
 
-// flags returns which flags are set. In a copy of the file neither is: who looks at a copy of a
-// spool is not to start its jobs.
+// flags returns which flags are set. In a copy of the file neither is: looking at a copy of a
+// spool must not start its jobs.
 func (f file) flags() (w, m bool, err error) {
 	text, err := f.text()
 	if err != nil || !f.sound(text) {
@@ -418,9 +419,9 @@ func lastCycle(dir string) time.Time {
 	return info.ModTime()
 }
 
-// Trouble returns the last line that the drivers of the spool in dir have written of what went
-// wrong, and when that was. The line is empty if nothing did, and if no change waits for a cycle
-// and the last cycle for one was completed.
+// Trouble returns the last error line of the drivers of the spool in dir, and its time. The line
+// is empty if there was no error, and if no change waits for a cycle and the last cycle for one
+// was completed.
 func Trouble(dir string) (line string, at time.Time, err error) {
 	f, err := open(dir, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func (p *Pilot) miss(a pool.Attempt) {
 	}
 }
 
-// take takes note of what the spool's host says, and has supervisors started for attempts that have none.
+// take records the news of the spool's host, and has supervisors started for attempts that have none.
 func (p *Pilot) take(l *line, n News) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +124,8 @@ func (p *Pilot) lookForMissing() {
 	p.start(list)
 }
 
-// sweep looks at all attempts: those whose supervisors have died are ended, and for those that have none one is started.
+// sweep looks at all attempts: it ends those with a dead supervisor, and has a supervisor started for those without
+// one.
 func (p *Pilot) sweep() {
 	files := p.attempts()
 	p.mu.Lock()
@@ -154,7 +155,7 @@ func (p *Pilot) drop(c Claim) {
 	p.tell(c.Attempt, word{Gone: true})
 }
 
-// endLost ends an attempt if its supervisor has died: what is left of its processes, and then its claim.
+// endLost ends an attempt if its supervisor has died: first its remaining processes, and then its claim.
 func (p *Pilot) endLost(a pool.Attempt) {
 	p.mu.Lock()
 	if p.ending[a] {

@@ -20,7 +20,8 @@ import (
 // errDown says that there is no link to the spool's host now.
 var errDown = errors.New("there is no link to the spool's host now")
 
-// dial connects to the pilot of the state folder. The folder's path may be longer than that of a socket.
+// dial connects to the pilot of the state folder. The folder's path may be longer than a socket's may
+// be.
 func (s State) dial() (net.Conn, error) {
 	folder, err := os.Open(s.Dir)
 	if err != nil {
@@ -156,15 +157,15 @@ const (
 	lastWait  = 5 * time.Second
 )
 
-// follower is what a supervisor knows of its claim by the pilot.
+// follower tells a supervisor what the pilot knows of its claim.
 type follower struct {
 	state State
 	of    pool.Attempt
 
 	mu     sync.Mutex
-	told   word      // what the pilot said last
+	told   word      // the last word of the pilot
 	gone   bool      // it said so once
-	since  time.Time // when there was no pilot from then on; zero: there is one
+	since  time.Time // since when there has been no pilot; zero: there is one
 	closed bool
 	conn   net.Conn
 }
@@ -188,7 +189,7 @@ func (f *follower) run() {
 	}
 }
 
-// read reads what a pilot says until it ends, and reports whether it said anything.
+// read reads the pilot's words until they end, and reports whether there were any.
 func (f *follower) read() (said bool) {
 	conn, err := f.state.dial()
 	if err != nil {
@@ -225,7 +226,8 @@ func (f *follower) over() bool {
 	return f.closed
 }
 
-// look returns what the pilot said last, in which Gone stays, and for how long there has been no pilot.
+// look returns the last word of the pilot, and for how long there has been no pilot. Once Gone, w stays
+// Gone.
 func (f *follower) look() (w word, without time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,13 +24,13 @@ import (
 	"fairspool/lib/supervise"
 )
 
-// Desks is what the desks of one supervisor on the pilot's machine have in common.
+// Desks is what the desks of one supervisor on the pilot's machine share.
 type Desks struct {
 	State
 	Settings
 	Clock   func() time.Time // the pool's time
 	Machine local.Settings
-	// Reached is told of each step; tests have the process end there.
+	// Reached is called at each step; tests have the process end there.
 	Reached func(supervise.Step)
 	since   time.Duration // when the supervisor began, by the time since the boot
 	asker   *asker
@@ -38,8 +38,8 @@ type Desks struct {
 	by      time.Duration // when nothing of the job may be left, by the time since the boot; 0: that is not known
 }
 
-// NewDesks returns the desks of a supervisor that begins now, with what the pilot was told by the spool's host. Machine has the
-// settings of this machine for a folder of scratch directories and a prefix of families.
+// NewDesks returns the desks of a supervisor that begins now, with the settings that the spool's host gave the pilot.
+// Machine returns the settings of this machine for a folder of scratch directories and a prefix of families.
 func NewDesks(s State, machine func(folder local.Folder, prefix string) local.Settings, execute string, reached func(supervise.Step)) (*Desks, error) {
 	n := &Desks{State: s, Machine: machine(s.Folder(execute), s.Prefix()), Reached: reached, since: Uptime(), asker: &asker{State: s}}
 	var err error
@@ -92,7 +92,7 @@ func (n *Desks) Lock(a pool.Attempt) (*Desk, error) {
 	return &Desk{Desks: n, Attempt: a, lock: lock}, nil
 }
 
-// Desk is the desk of an attempt whose queue, job log and submitter's files are on another machine. It is a
+// Desk is the desk of an attempt with queue, job log and submitter's files on another machine. It is a
 // supervise.Desk.
 type Desk struct {
 	*Desks
@@ -110,7 +110,7 @@ type Desk struct {
 	pending  *desk.Telling // a report that may be recorded, or not
 	logged   int64         // the size that the log was told of, in KB
 	executed time.Time     // when the program was executed, by the pool's time
-	soon     *time.Timer   // when the log is told that
+	soon     *time.Timer   // logs that the program is executed
 	logging  chan struct{} // closed when it knows; nil: there is nothing to tell
 	gone     bool          // Finish found that the claim is
 	// abandoned: its end waits on the machine's disk, and the supervisor for nothing.
@@ -144,7 +144,7 @@ func (d *Desk) Begin() (supervise.Task, error) {
 	return d.task, nil
 }
 
-// enter prepares what the attempt is to do.
+// enter prepares the attempt.
 func (d *Desk) enter(b *desk.Beginning) {
 	d.on()
 	d.Reached(desk.Begun)
@@ -186,7 +186,7 @@ func parse(text string) (*classad.Ad, error) {
 	return classad.NewReader(strings.NewReader(text), "the spool's host").Next()
 }
 
-// job returns what is to be run here.
+// job returns the job to run here.
 func (d *Desk) job(b *desk.Beginning, slot *classad.Ad) (launch.Job, error) {
 	owner, _ := d.task.Ad.EvalString(&classad.Context{}, pool.AttrOwner)
 	account, err := launch.AccountOf(owner, d.NobodySlotUser)
@@ -277,7 +277,7 @@ func (d *Desk) carry(ctx context.Context, r Request, send func(io.Writer) error,
 	}
 }
 
-// fromBody returns the error for which the other end broke off a body; nil: it did not.
+// fromBody returns the error with which the other end broke off a body; nil: it did not.
 func fromBody(err error) error {
 	var b *link.BodyError
 	if !errors.As(err, &b) {
@@ -296,7 +296,7 @@ type watchedPipe struct {
 	files  error
 }
 
-// note takes note of what came of the files that go or come.
+// note records the result of reading or writing files here.
 func (p *watchedPipe) note(err error) error {
 	if !p.broken {
 		p.files = err
@@ -338,8 +338,8 @@ type reader func(b []byte) (int, error)
 
 func (r reader) Read(b []byte) (int, error) { return r(b) }
 
-// Executing has the job's log told beside the job, but before anything else is. The log of a job that is over by then is told with
-// its end.
+// Executing has the job's log record the execution, concurrently with the job, but before any other event. If the job
+// ends before that, Finish records both.
 func (d *Desk) Executing(fetched time.Duration) {
 	d.executed = d.Clock()
 	logging := make(chan struct{})
@@ -350,7 +350,7 @@ func (d *Desk) Executing(fetched time.Duration) {
 	})
 }
 
-// logAfter is how long after its beginning a job's log is told that it runs.
+// logAfter is how long after its beginning a job's execution is logged.
 const logAfter = 100 * time.Millisecond
 
 // logKnows reports whether the log knows that the program is executed. If not, it is being told.
@@ -367,8 +367,8 @@ func (d *Desk) logKnows() bool {
 	}
 }
 
-// awaitLog waits until the log knows that the program is executed, which it is told at once. If the request that follows can tell
-// it, that is left to this one, and awaitLog returns true.
+// awaitLog waits until the log knows that the program is executed. It has that logged at once, unless the request that
+// follows can include it: then awaitLog returns true.
 func (d *Desk) awaitLog(follows bool) (tell bool) {
 	if d.logging == nil {
 		return false
@@ -385,7 +385,8 @@ func (d *Desk) awaitLog(follows bool) (tell bool) {
 	return false
 }
 
-// Heed returns what the pilot was told last.
+// Heed returns the last word about the claim, by the pilot or by what the desk sees
+// itself.
 func (d *Desk) Heed() (w supervise.Word) {
 	if d.lock.Gone() {
 		return supervise.Word{Leaves: true, Gone: true, Why: pool.Reason{Text: "the lock of its claim is gone"}}
@@ -415,7 +416,7 @@ func (d *Desk) Heed() (w supervise.Word) {
 	return w
 }
 
-// following returns what is known of the claim by the pilot. Jobs that are over soon never ask.
+// following returns what the pilot knows of the claim. Jobs that are over soon never ask.
 func (d *Desk) following() *follower {
 	if d.claim == nil {
 		d.claim = d.follow(d.Attempt)
@@ -423,14 +424,15 @@ func (d *Desk) following() *follower {
 	return d.claim
 }
 
-// isAbandoned reports whether the attempt has to be left to others, as the pilot is gone for ever: its engine gives the
-// machine to others, and the spool's host gives the attempt up when its lease is over.
+// isAbandoned reports whether the attempt has to be left to others: its claim's lock was removed, or the pilot is gone for
+// ever. Then its engine gives the machine to others, and the spool's host gives the attempt up when its lease is over.
 func (d *Desk) isAbandoned() bool {
-	if d.term == nil {
-		return false
+	d.abandoned = d.abandoned || d.lock.Gone()
+	if d.term == nil || d.abandoned {
+		return d.abandoned
 	}
 	_, without := d.following().look()
-	d.abandoned = d.abandoned || without > abandonTime
+	d.abandoned = without > abandonTime
 	return d.abandoned
 }
 
@@ -461,7 +463,8 @@ func (d *Desk) Lost() supervise.Loss {
 	return supervise.None
 }
 
-// Terms are those of the ad as it was at the beginning where nothing else is known.
+// Terms asks the spool's host, and without an answer uses the ad as it was at the
+// beginning.
 func (d *Desk) Terms(why pool.Reason) (supervise.Terms, error) {
 	t := supervise.Terms{Ad: d.task.Ad, Leaving: launch.Vacated, Fast: lifecycle.HasteOf(why) == lifecycle.Fast}
 	a, err := d.asker.ask(Request{Do: Terms, Attempt: d.Attempt, Why: why})
@@ -486,7 +489,7 @@ func (d *Desk) Judge(found jobpolicy.Verdict, used supervise.Spent) (*supervise.
 	return a.Rules, err
 }
 
-// Report leaves what the log cannot be told yet to the next report.
+// Report leaves the progress to the next report while the log cannot take it yet.
 func (d *Desk) Report(p pool.Progress) error {
 	if !d.logKnows() {
 		return nil
@@ -624,7 +627,7 @@ func (s State) log(line string) {
 	fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), line)
 }
 
-// Write tells what a line says, as Tell does.
+// Write is Tell for a line.
 func (d *Desk) Write(line []byte) (int, error) {
 	d.Tell(errors.New(strings.TrimSpace(string(line))))
 	return len(line), nil

@@ -66,7 +66,7 @@ func (l *line) answered(tag uint32, text []byte) {
 	}
 }
 
-// listen reads what the spool's end says until the link ends.
+// listen reads the packets of the spool's end until the link ends.
 func (l *line) listen(news chan<- News) error {
 	for {
 		tag, text, err := link.ReadPacket(l.control)

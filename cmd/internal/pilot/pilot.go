@@ -34,11 +34,11 @@ type Pilot struct {
 	// Stop ends it: at once, and its jobs go on. If it has none it says goodbye. One that has a term makes its jobs leave
 	// first.
 	Stop <-chan os.Signal
-	// Idle and Time are those of a pilot that is a batch engine's job, and has a term then: it leaves when it has had no
-	// job for so long, and when so much is over since its beginning. 0: it does not.
+	// Idle and Time are the term of a pilot that is a batch engine's job: it leaves after so long without a job, and so
+	// long after its beginning. 0: no limit.
 	Idle, Time time.Duration
-	Grace      time.Duration // that of Term
-	// Tell has the operator know of trouble, and Say of what goes on.
+	Grace      time.Duration // the Term's
+	// Tell reports trouble to the operator, and Say the course of things.
 	Tell func(error)
 	Say  func(format string, args ...any)
 
@@ -213,7 +213,8 @@ var ErrStopped = errors.New("it was told to end")
 
 // stop ends the pilot.
 func (p *Pilot) stop(l *line) error {
-	// The spool's host may not have told yet that the last claim is gone, and gives up matches that nobody has taken up.
+	// The spool's host may not know yet that the last claim is gone, and gives up matches that the pilot has not taken
+	// up.
 	if len(p.attempts()) == 0 && l.beat(Beat{Bye: true}) == nil {
 		select {
 		case <-l.Done():

@@ -32,7 +32,7 @@ func Stdio() (io.ReadWriteCloser, error) {
 	return pair{in, out}, nil
 }
 
-// pollable returns a duplicate of a descriptor, whose Close ends a Read of it.
+// pollable returns a duplicate of a descriptor; its Close ends a Read of it.
 func pollable(fd int) (*os.File, error) {
 	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 	if err == nil {
@@ -63,8 +63,8 @@ func (p pair) Write(b []byte) (int, error) { return p.out.Write(b) }
 
 func (p pair) Close() error { return errors.Join(p.ReadCloser.Close(), p.out.Close()) }
 
-// Run starts a command whose standard input and output are the other end of a pipe. Told closes the pipe
-// and returns what came of the command.
+// Run starts a command with the other end of a pipe as standard input and output. Told closes the pipe
+// and returns the result of the command.
 func Run(c *exec.Cmd) (pipe io.ReadWriteCloser, told func() Told, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
@@ -109,8 +109,8 @@ const (
 	notFound = 127
 )
 
-// Why returns the error of a link over the command's pipe: what the command said, which knows better why the other end is
-// gone, unless the ends refuse each other. Install is what to do where the program could not be run there.
+// Why returns the error of a link over the command's pipe. It prefers the command's words, which explain better why the
+// other end is gone, unless the ends refuse each other. Install is the advice if the program could not be run there.
 func (t Told) Why(err error, install string) error {
 	var version *link.VersionError
 	var refused *RefusedError
@@ -150,7 +150,7 @@ func (p *commandPipe) Close() (err error) {
 	return err
 }
 
-// lastWords keeps the end of what is written to it.
+// lastWords keeps the end of its input.
 type lastWords struct {
 	sync.Mutex
 	text []byte

@@ -12,12 +12,13 @@ import (
 
 // Hello is the first message of a pilot.
 type Hello struct {
-	// ID and Token are those of a pilot that calls the spool's host; zero where that has opened the pipe.
+	// ID and Token identify a pilot that calls the spool's host; zero if the host has opened the pipe.
 	ID    int
 	Token string
 	// Instance is the random name of the pilot's state folder.
 	Instance string
-	// Account is that of the pilot's process. Root: it has root's rights, and runs jobs as their owners.
+	// Account is the account of the pilot's process. Root: it has root's rights, and runs jobs as their
+	// owners.
 	Account string
 	Root    bool
 }
@@ -28,7 +29,7 @@ type Welcome struct {
 	Over    bool   // it is refused for ever
 	Pool    string // the id of the spool
 	Machine string // its name in the pool
-	// FileSystemDomain is that of the machine's slots; empty: the machine's name.
+	// FileSystemDomain is the domain of the machine's slots; empty: the machine's name.
 	FileSystemDomain string
 	// Owner is the only user that the machine runs jobs of; empty: it runs those of all users.
 	Owner string
@@ -37,7 +38,7 @@ type Welcome struct {
 	Settings
 }
 
-// Settings are what the spool's host says of attempts on all machines.
+// Settings are the host's settings for attempts on all machines.
 type Settings struct {
 	Pilot                    string    // what reasons call the pilot
 	Now                      time.Time // the pool's time
@@ -53,8 +54,8 @@ type Settings struct {
 // Slots is the pilot's answer to a Welcome: its slots' ads, in the long form.
 type Slots struct{ Ads []string }
 
-// What goes over the control stream from then on are packets. Tag 0 is a Beat, and News in return. Any other tag is that of a
-// Request, and of its Answer. Requests with files have streams of their own.
+// After that the control stream carries packets. Tag 0 is a Beat, and News in return. Any other tag is of a Request,
+// and of its Answer. Requests with files have streams of their own.
 
 // Beat is a heartbeat.
 type Beat struct {
@@ -64,10 +65,10 @@ type Beat struct {
 	Leave string
 }
 
-// News is what the spool's end says on the control stream.
+// News is what the spool's end sends on the control stream.
 type News struct {
 	Beat  int          // the heartbeat that this answers; 0: none
-	First bool         // it has all claims; others are those that changed
+	First bool         // it has all claims; other News has the changed ones
 	Now   []Claim      // claims that are new or changed
 	Gone  []pool.JobID // jobs that have no claim any more
 }
@@ -82,7 +83,7 @@ type Claim struct {
 	Edits   int         // how often the job's policy was changed since the link began
 }
 
-// Request is what a supervisor, or the pilot itself, asks of the spool's end.
+// Request is a request of a supervisor, or of the pilot itself, to the spool's end.
 type Request struct {
 	Do       Verb
 	Attempt  pool.Attempt
@@ -93,7 +94,7 @@ type Request struct {
 	Used     *supervise.Spent  // Judge
 	Reported *pool.Progress    // Judge
 	Telling  *desk.Telling     // Report
-	Files    launch.Files      // Outputs: what the body behind the request has
+	Files    launch.Files      // Outputs: the files in the body behind the request
 	How      *pool.Ending      // Finish
 	Ago      time.Duration     // Finish: so long ago the attempt ended
 	Executed time.Time         // Executing: when the program was executed, by the pool's time. Finish: zero if the log knows
@@ -103,7 +104,7 @@ type Request struct {
 	Text     string            // Tell
 }
 
-// Verb is what is asked.
+// Verb is the kind of a request.
 type Verb string
 
 // The verbs.
@@ -120,7 +121,7 @@ const (
 	Tell      Verb = "tell"
 )
 
-// Answer is what the spool's end answers.
+// Answer is the answer of the spool's end.
 type Answer struct {
 	Down   bool // there is no link now, and nothing was done: the pilot says so
 	Gone   bool // the claim is not the pilot's, or no more
@@ -139,13 +140,13 @@ type Leave struct {
 	Fast       bool
 }
 
-// opening is what a supervisor says first on a connection to the pilot's socket.
+// opening is the first message of a supervisor on a connection to the pilot's socket.
 type opening struct {
 	Attempt pool.Attempt
 	For     purpose
 }
 
-// purpose is what a connection is for.
+// purpose is the purpose of a connection.
 type purpose string
 
 const (
@@ -154,7 +155,7 @@ const (
 	carries  purpose = "files"  // one Request with files
 )
 
-// word is what a pilot says to a supervisor that follows its claim.
+// word is a message of the pilot to a supervisor that follows its claim.
 type word struct {
 	Gone bool
 	Claim
@@ -164,5 +165,5 @@ type word struct {
 	By    time.Duration
 }
 
-// carried is what a pilot answers to a connection for files.
+// carried is the pilot's answer on a connection for files.
 type carried struct{ Down bool } // there is no link now: the pilot closes the connection

@@ -10,8 +10,8 @@ import (
 	"fairspool/lib/shell"
 )
 
-// shells takes the streams that the spool's end opens, until the link ends: each is for a shell beside an attempt, whose
-// supervisor serves it (package lib/launch/local).
+// shells accepts the streams that the spool's end opens, until the link ends. Each is for a shell beside an attempt;
+// the attempt's supervisor serves the shell (package lib/launch/local).
 func (p *Pilot) shells(l *line) {
 	for {
 		stream, err := l.Accept()

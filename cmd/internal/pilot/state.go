@@ -22,7 +22,8 @@ import (
 	"fairspool/spool"
 )
 
-// bind makes the folder that of the pilot of a machine in a pool. As long as attempts of another are there it fails.
+// bind binds the folder to the pilot of a machine in a pool. It fails while attempts of another pilot are in the
+// folder.
 func (s State) bind(id, machine string) error {
 	text, err := os.ReadFile(s.path("pool"))
 	now := id + " " + machine
@@ -80,7 +81,8 @@ func (s State) path(name string) string { return filepath.Join(s.Dir, name) }
 // ClaimFile returns the path of the file of an attempt.
 func (s State) ClaimFile(a pool.Attempt) string { return filepath.Join(s.Dir, "claims.d", a.String()) }
 
-// Folder returns that of the scratch directories; execute is EXECUTE, empty for a folder in the state folder.
+// Folder returns the folder of scratch directories; execute is EXECUTE, empty for a folder in the state
+// folder.
 func (s State) Folder(execute string) local.Folder {
 	if execute == "" {
 		return local.Folder{Path: s.path("execute"), Above: s.Dir}
@@ -100,8 +102,8 @@ func (s State) name() string {
 	return text[:12]
 }
 
-// instance returns the name of the pilot, fs.ErrNotExist before it has one: a folder that was copied has that of
-// another pilot, whose jobs it would run once more.
+// instance returns the name of the pilot, fs.ErrNotExist before it has one. A copied folder counts as having
+// none: its name is another pilot's, and that pilot's jobs would run once more.
 func (s State) instance() (string, error) {
 	text, err := os.ReadFile(s.path("instance"))
 	if err != nil {
@@ -163,8 +165,8 @@ func (s State) write(name string, text []byte, durably bool) error {
 	return err
 }
 
-// Lock takes the lock of the folder, which lasts as long as the process. It waits that long for another pilot that has
-// it; replace: which is told to end, since its pipe is the older one.
+// Lock takes the lock of the folder, for the life of the process. It waits up to patience for another pilot that has
+// the lock. With replace it tells that pilot to end, since its pipe is the older one.
 func (s State) Lock(patience time.Duration, replace bool) error {
 	f, err := os.OpenFile(s.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -207,7 +209,7 @@ func (s State) putSettings(of Settings) error {
 	return s.write("settings", text, false)
 }
 
-// Settings returns those of the spool's host, as the pilot had them last, and a clock of the pool's time.
+// Settings returns the host's settings, as the pilot last had them, and a clock of the pool's time.
 func (s State) Settings() (of Settings, now func() time.Time, err error) {
 	text, err := os.ReadFile(s.path("settings"))
 	var k kept
@@ -229,7 +231,7 @@ func (s State) Heard() time.Duration {
 	return time.Duration(n)
 }
 
-// Uptime returns the time since the boot, in which the machine may have slept.
+// Uptime returns the time since the boot, including sleep of the machine.
 func Uptime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
@@ -255,8 +257,8 @@ func (s State) mark(f *os.File) error {
 	return err
 }
 
-// isMarked reports whether a supervisor may have had the lock of an attempt's file. What was written before
-// the machine was booted may be lost.
+// isMarked reports whether a supervisor may have had the lock of an attempt's file. Data written before the
+// last boot may be lost.
 func (s State) isMarked(f *os.File) bool {
 	info, err := f.Stat()
 	return err != nil || info.Size() > 0 || beforeBoot(info.ModTime())

@@ -120,7 +120,7 @@ func (p *Pilot) told(conn net.Conn, a pool.Attempt) {
 	}
 }
 
-// doubt asks for an attempt whose supervisor follows a claim of which the pilot was not told, and which may be gone.
+// doubt asks about an attempt if its supervisor follows a claim that the pilot does not know and that may be gone.
 func (p *Pilot) doubt(a pool.Attempt) {
 	p.mu.Lock()
 	doubtful := p.followers[a] != nil && p.claims[a.Job].Attempt != a
@@ -144,7 +144,8 @@ func (p *Pilot) check(a pool.Attempt) {
 	}
 }
 
-// tell tells the supervisor of an attempt, if it follows its claim, what is true now. The caller has mu.
+// tell sends the present state to the supervisor of an attempt, if the supervisor follows its claim. The
+// caller has mu.
 func (p *Pilot) tell(a pool.Attempt, w word) {
 	words, ok := p.followers[a]
 	if !ok {

@@ -43,10 +43,12 @@ func marginOf(d time.Duration) time.Duration { return min(margin, d/10) }
 // so long to vacate.
 func warningBefore(whole, vacate time.Duration) time.Duration { return min(vacate+margin, whole/5) }
 
-// EngineVariable is what a pool says by which a pilot of another one is run: what messages call it.
+// EngineVariable names the variable in which a pool that runs pilots of another one passes its name
+// for messages.
 const EngineVariable = "FAIRSPOOL_ENGINE"
 
-// EngineHere returns what messages call the engine whose job this process is.
+// EngineHere returns the name, for messages, of the engine that runs this process as a
+// job.
 func EngineHere() string {
 	switch name := os.Getenv(EngineVariable); {
 	case name != "":
@@ -65,7 +67,7 @@ func (t Term) sent(sig os.Signal) string { return t.Engine + " sent " + supervis
 // warned returns by when, by the time since the boot, nothing of a job may be left if the engine has just sent a signal.
 func (t Term) warned() time.Duration { return t.until(Uptime()+t.Grace, t.Grace) }
 
-// until returns by when nothing of a job may be left if the engine kills at a time of which so much was left at first.
+// until returns by when a job must be gone if the engine kills at end and whole was the time left at first.
 func (t Term) until(end, whole time.Duration) time.Duration {
 	by := end - marginOf(whole)
 	if t.By != 0 {
@@ -177,8 +179,8 @@ func (p *Pilot) lookAtTerm() (over bool) {
 	return false
 }
 
-// leave has the pilot leave for the reason why: the engine kills it at a time, of which so much was left at first. The first
-// reason counts, and the earliest time.
+// leave has the pilot leave for the reason why: the engine kills it at end, and whole was the time left at first. The
+// first reason counts, and the earliest time.
 func (p *Pilot) leave(why string, end, whole time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +206,7 @@ func (p *Pilot) leave(why string, end, whole time.Duration) {
 	}
 }
 
-// word returns what is to be told of the claim of an attempt. The caller has mu.
+// word returns the message about the claim of an attempt. The caller has mu.
 func (p *Pilot) word(a pool.Attempt) (w word) {
 	if c, ok := p.claims[a.Job]; ok && c.Attempt == a {
 		w.Claim = c

@@ -11,8 +11,8 @@ import (
 // longestText bounds each text that a pilot has put into the queue.
 const longestText = 5000
 
-// believable makes of a request what may be believed of it: texts of one line and some length, and amounts that are
-// none below zero. What a pilot's machine says of its own jobs is believed otherwise.
+// believable reduces a request to what can be trusted: texts of one line and bounded length, and amounts from 0 up.
+// Otherwise a pilot's machine is trusted about its own jobs.
 func believable(r *pilot.Request) {
 	line(&r.Why.Text)
 	line(&r.Found.Reason)
@@ -47,7 +47,7 @@ const (
 	most    = 1 << 60
 )
 
-// progress bounds the amounts of what an attempt has used.
+// progress bounds the amounts of an attempt's usage.
 func progress(p *pool.Progress) {
 	if p == nil {
 		return

@@ -217,7 +217,7 @@ func requests(a pool.Attempt) []pilot.Request {
 }
 
 // TestHostilePilot holds that a pilot can do nothing to attempts that are not its own, nor in another's name, and that
-// messages that are none end its link with a line.
+// invalid messages end its link with a line.
 func TestHostilePilot(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)

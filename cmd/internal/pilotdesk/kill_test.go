@@ -76,7 +76,18 @@ func TestKilledAfterEachStep(t *testing.T) {
 				go func(c *exec.Cmd, ended chan struct{}) { c.Wait(); close(ended) }(serve, ended)
 			}
 			start()
-			defer func() { serve.Process.Signal(syscall.SIGTERM); <-ended }()
+			defer func() {
+				serve.Process.Signal(syscall.SIGTERM)
+				<-ended
+				os.RemoveAll(path("state"))
+				testenv.Until(t, "no supervisor is left without its folder", func() bool {
+					lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+					return !slices.ContainsFunc(lines, func(line string) bool {
+						text, _ := os.ReadFile(line)
+						return strings.Contains(string(text), path("state"))
+					})
+				})
+			}()
 			testenv.Until(t, "the jobs have ended", func() bool {
 				select {
 				case <-ended:

@@ -16,7 +16,7 @@ import (
 	"fairspool/lib/supervise"
 )
 
-// request does what a supervisor asks, in the order in which the requests come. Only what may take long is done beside that.
+// request carries out a supervisor's request, in the order of arrival. Only parts that may take long run concurrently.
 func (s *Server) request(tag uint32, text []byte) {
 	var r pilot.Request
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -74,7 +74,7 @@ func (s *Server) known(a pool.Attempt) error {
 	return nil
 }
 
-// answer does what is asked, but for files.
+// answer carries out a request, except for files.
 func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 	if r.Do == pilot.Tell {
 		return a, s.tell(r)
@@ -121,17 +121,17 @@ func (s *Server) answer(r pilot.Request) (a pilot.Answer, err error) {
 
 var errIncomplete = errors.New("the request is incomplete")
 
-// mostTold bounds what a supervisor may have the pool's log told at a time.
+// mostTold bounds a supervisor's message to the pool's log.
 const mostTold = 2000
 
-// tell writes what a supervisor complains of to the pool's log.
+// tell writes a supervisor's complaint to the pool's log.
 func (s *Server) tell(r pilot.Request) error {
 	text := r.Text[:min(len(r.Text), mostTold)]
 	s.Desks.LogOf(r.Attempt).Add(fmt.Errorf("on %s: %s", s.Machine, clean.Line(text)))
 	return nil
 }
 
-// files copies the files of an attempt's job, beside all else.
+// files copies the files of an attempt's job, concurrently with all else.
 func (s *Server) files(stream net.Conn) {
 	defer stream.Close()
 	var r pilot.Request
@@ -155,7 +155,7 @@ func (s *Server) files(stream net.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	go func() { // a link that has ended ends what is copied
+	go func() { // the end of the link ends the copying
 		select {
 		case <-s.link.Done():
 			cancel()

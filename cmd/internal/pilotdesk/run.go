@@ -27,7 +27,7 @@ import (
 	"fairspool/lib/supervise"
 )
 
-// reached is told of each step. It does nothing: tests have it end the process there.
+// reached is called at each step. It does nothing; tests have it end the process there.
 var reached = func(supervise.Step) {}
 
 // Run is serve -pilot.
@@ -103,7 +103,8 @@ func (s *Server) attach(engine, host string) error {
 	})
 }
 
-// environment returns that of ssh, which for root has nothing of the caller's but what it needs.
+// environment returns the environment of ssh, which for root has only the necessary variables of
+// the caller's.
 func environment() []string {
 	if os.Getuid() != 0 {
 		return nil // the caller's
@@ -115,7 +116,7 @@ func environment() []string {
 	return env
 }
 
-// remoteCommand returns what a shell on the machine runs.
+// remoteCommand returns the command for a shell on the machine.
 func remoteCommand(e config.Engine) string {
 	command := "exec " + engine.Quoted(engine.Below(e.Starter)) + " -pilot"
 	if e.State != "" {

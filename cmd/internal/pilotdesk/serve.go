@@ -43,9 +43,9 @@ type Server struct {
 	Signal <-chan os.Signal // ends it
 	// Cycles starts a cycle now and then, and for changes that have none; nil: that is left to others.
 	Cycles *onchange.Watch
-	// Machine and Engine are those of the pilot that this host has called. Empty: the pilot has called, and shows a token.
+	// Machine and Engine identify the pilot that this host has called. Empty: the pilot has called, and shows a token.
 	Machine, Engine string
-	// Owners: jobs run as their owners. So a pilot without root's rights runs those of its own account alone.
+	// Owners: jobs run as their owners. So a pilot without root's rights runs only its own account's.
 	Owners bool
 
 	id      int // of the pilot that has called; 0: this host has
@@ -57,7 +57,7 @@ type Server struct {
 	epoch   int // where counting the edits of jobs begins
 	edits   map[pool.JobID]int
 	sending sync.Mutex
-	work    chan func() // what the goroutine that has the spool does
+	work    chan func() // for the goroutine that has the spool
 	served  tally
 }
 
@@ -207,7 +207,8 @@ func (s *Server) domain() string {
 	return e.FileSystemDomain
 }
 
-// engine returns the engine of the machine; false: the configuration has it no more.
+// engine returns the engine of the machine; false: it is not in the configuration any
+// more.
 func (s *Server) engine() (e config.Engine, ok bool) {
 	i := slices.IndexFunc(s.Call.Config.Engines, func(e config.Engine) bool { return e.Name == s.Engine })
 	if i < 0 {
@@ -216,7 +217,7 @@ func (s *Server) engine() (e config.Engine, ok bool) {
 	return s.Call.Config.Engines[i], true
 }
 
-// fit makes a slot of a pilot that a batch engine runs no larger than what the pilot was asked for with, and the owner's.
+// fit bounds a slot of a pilot that a batch engine runs to the pilot's request, and to its owner.
 func (s *Server) fit(ad *classad.Ad) error {
 	e, ok := s.engine()
 	if !ok || !e.Queues() {
@@ -352,7 +353,7 @@ func (s *Server) attend() error {
 	}
 }
 
-// spareEvery is how often memory is given back that was used for what was read: a host may have many of these processes.
+// spareEvery is how often memory used for reading is returned: a host may have many of these processes.
 const spareEvery = 10 * time.Second
 
 // leave makes the pilot Leaving.
@@ -374,7 +375,7 @@ func (s *Server) over(why string) error {
 	})
 }
 
-// listen reads what the pilot says on the control stream: heartbeats and requests.
+// listen reads the pilot's heartbeats and requests from the control stream.
 func (s *Server) listen(beats chan<- pilot.Beat) error {
 	for {
 		tag, text, err := link.ReadPacket(s.control)
@@ -420,7 +421,7 @@ func (s *Server) accept(failed chan<- error) {
 	}
 }
 
-// news tells the pilot which claims have changed, and answers a heartbeat; 0: there is none. First: these are all claims.
+// news sends the pilot the changed claims, and answers a heartbeat; 0: there is none. First: these are all claims.
 func (s *Server) news(beat int, first bool) error {
 	if _, err := s.claims.Look(); err != nil {
 		return err
@@ -469,7 +470,7 @@ func (s *Server) complain(err error) {
 	log.Add(err)
 }
 
-// claim returns what the pilot is told of a claim.
+// claim returns a claim as the pilot gets it.
 func (s *Server) claim(c pool.Followed) pilot.Claim {
 	k := pilot.Claim{
 		Attempt: c.Attempt, State: c.State,

@@ -17,8 +17,8 @@ import (
 	"fairspool/spool"
 )
 
-// listenShells takes requests for shells beside jobs on the machine, and has the pilot carry on what goes with them. Where it
-// cannot there are none.
+// listenShells takes requests for shells beside jobs on the machine, and has the pilot carry them on. It returns nil if
+// it cannot listen.
 func (s *Server) listenShells() net.Listener {
 	at, err := net.Listen("unix", shell.Address(desk.Prefix(s.Spool)+strings.ToLower(s.Machine)))
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Server) listenShells() net.Listener {
 	return at
 }
 
-// shell serves one request. Whoever asks is told nothing if it may not have a shell there.
+// shell serves one request. A user who may not have a shell there gets no answer.
 func (s *Server) shell(conn net.Conn) {
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(pilot.Patience))
@@ -66,8 +66,8 @@ func (s *Server) shell(conn net.Conn) {
 	}
 }
 
-// mayShell reports whether an attempt runs on the machine and a user may have a shell beside it: its job's owner, root, and the
-// account that this process serves.
+// mayShell reports whether an attempt runs on the machine and a user may have a shell beside it: its job's owner, root,
+// and the account that this process serves.
 func (s *Server) mayShell(a pool.Attempt, uid int) (yes bool) {
 	s.Spool.View(func(v *spool.View) error {
 		claim, ok := v.Claim(a.Job)

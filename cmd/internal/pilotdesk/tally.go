@@ -6,7 +6,7 @@ import (
 	"fairspool/spool/heard"
 )
 
-// tally counts what a pilot does over all its links. It is kept with the signs of its life.
+// tally counts a pilot's work over all its links. It is kept with the signs of its life.
 type tally struct {
 	heard.Served
 	last heard.Sign
@@ -49,7 +49,7 @@ func (t *tally) keep(dir, machine string) error {
 	return t.note(dir, machine, t.last)
 }
 
-// note makes a sign the last one of the machine, with what the pilot has done until now.
+// note makes a sign the machine's last one, with the pilot's work until now.
 func (t *tally) note(dir, machine string, s heard.Sign) error {
 	t.count()
 	s.Served = t.Served

@@ -44,8 +44,8 @@ func Here() System {
 	return systemOf(string(release))
 }
 
-// names are HTCondor's names for the IDs of /etc/os-release whose
-// spelling differs in more than the first letter's case.
+// names are HTCondor's names for the IDs of /etc/os-release that differ in more than the
+// first letter's case.
 var names = map[string]string{
 	"almalinux": "AlmaLinux", "centos": "CentOS", "rhel": "RedHat", "sles": "SLES", "ol": "OracleLinux",
 	"opensuse-leap": "openSUSE", "opensuse-tumbleweed": "openSUSE", "amzn": "AmazonLinux",
@@ -74,7 +74,7 @@ func systemOf(release string) System {
 	return s
 }
 
-// number reads a part of a version; 0 where it is none.
+// number reads a part of a version; 0 if it is no number.
 func number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 1e6 {

@@ -50,7 +50,7 @@ func levelFlags() (flags []cmdline.Flag) {
 	return flags
 }
 
-// changesOf reads what a caller wants changed.
+// changesOf reads the caller's changes.
 func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 	flag, err := c.One("p", "adjust")
 	if err != nil {
@@ -230,7 +230,7 @@ func (list changes) alike(tx *spool.Tx, procs selection.Procs, o *outcome) {
 		if made[i] = ch.expr; made[i] != nil {
 			continue
 		}
-		// What is not an integer counts as 0, as it does in the order of jobs.
+		// Other values count as 0, as in the order of jobs.
 		old, _ := ad.EvalInt(&classad.Context{}, ch.attr)
 		if why := o.rights.outside(old, ch); why != "" {
 			o.refuse(procs, why)
@@ -246,7 +246,7 @@ func (list changes) alike(tx *spool.Tx, procs selection.Procs, o *outcome) {
 		o.refuse(procs, err.Error())
 		return
 	}
-	list.log(tx, procs, ad, made, &o.log) // with what was before
+	list.log(tx, procs, ad, made, &o.log) // with the earlier values
 	for i, ch := range list {
 		tx.SetRange(procs.Procs, ch.attr, made[i])
 		ch.watch(tx, procs)

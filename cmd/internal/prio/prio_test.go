@@ -64,7 +64,7 @@ func TestPrio(t *testing.T) {
 	}
 }
 
-// What can be done is done, and each name that cannot is told.
+// The possible part is done, and each impossible name is reported.
 func TestPrioInPart(t *testing.T) {
 	for _, c := range []struct{ args, bad, want string }{
 		{"+5 1 9", "prio: couldn't set new priority for 9: not in the queue\n",

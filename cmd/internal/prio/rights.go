@@ -16,7 +16,8 @@ import (
 	"fairspool/lib/pool"
 )
 
-// rights are what the caller may change jobs to: by their owners, as each has other groups.
+// rights are the caller's limits on changes of jobs: by their owners, as each has other
+// groups.
 type rights struct {
 	*cmdline.Call
 	cfg   *config.Config
@@ -33,7 +34,7 @@ func newRights(c *cmdline.Call, who cmdline.Caller) *rights {
 func (r *rights) outside(old int64, ch change) string {
 	inside := func(n int64) bool { return n >= math.MinInt32 && n <= math.MaxInt32 }
 	least, most := r.rules.Priorities()
-	sum := old + ch.add // of which 64 bits are enough once old is inside
+	sum := old + ch.add // 64 bits suffice once old is in range
 	switch {
 	case inside(old) && sum >= least && sum <= most:
 		return ""
@@ -43,7 +44,7 @@ func (r *rights) outside(old int64, ch change) string {
 	return fmt.Sprintf("%d %s %s is outside of 32 bits", old, ch.text[:1], ch.text[1:])
 }
 
-// permit returns why jobs may not become what the changes make of them.
+// permit returns why jobs may not have the values of the changes.
 func (r *rights) permit(list changes, made []*classad.Expr, procs selection.Procs) error {
 	attrs := make([]string, len(list))
 	for i, ch := range list {

@@ -134,8 +134,8 @@ func TestGridEngineFlags(t *testing.T) {
 	cmdtest.Printed(t, "prio -system 5 1 (under sge)", status, out, bad)
 }
 
-// TestNames holds that what is charged for a job in the queue stays with its owner, or in a group
-// that is open to the owner.
+// TestNames holds that a job in the queue is always charged to its owner, or to a group that is
+// open to the owner.
 func TestNames(t *testing.T) {
 	const groups = `ADMINISTRATORS = ["carol"]
 GROUP_NAMES = ["physics", "chem"]

@@ -11,7 +11,7 @@ import (
 	"fairspool/spool"
 )
 
-// waitsFor returns the clusters whose end jobs wait for by a change, and whether it
+// waitsFor returns the clusters that jobs wait for after a change, and whether the change
 // is about that.
 func (ch change) waitsFor() (clusters []int, is bool) {
 	if !strings.EqualFold(ch.attr, jobpolicy.AttrAfterOk) && !strings.EqualFold(ch.attr, jobpolicy.AttrAfterAny) {
@@ -43,7 +43,7 @@ func (ch change) waitsInVain(tx *spool.Tx, cluster int) string {
 	return ""
 }
 
-// watch begins to watch the clusters whose end matters by a change that was made.
+// watch begins to watch the clusters that a change has made relevant.
 func (ch change) watch(tx *spool.Tx, procs selection.Procs) {
 	if strings.EqualFold(ch.attr, pool.AttrJobNotification) || strings.EqualFold(ch.attr, pool.AttrNotifyUser) {
 		lifecycle.Watch(tx, procs.Cluster)

@@ -24,9 +24,9 @@ var stays = []string{"/bin/sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wa
 // notInteractive are the options of submit that have no meaning for a job that is there for a shell.
 var notInteractive = []string{"dry-run", "wait", "json", "terse", "verbose", "queue", "file", "output", "error", "unique", "array"}
 
-// Interactive is submit -interactive: it submits a job that is there for a shell by the command submit, waits until it runs, and
-// runs the shell, or the words behind --, beside it on this terminal. The job ends with that, and leaves the queue if the
-// command is ended before.
+// Interactive is submit -interactive: it submits a job for a shell by the command submit, waits until it runs, and runs
+// the shell, or the words behind --, beside it on this terminal. The job ends with the shell, and leaves the queue if
+// the command is ended before.
 func Interactive(c *cmdline.Call, submit cmdline.Command) error {
 	for _, name := range notInteractive {
 		if c.Has(name) {

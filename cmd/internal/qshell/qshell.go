@@ -1,9 +1,9 @@
 // Package qshell is the command that runs a shell, or another program, beside a running job: in its working directory, with its
 // environment, and as one of its processes, which end with it.
 //
-// The supervisor of the job starts the program (package lib/launch/local) and carries its terminal (package lib/shell). qshell
-// looks up in the queue where that supervisor listens. Of a job on a machine of a pilot that is the process of serve that has
-// the link to the machine, which carries the bytes on.
+// The supervisor of the job starts the program (package lib/launch/local) and carries its terminal (package lib/shell).
+// qshell finds in the queue where that supervisor listens. For a job on a pilot's machine it connects to the process of
+// serve that has the link to the machine, which carries the bytes on.
 package qshell
 
 import (
@@ -49,7 +49,7 @@ A cluster with one job stands for that job.`,
 	}
 }
 
-// place is where a shell beside a job is to be had.
+// place is the address of a shell beside a job.
 type place struct {
 	Job     pool.JobID
 	Address string       // of the socket; empty: the job does not run yet
@@ -175,7 +175,7 @@ func only(v *spool.View, number int) (id pool.JobID, err error) {
 	return pool.JobID{Cluster: number, Proc: first.First}, nil
 }
 
-// placeOf returns where a shell beside a job of an ad is to be had.
+// placeOf returns the address of a shell beside a job with an ad.
 func placeOf(c *cmdline.Call, s *spool.Spool, v *spool.View, id pool.JobID, ad *classad.Ad) (p place, err error) {
 	p = place{Job: id, UID: os.Geteuid()}
 	n, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
@@ -212,7 +212,7 @@ func placeOf(c *cmdline.Call, s *spool.Spool, v *spool.View, id pool.JobID, ad *
 	return p, err
 }
 
-// screen is the standard output of a call, for what a terminal is to get as it is and at once.
+// screen is the standard output of a call, for a terminal's bytes, unchanged and unbuffered.
 type screen struct{ *cmdline.Call }
 
 func (s screen) Write(p []byte) (int, error) {

@@ -50,8 +50,7 @@ func TestWaitingFor(t *testing.T) {
 	}
 }
 
-// Jobs of a cluster of which the same is said share a sheet, however they lie between
-// others.
+// Jobs of a cluster with equal sheets share one, however they lie between others.
 func TestDetailsShared(t *testing.T) {
 	fill(t)
 	cmdtest.Update(t, func(tx *spool.Tx) {

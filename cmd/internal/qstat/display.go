@@ -45,10 +45,9 @@ func (d display) show(w io.Writer, now time.Time) error {
 	})
 }
 
-// widthOf returns how many places there are on a line of the terminal that the call's standard output
-// is; 0 where it is none, unless it is asked for anyway. It is asked anew each time, since windows
-// change. What is drawn goes through buffers: it is the call of the command line that knows the
-// terminal.
+// widthOf returns the width of the terminal that is the call's standard output; 0 if that is no
+// terminal, unless anyway is set. It asks each time, since windows change. It needs the command
+// line's call, as drawing goes through buffers, which do not know the terminal.
 func widthOf(c *cmdline.Call, anyway bool) int {
 	if !c.Terminal() && !anyway {
 		return 0
@@ -61,7 +60,7 @@ func widthOf(c *cmdline.Call, anyway bool) int {
 type look struct {
 	display
 	*queue.Queue
-	every bool // what is shown is all jobs of Whole, which are not chosen one by one
+	every bool // all jobs of Whole are shown, without choosing them one by one
 }
 
 // show writes what is asked for.
@@ -108,8 +107,8 @@ func (d look) show() error {
 	return cmdline.ErrReported
 }
 
-// tellMissing warns of names of which there is no job in the queue, and reports whether one should have
-// been. Of -j it returns the jobs that have left the queue.
+// tellMissing warns of names without a job in the queue, and reports whether one of them should have
+// had some. For -j it returns the jobs that have left the queue.
 func (d look) tellMissing(missing []string, none bool) (left []spool.Run, missed bool, err error) {
 	ids, users := apart(missing)
 	switch {
@@ -140,9 +139,9 @@ func (d look) everything() bool {
 // ads reports whether whole ads are shown.
 func (d look) ads() bool { return slices.Contains(adForms, d.form) }
 
-// reads returns the attributes by which the jobs can be chosen, and all but whole ads be
-// shown, with their places in a queue; nil for all of them. What is shown again and again
-// keeps whole jobs, of which only those are read again that changed.
+// reads returns the attributes that are read: those by which jobs are chosen, those that
+// are shown unless whole ads are, and those of their places in a queue; nil for all. A
+// display that is repeated keeps whole jobs, and reads again only those that changed.
 func (d look) reads() []string {
 	if d.watch > 0 || d.constraint != nil || d.form == "j" || d.form == "start" || d.list.Requests {
 		return nil
@@ -239,8 +238,8 @@ func (d look) writeOwn(form policy.OwnForm) error {
 	return list.End()
 }
 
-// tellKept says below a list for people what is still to come of clusters, and beside ads that it
-// has none yet. The brief list has said it.
+// tellKept prints, below a list for people, the jobs of clusters that are still to come, and
+// warns beside ads that these are missing. The brief list prints them itself.
 func (d look) tellKept(kept []spool.Factory) error {
 	switch lists := d.form == "" || d.form == "j" || d.form == ownForm; {
 	case lists && !d.list.Brief && !d.json && !d.xml && d.None() && d.constraint == nil:
@@ -253,8 +252,8 @@ func (d look) tellKept(kept []spool.Factory) error {
 	return nil
 }
 
-// apart divides the names for which there are no jobs into ids and users. A
-// user without jobs is nothing wrong, except where details were asked for.
+// apart divides the names without jobs into ids and users. A user without jobs is no
+// error, except where details were asked for.
 func apart(missing []string) (ids, users []string) {
 	for _, m := range missing {
 		if m[0] >= '0' && m[0] <= '9' {

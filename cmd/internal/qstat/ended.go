@@ -13,8 +13,8 @@ import (
 	"fairspool/spool"
 )
 
-// ended returns those of the named jobs that have left the queue, ascending, with the ads of
-// the history, and the names for which there are none.
+// ended returns the named jobs that have left the queue, ascending, with their ads from the
+// history, and the names without such jobs.
 func (d look) ended(words []string) (jobs []spool.Run, missing []string, err error) {
 	for _, word := range words {
 		found, err := d.endedOf(word)
@@ -110,8 +110,8 @@ func (d look) warnOfMissing(ids []string) {
 	}
 }
 
-// gone divides names of which no job is in the queue or the history into those whose clusters
-// are there no more, though they were submitted, and the others.
+// gone divides ids without a job in the queue or the history into those of clusters that were
+// submitted and are gone, and the others.
 func (d look) gone(ids []string) (gone, others []string) {
 	for _, word := range ids {
 		cluster, _, _ := strings.Cut(word, ".")

@@ -10,7 +10,7 @@ import (
 	"fairspool/spool"
 )
 
-// What is still to come of a cluster is listed where the jobs of its owner are.
+// The jobs of a cluster that are still to come are listed with the jobs of its owner.
 func TestKept(t *testing.T) {
 	fill(t)
 	cmdtest.Update(t, func(tx *spool.Tx) {
@@ -21,8 +21,7 @@ func TestKept(t *testing.T) {
 	displays(t, "", "6", "erin", "-u erin", "-u * 6", "-u bob,erin 6", "-u erin@pool 6", "2", "bob", "-u bob", "-u bob 6")
 }
 
-// Of a job that waits once more it is told why it had to leave its slot, as long as it
-// waits.
+// While a job waits once more, its display says why it had to leave its slot.
 func TestVacateReason(t *testing.T) {
 	fill(t)
 	cmdtest.Update(t, func(tx *spool.Tx) {

@@ -63,7 +63,7 @@ For each cluster that has yet to create jobs (max_materialize, max_idle) a line 
 	}
 }
 
-// moreFlags are those of layouts, of forecasts, of logs, of jobs that have left, and of -watch.
+// moreFlags are the flags of layouts, forecasts, logs, jobs that have left, and -watch.
 var moreFlags = []cmdline.Flag{
 	{Name: "brief", Help: "show a brief list: job, owner, state, duration, slot or reason, command. It is the default on a terminal; FAIRSPOOL_QSTAT=brief makes it the default everywhere"},
 	{Name: "sge", Help: "show Grid Engine's layout, the default in a pipe or a file (also FAIRSPOOL_QSTAT=sge)"},
@@ -120,7 +120,8 @@ func run(c *cmdline.Call) error {
 	return err
 }
 
-// warnOfPool warns on a terminal of what keeps jobs waiting, in a line below a display for people.
+// warnOfPool warns, on a terminal and in a line below a display for people, of problems that keep
+// jobs waiting.
 func warnOfPool(c *cmdline.Call) {
 	if !c.Terminal() || c.Flush() != nil {
 		return

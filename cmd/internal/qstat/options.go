@@ -17,7 +17,7 @@ import (
 	"fairspool/lib/report/queue"
 )
 
-// options are what a command line asks for.
+// options are the options of the command line.
 type options struct {
 	form      string // "" for the list, or j, start, long, json, af, c of -g, or own
 	json, xml bool
@@ -28,37 +28,37 @@ type options struct {
 	queue.Filter
 	constraint *selection.Constraint
 	list       queue.Options
-	people     bool          // a person reads what is shown, once
+	people     bool          // the display is for a person, and shown once
 	warned     bool          // what keeps jobs waiting may be told below
 	watch      time.Duration // of -watch; 0: it is shown once
 	runs       bool          // times that run, or priorities that grow with them, are shown
 	past       *pastOptions  // of -history; nil: jobs of the queue are shown
 }
 
-// pastOptions are those of jobs that have left the queue.
+// pastOptions are the options for jobs that have left the queue.
 type pastOptions struct {
 	limit int       // 0: none
 	since time.Time // zero: any
 }
 
-// waitOptions are those of -wait.
+// waitOptions are the options of -wait.
 type waitOptions struct {
 	log     string
 	timeout *time.Duration // nil: any time
 }
 
-// ownForm is that in which a policy with one queue of all jobs says what their priorities
-// come from.
+// ownForm is the form in which a policy with one queue of all jobs shows how it computes
+// priorities.
 const ownForm = "own"
 
 // everybody stands for all users.
 const everybody = "*"
 
-// layoutVariable names the layout of displays whose options choose none.
+// layoutVariable names the layout of displays for which no option chooses one.
 const layoutVariable = "FAIRSPOOL_QSTAT"
 
-// refusals are what does not go together in a list without a form of the policy's own, in the order
-// in which it is refused. "g c" is -g with c.
+// refusals are options that do not go together in a common list, in the order in which they are
+// refused. "g c" is -g with c.
 var refusals = []cmdline.Refusal{
 	{Option: "history", Others: []string{"j", "f", "ne", "r", "g", "s", "q", "pri", "urg", "ext", "xml", "brief", "sge", "start"}},
 	{Option: "j", Others: []string{"start", "long", "af", "f"}},
@@ -83,7 +83,7 @@ var layoutRefusals = []cmdline.Refusal{
 	{Option: "w", Others: []string{"xml"}, Why: ", and in XML names are never cut"},
 }
 
-// needed are options that have a meaning beside another one only.
+// needed are options that need another one.
 var needed = []struct{ option, with string }{{"limit", "history"}, {"since", "history"}, {"ne", "f"}}
 
 // given returns what reports whether an option is there, by its name; "g c" is -g with c.
@@ -97,8 +97,8 @@ func given(c *cmdline.Call) func(option string) bool {
 	}
 }
 
-// conflict refuses options that have no meaning together. Own is the option that makes the list one of
-// the policy's own form, beside which the policy refuses some; empty for a common list.
+// conflict refuses options that do not go together. Own is the option for the policy's own form of the
+// list, and refused the options that the policy refuses with it; own is empty for a common list.
 func conflict(c *cmdline.Call, own string, refused []string) error {
 	has := given(c)
 	rules := refusals
@@ -132,7 +132,7 @@ func conflict(c *cmdline.Call, own string, refused []string) error {
 // adForms are the options that show ads.
 var adForms = []string{"long", "json", "af"}
 
-// optionsOf reads the command line but for -wait. Errors are about its usage.
+// optionsOf reads the command line except -wait. Errors are about its usage.
 func optionsOf(c *cmdline.Call) (o options, err error) {
 	has, display := given(c), registry.Of(c.Config).Display(c.Config)
 	own, refused := "", []string(nil)
@@ -164,8 +164,8 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 	return o, nil
 }
 
-// formOf returns the option that says what is printed; -j may have -json or -xml with it, and -f is a
-// list.
+// formOf returns the option that chooses what is printed; -j may be combined with -json or -xml, and
+// -f is a list.
 func formOf(has func(string) bool, own bool) string {
 	if own {
 		return ownForm
@@ -196,7 +196,7 @@ func isBrief(c *cmdline.Call, has func(string) bool, form string) (bool, error) 
 	}
 }
 
-// readJobs reads the jobs that are asked for: those of -j, of the arguments and -u, or all.
+// readJobs reads the chosen jobs: those of -j, of the arguments and -u, or all.
 func (o *options) readJobs(c *cmdline.Call) (err error) {
 	words, u := c.Args, c.Value("u")
 	// An empty variable of a script must not stand for everybody.
@@ -293,7 +293,8 @@ func (o *options) readWatch(c *cmdline.Call) error {
 // waits reports whether a command line asks to wait for jobs.
 func waits(c *cmdline.Call) bool { return c.Has("wait") || c.Has("timeout") }
 
-// waitOptionsOf reads the command line of -wait, and refuses what has no meaning there.
+// waitOptionsOf reads the command line of -wait, and refuses options that have no meaning
+// there.
 func waitOptionsOf(c *cmdline.Call) (o waitOptions, err error) {
 	if !c.Has("wait") {
 		return o, cmdline.Usagef("-timeout: only with -wait")

@@ -106,7 +106,7 @@ func newPress(c *cmdline.Call, form string) *press {
 	return p
 }
 
-// write writes what is ready until there is no more to come, nothing after an error.
+// write writes what is ready until all is written, and nothing after an error.
 func (p *press) write() {
 	var err error
 	first := true
@@ -149,8 +149,8 @@ func (p *press) print(parts [][]spool.Run) error {
 	return nil
 }
 
-// end waits until all is written, and ends the list; not after an error, so that nobody
-// takes half of it for all. It returns the first error.
+// end waits until all is written, and returns the first error. It ends the list only
+// without an error, so that no reader takes a part for the whole.
 func (p *press) end(bad error) error {
 	close(p.ready)
 	err := cmp.Or(bad, (<-p.free).err, (<-p.free).err)
@@ -168,7 +168,7 @@ func (p *press) end(bad error) error {
 // portion is how many jobs are printed together.
 const portion = 500
 
-// listEnd is what a list that is not empty ends with in JSON.
+// listEnd ends a JSON list that is not empty.
 const listEnd = "\n]\n"
 
 // linked makes of a list's text what goes on with the list that came before.

@@ -18,7 +18,7 @@ type past struct {
 	options
 }
 
-// show writes what is asked for as of now.
+// show prints the chosen jobs as of now.
 func (p past) show(w io.Writer, now time.Time) error {
 	c := *p.Call
 	p.list.Width = widthOf(p.Call, false)

@@ -44,7 +44,7 @@ func watch(c *cmdline.Call, d shows, o options) error {
 		return err
 	}
 	var drawn bytes.Buffer
-	c.Stderr = cmdline.Cleaned(&drawn) // what it complains of belongs to the display
+	c.Stderr = cmdline.Cleaned(&drawn) // complaints belong to the display
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, sys.SIGTERM, sys.SIGHUP, sys.SIGQUIT)
 	defer stop()
 	sized := make(chan os.Signal, 1)
@@ -82,7 +82,7 @@ type watching struct {
 	cpu   func() time.Duration
 	pause func(context.Context, time.Duration) bool
 
-	was  sight         // what was there when it was drawn last
+	was  sight         // the sight of the last drawing
 	at   time.Time     // when that was, zero: never
 	cost time.Duration // of drawing it
 }
@@ -107,10 +107,10 @@ func (w *watching) loop(ctx context.Context) error {
 	}
 }
 
-// errClosed says that nobody reads what is written any more.
+// errClosed says that the output has no reader any more.
 var errClosed = errors.New("closed")
 
-// quiet leaves out that nobody reads any more.
+// quiet returns nil for the error that the output has no reader any more, else err.
 func quiet(err error) error {
 	if errors.Is(err, errClosed) || errors.Is(err, sys.EPIPE) {
 		return nil
@@ -142,8 +142,8 @@ func (w *watching) look() error {
 	return nil
 }
 
-// due reports whether to draw: something has changed, or times run, and the last time
-// was long enough ago for what it cost.
+// due reports whether to draw: something has changed or shown times run, and the last
+// drawing was long enough ago for its cost.
 func (w *watching) due(seen sight, now time.Time) bool {
 	ago := now.Sub(w.at)
 	switch {
@@ -183,7 +183,7 @@ func changed(name string) time.Time {
 	return info.ModTime()
 }
 
-// write brings what was drawn to the screen, or behind what stands there.
+// write puts the drawing on the screen, or appends it to the output.
 func (w *watching) write(now time.Time) error {
 	if w.screen != nil {
 		return w.screen.draw(w.call, w.drawn.Bytes(), now)
@@ -214,7 +214,7 @@ func pause(ctx context.Context, d time.Duration, sized <-chan os.Signal, closed 
 	}
 }
 
-// processorTime returns what the process has used.
+// processorTime returns the processor time that the process has used.
 func processorTime() time.Duration {
 	var u sys.Rusage
 	if err := sys.Getrusage(sys.RUSAGE_SELF, &u); err != nil {
@@ -223,9 +223,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// keys reads single keys from the terminal that is standard input. While it does, the terminal
-// neither waits for the end of a line nor shows what is typed; ^C and ^Z mean what they always
-// do.
+// keys reads single keys from the terminal that is standard input. Meanwhile the terminal
+// neither waits for the end of a line nor shows the keys; ^C and ^Z keep their meaning.
 type keys struct {
 	fd  int
 	was *sys.Termios // the terminal as it was found
@@ -295,8 +294,8 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	return nil, nil
 }
 
-// listen calls quit once q is typed. The returned function puts the terminal back to what it
-// was, which ^Z does too until the process goes on in the foreground.
+// listen calls quit once q is typed. The returned function restores the terminal's state. ^Z
+// restores it too, until the process goes on in the foreground.
 func (k *keys) listen(quit func()) (end func()) {
 	k.enter()
 	jobControl := make(chan os.Signal, 1)
@@ -355,7 +354,7 @@ func (k *keys) typed() bool {
 			continue
 		case err != nil || fds[0].Revents&sys.POLLIN == 0:
 			return false
-		case !k.foreground(): // what is typed is for another process
+		case !k.foreground(): // the keys are for another process
 			sys.Poll(nil, backgroundWait)
 			continue
 		}
@@ -369,7 +368,7 @@ func (k *keys) typed() bool {
 	}
 }
 
-// What a terminal understands.
+// Control sequences of terminals.
 const (
 	home       = "\x1b[H"
 	restOfLine = "\x1b[K"
@@ -433,7 +432,7 @@ func (s *screen) write(c *cmdline.Call, b []byte) error {
 	return c.Flush()
 }
 
-// fit cuts a line to the width, and keeps what it says from steering the terminal.
+// fit cuts a line to the width, and removes characters that steer the terminal.
 func fit(line string, width int) string {
 	line = clean.Line(strings.ReplaceAll(line, "\t", " "))
 	if len(line) <= width || utf8.RuneCountInString(line)*2 <= width {
@@ -443,14 +442,14 @@ func fit(line string, width int) string {
 	return line
 }
 
-// unread reports whether a file is a pipe that nobody reads any more.
+// unread reports whether a file is a pipe without a reader.
 func unread(f *os.File) bool {
 	fds := []sys.PollFd{{Fd: int32(f.Fd())}}
 	n, err := sys.Poll(fds, 0)
 	return err == nil && n > 0 && fds[0].Revents&(sys.POLLERR|sys.POLLNVAL) != 0
 }
 
-// closing returns a channel that is closed when nobody reads a file any more.
+// closing returns a channel that is closed when a file is a pipe without a reader.
 func closing(f *os.File) <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {

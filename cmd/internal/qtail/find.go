@@ -34,7 +34,7 @@ type file struct {
 	held  string // why the job is held
 	away  string // the machine that the job runs on and has the file; empty: the file is here
 
-	looked time.Time // when the spool was looked at last, by the machine's clock
+	looked time.Time // the last look at the spool, by the machine's clock
 }
 
 // stage is how far a job has come.
@@ -206,8 +206,8 @@ func wasStarted(ad *classad.Ad) bool {
 	return starts > 0 || pool.Status(status) == pool.Running
 }
 
-// read takes from the job's ad what is to be known of its file. Where the path depends on the
-// slot, the ad of a job that was started has it.
+// read reads the data about the file from the job's ad. If the path depends on the slot, the
+// ad of a job that was started has it.
 func (f *file) read(ad *classad.Ad) error {
 	c := &classad.Context{}
 	f.owner, _ = ad.EvalString(c, pool.AttrOwner)
@@ -238,8 +238,8 @@ func (f *file) read(ad *classad.Ad) error {
 	return nil
 }
 
-// open opens the file for reading, with the rights of the job's owner where root does that.
-// A job that was never started has none: what has its name is something else.
+// open opens the file for reading, with the rights of the job's owner if root does that. A
+// job that was never started has no output: a file of that name is another one.
 func (f *file) open() (*os.File, error) {
 	switch {
 	case f.stage == ended && !f.ran:

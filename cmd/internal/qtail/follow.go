@@ -14,21 +14,21 @@ import (
 	"fairspool/spool"
 )
 
-// every is how often the spool is looked at, and the file for what the system does not tell
-// of, as on a network.
+// every is the interval of looks at the spool, and at a file for which the system reports
+// no changes, as on a network.
 const every = 500 * time.Millisecond
 
-// atOnce is how long what is written is gathered, so that a job which writes in small pieces
-// costs little.
+// atOnce is how long output is gathered, so that a job which writes in small pieces costs
+// little.
 const atOnce = 20 * time.Millisecond
 
-// follow writes the last n lines of the file, and what the job goes on to write until it has
+// follow writes the last n lines of the file, and the job's further output until it has
 // ended.
 func (f *file) follow(n int) error {
 	t := &trail{file: f, lines: n, notify: -1}
 	defer t.close()
 	for {
-		// What was written before the job ended is read after it was seen to have ended.
+		// Output before the job's end is read after that end was seen.
 		over := f.stage == ended
 		if err := t.show(); err != nil {
 			return err
@@ -79,10 +79,11 @@ type trail struct {
 	lines  int    // to be shown of a file that was not looked at
 	held   string // why the job was held when that was told
 	away   string // where the file was when that was told
-	notify int    // what the system tells of the file by; -1: nothing
+	notify int    // the system's reports on the file; -1: none
 }
 
-// show writes what is new in the file. A job that is started again empties it, or makes another.
+// show writes the new part of the file. A job that is started again empties it, or makes
+// another.
 func (t *trail) show() error {
 	if t.file.held != t.held && t.file.held != "" {
 		t.call.Warn("%v is held (%s); still waiting", t.job, t.file.held)
@@ -118,7 +119,7 @@ func (t *trail) show() error {
 	return t.more()
 }
 
-// more writes what stands behind what was shown.
+// more writes the part of the file behind the shown one.
 func (t *trail) more() error {
 	now, err := size(t.in)
 	if err == nil && now < t.end {
@@ -167,8 +168,8 @@ func (t *trail) close() {
 	}
 }
 
-// pause waits until something was written, and at most for the time from one look to the
-// next. It reports whether nobody reads what is written any more.
+// pause waits until the file grows, and at most for the time from one look to the next.
+// It reports whether standard output has lost its reader.
 func (t *trail) pause() (unread bool) {
 	output := unix.PollFd{Fd: int32(os.Stdout.Fd())}
 	written := unix.PollFd{Fd: int32(t.notify), Events: unix.POLLIN}

@@ -1,9 +1,9 @@
-// Package qtail is the command that shows the last lines of what a job has written.
+// Package qtail is the command that shows the last lines of a job's output.
 //
-// The standard files of a job are in their places from its start on, also while its other
-// files are in a scratch directory: qtail looks up in the queue, or in the history, where that
-// is, and reads the file there. It follows a job by looking at the file whenever
-// the system says that something was written, and at the spool twice a second (follow.go).
+// The standard files of a job are in their places from its start on, even while its other
+// files are in a scratch directory: qtail finds the place in the queue, or in the history, and
+// reads the file there. It follows a job by looking at the file whenever the system reports a
+// write, and at the spool twice a second (follow.go).
 package qtail
 
 import (
@@ -95,7 +95,7 @@ func (f *file) tellAway(also string) {
 	}
 }
 
-// named says in which file something went wrong.
+// named adds the file to an error.
 func named(path string, err error) error {
 	if err == nil {
 		return nil
@@ -128,8 +128,8 @@ func last(to io.Writer, f *os.File, n int) (end int64, err error) {
 	return copyFrom(to, f, from)
 }
 
-// lineFromEnd returns where the last n lines of a file begin, of which only the first end bytes
-// count. It reads backwards, and no more than it has to.
+// lineFromEnd returns where the last n lines of the first end bytes of a file begin. It reads
+// backwards, and no more than it has to.
 func lineFromEnd(f io.ReaderAt, end int64, n int) (int64, error) {
 	if n == 0 {
 		return end, nil
@@ -154,7 +154,8 @@ func lineFromEnd(f io.ReaderAt, end int64, n int) (int64, error) {
 	return 0, nil
 }
 
-// copyFrom writes what a file holds from a place on, and returns where it ended.
+// copyFrom writes the file's content from an offset on, and returns the offset of its
+// end.
 func copyFrom(to io.Writer, f *os.File, from int64) (end int64, err error) {
 	if _, err := f.Seek(from, io.SeekStart); err != nil {
 		return from, err
@@ -194,7 +195,7 @@ func serve(c *cmdline.Call) error {
 	return err
 }
 
-// before reads and shows the file with the caller's rights, of which serve tells.
+// before reads and shows the file with the caller's rights. serve names the file.
 func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	n, err := count(c)
 	if err != nil {

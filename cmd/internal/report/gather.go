@@ -18,10 +18,10 @@ import (
 	"fairspool/spool"
 )
 
-// overview is what is shown of a pool, or of one user.
+// overview is the content of a page on a pool, or on one user.
 type overview struct {
 	call    *cmdline.Call
-	user    string // whose page it is; empty: everybody's
+	user    string // the page's user; empty: all users
 	domain  string
 	now     time.Time
 	found   []health.Finding
@@ -43,7 +43,7 @@ type overview struct {
 	periods      []period
 }
 
-// cycle is what is shown of the last cycle's report. The matches, of which there may be many, are not read.
+// cycle is the part of the last cycle's report for the page. The matches, which may be many, are not read.
 type cycle struct {
 	Cycles       []report.Cycle
 	Time         int64
@@ -67,7 +67,7 @@ const mostOwnJobs = 50
 // pointsShown is how many points of a series the pictures of a page have.
 const pointsShown = 120
 
-// gather collects what is shown. With an error of damage the overview has what is known of the pool's health.
+// gather collects the content. With an error of damage the overview has the known part of the pool's health.
 func gather(c *cmdline.Call, user string) (*overview, error) {
 	o := &overview{call: c, user: user, now: c.Now}
 	s, err := c.ExistingSpool()
@@ -165,17 +165,17 @@ func (o *overview) list(q *queue.Queue) error {
 	return nil
 }
 
-// of reports whether the page shows what is a submitter's, and an owner's.
+// of reports whether the page includes a submitter's, or an owner's, data.
 func (o *overview) of(submitter, owner string) bool {
 	return o.user == "" || owner == o.user || accountant.Named(submitter, o.user)
 }
 
-// known reports whether the pool knows the user whose page it is.
+// known reports whether the pool knows the page's user.
 func (o *overview) known() bool {
 	return len(o.counts)+o.kept > 0 || slices.ContainsFunc(o.accounts.Rows, func(r accounts.Row) bool { return o.of(r.Name, "") })
 }
 
-// past reads what was used and how priorities went.
+// past reads past usage and priorities.
 func (o *overview) past(c *cmdline.Call, s *spool.Spool) error {
 	_, damage, err := o.accounts.ReadLastDay(s)
 	const day = 24 * time.Hour

@@ -96,7 +96,7 @@ type wrote struct {
 	Time       int64 // of the pool, in Unix seconds
 }
 
-// own makes the page that of a caller who may see no other.
+// own makes the page the caller's own if the caller may see no other.
 func own(c *cmdline.Call, user *string) error {
 	who, err := c.Caller()
 	switch {

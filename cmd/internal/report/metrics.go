@@ -114,7 +114,7 @@ func together[T any](list []*T, most int, sum *T, add func(sum, x *T)) []*T {
 	return append(list[:most:most], sum)
 }
 
-// metrics returns what is known of the pool, as Prometheus reads it.
+// metrics returns the pool's figures in Prometheus's format.
 func (o *overview) metrics() []byte {
 	var m metrics
 	m.family("fairspool_info", gauge, "Always 1; the labels say which pool this is.",

@@ -66,7 +66,7 @@ type table struct {
 	ID, Caption string
 	Columns     []column
 	Rows        []row
-	More        string // what is left out; empty: nothing
+	More        string // the omitted part; empty: none
 }
 
 type column struct {
@@ -160,7 +160,7 @@ func (o *overview) figures() []figure {
 	return append(list, figure{Name: "Health", Value: worst.String(), Bad: worst > health.OK})
 }
 
-// own lists the jobs of the user whose page it is.
+// own lists the jobs of the page's user.
 func (o *overview) own() section {
 	t := table{ID: "jobs-table", Caption: "Jobs of " + clean.Line(o.user), Columns: []column{
 		{Name: "Job"}, {Name: "State"}, {Name: "For"}, {Name: "Slot or reason", Class: "text"}, {Name: "Command", Class: "text"}}}
@@ -246,7 +246,7 @@ func (o *overview) queue() section {
 // activeFor is for how long a submitter is shown that uses and wants nothing.
 const activeFor = 24 * time.Hour
 
-// shares says who is entitled to what, and has what.
+// shares shows each submitter's entitlement and use.
 func (o *overview) shares() section {
 	s := section{ID: "shares", Title: "Shares", Text: []string{"Slots count with their weight. A lower effective priority (EUP) goes first: shares of the pool are inverse to it."}}
 	if o.policy != "" {
@@ -407,7 +407,7 @@ func (o *overview) reasons() section {
 	return s
 }
 
-// byJobs returns the reasons, that of the most jobs first.
+// byJobs returns the reasons by descending number of jobs.
 func byJobs(by map[string]*why) []string {
 	return slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		return cmp.Or(cmp.Compare(by[b].jobs, by[a].jobs), strings.Compare(a, b))

@@ -382,7 +382,8 @@ func TestPageBounded(t *testing.T) {
 	}
 }
 
-// TestDamaged holds that of a damaged spool the page and the metrics tell that, and the command fails.
+// TestDamaged holds that the page and the metrics of a damaged spool show the damage, and that the
+// command fails.
 func TestDamaged(t *testing.T) {
 	small(t)
 	journals, err := filepath.Glob(filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "journal*"))

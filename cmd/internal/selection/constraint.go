@@ -40,8 +40,8 @@ func ParseConstraint(text string, steps int) (*Constraint, error) {
 // begin gives the expression all of its steps.
 func (k *Constraint) begin() { k.budget = classad.NewBudget(cmp.Or(k.steps, math.MaxInt)) }
 
-// check refuses an expression that looks at no ad and is no boolean: it would be
-// none for any job, and is none when there is no job to ask.
+// check refuses an expression that looks at no ad and is no boolean, also if there is no job
+// to evaluate it for.
 func (k *Constraint) check() error {
 	ad := classad.New()
 	own, external := classad.References(k.expr, ad)
@@ -54,7 +54,7 @@ func (k *Constraint) check() error {
 }
 
 // Of returns the procs for which the constraint is true at a time. It evaluates the constraint once for
-// equal procs unless the expression can tell them apart. A value that is neither a boolean nor
+// equal procs unless the expression can distinguish them. A value that is neither a boolean nor
 // undefined is an error.
 func (k *Constraint) Of(procs []Procs, now time.Time) ([]Procs, error) {
 	k.begin()
@@ -121,8 +121,8 @@ func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error
 	return truth(v)
 }
 
-// Doubt returns what is likely to be wrong with a constraint that is true for none of the procs,
-// empty if nothing is: a name that none of the jobs has. A text without quotes reads as a name.
+// Doubt returns the likely mistake in a constraint that is true for none of the procs, empty
+// without one: a name that none of the jobs has. A text without quotes reads as a name.
 func (k *Constraint) Doubt(procs []Procs) string {
 	own, external := classad.References(k.expr, classad.New())
 	for _, name := range slices.Concat(own, external) {

@@ -1,17 +1,17 @@
-// Package selection finds the jobs that a command line names, and tells which of
-// them its caller may steer.
+// Package selection finds the jobs that a command line names, and those that its caller may
+// change.
 //
-// Jobs are named by cluster (12, or 12-15), by cluster and proc (12.0, 12.0-9, or
-// 12.0-9:2 for every second one), by user (alice), or all at once (-a); a
-// constraint narrows that down to those for whose ads it is true. Procs are some of the equal
-// procs of a run: a command does what it does with all of them at the cost of one job.
+// Jobs are named by cluster (12, or 12-15), by cluster and proc (12.0, 12.0-9, or 12.0-9:2
+// for every second one), by user (alice), or all at once (-a); a constraint selects those
+// with ads for which it is true. Procs are some of the equal procs of a run: a command
+// handles all of them at the cost of one job.
 //
-// Names is what arguments mean, In the jobs that have them. The commands that
-// change jobs read a Request, which is names, constraint and caller, and do what
-// they do with what is Chosen; the names that could not be are Refused, each once.
+// Names is the meaning of arguments, In the jobs that have them. The commands that change
+// jobs read a Request: names, constraint and caller. They act on the Chosen jobs; names
+// without such jobs are Refused, each once.
 //
-// The package knows the queue and how arguments reach a command, and nothing of
-// what is to be done with the jobs.
+// The package knows the queue and how arguments reach a command, but not the actions on the
+// jobs.
 package selection
 
 import (
@@ -345,8 +345,7 @@ func (n Names) wholly(cluster int, found map[string]bool) (word string) {
 	return word
 }
 
-// byUser returns the word that names the user whose run it is, empty for none, and
-// notes it.
+// byUser returns the word that names the user of the run, empty for none, and notes it.
 func (n Names) byUser(r spool.Run, found map[string]bool) (word string) {
 	if len(n.users) == 0 {
 		return ""
@@ -405,8 +404,9 @@ func (n Names) missing(found map[string]bool) []string {
 	return append(list, users...)
 }
 
-// Past returns how the named jobs are found among those that have left the queue:
-// what the spool can choose by, and whether the ad of one that it gives is named.
+// Past returns how to find the named jobs among those that have left the queue: the
+// selection for the spool, and a function that reports whether the ad of a selected job
+// is named.
 func (n Names) Past() (which spool.Left, named func(*classad.Ad) bool) {
 	switch {
 	case n.all:
@@ -466,9 +466,8 @@ type Late struct {
 	Word string
 }
 
-// Factories returns the factories whose clusters or whose owners are named, in
-// order, and which of the missing arguments that accounts for. domain is that of
-// the pool's users.
+// Factories returns the factories of the named clusters or owners, in order, and the
+// missing arguments that remain. domain is the domain of the pool's users.
 func (n Names) Factories(v *spool.View, domain string, missing []string) (list []spool.Factory, still []string) {
 	late, still := n.late(v, domain, missing)
 	for _, l := range late {
@@ -499,8 +498,8 @@ func (n Names) byOwner(f spool.Factory, domain string, found map[string]bool) (w
 	return word
 }
 
-// ad is what a constraint is asked about jobs that are still to come: what their
-// cluster's jobs share, as far as any is in the queue.
+// ad is the ad for a constraint on jobs that are still to come: the attributes that their
+// cluster's jobs share, if any is in the queue.
 func (l Late) ad(v *spool.View) *classad.Ad {
 	ad := classad.New()
 	if c, ok := v.Cluster(l.Cluster); ok {
@@ -529,8 +528,8 @@ type row struct {
 	word string
 }
 
-// clip returns the row's procs that are among others of its cluster; empty reports that
-// there are none.
+// clip returns the row's procs among the procs q of its cluster; empty reports that there
+// are none.
 func (p row) clip(q pool.Procs) row {
 	if behind := q.First - p.First; behind > 0 {
 		p.First += (behind + p.step - 1) / p.step * p.step
@@ -541,8 +540,8 @@ func (p row) clip(q pool.Procs) row {
 
 func (p row) empty() bool { return p.First > p.Last }
 
-// rows are what is named of a cluster's procs. Scripts name them by the ten
-// thousand, so those that meet some procs are found without a look at all.
+// rows are the named procs of a cluster. Scripts name them by the ten thousand, so the
+// rows that meet some procs are found without a look at all.
 type rows struct {
 	list []row // by their first, once arranged
 	// most is a tree over the list: of any part of it that is halved again and
@@ -552,7 +551,7 @@ type rows struct {
 
 func (r *rows) add(p row) { r.list = append(r.list, p) }
 
-// all returns the rows, of which there may be none.
+// all returns the rows, nil for a nil r.
 func (r *rows) all() []row {
 	if r == nil {
 		return nil

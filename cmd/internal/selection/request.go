@@ -20,8 +20,8 @@ const (
 	SynopsisAll = "{-a | -u USER[,USER...] | -constraint EXPR}"
 )
 
-// Flags returns the options by which a command takes jobs, beside its arguments.
-// does is what it does with them: "remove".
+// Flags returns the options by which a command selects jobs, besides its arguments. does
+// is its action on them: "remove".
 func Flags(does string) []cmdline.Flag {
 	return []cmdline.Flag{
 		{Name: "a", Aliases: []string{"all"}, Help: does + " all jobs in the queue that you may " + does},
@@ -38,10 +38,10 @@ var Elsewhere = cmdline.Elsewhere(
 	[2]string{"user", "name users with -u USER"}, [2]string{"9", "the job is ended in any case: leave it out"}, [2]string{"KILL", "the job is ended in any case: leave it out"}, [2]string{"signal", "the job is ended in any case: leave it out"},
 )
 
-// Request is which jobs a command line asks to be changed, and who asks.
+// Request is a command line's selection of jobs to change, with the caller.
 type Request struct {
 	Names
-	of    *Names // only those of these users; nil: of all users
+	of    *Names // only these users' jobs; nil: all users'
 	text  string // of the constraint
 	where *Constraint
 	said  *answers // of the constraint, once asked
@@ -106,10 +106,10 @@ func usersOf(given [][]string) (Names, error) {
 	return Users(users), nil
 }
 
-// Caller returns who asks.
+// Caller returns the caller.
 func (q Request) Caller() cmdline.Caller { return q.who }
 
-// Words returns what the journal tells of the request.
+// Words returns the words of the request for the journal.
 func (q Request) Words() []string {
 	words := slices.Clone(q.Names.Words())
 	if q.of != nil {
@@ -127,16 +127,16 @@ type Chosen struct {
 	Procs   []Procs
 	Late    []Late
 	Refused []Refusal // in the order of the words
-	Doubt   string    // what is likely to be wrong with a constraint that is true for no job; may be empty
+	Doubt   string    // the likely mistake in a constraint that is true for no job; may be empty
 }
 
-// Refusal is a word that names no job, or jobs of somebody else.
+// Refusal is a word that names no job, or another user's jobs.
 type Refusal struct {
 	Word string `json:"Name"`
 	Why  string
 }
 
-// Answer is what a command prints with -json of jobs that it changed.
+// Answer is a command's output with -json about jobs that it changed.
 type Answer struct {
 	Done    []Done
 	Refused []Refusal // names that could not be served, or jobs
@@ -148,7 +148,7 @@ type Done struct {
 	What string // "held"
 }
 
-// AnswerOf returns what is printed of lines.
+// AnswerOf returns the answer with these lines.
 func AnswerOf(lines Lines, refused []Refusal) Answer {
 	a := Answer{Done: make([]Done, len(lines)), Refused: append([]Refusal{}, refused...)}
 	for i, l := range lines {
@@ -160,7 +160,8 @@ func AnswerOf(lines Lines, refused []Refusal) Answer {
 // JSON is the flag for that.
 var JSON = cmdline.Flag{Name: "json", Help: "print what was done, and what was refused, as JSON"}
 
-// answers are for which jobs a constraint is true, of those of the queue as of one transaction.
+// answers are the jobs for which a constraint is true, among those of the queue as of one
+// transaction.
 type answers struct {
 	seq   uint64
 	procs map[int][]Procs // by cluster
@@ -213,8 +214,8 @@ func (q *Request) ask(v *spool.View, domain string) error {
 	return nil
 }
 
-// in is choose, narrowed by what the constraint said. errChanged: it was not asked about all
-// of these jobs as they are now.
+// in is choose, restricted by the constraint. errChanged: the constraint was not evaluated
+// for all of these jobs as they are now.
 func (q *Request) in(v *spool.View, domain string) (Chosen, error) {
 	ch := q.choose(v, domain)
 	if q.where == nil {
@@ -246,9 +247,9 @@ func (q *Request) in(v *spool.View, domain string) (Chosen, error) {
 	return ch, nil
 }
 
-// choose returns the jobs of the queue that the caller asks for and may change, whatever the
-// constraint says of them. Who is no administrator means only their own jobs where all are
-// named. domain is that of the pool's users.
+// choose returns the jobs of the queue that the caller asks for and may change, without the
+// constraint. If all jobs are named, a caller who is no administrator means only its own.
+// domain is the domain of the pool's users.
 func (q Request) choose(v *spool.View, domain string) Chosen {
 	procs, missing := q.Names.In(v)
 	late, missing := q.late(v, domain, missing)
@@ -323,7 +324,7 @@ func (q Request) hint(v *spool.View, word string) string {
 	return nearest.Hint(word, v.Owners())
 }
 
-// narrow leaves what the constraint is true for.
+// narrow keeps the jobs for which the constraint is true.
 func (q Request) narrow(v *spool.View, ch *Chosen) (err error) {
 	if q.where == nil {
 		return nil
@@ -349,8 +350,8 @@ func (q Request) narrow(v *spool.View, ch *Chosen) (err error) {
 	return nil
 }
 
-// Wide reports whether it asks for whatever fits among all jobs or those of a name, of
-// which there may be none: all are named, or -u or a constraint narrows what is.
+// Wide reports whether the request may match no job without an error: all jobs are named,
+// or -u or a constraint restricts the selection.
 func (q Request) Wide() bool { return q.all || q.where != nil || q.of != nil }
 
 // Lines are a command's answer about jobs, in ascending order.

@@ -63,10 +63,10 @@ func run(c *cmdline.Call) error {
 type did struct {
 	DryRun bool // nothing was done
 	Steps  []doneStep
-	Advice string `json:",omitempty"` // what is left to do by hand
+	Advice string `json:",omitempty"` // remaining steps to do by hand
 }
 
-// doneStep is one line of what is done.
+// doneStep is one line of the result.
 type doneStep struct {
 	What    string // "account fairspool", or a file
 	Changed bool   // it was made or removed, or would be
@@ -80,7 +80,7 @@ const (
 	usualSpool   = "/var/spool/fairspool"
 )
 
-// plan is what is made, or removed.
+// plan is the things to make, or to remove.
 type plan struct {
 	call     *cmdline.Call
 	account  string

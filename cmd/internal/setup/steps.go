@@ -19,7 +19,7 @@ import (
 	"fairspool/lib/asuser"
 )
 
-// step is a thing that is made, and removed. Its functions for what it does not have are nil.
+// step is a thing to make, or to remove. Functions that it lacks are nil.
 type step struct {
 	what string
 	// look says how the thing is now. An error stops all before anything is done.
@@ -52,7 +52,7 @@ func (p *plan) say(what string, changed bool, format string, args ...any) {
 	p.print(what, text)
 }
 
-// advise says what is left to do by hand where systemd does not run the machine.
+// advise says what to do by hand if systemd does not run the machine.
 func (p *plan) advise(format string, args ...any) {
 	p.did.Advice = fmt.Sprintf(format, args...)
 	p.print("systemd does not run this machine", p.did.Advice)
@@ -142,7 +142,7 @@ func (p *plan) undo() error {
 	return nil
 }
 
-// steps returns all things in the order in which they are made.
+// steps returns all things in the order of creation.
 func (p *plan) steps() []step {
 	list := []step{p.accountStep(), p.folder(configFolder), p.configStep(), p.spoolStep(), p.poolStep()}
 	if !p.systemd {
@@ -180,7 +180,7 @@ func (p *plan) folder(path string) step {
 	}
 }
 
-// otherThan says that a folder is not empty, but for a file that goes.
+// otherThan says which entry of a folder is not goes, a file to be removed; empty: none.
 func (p *plan) otherThan(path, goes string) string {
 	entries, _ := os.ReadDir(path)
 	for _, e := range entries {
@@ -209,7 +209,7 @@ func makeFolder(path string, mode os.FileMode, uid, gid int) error {
 
 const oNoFollow = unix.O_NOFOLLOW | unix.O_DIRECTORY
 
-// comment is the comment of an account in passwd(5) by which -undo knows one that was made here.
+// comment is the comment in passwd(5) by which -undo recognizes an account that was made here.
 const comment = "fairspool, made by fairspool-setup"
 
 // leastUser is the lowest uid that a user may have: root's starter serves no account from there on.
@@ -319,7 +319,7 @@ func (p *plan) spoolStep() step {
 	}
 }
 
-// spoolGoes reports whether -undo removes the spool: one in which there is nothing goes in any case.
+// spoolGoes reports whether -undo removes the spool. It always removes an empty one.
 func (p *plan) spoolGoes() bool { return p.purge || len(entries(p.spool)) == 0 }
 
 func entries(folder string) []os.DirEntry {
@@ -420,7 +420,7 @@ func quiet(path string, args ...string) *exec.Cmd {
 	return c
 }
 
-// execute runs a command; its error says what the command has said.
+// execute runs a command; its error includes the command's output.
 func execute(path string, args ...string) error {
 	out, err := quiet(path, args...).CombinedOutput()
 	if err != nil {
@@ -432,7 +432,8 @@ func execute(path string, args ...string) error {
 //go:embed files
 var templates embed.FS
 
-// mark is the first line of files that fairspool-setup writes, and by which -undo knows them.
+// mark is the first line of files that fairspool-setup writes, by which -undo recognizes
+// them.
 const mark = "# Made by fairspool-setup, which writes it anew: changes belong in a file of their own (systemctl edit)."
 
 // file is a file that is written as a whole.
@@ -446,7 +447,7 @@ var units = []string{"fairspool.slice", "fairspool.socket", "fairspool@.service"
 // enabled are the units that are started now and at each boot.
 var enabled = []string{"fairspool.socket", "fairspool-starter.service", "fairspool-negotiate.timer"}
 
-// files returns what systemd is told.
+// files returns the files for systemd.
 func (p *plan) files() []file {
 	list := []file{
 		{"/etc/sysusers.d/fairspool.conf", p.text("sysusers.conf")},

@@ -48,8 +48,8 @@ func advertise(c *cmdline.Call, files []string) error {
 	return nil
 }
 
-// warnOfClosed tells of ads without Requirements: by the rules of matching no
-// job ever gets these slots, which is hardly what was meant.
+// warnOfClosed warns of ads without Requirements: by the rules of matching no job ever
+// gets these slots, which is hardly intended.
 func warnOfClosed(c *cmdline.Call, offers []offer) {
 	closed, where := 0, ""
 	for _, o := range offers {
@@ -65,7 +65,7 @@ func warnOfClosed(c *cmdline.Call, offers []offer) {
 	}
 }
 
-// readOffers reads the slot ads of a file, all of which must be good.
+// readOffers reads the slot ads of a file. All of them must be valid.
 func readOffers(c *cmdline.Call, file string) ([]offer, error) {
 	text, name, err := read(c, file)
 	if err != nil {
@@ -166,8 +166,7 @@ func lastOfEach(c *cmdline.Call, offers []offer) []offer {
 	return out
 }
 
-// put advertises the slots in one transaction, whose record names what they
-// come from.
+// put advertises the slots in one transaction. Its record names their sources.
 func put(c *cmdline.Call, offers []offer, from []string) error {
 	s, err := c.Spool()
 	if err != nil {
@@ -202,8 +201,8 @@ func put(c *cmdline.Call, offers []offer, from []string) error {
 
 func stamp(ad *classad.Ad, now time.Time) { ad.SetInt(pool.AttrLastHeardFrom, now.Unix()) }
 
-// news reports whether an ad says what the pool does not know. Where one of
-// them has a lifetime, that it is still there is news.
+// news reports whether an ad differs from the pool's. If one of them has a lifetime, any
+// ad is news, as it renews the lifetime.
 func news(old, ad *classad.Ad) bool {
 	if old.Has(pool.AttrAdLifetime) || ad.Has(pool.AttrAdLifetime) {
 		return true
@@ -313,7 +312,7 @@ func warnOfSurplus(c *cmdline.Call, host string, count int) error {
 	})
 }
 
-// surplus words what is to be done with the slots of these numbers, ascending.
+// surplus words the advice on the slots of these numbers, ascending.
 func surplus(left []int, host string) string {
 	first := machine.SlotName(left[0], host)
 	if len(left) == 1 {

@@ -1,5 +1,5 @@
-// Package slots is the command that keeps the pool's slot ads: it advertises them, lists them, takes them
-// back, and makes those of this machine.
+// Package slots is the command that keeps the pool's slot ads: it advertises them, lists them, withdraws
+// them, and makes those of this machine.
 package slots
 
 import (
@@ -188,14 +188,13 @@ func choose(slots []pool.Slot, names []string) ([]pool.Slot, error) {
 	return out, nil
 }
 
-// overlaid returns the slots as their claims make them: with what the claims say
-// laid over, and behind each partitionable slot, of which what is left is shown,
-// its dynamic slots.
+// overlaid returns the slots with the attributes of their claims, and behind each
+// partitionable slot, which shows its free rest, its dynamic slots.
 func overlaid(eval *classad.Context, slots []pool.Slot, claims []pool.Claim) []pool.Slot {
 	held := map[string][]pool.Claim{} // by the slot ad that they take from
 	promised := map[string]pool.Claim{}
 	for _, k := range claims {
-		if k.State == pool.Promised { // who is promised a slot does not have it yet
+		if k.State == pool.Promised { // a job that is promised a slot does not have it yet
 			promised[k.Slot] = k
 		} else {
 			held[k.SlotAd()] = append(held[k.SlotAd()], k)
@@ -325,7 +324,7 @@ func advertised(tx *spool.Tx) []string {
 	return names
 }
 
-// mayGo returns why one of the slots has to stay; byHand are those that are written by hand.
+// mayGo returns why one of the slots has to stay; byHand are the slots written by hand.
 func mayGo(tx *spool.Tx, names []string, byHand map[string]string) error {
 	claimed := map[string][]pool.JobID{}
 	for _, k := range tx.Claims() {

@@ -25,9 +25,9 @@ import (
 type pilot struct {
 	ID                      int
 	Machine, Engine, State  string
-	Owner                   string `json:",omitempty"` // whose jobs it runs alone
+	Owner                   string `json:",omitempty"` // the owner of the only jobs that it runs
 	Ref                     string `json:",omitempty"` // what its batch engine calls its job
-	Says                    string `json:",omitempty"` // what the engine said last of the job
+	Says                    string `json:",omitempty"` // the engine's last words about the job
 	AskedAt, LiveAt, OverAt int64
 	Heard                   *float64 `json:",omitempty"` // seconds since its machine was heard of
 	Claims                  int      // on its machine; 0 of one that is not there
@@ -77,7 +77,8 @@ func listPilots(c *cmdline.Call, names []string) error {
 	return tellUse(c, pilots)
 }
 
-// tellUse says how long the pilots of each batch engine waited to come, and were there without a job: nobody is charged for that.
+// tellUse prints how long the pilots of each batch engine waited to come, and were there without a job: that time is
+// charged to no submitter.
 func tellUse(c *cmdline.Call, pilots []pilot) error {
 	type use struct {
 		came, jobs          int

@@ -101,7 +101,7 @@ func reserve(c *cmdline.Call, args []string) error {
 	return err
 }
 
-// newMaintenance reads what is to be reserved.
+// newMaintenance reads the reservation.
 func newMaintenance(c *cmdline.Call, constraint string) (m pool.Maintenance, err error) {
 	if _, err := classad.ParseExpr(constraint); err != nil {
 		return m, fmt.Errorf("constraint: %w", err)

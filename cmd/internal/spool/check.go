@@ -60,7 +60,7 @@ func beyond(c *cmdline.Call) error {
 	})
 }
 
-// report is what was found in a spool.
+// report is the findings in a spool.
 type report struct {
 	dir      string
 	findings []spool.Finding
@@ -68,7 +68,7 @@ type report struct {
 
 func (r *report) add(f spool.Finding) { r.findings = append(r.findings, f) }
 
-// print tells what was found: good news, then bad.
+// print prints the findings: good news, then bad.
 func (r *report) print(c *cmdline.Call, sound bool) error {
 	damaged := r.damaged()
 	var err error
@@ -115,11 +115,10 @@ func place(f spool.Finding) string {
 	return f.File
 }
 
-// setAside is what to do about a damaged month, whose name follows.
+// setAside is the advice for a damaged month; its name follows.
 const setAside = ": restore the file from a copy, or set it aside with spool archive -damaged "
 
-// mending are the kinds of files about whose damage there is less to do than
-// about that of the others.
+// mending has the advice for kinds of files with damage that is easier to mend.
 var mending = map[string]string{
 	"lock": "", "negotiate.lock": "", "fold.lock": "", "cycle.json": "", // the finding says it
 	"samples": ": the other samples count", "history": setAside, "log": setAside,
@@ -164,9 +163,9 @@ func (r *report) name(f spool.Finding) string {
 
 var columns = []cmdline.Column{{Head: "Part"}, {Head: "Files", Right: true}, {Head: "What is there"}}
 
-// summary returns a row for each kind of sound files, in the order in which
-// they were found. What is counted in them is added up; what is anything else,
-// such as that a month is archived, keeps a row of its own.
+// summary returns a row for each kind of sound files, in the order in which they were
+// found. Counts are added up; any other finding, such as that a month is archived, keeps
+// a row of its own.
 func (r *report) summary(damaged map[string]bool) [][]string {
 	type line struct {
 		kind, what string
@@ -245,7 +244,7 @@ type finding struct {
 	File    string // in the directory
 	Line    int    `json:",omitempty"`
 	Damaged bool
-	Older   bool `json:",omitempty"` // of a generation that somebody still reads
+	Older   bool `json:",omitempty"` // of a generation that still has readers
 	What    string
 }
 

@@ -132,8 +132,8 @@ const shownTime = "2006-01-02 15:04:05"
 // it is taken when a command begins, and a transaction may wait for others.
 const played = 2 * time.Minute
 
-// machines begins those arguments of an operation that are for programs, such
-// as what it takes to undo it: they may be megabytes.
+// machines begins those arguments of an operation that are for programs, such as the data
+// for undoing it: they may be megabytes.
 const machines = "--"
 
 // line words a transaction, with the arguments that are for people.
@@ -151,8 +151,8 @@ func line(l spool.Logged) string {
 	return b.String()
 }
 
-// done words what was done: the operation and its arguments. Of several operations in one
-// transaction, such as "finish, start", each has the argument in its place.
+// done words a transaction: the operation and its arguments. If a transaction has several
+// operations, such as "finish, start", each has the argument in its place.
 func done(l spool.Logged) string {
 	args := l.Args
 	if n := slices.Index(args, machines); n >= 0 {

@@ -1,5 +1,5 @@
 // Package spool is the command that takes care of a spool: it checks, measures, folds and copies
-// it, saves what is whole of a damaged one, archives months, and tells who did what.
+// it, saves the whole parts of a damaged one, archives months, and shows who changed what.
 package spool
 
 import (
@@ -167,8 +167,8 @@ func renameDomain(c *cmdline.Call, args []string) error {
 	return err
 }
 
-// renameReport renames submitters in the last cycle's report, by which qstat tells why jobs
-// wait. One that does not read stays as it is.
+// renameReport renames submitters in the last cycle's report, by which qstat explains why
+// jobs wait. A report that does not parse stays as it is.
 func renameReport(s *spool.Spool, d lifecycle.Renaming) error {
 	b, err := s.Report()
 	var damage *spool.DamageError
@@ -218,7 +218,7 @@ func oneFile(action string, args []string) (string, error) {
 	return args[0], noMore(action, args[1:])
 }
 
-// restore makes a spool of what dump wrote.
+// restore makes a spool from the output of dump.
 func restore(c *cmdline.Call, args []string) error {
 	file, err := oneFile("restore", args)
 	if err != nil {
@@ -255,8 +255,8 @@ func restore(c *cmdline.Call, args []string) error {
 	return err
 }
 
-// salvage saves what is whole. That something was lost is told and is no
-// failure: the new spool is there.
+// salvage saves the whole parts. It reports losses, which are no failure: the new spool
+// exists.
 func salvage(c *cmdline.Call, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return cmdline.Usagef("salvage: want one new directory for the undamaged parts")
@@ -304,7 +304,7 @@ func directory(c *cmdline.Call) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// contents words what a new spool holds.
+// contents words the content of a new spool.
 func contents(clusters, jobs, slots, claims, submitters, factories, left int) string {
 	parts := []string{
 		plural.Count(jobs, "job") + " in " + plural.Count(clusters, "cluster"), plural.Count(slots, "slot"), plural.Count(claims, "claim"),
@@ -362,7 +362,7 @@ func tellArchived(f spool.Archived) string {
 	return fmt.Sprintf("%s: %s moved to %s.", f.File, size(f.Bytes), f.To)
 }
 
-// archived is what was moved as JSON shows it.
+// archived is the JSON of a moved month.
 type archived struct {
 	Month string
 	Files []archivedFile
@@ -413,7 +413,7 @@ func compact(c *cmdline.Call, args []string) error {
 	return err
 }
 
-// folding is what was done as JSON shows it; times are in seconds.
+// folding is the JSON of a fold; times are in seconds.
 type folding struct {
 	Generation                    int
 	FoldedBytes                   int64
@@ -442,7 +442,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// stat says what the spool holds.
+// stat describes the spool.
 func stat(c *cmdline.Call, args []string) error {
 	if err := noMore("stat", args); err != nil {
 		return err
@@ -535,7 +535,7 @@ type status struct {
 	UIDDomain           string `json:"UidDomain"`
 	ID                  string `json:"Id"`
 	Generation          int
-	OlderGenerations    []int // that somebody still reads
+	OlderGenerations    []int // that still have readers
 	LastTransaction     uint64
 	NextCluster         int
 	JournalTransactions int
@@ -549,7 +549,7 @@ type status struct {
 	Claims, Submitters  int
 	Backoffs            int // slots that are left alone
 	Tallies, Marks      int
-	Factories           int              // clusters whose procs are made a few at a time
+	Factories           int              // clusters with procs that are made a few at a time
 	DigestBytes         int64            // of the factories
 	HistoryBytes        map[string]int64 // by month
 	LogBytes            map[string]int64 // by month

@@ -9,8 +9,8 @@ import (
 	"fairspool/lib/pool"
 )
 
-// slowRestore has a job of the standard universe matched, of which there are images, from which
-// nothing is ever made.
+// slowRestore has a job of the standard universe matched. The job has images, but restoring
+// them never ends.
 func slowRestore(t *testing.T, conf string) (p *testPool, id pool.JobID, images string) {
 	t.Helper()
 	p = newPool(t)

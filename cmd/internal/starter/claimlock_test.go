@@ -14,9 +14,9 @@ const unlocks = `exec 2>&1; flock -u 3; echo x >&3 && echo written; echo y >/pro
 ulimit -x unlimited; setsid env -i sh -c 'echo $$ >HERE/left.new; mv HERE/left.new HERE/left; exec tail -f /dev/null' &
 until [ -s HERE/left ]; do :; done; `
 
-// TestJobCannotFreeItsClaim holds that a job has nothing by which it could seem to have ended: what it
-// does to the file that it inherits has no effect, and what is left of it when its supervisor
-// was killed is found, whatever else it has shed. What has that file closed is found by its marks.
+// TestJobCannotFreeItsClaim holds that a job cannot make itself seem ended: changes to the file that
+// it inherits have no effect, and its remaining processes are found when its supervisor was killed,
+// whatever they have shed. Processes that have closed that file are found by their marks.
 func TestJobCannotFreeItsClaim(t *testing.T) {
 	t.Parallel()
 	for name, shed := range map[string]string{

@@ -106,9 +106,8 @@ func TestMachineWasOff(t *testing.T) {
 	t.Run("the latest signs are lost", func(t *testing.T) { machineWasOff(t, true, time.Minute) })
 }
 
-// machineWasOff lets the machine end after an hour, and signed is after how long the
-// last sign of life was given; 0 for none. Then it is somebody else's event that
-// tells of the hour.
+// machineWasOff lets the machine end after an hour; signed is the time of the last sign
+// of life after the start, 0 for none. Then another submitter's event shows the hour.
 func machineWasOff(t *testing.T, matched bool, signed time.Duration) {
 	p := newPool(t)
 	id := p.match(`exit 0`)

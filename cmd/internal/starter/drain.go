@@ -17,8 +17,8 @@ import (
 	"fairspool/spool"
 )
 
-// drainMachine is starter -drain: it keeps jobs from this machine, or that of -machine, and waits until those
-// have left that are there.
+// drainMachine is starter -drain: it keeps jobs from this machine, or from -machine, and waits until the jobs
+// there have left.
 func drainMachine(c *cmdline.Call, o options) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT)
@@ -44,8 +44,8 @@ func drainMachine(c *cmdline.Call, o options) error {
 	return left(f.loop(signals, drainPassEvery))
 }
 
-// drainPassEvery is how often those are looked after whose supervisor is gone, while a
-// machine is drained.
+// drainPassEvery is how often a draining machine is searched for jobs whose supervisor is
+// gone.
 const drainPassEvery = 5 * time.Second
 
 // errLeft ends the loop when all jobs have left.
@@ -119,7 +119,7 @@ func tellClosed(c *cmdline.Call, sp *spool.Spool) error {
 	return err
 }
 
-// departure is that of the jobs of a machine that is being drained.
+// departure is the departure of the jobs of a machine that is being drained.
 type departure struct {
 	claims   map[string]bool // that are waited for, by the names of their locks
 	told     int             // how many there were
@@ -133,15 +133,15 @@ type drained struct {
 	GivenUp, Leaving       []string // jobs
 }
 
-// emptied is what it prints when all jobs have left.
+// emptied is the output of -json when all jobs have left.
 type emptied struct {
 	Time    int64
 	Machine string
 	Left    int // how many they were
 }
 
-// close commits that the machine is drained, at a person's order or because the watch was
-// told to end. What is on its way to be started finds its match given up.
+// close commits that the machine is drained, by order or because the watch was told to
+// end. Matches that are not yet started are given up.
 func (f *follower) close(stopped bool) error {
 	c := f.call.Again()
 	c.Pace(f.spool)
@@ -190,8 +190,8 @@ func (l *departure) staying(f *follower) (claims []pool.Followed) {
 	return claims
 }
 
-// look ends the loop when all jobs have left, or when none of those that are left has
-// anybody who could make it leave.
+// look ends the loop when all jobs have left, or when no process could make any of the
+// others leave.
 func (l *departure) look(f *follower) error {
 	staying := l.staying(f)
 	l.progress.Count(len(staying), plural.Noun(len(staying), "job")+" left")

@@ -37,8 +37,8 @@ const (
 	passEvery = time.Minute
 	// linksEvery is how long passes for the sake of links are apart, at least.
 	linksEvery = 5 * time.Second
-	// mostBatches is how many groups of supervisors may be on their way at a time. One is
-	// kept waiting for long only by jobs whose files are copied.
+	// mostBatches is how many groups of supervisors may be starting at a time. Only jobs
+	// with files to copy make a group wait for long.
 	mostBatches = 8
 	// lastWords is how long a watch that ends waits for those on their way.
 	lastWords = 2 * time.Second
@@ -46,17 +46,17 @@ const (
 
 // follower is a starter that stays: it follows the claims of its machine in the journal,
 // starts what was matched when that has been committed, and makes a pass now and then.
-// Only its loop touches it and its spool; supervisors are started, and passes made, beside
-// that.
+// Only its loop touches it and its spool; supervisors are started, and passes made,
+// concurrently.
 type follower struct {
 	options
 	call   *cmdline.Call
 	spool  *spool.Spool
 	host   string
 	claims *spool.MachineWatch
-	// elsewhere: host is another machine, whose pilot looks after its claims.
+	// elsewhere: host is another machine, and its pilot looks after the claims.
 	elsewhere bool
-	starts    bool // what is matched; else it only waits until the machine is empty
+	starts    bool // starts what is matched; else it only waits until the machine is empty
 	// cycles sees to it that there is a cycle now and then, and after each change; nil: that is
 	// left to others.
 	cycles *onchange.Watch
@@ -74,7 +74,7 @@ type follower struct {
 	done     chan done
 	ended    chan int   // process ids of supervisors of ours that have ended
 	leaving  *departure // nil: the machine is not being drained
-	troubled string     // what was complained of last
+	troubled string     // the last complaint
 	rest     time.Time
 }
 
@@ -134,7 +134,7 @@ func (f *follower) loop(signals <-chan os.Signal, every time.Duration) error {
 	}
 }
 
-// look starts what was matched since the last look. With nothing committed since then it
+// look starts what was matched since the last look. If nothing was committed since, it
 // costs next to nothing.
 func (f *follower) look() error {
 	if time.Now().Before(f.rest) {
@@ -163,8 +163,8 @@ func (f *follower) look() error {
 	return nil
 }
 
-// deliver has what is owed to the logs of jobs delivered, beside the loop, as a log may be locked. What
-// cannot be delivered is tried again by the next pass.
+// deliver writes owed events to the logs of jobs, concurrently with the loop, as a log may be locked.
+// The next pass tries again what could not be written.
 func (f *follower) deliver() {
 	owed := joblog.Owed(f.spool)
 	if len(owed) == 0 || owed[len(owed)-1] <= f.owed {
@@ -204,7 +204,8 @@ func (f *follower) seeToCycles() {
 	}
 }
 
-// linksAfterCycle makes a pass after a cycle, whose jobs may want pilots, where engines queue some.
+// linksAfterCycle makes a pass after a cycle if engines queue pilots, as the cycle's jobs may want
+// some.
 func (f *follower) linksAfterCycle() {
 	if !f.starts || time.Since(f.passed) < linksEvery || !slices.ContainsFunc(f.call.Config.Engines, config.Engine.Queues) {
 		return
@@ -235,8 +236,8 @@ func (f *follower) complain(err error) {
 	}
 }
 
-// startMatched starts the supervisors of new matches, and makes a pass where a slot's ad
-// has changed for which somebody waits.
+// startMatched starts the supervisors of new matches, and makes a pass if the ad of a
+// slot has changed that a claim waits for.
 func (f *follower) startMatched() {
 	if f.batches >= mostBatches {
 		return
@@ -267,8 +268,8 @@ func (f *follower) startMatched() {
 	}()
 }
 
-// pass looks after claims whose supervisors are gone, and what else a pass does but for
-// starting jobs, beside the loop.
+// pass makes a pass without starting jobs, concurrently with the loop: it looks after
+// claims whose supervisors are gone, and does the rest of a pass.
 func (f *follower) pass() {
 	if f.elsewhere {
 		return
@@ -308,7 +309,7 @@ func keepLinks(c *cmdline.Call) error {
 	var said bytes.Buffer
 	g := exec.Command(onchange.Pool{Programs: folder, Prefix: prefix}.Program("glidein"), append(common, "-q")...)
 	g.Dir, g.Stdout, g.Stderr = "/", &said, &said
-	g.WaitDelay = time.Second // what it has started keeps no output open
+	g.WaitDelay = time.Second // processes that it has started may keep the output open
 	if e := asuser.Root(func() { err = g.Start() }); e != nil || err != nil {
 		return errors.Join(e, err)
 	}
@@ -318,7 +319,7 @@ func keepLinks(c *cmdline.Call) error {
 	return nil
 }
 
-// take takes note of what came of a pass or a batch.
+// take notes the result of a pass or a batch.
 func (f *follower) take(d done) error {
 	if d.pass {
 		f.passing, f.stuck = false, map[string]bool{}
@@ -354,9 +355,9 @@ func (f *follower) supervisorEnded(pid int) error {
 	return nil
 }
 
-// stopped is what follows a signal to end. With -drain that is to drain the machine, and
-// the next signal ends the watch; without, jobs go on under their supervisors, and what is
-// being started is waited for a little.
+// stopped acts on a signal to end. With -drain the first signal drains the machine, and
+// the next one ends the watch. Without, jobs go on under their supervisors, and stopped
+// waits a little for those that are starting.
 func (f *follower) stopped() (over bool, err error) {
 	systemd.Notify("STOPPING=1")
 	switch {
@@ -489,8 +490,8 @@ func here(c *cmdline.Call) (*spool.Spool, string, error) {
 	return sp, host, err
 }
 
-// reopenStopped opens a machine that the stop of another watch has drained. One that
-// somebody has drained stays so.
+// reopenStopped opens a machine that the stop of another watch has drained. A machine
+// that a person has drained stays drained.
 func reopenStopped(c *cmdline.Call, sp *spool.Spool, host string) error {
 	stopped := func(v *spool.View) bool { d, _ := lifecycle.DrainOf(v, host); return d.Stopped }
 	is := false
@@ -505,7 +506,7 @@ func reopenStopped(c *cmdline.Call, sp *spool.Spool, host string) error {
 	})
 }
 
-// tell prints what was done, nothing for nothing. Bad news has been told already.
+// tell prints what was done, nothing if nothing was. Bad news has been printed already.
 func (f *follower) tell(r report) error {
 	if len(r.Started)+len(r.Failed)+len(r.Lost) == 0 {
 		return nil

@@ -28,7 +28,7 @@ func runHooks(c *cmdline.Call) error {
 	})
 }
 
-// startHooks starts a runner if commands wait for one, where starter stands beside the other programs.
+// startHooks starts a runner if commands wait for one and starter stands beside the other programs.
 func startHooks(c *cmdline.Call, sp *spool.Spool) error {
 	if len(hooks.Due(sp.ClaimLock(""))) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func startHooks(c *cmdline.Call, sp *spool.Spool) error {
 	}
 	var runner *exec.Cmd
 	if runner, err = hooks.Start(onchange.Pool{Dir: sp.Dir(), Programs: folder, Prefix: prefix, Args: common}); err == nil && runner != nil {
-		go runner.Wait() // a pass that lives on waits for it
+		go runner.Wait() // a pass that lives on reaps it
 	}
 	return err
 }

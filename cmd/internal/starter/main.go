@@ -107,7 +107,7 @@ func run(c *cmdline.Call) error {
 	return pass(c, o)
 }
 
-// options are what the command line asks for.
+// options are the options of the command line.
 type options struct {
 	supervise *pool.Attempt // what this process supervises; nil: it is no supervisor
 

@@ -52,8 +52,8 @@ func TestDaemonsEndWithAnEviction(t *testing.T) {
 	}
 }
 
-// What a job leaves behind whose supervisor has died is ended by the next pass, even if it
-// let go of the claim's lock.
+// The next pass ends the processes that a job with a dead supervisor leaves behind, even
+// if they let go of the claim's lock.
 func TestDaemonsEndWithTheLost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, conf, script string }{

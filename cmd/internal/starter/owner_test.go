@@ -68,8 +68,8 @@ func uidOf(t *testing.T, path string) int {
 	return int(info.Sys().(*syscall.Stat_t).Uid)
 }
 
-// A job of somebody whom the machine does not know runs as the account that is there for
-// such, and never as root.
+// A job of a user that the machine does not know runs as the account for unknown users,
+// and never as root.
 func TestRunsAsNobody(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

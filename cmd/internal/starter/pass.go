@@ -15,12 +15,12 @@ import (
 	"fairspool/spool"
 )
 
-// report is what a pass did, as -json prints it.
+// report is the output of a pass with -json.
 type report struct {
 	Started []string
-	Failed  []failure // jobs that could not be started, or whose claim could not be ended
+	Failed  []failure // jobs that could not be started, or had a claim that could not be ended
 	Lost    []failure // jobs with a dead supervisor and an ended claim
-	locked  int       // those of Failed for which only the spool's lock was missing
+	locked  int       // the jobs of Failed that failed only for the spool's lock
 }
 
 type failure struct{ Job, Reason string }

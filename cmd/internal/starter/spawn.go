@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// spawning is how many supervisors are on their way at the same time. Each
-	// needs the spool's lock once; more of them would only wait for it.
+	// spawning is how many supervisors may be starting at the same time. Each needs the
+	// spool's lock once; more of them would only wait for it.
 	spawning = 8
 	// answerTime is how long a supervisor may take until it has answered, on
 	// top of what it may wait for the spool.
@@ -31,8 +31,9 @@ const (
 	running = "running"
 )
 
-// start starts a supervisor for every attempt that is matched and returns those whose
-// jobs run. The prefix tells the spool's claims from those of others on this machine.
+// start starts a supervisor for every attempt that is matched and returns the attempts
+// that run. The prefix distinguishes the spool's claims from those of other spools on
+// this machine.
 func (r *report) start(c *cmdline.Call, prefix string, matched []pool.Attempt) ([]*exec.Cmd, error) {
 	flags, err := c.Common()
 	if err != nil {
@@ -84,13 +85,13 @@ func spawnAll(c *cmdline.Call, prefix string, flags []string, attempts []pool.At
 	return answers, nil
 }
 
-// answer is what a supervisor said before it was left alone. Neither running
-// nor any line: the claim was not there any more, or somebody else's.
+// answer is what a supervisor said before it was left alone. Neither running nor lines:
+// the claim was gone, or another process had it.
 type answer struct {
 	process *exec.Cmd
 	running bool
 	lines   []string // its bad news, each without the program's name
-	spoke   bool     // one of them was its own, and not that of what should have executed it
+	spoke   bool     // one of them was the supervisor's, and not of the program that should have executed it
 	locked  bool     // it gave up because the spool stayed locked
 }
 
@@ -131,7 +132,7 @@ func spawn(s *exec.Cmd, wait time.Duration) answer {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		go s.Wait() // a pass that lives on waits for it all the same
+		go s.Wait() // a pass that lives on reaps it all the same
 		a.lines = append(a.lines, fmt.Sprintf("its supervisor, process %d, did not answer within %v", s.Process.Pid, wait))
 	case err != nil:
 		a.lines = append(a.lines, err.Error())
@@ -142,8 +143,8 @@ func spawn(s *exec.Cmd, wait time.Duration) answer {
 	return a
 }
 
-// spawnIn starts a supervisor in a scope of that name, and without one where there are none or that
-// is refused: a supervisor that is there twice does no harm. It waits as spawn does.
+// spawnIn starts a supervisor in a scope of that name, or without one if there are no scopes or the
+// scope is refused: a second supervisor does no harm. It waits as spawn does.
 func spawnIn(s *systemd.Scope, name, program string, args []string, wait time.Duration) answer {
 	// systemd-run may take a dollar sign for a variable's.
 	if s != nil && !strings.Contains(program+strings.Join(args, ""), "$") {

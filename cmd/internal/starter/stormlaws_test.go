@@ -82,8 +82,8 @@ func (s *storm) ending(id pool.JobID, ad *classad.Ad) (byKill bool) {
 	return byKill
 }
 
-// attempts holds that the ad tells of every start, and of why there was another. It returns
-// how many starts the ad counts whose program never said that it was there.
+// attempts holds that the ad counts every start, and says why there was another. It returns
+// the number of counted starts with a program that never reported.
 func (s *storm) attempts(id pool.JobID, ad *classad.Ad) (unseen int) {
 	s.Helper()
 	starts, counted := s.starts(id), int(number64(ad, pool.AttrNumJobStarts))
@@ -133,8 +133,8 @@ func (s *storm) eventsOf(id pool.JobID, ad *classad.Ad, never int) (missing int)
 	return missing
 }
 
-// accounts holds that nobody is charged for anything any more, and that each was charged
-// for what their jobs took that counted, and all for no more than there is.
+// accounts holds that no submitter is charged any more, that each was charged for the
+// counted usage of its jobs, and all together for no more than there was.
 func (s *storm) accounts(committed map[string]float64) {
 	s.Helper()
 	total := time.Duration(0)

@@ -57,7 +57,7 @@ func supervisor(c *cmdline.Call, a pool.Attempt) error {
 	return err
 }
 
-// desksOf returns the desks of a process that supervises attempts, or ends those whose supervisor is gone.
+// desksOf returns the desks of a process that supervises attempts, or ends those of dead supervisors.
 func desksOf(c *cmdline.Call, sp *spool.Spool, now func() accountant.Reading, cycles *onchange.Watch) (*desk.Desks, error) {
 	return desk.New(desk.Settings{
 		Spool: sp, Config: c.Config, Now: now, Host: c.Hostname, Cycles: cycles, GoneLooks: goneLooks, LookEvery: lookEvery,
@@ -74,11 +74,12 @@ var (
 	stopLag      = 5 * time.Second
 	// goneLooks is how many looks in a row have to find the spool gone before that counts.
 	goneLooks = 10
-	// reached is told of each step. It does nothing: tests have it end the process there.
+	// reached is called at each step. It does nothing; tests have it end the process
+	// there.
 	reached = func(supervise.Step) {}
 )
 
-// settings returns those of a supervisor whose first desk is d.
+// settings returns the settings of a supervisor with first desk d.
 func settings(c *cmdline.Call, n *desk.Desks, d *desk.Desk, stop <-chan os.Signal) supervise.Settings {
 	return supervise.Settings{
 		Vacate: c.Config.MachineMaxVacateTime, PeriodicEvery: c.Config.PeriodicInterval,
@@ -98,8 +99,7 @@ func settings(c *cmdline.Call, n *desk.Desks, d *desk.Desk, stop <-chan os.Signa
 	}
 }
 
-// gcPercent keeps the heap of a supervisor small: memory that it has not used before costs it more than
-// collecting what it has.
+// gcPercent keeps the heap of a supervisor small: new memory costs it more than collecting garbage.
 const gcPercent = 100
 
 // sparing has the process use one core and little memory: a machine has one for each job.

@@ -62,7 +62,8 @@ func (r *report) endUnheard(c *cmdline.Call, sp *spool.Spool) error {
 	return nil
 }
 
-// notHeardOf says why a claim is given up, and what is known of its pilot, such as what a batch engine says of it.
+// notHeardOf returns why a claim is given up, with what is known of its pilot, such as the state that a batch
+// engine gives.
 func notHeardOf(v *spool.View, claim pool.Claim, elapsed func(string) (time.Duration, bool)) string {
 	ago, _ := elapsed(claim.Machine)
 	why := "its machine " + claim.Machine + " was not heard of for " + ago.Round(time.Second).String()
@@ -74,7 +75,8 @@ func notHeardOf(v *spool.View, claim pool.Claim, elapsed func(string) (time.Dura
 	return why
 }
 
-// noteUnknown has the time begin to run for machines with claims of pilots of which no sign is known, as after spool restore.
+// noteUnknown starts the time limit for machines with claims of pilots of which no sign is known, as after spool
+// restore.
 func noteUnknown(sp *spool.Spool, v *spool.View, now heard.Sign) (err error) {
 	seen := map[string]bool{}
 	for _, c := range v.Claims() {

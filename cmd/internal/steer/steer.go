@@ -1,15 +1,14 @@
-// Package steer is what qdel, qhold and qrls have in common: they find the jobs
-// that are meant, do one operation with each of them in one transaction, write the
-// jobs' event logs once that is committed, and say what became of the jobs, a line
-// for procs in a row.
+// Package steer is the common part of qdel, qhold and qrls: they find the jobs, do one
+// operation with each of them in one transaction, write the jobs' event logs once that is
+// committed, and print the results, a line for procs in a row.
 //
-// What can be done is done. A name that could not be served is one line on standard
-// error, and the exit status is 1 then. Jobs that an operation does not change, as
-// qrls those that are not held, are passed over where others of the same name were
-// changed; a name of which none was is told.
+// The possible part is done. A name that could not be served is one line on standard
+// error, and the exit status is then 1. Jobs that an operation does not change, as qrls
+// those that are not held, are skipped if others of the same name were changed; a name
+// without any changed job is reported.
 //
-// The commands differ in a Kind. Of jobs that are still to come it says what becomes
-// of their factory.
+// The commands differ in a Kind, which also handles the factories of jobs that are still
+// to come.
 package steer
 
 import (
@@ -30,16 +29,16 @@ import (
 // Kind is what one of the commands does.
 type Kind struct {
 	Op   string // as the journal names it: "hold"
-	Done string // what it says when there was nothing to do: "held"
+	Done string // the word if there was nothing to do: "held"
 	// Do does it with some procs of a cluster, for the reason why.
 	Do func(tx *spool.Tx, s pool.Procs, why string) ([]lifecycle.Done, error)
-	// Says is what is said of each outcome. A Refused one is said on standard error,
-	// if nothing else came of the name.
+	// Says is the text for each outcome. A Refused one goes to standard error, if nothing
+	// else came of the name.
 	Says    map[lifecycle.Outcome]string
 	Refused map[lifecycle.Outcome]string
-	// Event is what the log of a job is told that was in a state before, nil for
-	// nothing. One that is still leaving its slot is not asked about: its supervisor
-	// tells how that ends.
+	// Event returns the event for the log of a job that was in the state before, nil for
+	// none. It is not called for a job that is still leaving its slot: its supervisor
+	// logs the end.
 	Event func(out lifecycle.Outcome, before pool.Status, why string) userlog.Body
 	// Late does it with jobs that are still to come, and says what became of them;
 	// false: nothing did, and text says why.
@@ -51,7 +50,7 @@ func Reason(help string) cmdline.Flag {
 	return cmdline.Flag{Name: "reason", Args: []string{"TEXT"}, Help: help}
 }
 
-// Run does what the command line asks for.
+// Run carries out the command line.
 func (k Kind) Run(c *cmdline.Call) error {
 	q, err := selection.Asked(c)
 	if err != nil {
@@ -103,7 +102,7 @@ func (k Kind) Run(c *cmdline.Call) error {
 	return a.tell(c)
 }
 
-// reason returns the text of -reason, else who did it with which command.
+// reason returns the text of -reason, else the caller and the command.
 func reason(c *cmdline.Call, who cmdline.Caller) (string, error) {
 	text := c.Value("reason")
 	switch {
@@ -123,7 +122,7 @@ type answer struct {
 	lines   selection.Lines
 	after   selection.Lines // of jobs that are still to come
 	refused []selection.Refusal
-	doubt   string // what is likely to be wrong with the constraint
+	doubt   string // the likely mistake in the constraint
 	of      map[string]*outcome
 	log     joblog.Events
 }
@@ -197,7 +196,7 @@ func (a *answer) late(tx *spool.Tx, l selection.Late) {
 	o.late = append(o.late, line)
 }
 
-// tell says what was done, and what could not be.
+// tell prints the results and the refusals.
 func (a *answer) tell(c *cmdline.Call) error {
 	refused := slices.Clone(a.refused)
 	for _, r := range a.refused {
@@ -224,7 +223,7 @@ func (a *answer) tell(c *cmdline.Call) error {
 	return err
 }
 
-// print prints what was done.
+// print prints the results.
 func (a *answer) print(c *cmdline.Call, done selection.Lines, refused []selection.Refusal) (err error) {
 	switch {
 	case c.Has(selection.JSON.Name):

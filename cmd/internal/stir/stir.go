@@ -14,8 +14,8 @@ const (
 	calm = time.Second
 	// blind is how often it does where the system does not say when something stirs.
 	blind = 100 * time.Millisecond
-	// breath is how long it waits before it asks again what stirs: what is written in one
-	// go is one stir.
+	// breath is how long it waits before it checks again for activity: writes in one go
+	// count once.
 	breath = 20 * time.Millisecond
 )
 

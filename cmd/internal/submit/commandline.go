@@ -30,7 +30,7 @@ import (
 // commandLine is the description's name where the words behind -- stand in its place.
 const commandLine = "command line"
 
-// checkCommandLine refuses a command line without a command, or beside a description.
+// checkCommandLine refuses a command line without a command, or with a description.
 func (s *submission) checkCommandLine(description []string) error {
 	switch {
 	case len(s.CommandLine) == 0 || s.CommandLine[0] == "":
@@ -41,7 +41,7 @@ func (s *submission) checkCommandLine(description []string) error {
 	return nil
 }
 
-// runCommandLine makes the words behind -- what the jobs run, in place of a description.
+// runCommandLine makes the jobs run the words behind --, in place of a description.
 func (s *submission) runCommandLine(language *submitfile.Options, o *jobad.Options) error {
 	path, err := lookUp(s.CommandLine[0], language.Dir)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *submission) runCommandLine(language *submitfile.Options, o *jobad.Optio
 	return nil
 }
 
-// keepOutput makes jobs that have no description of their own keep their output, unless they name
-// a file for it. name is what they are called without -name.
+// keepOutput makes jobs without a description keep their output, unless the command line names a
+// file for it. name is what they are called without -name.
 func (s *submission) keepOutput(o *jobad.Options, name string) {
 	s.kept = true
 	o.KeepOutput = fileName(cmp.Or(strings.TrimSpace(s.batchName), name))
@@ -115,8 +115,8 @@ func notExecutable(err error) error {
 // maxFileName is how many bytes of a job's name the name of its output has.
 const maxFileName = 100
 
-// fileName returns a job's name as the beginning of a file's name: what is no letter, digit or
-// harmless sign is an underscore, and so are a dot and a hyphen that come first.
+// fileName returns a job's name as the beginning of a file's name. Characters other than
+// letters, digits and harmless signs become underscores, and so do a leading dot and hyphen.
 func fileName(name string) string {
 	harmless := func(r rune) rune {
 		if r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._+-=@%,", r)) {
@@ -138,7 +138,7 @@ func fileName(name string) string {
 	return name
 }
 
-// environ is what the jobs may have of the environment. A job's ad holds NAME=value only.
+// environ returns the variables that jobs may have. A job's ad holds only NAME=value.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(a string) bool { return strings.Index(a, "=") < 1 })
 }
@@ -164,8 +164,8 @@ func (s *submission) tellKept(k cluster) {
 	fmt.Fprintf(s.Stdout, "%s; %s in %s\n", which, whose, out)
 }
 
-// isScript reports whether an argument names a batch script, the words behind which are its
-// own. It looks at regular files alone: what is read of a pipe is gone.
+// isScript reports whether an argument names a batch script; the words behind it are then
+// the script's. It reads regular files only, as reading a pipe would consume it.
 func isScript(arg string) bool {
 	if isDefinition(arg) {
 		return false
@@ -201,12 +201,12 @@ func (s *submission) script(of given, language submitfile.Options, o *jobad.Opti
 	return d, err
 }
 
-// maxScript bounds a script, whose text is kept with the job, in bytes.
+// maxScript bounds a script, which is kept with the job, in bytes.
 const maxScript = 512 << 10
 
-// commandOf returns what runs a script: its interpreter, /bin/sh without one. The job has a copy
-// of the script as it is now, so that it may be changed for the next job. Arguments of the
-// command line take the place of those of directives.
+// commandOf returns the command that runs a script: its interpreter, /bin/sh without one. The
+// job has a copy of the present script, so that the user may change it for the next job.
+// Arguments of the command line replace those of directives.
 func commandOf(of given, script batchscript.Script) []submitfile.Line {
 	by, words := script.Interpreter, of.words
 	if len(by) == 0 {
@@ -223,7 +223,7 @@ func commandOf(of given, script batchscript.Script) []submitfile.Line {
 	}
 }
 
-// literal returns words as a part of quoted arguments, in which nothing is expanded.
+// literal returns words as a part of quoted arguments, without expansion.
 func literal(words []string) string {
 	return strings.ReplaceAll(submitfile.Literal(jobargs.FormatLiteral(words)), `"`, `""`)
 }
@@ -233,8 +233,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// requests are the flags that stand for a submit command, whatever the description says. value
-// returns the command's value for the flag's, or what is wrong with that.
+// requests are the flags that stand for a submit command and override the description. value
+// returns the command's value for the flag's, or an error.
 var requests = [...]struct {
 	flag, command string
 	value         func(text string) (string, error)
@@ -310,7 +310,7 @@ func (s *submission) tellReplacedBy(flag string, c jobad.Command, d *submitfile.
 		key := strings.ToLower(a.Name)
 		at := submitfile.Place{File: a.Place().File, Line: a.Place().Line}
 		switch {
-		case late[i], at.Line == 0: // nobody wrote it
+		case late[i], at.Line == 0: // no user wrote it
 		case key == attribute && flag != "batch-name":
 			return &submitfile.Error{Place: at, Msg: fmt.Sprintf("+%s: overrides -%s %s: leave one of them out", c.Attr, flag, submitfile.Shorten(value))}
 		case !a.Appended && a.Text != value && (slices.Contains(names, key) || key == attribute):
@@ -321,7 +321,7 @@ func (s *submission) tellReplacedBy(flag string, c jobad.Command, d *submitfile.
 	return nil
 }
 
-// whole is an error for what is no whole number from least up.
+// whole returns an error unless text is a whole number from least up.
 func whole(text string, least int) error {
 	if n, err := strconv.Atoi(text); err != nil || n < least || n > maxNumber {
 		return fmt.Errorf("want a whole number from %d to %d", least, maxNumber)

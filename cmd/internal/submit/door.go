@@ -20,8 +20,8 @@ import (
 	"fairspool/spool"
 )
 
-// wanted is a question of serve to the caller's end. The zero value asks for the jobs, another one for what is
-// wrong with the jobs' files if the jobs become that cluster in that pool.
+// wanted is a question of serve to the caller's end. The zero value asks for the jobs. Otherwise it asks for
+// the problems of the jobs' files if the jobs become that cluster in a pool with that domain.
 type wanted struct {
 	Cluster int
 	Domain  string
@@ -84,7 +84,7 @@ func (s *submission) offer(d *jobad.Jobs) (o offer, err error) {
 	return o, err
 }
 
-// lookFor makes the jobs as they will be in the pool, and returns what is doomed of their files.
+// lookFor makes the jobs as they will be in the pool, and returns procs doomed by their files.
 func (s *submission) lookFor(d *jobad.Jobs, w wanted) (list []doomed, err error) {
 	d.SetDomain(w.Domain)
 	k := cluster{all: d.Count()}
@@ -101,9 +101,9 @@ func (s *submission) lookFor(d *jobad.Jobs, w wanted) (list []doomed, err error)
 	return list, s.strict()
 }
 
-// receive asks the caller's end for the jobs, and checks them as if they were a description's: of
-// what surrounds them only the folder, the environment and the command line are the caller's word. Meanwhile
-// the caller's end looks at the jobs' files; s.looked waits for its answer.
+// receive asks the caller's end for the jobs, and checks them like those of a description. It trusts the
+// caller's end for the folder, the environment and the command line only. Meanwhile the caller's end looks
+// at the jobs' files; s.looked waits for its answer.
 func (s *submission) receive(sp *spool.Spool) (*jobad.Jobs, error) {
 	var answer offer
 	offered, err := s.Ask(wanted{})

@@ -66,11 +66,11 @@ NAME=VALUE counts as a line before the description. Write ./a=b.sub for a file w
 type submission struct {
 	*cmdline.Call
 	options
-	owner    string // whose jobs they are
+	owner    string // the jobs' owner
 	warnings int    // so many were printed
 	kept     bool   // the jobs keep their output: see Options.KeepOutput
 	held     []heldProcs
-	looked   func() ([]doomed, error) // waits for what the caller's end finds of the jobs' files; nil unless in serve
+	looked   func() ([]doomed, error) // waits for the findings of the caller's end on the jobs' files; nil unless in serve
 }
 
 func run(c *cmdline.Call) error {
@@ -100,8 +100,8 @@ func run(c *cmdline.Call) error {
 	return s.submit(jobs)
 }
 
-// submit puts jobs into the queue, and does what is to be done then. In serve, jobs is nil: they are
-// asked for.
+// submit puts jobs into the queue, and then does what the options ask for. In serve, jobs is nil:
+// submit asks the caller's end for them.
 func (s *submission) submit(jobs *jobad.Jobs) error {
 	k, err := s.put(jobs)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *submission) submit(jobs *jobad.Jobs) error {
 	return s.wait(k)
 }
 
-// options are what the command line asks for beside the jobs.
+// options are the options of the command line that do not describe jobs.
 type options struct {
 	inPlaceOf string // -owner: for whom the caller submits; empty: the caller
 	file      string // -file; empty: the first argument
@@ -178,7 +178,7 @@ func (s *submission) strict() error {
 	return fmt.Errorf("-strict: %s: nothing is submitted", plural.Count(s.warnings, "warning"))
 }
 
-// flags are those of condor_submit that have a meaning here, with their
+// flags are the flags of condor_submit that have a meaning here, with their
 // abbreviations, and our own.
 func flags() []cmdline.Flag {
 	return slices.Concat([]cmdline.Flag{
@@ -246,7 +246,7 @@ const (
 	groupCommand = "charge a group with -a 'accounting_group = GROUP'"
 )
 
-// ownerOf returns whose jobs they are: that of -owner, else the caller.
+// ownerOf returns the jobs' owner: -owner, else the caller.
 func (o options) ownerOf(c *cmdline.Call) (string, error) {
 	if name := o.inPlaceOf; name != "" {
 		if err := jobad.CheckOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
@@ -265,9 +265,10 @@ func (o options) ownerOf(c *cmdline.Call) (string, error) {
 	return name, nil
 }
 
-// groupOf returns the name of a user's primary group where one queue of all jobs may
-// reckon by it, as it was the server's that Maui asked, and Grid Engine's by which it found
-// the department; empty elsewhere, and where the machine knows no such user or group.
+// groupOf returns the name of a user's primary group, as a policy with one queue of all
+// jobs may compute with it: Maui used the server's group, and Grid Engine found the
+// department by it. It is empty under other policies, and if the machine does not know the
+// user or group.
 func groupOf(c *cmdline.Call, owner string) string {
 	if !registry.Of(c.Config).OneQueue() {
 		return ""

@@ -28,9 +28,9 @@ const maxTold = 10
 // heldLog is HTCondor's HoldReasonCode of a job whose event log cannot be written.
 const heldLog = 22
 
-// places are the commands that name a place, each with the attribute that it becomes, the
-// HoldReasonCode of a job for which the place is wrong, and the check of the place; nil: a
-// file is to be written there. Of these, initialdir comes first: the others are taken from it.
+// places are the commands that name a place, each with its attribute, the HoldReasonCode of a
+// job for which the place is wrong, and the check of the place; nil: a file is to be written
+// there. initialdir comes first, as the others are relative to it.
 var places = [...]struct {
 	command, attr string
 	code          int
@@ -46,8 +46,8 @@ var places = [...]struct {
 	{"notify_command", pool.AttrNotifyCommand, launch.HoldStart, program},
 }
 
-// fault is what is wrong with a file or folder: in a few words, what follows its name, and as an
-// error number.
+// fault is a problem of a file or folder: in a few words, which follow its name, and as an error
+// number.
 type fault struct {
 	why   string
 	errno unix.Errno
@@ -97,14 +97,14 @@ type rights bool
 
 const (
 	ofOwner  rights = true
-	ofOthers rights = false // they tell nothing of what the owner may
+	ofOthers rights = false // they do not show what the owner may do
 )
 
 func (s *submission) lookAt(d *jobad.Jobs, k cluster, by rights, onlyWarn bool) (doomed []trouble, refusal error) {
 	l := newLooking(k, by)
 	told := map[*problem]bool{}
 	var named, more [len(places)]int
-	others, first := 0, 0 // doomed places besides that of the refusal; proc of the run
+	others, first := 0, 0 // doomed places besides the refused one; proc of the run
 	for _, r := range k.Runs {
 		l.at(r)
 		doubtful := onlyWarn || l.startsLater()
@@ -158,7 +158,7 @@ func (p *problem) located(d *jobad.Jobs, proc int, format string, args ...any) e
 	return d.RefuseCommand(places[p.command].command, places[p.command].attr, proc, fmt.Errorf(format, args...))
 }
 
-// addTrouble adds procs that a place keeps from running, of which one trouble is enough.
+// addTrouble adds procs that a place keeps from running. One trouble per proc is enough.
 func addTrouble(list []trouble, first, count int, p *problem) []trouble {
 	t := trouble{first, count, fmt.Sprintf("%s %s: %s", places[p.command].command, p.path, p.why), places[p.command].code, int(p.errno)}
 	if n := len(list); n > 0 {
@@ -218,8 +218,8 @@ func (l *looking) at(r jobad.Run) {
 	l.ownIwd = r.Has(pool.AttrIwd)
 }
 
-// new returns what is wrong with the place of a command in the procs of the run, nil if nothing
-// is. The same place gives the same problem.
+// new returns the problem with the place of a command in the procs of the run, nil if there is
+// none. The same place gives the same problem.
 func (l *looking) new(i int) *problem {
 	p := &places[i]
 	own := l.ownIwd || l.run.Has(p.attr) || p.attr == pool.AttrCmd && l.run.Has(pool.AttrTransferExecutable)
@@ -255,8 +255,8 @@ func (l *looking) problem(i int) *problem {
 	return l.existing(i, dir, path, p.look)
 }
 
-// elsewhere reports whether the executable is not that of this machine: it is not transferred, as
-// in a container.
+// elsewhere reports whether the executable is not a file of this machine: it is not transferred,
+// as in a container.
 func (l *looking) elsewhere() bool {
 	ad := l.Ad
 	if l.run.Has(pool.AttrTransferExecutable) {
@@ -301,7 +301,7 @@ func (l *looking) sources(i int, dir, list string) *problem {
 	return nil
 }
 
-// folderThere looks at a folder in which the job runs.
+// folderThere checks a folder in which the job runs.
 func folderThere(path string, by rights) error {
 	if err := exists(path, true); err != nil {
 		return err
@@ -309,7 +309,7 @@ func folderThere(path string, by rights) error {
 	return may(path, unix.X_OK, "enter", by)
 }
 
-// program looks at what is to be run.
+// program checks a program that the job runs.
 func program(path string, by rights) error {
 	if err := exists(path, false); err != nil {
 		var f *fault
@@ -358,7 +358,7 @@ func sourceOrFolder(path string, by rights) error {
 	return source(path, by)
 }
 
-// may is an error if the owner, whose rights are in force, may not do something with a place.
+// may returns an error if the owner, whose rights are in force, may not access a place so.
 func may(path string, what uint32, verb string, by rights) error {
 	if by == ofOthers {
 		return nil
@@ -379,9 +379,9 @@ func newFault(err error) *fault {
 	return f
 }
 
-// target looks at a file that is to be written, by its path from dir on: what is
-// wrong may be the file or its folder. There may be one for each of very many
-// procs, so that no path is put together unless something is wrong.
+// target checks a file that is to be written, by its path from dir on: the problem may be
+// the file's or its folder's. Very many procs may each have one, so it joins the path
+// only if there is a problem.
 func (l *looking) target(i int, dir, name string) *problem {
 	if dir == "" || strings.Contains(name, "/") || name == "." || name == ".." {
 		path := filepath.Join(dir, name)
@@ -415,7 +415,7 @@ const (
 	maxListed = 1 << 20
 )
 
-// folder is one in which files are to be written.
+// folder is a folder for files to be written.
 type folder struct {
 	name   string
 	by     rights

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxOutput bounds what a command may print, in bytes.
+	// maxOutput bounds a command's output, in bytes.
 	maxOutput = 256 << 20
 	// keptStderr is how much of the end of its standard error is kept.
 	keptStderr = 8 << 10
@@ -34,14 +34,14 @@ var (
 // runner runs the commands of a description.
 type runner struct {
 	timeout time.Duration
-	// watch begins to show that a command is waited for; what it returns ends
+	// watch begins to show that submit waits for a command; the returned function ends
 	// that.
 	watch func(command string) (end func())
 }
 
-// run returns what a command writes to standard output. There is no shell. It is a
-// process group of its own, which is killed when it takes too long or when submit
-// is interrupted. An exit status that is not 0 is an error.
+// run returns the standard output of a command. There is no shell. The command is a
+// process group of its own, which is killed when it takes too long or when submit is
+// interrupted. An exit status that is not 0 is an error.
 func (r runner) run(words []string) (string, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -102,8 +102,8 @@ func whereabouts(name string) string {
 	return here
 }
 
-// verdict words what was wrong with a command: why it was killed, if it was, else
-// how it ended and its last words.
+// verdict words the failure of a command: why it was killed, if it was, else how it ended
+// and its last words.
 func (r runner) verdict(cause, err error, last string) error {
 	switch {
 	case errors.Is(cause, errTooLong):
@@ -116,8 +116,8 @@ func (r runner) verdict(cause, err error, last string) error {
 	return err
 }
 
-// interrupt cancels when somebody wants submit to end. What it returns ends
-// that.
+// interrupt cancels when a signal is to end submit. The returned function ends the
+// listening.
 func interrupt(cancel func(error)) (end func()) {
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -179,8 +179,8 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last ends the listening, when the command has ended, and returns the last line. What the
-// command has left behind may keep its standard error open, and is not waited for: all that
+// last ends the listening, when the command has ended, and returns the last line. It does
+// not wait for background processes that keep the command's standard error open: all that
 // the command itself wrote is in the pipe.
 func (l *listener) last() string {
 	l.from.SetReadDeadline(time.Now())
@@ -191,8 +191,8 @@ func (l *listener) last() string {
 	return strings.TrimSpace(string(text[bytes.LastIndexByte(text, '\n')+1:]))
 }
 
-// drain reads what is in the pipe by now, and no more than a pipe holds: what the command
-// has left behind may go on writing.
+// drain reads the present content of the pipe, and no more than a pipe holds: background
+// processes of the command may go on writing.
 func (l *listener) drain() {
 	l.from.SetReadDeadline(time.Time{})
 	pipe, err := l.from.SyscallConn()

@@ -126,8 +126,7 @@ func (s *submission) expand(d *jobad.Jobs, sp *spool.Spool) (cluster, error) {
 	return k, err
 }
 
-// doubt prints warnings of what is doubtful in jobs. What is doomed is an error, or with -force
-// returned.
+// doubt warns of doubtful places of jobs. Doomed jobs are an error, or with -force returned.
 func (s *submission) doubt(d *jobad.Jobs, k cluster, sp *spool.Spool) ([]trouble, error) {
 	var doomed []trouble
 	var err error
@@ -192,7 +191,7 @@ func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 	return nil
 }
 
-// operation is what the journal tells of the command line.
+// operation returns the words of the command line for the journal.
 func (s *submission) operation() []string {
 	var words []string
 	for _, flag := range [...][2]string{{"-owner", s.inPlaceOf}, {"-unique", s.unique}, {"-file", s.file}} {

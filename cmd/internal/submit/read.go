@@ -69,14 +69,14 @@ func (s *submission) read() (*jobad.Jobs, error) {
 	return jobs, err
 }
 
-// given is what a description is made of.
+// given is the source of a description.
 type given struct {
-	text, name string   // and what it is called in messages
+	text, name string   // and its name in messages
 	file       string   // as it was named; - is standard input
 	words      []string // the arguments behind it
 }
 
-// description returns what a text asks for: a submit description, or a batch script.
+// description returns the description in a text: a submit description, or a batch script.
 func (s *submission) description(of given, language submitfile.Options, o *jobad.Options) (*submitfile.Description, error) {
 	if batchscript.Is(of.text) {
 		return s.script(of, language, o)
@@ -224,8 +224,8 @@ func isTerminal(r io.Reader) bool {
 	return err == nil
 }
 
-// language is what the command line and the machine give to the description's
-// language.
+// language returns what the command line and the machine contribute to the language of
+// the description.
 func (s *submission) language(define []string) (submitfile.Options, error) {
 	o := submitfile.Options{
 		Define: define, LookupEnv: os.LookupEnv, Read: readFile, Write: writeFile, Glob: glob,
@@ -305,8 +305,8 @@ func (s *submission) predefined() (map[string]string, error) {
 	return values, nil
 }
 
-// surroundings is what they add to the jobs of a description. The domain is a
-// guess until the spool is open.
+// surroundings returns what the command line and the machine contribute to the jobs of a
+// description. The domain is a guess until the spool is open.
 func (s *submission) surroundings(dir string) (jobad.Options, error) {
 	owner, err := s.ownerOf(s.Call)
 	if err != nil {
@@ -375,8 +375,8 @@ func (s *submission) watch(command string) (end func()) {
 // lines from, in bytes.
 const maxFile = 256 << 20
 
-// readFile returns the text of a file or of a named pipe. The error says what
-// is wrong, without the name.
+// readFile returns the text of a file or of a named pipe. The error does not include the
+// name.
 func readFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -413,9 +413,9 @@ func writeFile(path, text string) error {
 	return cmdline.Cause(err)
 }
 
-// glob returns the paths that match a pattern of *, ? and [], sorted, those of
-// folders with a slash at the end. As in a shell a name that begins with a dot
-// is matched by a dot only, and a pattern that ends in a slash by folders only.
+// glob returns the paths that match a pattern of *, ? and [], sorted; a folder's path
+// ends in a slash. As in a shell, only a dot matches a leading dot of a name, and a
+// pattern that ends in a slash matches only folders.
 func glob(pattern string) ([]string, error) {
 	here := ""
 	if strings.HasPrefix(pattern, "./") { // filepath.Glob would lose it
@@ -488,7 +488,7 @@ func components(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
 
-// exists returns a *fault that says in a few words what is wrong with a path, nil for nothing.
+// exists returns a *fault with the problem of a path in a few words, nil if there is none.
 func exists(path string, dir bool) error {
 	st, err := os.Stat(path)
 	switch {

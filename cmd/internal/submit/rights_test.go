@@ -93,8 +93,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestRightsElsewhere: other policies ask for none, and what others may do is asked of who
-// submits, what they may have of whose jobs they are.
+// TestRightsElsewhere: other policies check no rights. Rights to act for others are the
+// caller's, rights to names the owner's.
 func TestRightsElsewhere(t *testing.T) {
 	for _, policy := range []string{"condor", "maui"} {
 		lines := "priority = 5000\ndeadline = 5\nproject = none.such\ndepartment = x\nparallel_environment = none\nparallel_slots = 4\nrequest_slots = 2"

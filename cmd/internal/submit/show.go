@@ -136,13 +136,13 @@ func (k cluster) ads() iter.Seq[*classad.Ad] {
 	}
 }
 
-// adOf returns what the procs of a run share.
+// adOf returns the ad that the procs of a run share.
 func (k cluster) adOf(r jobad.Run) *classad.Ad {
 	return r.Ad().Chain(k.Ad)
 }
 
-// texts looks up attributes of a cluster's procs that are texts, most of which
-// are the same for all of them.
+// texts looks up attributes of a cluster's procs that are texts. Most procs share most of
+// them.
 type texts struct {
 	cluster
 	shared map[string]string // by name, of the cluster's ad
@@ -169,7 +169,7 @@ func (t *texts) text(name string) string {
 	}
 	if e, ok := t.Ad.Lookup(name); ok {
 		if _, constant := e.Constant(); !constant {
-			return textOf(t.adOf(t.run), name) // it may refer to what is the run's own
+			return textOf(t.adOf(t.run), name) // it may refer to attributes of the run
 		}
 		text = textOf(t.Ad, name)
 	}

@@ -26,9 +26,9 @@ var containers = [...]struct{ attr, command, offer, what string }{
 	{pool.AttrSingularityImage, pool.AttrSingularityImage, "HasContainer", "containers"},
 }
 
-// lookAtSlots warns of names in Requirements and Rank that neither a job nor a slot has, and
-// finds jobs in containers that no slot takes: with -force it returns them, otherwise they are an
-// error. It reads the slots only for a container and for a name that is none of the usual ones.
+// lookAtSlots warns of names in Requirements and Rank that neither a job nor a slot has. It finds
+// jobs in containers that no slot takes: with -force it returns them, otherwise they are an
+// error. It reads the slots only for a container and for an unusual name.
 func (s *submission) lookAtSlots(d *jobad.Jobs, k cluster, sp *spool.Spool) (doomed []trouble, err error) {
 	if s.blindly {
 		return nil, nil
@@ -144,7 +144,7 @@ func (l *demands) names(ad *classad.Ad, proc int) error {
 			}
 			if !slices.ContainsFunc(l.slots, func(s pool.Slot) bool { return s.Ad.Has(name) }) {
 				command, attr := x.command, x.attr
-				if request := "Request" + spelled(text, name); ad.Has(request) { // the clause is that of request_NAME
+				if request := "Request" + spelled(text, name); ad.Has(request) { // the clause comes from request_NAME
 					command, attr = "request_"+name, request
 				}
 				l.unknown(command, attr, proc, "no slot has ", text, name, slotNames())
@@ -185,8 +185,8 @@ func spelled(text, name string) string {
 	return name
 }
 
-// slotNames are attributes that slots of HTCondor and of fairspool may have, whether or not
-// those of the pool do now.
+// slotNames are attributes that slots of HTCondor and of fairspool may have, even if no
+// slot of the pool has them now.
 var slotNames = sync.OnceValue(func() []string {
 	return strings.Fields(`
 	Name Machine MyType MyAddress Arch OpSys OpSysAndVer OpSysVer OpSysMajorVer OpSysName OpSysShortName OpSysLongName OpSysLegacy

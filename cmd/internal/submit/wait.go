@@ -60,7 +60,7 @@ type clusterWait struct {
 
 	holds waiting.Holds
 	left  []waiting.Outcome // of jobs that have ended and stay in the queue
-	last  uint64            // the transaction as of which that is
+	last  uint64            // the transaction up to which left is complete
 	far   waiting.Far
 	never int    // so many jobs cannot be made
 	why   string // that is
@@ -121,15 +121,15 @@ func (w *clusterWait) countRun(v *spool.View, r spool.Run, held map[pool.JobID]s
 	return open
 }
 
-// outcomes returns how all jobs of the cluster ended, by proc. Of a cluster whose
-// jobs appear late those that never did have none.
+// outcomes returns how all jobs of the cluster ended, by proc. Jobs that were to appear
+// late and never did have none.
 func (w *clusterWait) outcomes() ([]waiting.Outcome, error) {
 	of := map[int]waiting.Outcome{}
 	for _, o := range w.left {
 		of[o.Job.Proc] = o
 	}
-	// The clocks of those who end jobs may differ from ours: if some are missing the
-	// whole history is read.
+	// Machines that end jobs may have other clocks: if some jobs are missing the whole
+	// history is read.
 	const slack = 24 * time.Hour
 	for _, since := range []time.Time{w.Now.Add(-slack), {}} {
 		if len(of) == w.cluster.all {

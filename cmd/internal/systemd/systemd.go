@@ -44,10 +44,10 @@ func Here() Machine {
 	return m
 }
 
-// Scope is how a process gets a transient unit of its own. What runs in the unit of a caller ends
-// with that: a service that is restarted, a session whose user logs out.
+// Scope is a way to give a process a transient unit of its own. A process in the unit of a caller
+// ends with that: a service that is restarted, a session whose user logs out.
 type Scope struct {
-	words []string // of systemd-run(1), but for the unit's name
+	words []string // of systemd-run(1), except the unit's name
 	env   []string // beside ours
 }
 
@@ -102,7 +102,7 @@ func Stopping() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var said []byte
-	asuser.Root(func() { said, _ = exec.CommandContext(ctx, program, "is-system-running").Output() }) // its exit status is that of another question
+	asuser.Root(func() { said, _ = exec.CommandContext(ctx, program, "is-system-running").Output() }) // the exit status answers another question
 	return strings.TrimSpace(string(said)) == "stopping"
 }
 
@@ -114,7 +114,7 @@ func Notify(states ...string) {
 	}
 	c, err := net.Dial("unixgram", notifySocket)
 	if err != nil {
-		return // nobody listens
+		return // there is no listener
 	}
 	defer c.Close()
 	c.Write([]byte(strings.Join(states, "\n")))
@@ -129,7 +129,7 @@ func takeNotifySocket() string {
 	return os.Getenv("NOTIFY_SOCKET")
 }
 
-// Monotonic is what has to be said with RELOADING=1.
+// Monotonic is the text that RELOADING=1 requires.
 func Monotonic() string {
 	var t unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)

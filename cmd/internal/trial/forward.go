@@ -36,18 +36,18 @@ type Start struct {
 // Bounds end a play of cycles that would take too long.
 type Bounds struct {
 	Cycles int // to be played at most
-	// Enough is asked after each cycle, of which so many have been played by then, and reports
-	// whether to play no more.
+	// Enough is called after each cycle with the number of cycles played, and reports whether
+	// to stop.
 	Enough func(cycles int) bool
 }
 
 // Forward plays the cycles to come: one now, and one whenever a job on a slot has reached its
-// limit or a time has come that jobs or slots wait for. It returns the starts of the jobs
-// that wait, for a slot or for the end of others, by job. It takes it that no jobs are
-// submitted, held or released, that those which run end when their limits are reached, and not
-// before, and give their slots back at once, and that each match is taken up at once.
+// limit or a time has come that jobs or slots wait for. It returns the starts of the jobs that
+// wait, for a slot or for the end of others, by job. It assumes that no jobs are submitted, held
+// or released, that running jobs end exactly when their limits are reached and return their slots
+// at once, and that each match is taken up at once.
 //
-// Accounts and claims are those of a fork of the view. The jobs of the queue, which are many, are lists.
+// Accounts and claims are in a fork of the view. The jobs of the queue, which are many, are lists.
 func Forward(c *cmdline.Call, v *spool.View, domain string, b Bounds) (starts []Start, err error) {
 	cfg, err := lifecycle.CycleConfig(c.Config)
 	if err != nil {
@@ -102,7 +102,7 @@ type play struct {
 	cycle      negotiator.Config
 	now        time.Time
 	queue      *spool.View     // as it was at the beginning
-	pool       negotiator.Pool // but for submitters and claims, which are the fork's
+	pool       negotiator.Pool // except submitters and claims, which are the fork's
 	context    *classad.Context
 	on         map[pool.JobID]*onSlot
 	dependents []jobprio.Run // that wait for the end of others
@@ -116,7 +116,7 @@ type onSlot struct {
 	ends time.Time // by its limit; zero: it has none
 }
 
-// snapshot returns what a cycle takes.
+// snapshot returns the input of a cycle.
 func (p *play) snapshot() negotiator.Pool {
 	now := p.pool
 	now.Submitters, now.Claims = p.Submitters(), p.Claims()
@@ -136,7 +136,7 @@ func (p *play) snapshot() negotiator.Pool {
 	return now
 }
 
-// end ends a claim, and what is charged for it.
+// end ends a claim, and its charge.
 func (p *play) end(c pool.Claim) {
 	lifecycle.EndCharge(p.Tx, c, p.now, p.cycle.Params)
 	p.DropClaim(c.Job)
@@ -190,7 +190,8 @@ func (p *play) begin() {
 	p.advance(p.now)
 }
 
-// leave lets a job go that has to leave its slot. One that is promised the slot has it then.
+// leave ends a job that has to leave its slot. If the slot is promised to another job, that
+// job has it then.
 func (p *play) leave(c pool.Claim) {
 	p.end(c)
 	if next, ok := p.Claim(c.PromisedTo); ok && next.State == pool.Matched {
@@ -241,7 +242,7 @@ func (p *play) takeOut(jobs ByCluster) {
 	p.pool.Jobs = list
 }
 
-// apply does at once what a plan decides.
+// apply carries out a plan at once.
 func (p *play) apply(plan *negotiator.Plan) {
 	p.pool.Reservations = nil
 	for _, r := range plan.Reservations {
@@ -330,7 +331,7 @@ func (p *play) next() (next time.Time) {
 	return next
 }
 
-// advance goes on to a time, by which jobs have ended.
+// advance goes on to a time at which jobs have ended.
 func (p *play) advance(t time.Time) {
 	p.now = t
 	p.context = &classad.Context{Now: t}
@@ -362,8 +363,8 @@ func (p *play) unended(j jobprio.Run) []int {
 	return slices.DeleteFunc(slices.Concat(ok, either), func(id int) bool { return p.left[id] == 0 })
 }
 
-// result returns all starts, by job. Late says why those are not known that come later than
-// what was played.
+// result returns all starts, by job. Late is the reason for which starts later than the
+// played time are unknown.
 func (p *play) result(late string) []Start {
 	plan := negotiation.Cycle(p.snapshot(), p.cycle, p.now) // which says why there are no more matches
 	var list []Start
@@ -418,7 +419,7 @@ func (p *play) endless() (list []string) {
 	return list
 }
 
-// obstacle says which clusters jobs wait for whose ends are not known.
+// obstacle names the clusters with unknown ends that jobs wait for.
 func (p *play) obstacle(j jobprio.Run) string {
 	var list []string
 	for _, id := range p.unended(j) {
@@ -436,7 +437,7 @@ func some(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// joined returns starts of single jobs by job, neighbours of which the same is said together.
+// joined returns starts of single jobs by job, with equal neighbours joined.
 func joined(list []Start) (all []Start) {
 	slices.SortFunc(list, func(a, b Start) int { return a.Compare(b.Procs) })
 	for _, s := range list {
@@ -452,5 +453,5 @@ func joined(list []Start) (all []Start) {
 	return all
 }
 
-// ByCluster are procs of several clusters, those of each ascending.
+// ByCluster are procs of several clusters, each cluster's ascending.
 type ByCluster map[int][]pool.Procs

@@ -63,8 +63,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestAgain holds that of several processes one tells of what all of them meet, and tells again
-// after a time.
+// TestAgain holds that only one of several processes reports a common trouble, and reports it
+// again after a time.
 func TestAgain(t *testing.T) {
 	path := filepath.Join(newSpool(t), "negotiate.log")
 	tell := func(text string, again time.Duration) {

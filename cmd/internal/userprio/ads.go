@@ -42,7 +42,7 @@ func display(c *cmdline.Call, o options, s accounts.Listing, v accounts.View) er
 		t.ByPriority()
 		return adprint.Print(c, form, t.Ads(func(*accounts.Row) bool { return true }))
 	case len(t.Picked) == 0 && len(s.Users) > 0:
-		return nil // a table of nobody tells nothing; complain does
+		return nil // an empty table would say nothing; complain does
 	case form == "classic":
 		return t.PrintClassic(c.Stdout)
 	}

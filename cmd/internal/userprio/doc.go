@@ -1,12 +1,11 @@
 // Package userprio is the command that shows and changes the submitters' priorities and usage.
 //
-// main.go finds out what is asked for. What shows submitters picks rows of a view, which is of the spool
-// (view.go) or of a file of ads (ads.go), and has fairspool/lib/report/accounts write them, as do the other
-// displays (forecast.go, tally.go, history.go, reslist.go).
+// main.go reads the request. Displays of submitters pick rows of a view, of the spool (view.go) or of a file
+// of ads (ads.go), and have fairspool/lib/report/accounts write them, as do the other displays (forecast.go,
+// tally.go, history.go, reslist.go).
 //
-// A change (what changes there are: package edit) goes with what was before
-// and after into the spool's log (edit.go), in one transaction. -log
-// reads that back and shows it, and -undo takes it back (undo.go). -export writes
-// the whole state, and -import puts one in its place (state.go, package fairspool/lib/accountant/state), which
-// is an edit like others.
+// A change (package edit) goes into the spool's log with the records before and after (edit.go), in one
+// transaction. -log reads that back and shows it, and -undo takes it back (undo.go). -export writes the whole
+// state, and -import replaces it (state.go, package fairspool/lib/accountant/state), which is an edit like
+// others.
 package userprio

@@ -12,7 +12,7 @@ import (
 	"fairspool/spool"
 )
 
-// opImport is what the spool's log calls an import.
+// opImport is the name of an import in the spool's log.
 const opImport = "import accounting"
 
 // trail makes the changes of an edit, and keeps what undoing it needs.

@@ -10,7 +10,7 @@ import (
 	"fairspool/spool"
 )
 
-// flockedRow is what a submitter had of the slots of other pools, as JSON has it.
+// flockedRow is a submitter's use of the slots of other pools, as JSON.
 type flockedRow struct {
 	Name                                       string
 	ResourcesUsed                              int     // slots in use

@@ -38,7 +38,7 @@ func asked(c *cmdline.Call, o options) (in accounts.Pool, records []accountant.R
 	return in, records, r, waiting, err
 }
 
-// why prints a submitter's priority and place, and what they come from.
+// why prints a submitter's priority and place, and how they are computed.
 func why(c *cmdline.Call, o options) error {
 	in, records, r, waiting, err := asked(c, o)
 	if err != nil {

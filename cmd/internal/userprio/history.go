@@ -22,7 +22,7 @@ const (
 	pointsDrawn = 1000
 )
 
-// How far back -history and -plot go when nobody says.
+// How far back -history and -plot go by default.
 const (
 	dayBack  = 24 * time.Hour
 	weekBack = 7 * dayBack
@@ -73,11 +73,11 @@ func draw(c *cmdline.Call, o options, plot Plot) error {
 	})
 }
 
-// series returns the history of the users given, by name, each ascending in time
-// and ending with the present; without users that of everybody who used or asked
-// for anything since -since, for -plot also of those whose EUP changed. Damage is
-// told as a warning, and so is that there is nothing; then the answer has no
-// series. For -plot, which has nothing to draw then, that is the error.
+// series returns the history of the given users, by name, each ascending in time and
+// ending with the present. Without users it returns that of all who used or asked for
+// slots since -since, for -plot also of those whose EUP changed. It warns of damage, and
+// of an empty history; then it returns no series. For -plot, which has nothing to draw
+// then, that is the error.
 func series(c *cmdline.Call, o options) ([]history.Series, error) {
 	users, plots := c.Args, o.asked == "plot"
 	if _, err := c.Spool(); err != nil { // from now on it is the pool's time
@@ -136,7 +136,7 @@ func read(c *cmdline.Call, want spool.Samples, plots bool) ([]history.Series, er
 	return list, nil
 }
 
-// loadLastDay fills in each submitter's share of what all used in the last 24 hours.
+// loadLastDay fills in each submitter's share of all usage in the last 24 hours.
 func loadLastDay(c *cmdline.Call, s *spool.Spool, v *accounts.View) error {
 	missing, damage, err := v.ReadLastDay(s)
 	if err != nil {
@@ -151,8 +151,8 @@ func loadLastDay(c *cmdline.Call, s *spool.Spool, v *accounts.View) error {
 	return nil
 }
 
-// strangers fails when somebody asked for by name is not known. Who was sampled
-// only before -since is no stranger: that is told, and how many they are returned.
+// strangers fails if a named user is unknown. It warns of users that were sampled only
+// before -since, and returns their number.
 func strangers(c *cmdline.Call, users []string, list []history.Series) (former int, err error) {
 	known := make([]accountant.Record, len(list))
 	for i, s := range list {
@@ -188,8 +188,8 @@ func strangers(c *cmdline.Call, users []string, list []history.Series) (former i
 	return former, complain(c, never, append(known, ever...))
 }
 
-// everSampled returns all names of which there are samples up to now, as records
-// with nothing else. Damage has been told before.
+// everSampled returns all names with samples up to now, as records without other fields.
+// Damage has been reported before.
 func everSampled(s *spool.Spool, now time.Time) (names []accountant.Record, err error) {
 	_, _, err = s.ReadSamples(spool.Samples{Until: now, Wanted: func(name string) bool {
 		names = append(names, accountant.Record{Name: name})

@@ -93,9 +93,8 @@ func run(c *cmdline.Call, plot Plot) error {
 	return show(c, o)
 }
 
-// flags returns the flags. Those of HTCondor's tool stand in the order in which it
-// tries abbreviations, the first that fits winning; ours, behind them, have to be
-// spelled in full.
+// flags returns the flags. Those of HTCondor's tool are in the order in which it tries
+// abbreviations; the first that fits wins. Ours, behind them, have to be spelled in full.
 func flags() []cmdline.Flag {
 	return slices.Concat(edit.Flags, adprint.Flags, displayFlags, columnOptions(), ownFlags)
 }

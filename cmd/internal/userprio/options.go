@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/report/accounts"
 )
 
-// options are what a command line asks for.
+// options are the options of the command line.
 type options struct {
 	asked  string      // the flag of an edit or action; empty: submitters are shown
 	arg    string      // its argument
@@ -26,13 +26,14 @@ type options struct {
 	since  *string // a time; nil: as usual
 
 	// Of a listing of submitters.
-	file       *string // of ads; nil: those of the spool are listed
+	file       *string // of ads; nil: the spool's submitters are listed
 	listing    accounts.Listing
 	everybody  bool     // however long ago they were active
 	activeFrom []string // month, day, year; none: as usual
 }
 
-// refusals are what does not go together, in the order in which it is refused.
+// refusals are the options that do not go together, in the order in which they are
+// refused.
 var refusals = []cmdline.Refusal{
 	{Option: "long", Others: []string{"json", "af", "autoformat", "classic"}},
 	{Option: "json", Others: []string{"af", "autoformat", "classic"}},
@@ -54,13 +55,13 @@ func askedOf(c *cmdline.Call) string {
 	return ""
 }
 
-// isEdit reports whether a flag is that of an edit.
+// isEdit reports whether a flag is an edit's.
 func isEdit(flag string) bool {
 	return flag != "duration" && slices.ContainsFunc(edit.Flags, func(f cmdline.Flag) bool { return f.Name == flag })
 }
 
-// beside returns the options that say more about what is asked for, and whether it takes submitters'
-// names as arguments. All other options but the common ones say nothing there.
+// beside returns the options that go with an action, and whether it takes submitters' names as
+// arguments. All other options except the common ones have no meaning with it.
 func beside(asked string) (with []string, names bool) {
 	if isEdit(asked) {
 		with = []string{"reason"}
@@ -82,7 +83,7 @@ func beside(asked string) (with []string, names bool) {
 	return append(with, "classic"), true
 }
 
-// conflict refuses options and arguments that mean nothing with what is asked for.
+// conflict refuses options and arguments that have no meaning with an action.
 func conflict(c *cmdline.Call, asked string) error {
 	with, names := beside(asked)
 	if len(c.Args) > 0 && isEdit(asked) {
@@ -156,7 +157,7 @@ func optionsOf(c *cmdline.Call) (o options, err error) {
 	return o, err
 }
 
-// readListing reads what is said of a listing of submitters.
+// readListing reads the options of a listing of submitters.
 func (o *options) readListing(c *cmdline.Call) error {
 	if err := noFactor(c.Args); err != nil {
 		return err
@@ -195,7 +196,7 @@ func (o options) listed(now time.Time) (accounts.Listing, error) {
 	return l, nil
 }
 
-// columnsOf returns the columns that options ask for; those of -most without any.
+// columnsOf returns the columns that options select; without any those of -most.
 func columnsOf(has func(option string) bool) []*accounts.Column {
 	if asked := accounts.ColumnsWith(has); len(asked) > 0 {
 		return asked

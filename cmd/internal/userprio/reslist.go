@@ -19,7 +19,7 @@ import (
 	"fairspool/spool"
 )
 
-// resource is a slot that is charged to somebody.
+// resource is a slot that is charged to a submitter.
 type resource struct {
 	name  string
 	since time.Time
@@ -47,7 +47,7 @@ func resources(c *cmdline.Call, o options) error {
 	if err != nil {
 		return err
 	}
-	// As in HTCondor nobody's list is empty, and no failure.
+	// As in HTCondor an unknown user's list is empty, and no failure.
 	if !slices.ContainsFunc(records, func(r accountant.Record) bool { return accountant.Named(r.Name, user) }) {
 		c.Warn("%v", accounts.Unknown(user, records))
 	}
@@ -66,7 +66,7 @@ func resources(c *cmdline.Call, o options) error {
 	return adprint.Print(c, o.form, slices.Values(ads))
 }
 
-// charged returns the slots of the claims for which a submitter pays.
+// charged returns the slots of the claims that are charged to a submitter.
 func charged(claims []pool.Claim, user string) []resource {
 	var list []resource
 	for _, x := range claims {
@@ -77,9 +77,9 @@ func charged(claims []pool.Claim, user string) []resource {
 	return list
 }
 
-// heldOutside returns the slots that say themselves that the submitter holds them,
-// since when they say that their state is what it is. As to a cycle, a slot that we
-// have, or took pieces of, is ours, unless it is partitionable still.
+// heldOutside returns the slots whose own ads name the submitter as holder, with the time
+// since which they are in their state. As in a cycle, a slot with a claim of ours, also
+// on a piece, is ours, unless it is still partitionable.
 func heldOutside(slots []pool.Slot, claims []pool.Claim, user string, c *cmdline.Call) []resource {
 	ours, pieces := map[string]bool{}, map[string]bool{}
 	for _, x := range claims {

@@ -49,7 +49,7 @@ func writeState(c *cmdline.Call, s *spool.Spool, file string, text []byte) error
 	return err
 }
 
-// importState replaces the accounting state. What is in use stays charged.
+// importState replaces the accounting state. The weight in use stays charged.
 func importState(c *cmdline.Call, o options) error {
 	file := o.arg
 	text, err := readState(c, file)
@@ -80,8 +80,8 @@ func importState(c *cmdline.Call, o options) error {
 	return err
 }
 
-// replace puts what was exported in the place of all there is, and reports whether
-// any of it was of a time after now: see countsFrom.
+// replace replaces all accounts by the exported ones, and reports whether any of them was
+// of a time after now: see countsFrom.
 func (t *trail) replace(by *state.State, now time.Time, p accountant.Params) (ahead bool) {
 	names := map[string]bool{}
 	for _, r := range t.tx.Submitters() {
@@ -111,10 +111,10 @@ func (t *trail) replace(by *state.State, now time.Time, p accountant.Params) (ah
 	return t.replaceTallies(by, now, p) || ahead
 }
 
-// countsFrom returns when figures of the time at count from that are imported now, in
-// the place of others whose last event was at was. Nothing is charged before the
-// last event, so one of a time to come would lose all use until then: it counts as
-// of now, or of was where that is to come, too.
+// countsFrom returns from when on figures of the time at count that are imported now, in
+// the place of others with the last event at was. Nothing is charged before the last
+// event, so figures of a future time would lose all use until then: they count as of now,
+// or of was if that is in the future, too.
 func countsFrom(at, now, was time.Time) time.Time {
 	if was.After(now) {
 		now = was

@@ -15,11 +15,11 @@ import (
 	"fairspool/spool"
 )
 
-// untallied is said of names in whose account nothing is.
+// untallied is the message for names with an empty account.
 const untallied = "nothing is tallied under this name"
 
-// tallies returns what is tallied for one of the other policies, Maui's windowed
-// or Grid Engine's, as of now.
+// tallies returns the tallies for one of the other policies, Maui's windowed or Grid
+// Engine's, as of now.
 func tallies(c *cmdline.Call, windowed bool) ([]accountant.Tally, accountant.Params, error) {
 	p := c.Config.Params
 	s, err := c.Spool()
@@ -39,9 +39,9 @@ func tallies(c *cmdline.Call, windowed bool) ([]accountant.Tally, accountant.Par
 	return list, p, nil
 }
 
-// onlyNamed returns the rows that one of the command's arguments names, all
-// without any. It says which arguments name none, for which the command fails in
-// the end, in the words of missing.
+// onlyNamed returns the rows that the command's arguments name; without any, all. It
+// reports arguments that name none, for which the command fails in the end, in the words
+// of missing.
 func onlyNamed[R any](c *cmdline.Call, rows []R, missing string, names func(R) []string) ([]R, error) {
 	if len(c.Args) == 0 {
 		return rows, nil

@@ -53,8 +53,8 @@ func showLog(c *cmdline.Call, o options) error {
 	return accounts.WriteLog(c.Stdout, shown)
 }
 
-// undo takes back an edit. The log cannot be read inside a transaction: if
-// somebody was faster, it is read again.
+// undo takes back an edit. The log cannot be read inside a transaction: if another
+// process was faster, undo reads it again.
 func undo(c *cmdline.Call, o options) error {
 	number, err := strconv.ParseUint(o.arg, 10, 64)
 	if err != nil {
@@ -86,7 +86,7 @@ const mostTries = 50
 
 var errOvertaken = errors.New("others keep changing the spool")
 
-// undoing is an edit to be taken back, and what was done later.
+// undoing is an edit to be taken back, with later changes.
 type undoing struct {
 	*accounts.Edit
 	changed []accountant.Edit
@@ -96,8 +96,7 @@ type undoing struct {
 	p       accountant.Params
 }
 
-// undoingOf finds the edit, which must be in force and have kept what was there
-// before.
+// undoingOf finds the edit, which must be in force and have kept the earlier records.
 func undoingOf(s *spool.Spool, number uint64, p accountant.Params) (undoing, error) {
 	u := undoing{p: p}
 	if err := s.View(func(v *spool.View) error { u.last = v.Seq(); return nil }); err != nil {
@@ -130,8 +129,8 @@ func undoingOf(s *spool.Spool, number uint64, p accountant.Params) (undoing, err
 	return u, u.overlap()
 }
 
-// overlap refuses an edit whose attributes were changed again. Undoing, and what
-// was undone, changed nothing on balance.
+// overlap refuses an edit of attributes that were changed again. An undo and the edit
+// that it undid change nothing together.
 func (u undoing) overlap() error {
 	list, err := u.Touches(u.p)
 	if err != nil {

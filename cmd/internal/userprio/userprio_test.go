@@ -159,7 +159,7 @@ func TestLastCycle(t *testing.T) {
 	}
 }
 
-// A submitter that has begun to use something, of which nothing is counted yet, is active.
+// A submitter that has begun to use a slot, without counted usage yet, is active.
 func TestActive(t *testing.T) {
 	at := time.Unix(cmdtest.Now, 0)
 	cmdtest.Spool(t, func(tx *spool.Tx) {
@@ -225,7 +225,7 @@ func TestPrograms(t *testing.T) {
 
 func TestUnknownNames(t *testing.T) {
 	fill(t)
-	// Whoever is not known is told of, without a table of nobody.
+	// An unknown user is reported, without an empty table.
 	for _, c := range []struct {
 		args  string
 		lines int

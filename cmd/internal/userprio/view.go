@@ -13,7 +13,7 @@ import (
 	"fairspool/spool"
 )
 
-// spoolView returns what the spool holds, as of now.
+// spoolView returns the view of the spool as of now.
 func spoolView(c *cmdline.Call, o options) (accounts.View, error) {
 	s, err := c.Spool()
 	if err != nil {
@@ -40,8 +40,8 @@ func (o options) showsAds() bool {
 	return o.form != "" && o.form != "classic" || o.listing.Constraint != nil
 }
 
-// readCycle returns what the last cycle found, nil without one. A report that
-// does not read is no reason not to show priorities: what it would say is not known.
+// readCycle returns the results of the last cycle, nil without one. If the report does
+// not parse, priorities are still shown, without its results.
 func readCycle(c *cmdline.Call, s *spool.Spool) *accounts.LastCycle {
 	last := new(accounts.LastCycle)
 	found, err := report.Read(s.Report, last)
@@ -121,7 +121,7 @@ func show(c *cmdline.Call, o options) error {
 	return complain(c, s.Users, v.Records())
 }
 
-// complain fails when somebody asked for by name is not known.
+// complain fails if a named user is unknown.
 func complain(c *cmdline.Call, users []string, records []accountant.Record) error {
 	var failed error
 	for _, u := range users {

@@ -61,7 +61,7 @@ type Log struct {
 	clusters map[int]bool        // of these
 	ended    map[pool.JobID]Outcome
 	held     map[pool.JobID]string // and why
-	late     map[int]bool          // clusters of which jobs are still to come
+	late     map[int]bool          // clusters with jobs still to come
 
 	holds   Holds
 	steered bool // jobs were held or released since holds was last asked
@@ -71,7 +71,7 @@ type Log struct {
 	foreign bool // the file does not look like a log, and that was told
 }
 
-// ForLog returns the waiting for some jobs of a log, whose times without a year are of this one.
+// ForLog returns the waiting for some jobs of a log. Times without a year are of this one.
 func ForLog(path string, w Wanted, year int) *Log {
 	return &Log{
 		path: path, wanted: w, log: userlog.Follow(path, userlog.Options{Year: year, Zone: time.Local}),
@@ -80,8 +80,8 @@ func ForLog(path string, w Wanted, year int) *Log {
 	}
 }
 
-// Look reads what is new in the log. Where there is nothing that costs next to
-// nothing, however many jobs there are.
+// Look reads the new part of the log. Without one that costs next to nothing, however
+// many jobs there are.
 func (v *Log) Look() (Far, error) {
 	var news []string
 	err := v.log.Read(func(e userlog.Event, err error) {
@@ -117,8 +117,8 @@ var beginning = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\d{3} \(-?\d+\.-?\d+\.-?\d+\) `)
 })
 
-// otherwise returns the beginning of a file that has had no event and begins with a
-// line that is none's; empty for any other, and for one of which that was told.
+// otherwise returns the beginning of a file that has had no event and begins with a line
+// of no event; empty for any other, and if that was already reported.
 func (v *Log) otherwise() string {
 	if v.events || v.foreign {
 		return ""

@@ -90,16 +90,15 @@ type Outcome struct {
 	ReturnValue int    // of a normal end
 	Signal      int    // that killed it; 0 for a normal end, below 0 for one that is not known
 	Removed     bool   // from the queue, before it had ended by itself
-	Lost        bool   // nobody knows how it ended
+	Lost        bool   // it is unknown how it ended
 	Reason      string // of the removal; may be empty
 }
 
 // bySignal is what shells add to the number of a signal.
 const bySignal = 128
 
-// Status returns the exit status that stands for the outcome: the job's own, 128
-// and the number of the signal that killed it, and 1 for a job that was removed or
-// whose end is not known.
+// Status returns the exit status for the outcome: the job's own, 128 and the number of
+// the signal that killed it, and 1 for a job that was removed or whose end is unknown.
 func (o Outcome) Status() int {
 	switch {
 	case o.Removed || o.Lost:
@@ -114,8 +113,8 @@ func (o Outcome) Status() int {
 	return o.ReturnValue & 0xff
 }
 
-// Status returns the exit status that stands for several outcomes in the order of
-// their jobs: that of the first that is not 0.
+// Status returns the exit status for several outcomes in the order of their jobs: the
+// first that is not 0.
 func Status(list []Outcome) int {
 	for _, o := range list {
 		if s := o.Status(); s != 0 {
@@ -142,7 +141,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%v returned %d", o.Job, o.ReturnValue)
 }
 
-// atMost bounds how many jobs are told of by name.
+// atMost bounds how many jobs are named.
 const atMost = 10
 
 // Summary is what -json prints.
@@ -164,9 +163,9 @@ type ended struct {
 	Reason      string `json:",omitempty"`
 }
 
-// Finish tells how all the jobs ended, in order of their ids, and returns the
-// error with their exit status. Those that did not end well are told of on
-// standard error; with -json all are in a summary on standard output.
+// Finish reports how all the jobs ended, in order of their ids, and returns the error
+// with their exit status. Jobs that did not end well are listed on standard error; with
+// -json all are in a summary on standard output.
 func Finish(c *cmdline.Call, list []Outcome) error {
 	status := Status(list)
 	if c.Has("json") {
@@ -195,8 +194,8 @@ func Finish(c *cmdline.Call, list []Outcome) error {
 	return cmdline.ExitStatus(status)
 }
 
-// TimedOut tells that of so many jobs only those of the list have ended, and
-// returns the error for that. With -json the summary says it too.
+// TimedOut reports that of so many jobs only those of the list have ended, and returns
+// the error for that. With -json the summary includes it.
 func TimedOut(c *cmdline.Call, list []Outcome, all int, what string) error {
 	if c.Has("json") {
 		if err := c.JSON(newSummary(list, all, 1, true)); err != nil {
@@ -224,8 +223,8 @@ type Holds struct {
 	told map[pool.JobID]bool
 }
 
-// News returns lines about the jobs that are held now, by their reason, and were
-// not when it was last asked. Those of one reason share a line.
+// News returns lines about the jobs that are held now, by their reason, and were not at
+// the last call. Jobs with one reason share a line.
 func (h *Holds) News(held map[pool.JobID]string) []string {
 	of := map[string][]pool.JobID{}
 	for _, id := range slices.SortedFunc(maps.Keys(held), pool.JobID.Compare) {

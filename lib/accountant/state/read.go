@@ -33,8 +33,8 @@ func Parse(text []byte) (*State, error) {
 	return &in.read, nil
 }
 
-// stateReader reads the JSON piece by piece, so that it knows the place of what
-// is wrong and what is there twice.
+// stateReader reads the JSON piece by piece, so that it knows the places of errors and
+// finds duplicates.
 type stateReader struct {
 	text []byte
 	dec  *json.Decoder
@@ -151,7 +151,7 @@ func fromMillis(millis int64) time.Time {
 	return time.UnixMilli(millis).UTC()
 }
 
-// lease reads a lease, whose value may be whole numbers only.
+// lease reads a lease of a setting; whole: the setting is a whole number.
 func (in *stateReader) lease(to *accountant.Lease, least, most float64, whole bool) func() error {
 	return func() error {
 		var until, n int64
@@ -175,7 +175,7 @@ func (in *stateReader) lease(to *accountant.Lease, least, most float64, whole bo
 type tallyJSON struct {
 	Kind, Name    string
 	At            int64
-	Cpus          int64        `json:",omitempty"` // this and PE are told, but not taken over by -import
+	Cpus          int64        `json:",omitempty"` // this and PE are written, but -import ignores them
 	PE            int64        `json:",omitempty"` // thousandths; without it, Cpus
 	IntervalNanos int64        `json:",omitempty"`
 	Windows       []windowJSON `json:",omitempty"`
@@ -186,7 +186,7 @@ type tallyJSON struct {
 type windowJSON struct {
 	DedicatedMillis  int64
 	DedicatedRest    int64 `json:",omitempty"`
-	EquivalentMillis int64 // without it, this is what is dedicated
+	EquivalentMillis int64 // if it is missing, it is the dedicated time
 	EquivalentRest   int64 `json:",omitempty"`
 	UtilizedMillis   int64
 	UtilizedRest     int64 `json:",omitempty"`
@@ -307,7 +307,7 @@ func TallyText(e accountant.TallyEntry) string {
 		return ""
 	}
 	text, err := json.Marshal(tallyOut(e.Tally))
-	if err != nil { // a number that is none: nothing to go back to
+	if err != nil { // not a number: there is nothing to go back to
 		return ""
 	}
 	return string(text)

@@ -25,7 +25,7 @@ type stateJSON struct {
 type recordJSON struct {
 	Name           string
 	Priority       float64
-	At             int64 // of the figures: what is in use counts from then on
+	At             int64 // of the figures: the weight in use counts from then on
 	HalfLifeNanos  int64
 	PriorityFactor float64    `json:",omitempty"`
 	FactorLease    *leaseJSON `json:",omitempty"`
@@ -33,7 +33,7 @@ type recordJSON struct {
 	CeilingLease   *leaseJSON `json:",omitempty"`
 	Floor          int64      `json:",omitempty"`
 	FloorLease     *leaseJSON `json:",omitempty"`
-	// What is in use is told, but not taken over by -import.
+	// The weight in use is written, but -import ignores it.
 	ResourcesUsed  int   `json:",omitempty"`
 	InUse          int64 `json:",omitempty"`
 	Subtree        int64 `json:",omitempty"`

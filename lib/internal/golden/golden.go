@@ -1,6 +1,6 @@
-// Package golden gives tests the cases that were observed on real systems: those that lie in a
-// package's testdata/golden, and all that FAIRSPOOL_GOLDEN names besides. It is for tests only,
-// and knows nothing of what is in a case.
+// Package golden gives tests the cases that were observed on real systems: those in a package's
+// testdata/golden, and all in FAIRSPOOL_GOLDEN. It is for tests only, and does not know the
+// content of a case.
 package golden
 
 import (

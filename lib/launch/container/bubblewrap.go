@@ -24,8 +24,8 @@ var bubblewrap = runtime{
 // apart are the directories that bubblewrap makes itself.
 var apart = []string{"proc", "dev", "tmp"}
 
-// bubblewrapped mounts each entry of the image in a root of its own, so that places can be made for what
-// the image does not have; nothing is written to the image.
+// bubblewrapped mounts each entry of the image in a root of its own, so that mount points can be added
+// that the image lacks; nothing is written to the image.
 func bubblewrapped(r request) (args, env []string, err error) {
 	if r.program() == "" {
 		return nil, nil, &launch.StartError{Reason: "container: the job names no executable, and a directory has no default program"}
@@ -78,7 +78,8 @@ func bubblewrapped(r request) (args, env []string, err error) {
 	return append(args, r.Args...), env, nil
 }
 
-// root returns the arguments that mount what is at the top of an image, but for some names.
+// root returns the arguments that mount the entries at the top of an image, except those
+// named.
 func root(image string, without []string) (args []string, err error) {
 	entries, err := os.ReadDir(image)
 	if err != nil {
@@ -118,7 +119,7 @@ func devices() (args []string) {
 	return args
 }
 
-// reason returns what the system says of a file, without its name.
+// reason returns the system's error about a file, without its name.
 func reason(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -22,7 +22,7 @@ import (
 	"fairspool/lib/launch"
 )
 
-// Settings are those of a machine for containers.
+// Settings are a machine's settings for containers.
 type Settings struct {
 	Runtimes []string // CONTAINER_RUNTIMES: the names or paths of the programs, the preferred ones first
 	Mounts   []Mount  // CONTAINER_MOUNTS
@@ -55,14 +55,16 @@ type runtime struct {
 	command func(r request) (args, env []string, err error)
 	// monitors: it reports what becomes of the job's own program to file descriptor 4.
 	monitors bool
-	// forgets are the arguments that remove its record of a container, with what processes are left; nil: it has no records. One that
-	// has them reads the environment from file descriptor 4, and runs with root's rights in root's pool.
+	// forgets are the arguments that remove the record of a container, with its remaining processes; nil: the runtime
+	// keeps no records. A runtime with records reads the environment from file descriptor 4, and runs with root's
+	// rights in root's pool.
 	forgets []string
 	// fetches: images are fetched before the start, and named by their IDs.
 	fetches bool
-	// conmon: a program of this name watches over its container, and is needed for it to end.
+	// conmon: a program of this name watches over the runtime's container, which cannot end
+	// without it.
 	conmon bool
-	// complains begins the lines in which it says what is wrong.
+	// complains begins the lines of its errors.
 	complains string
 	// trial returns the arguments that run a program of this machine in a container; nil: only the version is asked for.
 	trial func(root, program string) []string
@@ -115,7 +117,7 @@ type installed struct {
 	runtime
 	path  string
 	tmp   string   // its folder for temporary files; empty: the usual one
-	extra *os.File // what it has as file descriptor 3; nil: nothing
+	extra *os.File // file descriptor 3 of the runtime; nil: none
 }
 
 // installed returns the runtimes that are allowed and there, in their order. One with two names counts once.
@@ -170,11 +172,11 @@ type Run struct {
 	alone     time.Time // since when processes of the job have been without it; zero: they have not
 }
 
-// HoldImage is HTCondor's HoldReasonCode of a job whose container image could not be had.
+// HoldImage is HTCondor's HoldReasonCode of a job without its container image.
 const HoldImage = 35
 
-// Fetch returns the container of a job, whose image is on this machine, and how long it took to fetch it; name is that of the
-// container. The scratch directory is there. Errors are *launch.StartErrors.
+// Fetch returns the container of a job, with its image on this machine, and the time that fetching the image took; name
+// is the container's name. The scratch directory must exist. Errors are *launch.StartErrors.
 func (s Settings) Fetch(ctx context.Context, j launch.Job, name string) (*Run, time.Duration, error) {
 	c := j.Container
 	by, err := s.choose(c.Kind, c.Runtimes)
@@ -186,7 +188,7 @@ func (s Settings) Fetch(ctx context.Context, j launch.Job, name string) (*Run, t
 	case j.Account.UID == 0 && !s.Root:
 		return nil, 0, &launch.StartError{Reason: "container: jobs of root run in no container, unless CONTAINER_ROOT is true"}
 	case by.forgets != nil && j.Transfer == nil && asuser.Privileged():
-		// Root would mount what the user names, and the user can have the name lead elsewhere.
+		// Root would mount paths that the user names, and the user could redirect them.
 		return nil, 0, &launch.StartError{Reason: "container: " + by.name + " of root runs no job without file transfer: want should_transfer_files = YES"}
 	case !by.fetches:
 		return r, 0, nil
@@ -265,7 +267,8 @@ func (r *Run) Ended(p *launch.Process, e launch.Ended) {
 	r.failed = &launch.StartError{Reason: "container: " + text}
 }
 
-// Verdict returns what becomes of a job whose container has ended; Stay: it ended as the job did.
+// Verdict returns the verdict on a job whose container has ended; Stay: the container ended as
+// the job did.
 func (r *Run) Verdict(e launch.Ended) jobpolicy.Verdict {
 	switch {
 	case r.failed != nil:
@@ -276,8 +279,9 @@ func (r *Run) Verdict(e launch.Ended) jobpolicy.Verdict {
 	return jobpolicy.Verdict{}
 }
 
-// Abandoned returns the verdict on a job whose processes, which run, have lost the program that watches over their container: podman would
-// wait for ever, and their output is lost. Without such a program podman is given a minute to start it.
+// Abandoned returns the verdict on a job whose running processes have lost the program that watches over their
+// container: podman would wait forever, and their output is lost. Without such a program podman is given a minute to
+// start it.
 func (r *Run) Abandoned(processes []int) jobpolicy.Verdict {
 	const patience, slowest = time.Second, time.Minute
 	others, now := false, time.Now()
@@ -316,7 +320,7 @@ func (r *Run) Main(processes []int) int {
 	return processes[i]
 }
 
-// conmon is the program by which podman watches over a container.
+// conmon is the program with which podman watches over a container.
 const conmon = "conmon"
 
 // nameOf returns the name of a process; empty: it has gone.
@@ -347,7 +351,7 @@ func lastLine(path, begin string) (last string) {
 	return last
 }
 
-// Remove forgets the container, whose processes have ended.
+// Remove forgets the container after its processes have ended.
 func (r *Run) Remove() error {
 	if r.by.forgets == nil {
 		return nil
@@ -355,7 +359,7 @@ func (r *Run) Remove() error {
 	return r.by.remove(r.name)
 }
 
-// Remove forgets the container of a name, whose processes have ended.
+// Remove forgets the container of a name after its processes have ended.
 func (s Settings) Remove(name string) error {
 	var wrong error
 	for _, r := range s.installed() {
@@ -378,7 +382,7 @@ func (i installed) remove(name string) (err error) {
 	return fmt.Errorf("container %s: %w", name, err)
 }
 
-// mounts returns what the container of a job has of the machine's files.
+// mounts returns the files of the machine that the container of a job has.
 func (s Settings) mounts(j launch.Job) []Mount {
 	list := slices.Clone(s.Mounts)
 	for _, path := range j.Container.Binds {

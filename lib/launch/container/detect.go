@@ -27,7 +27,8 @@ type Found struct {
 // trialTime bounds how long all trials may take together, and each question to a runtime but fetching an image.
 const trialTime = 30 * time.Second
 
-// trialUser has the rights with which root tries what would run with those of a job's owner.
+// trialUser is the user as whom root tries runtimes that would run with the rights of a
+// job's owner.
 const trialUser = 65534
 
 // Detect tries each runtime that is allowed and installed, by running a container that does nothing.
@@ -77,7 +78,8 @@ func (i installed) try(ctx context.Context) error {
 	return err
 }
 
-// ask runs the program and returns what it prints. A container whose program has run is good, however that ended.
+// ask runs the program and returns its output. If the container's program has run, the runtime works, however
+// that program ended.
 func (i installed) ask(ctx context.Context, args ...string) (string, error) {
 	var out strings.Builder
 	err := i.run(ctx, &out, args...)
@@ -116,7 +118,7 @@ func (i installed) run(ctx context.Context, out io.Writer, args ...string) error
 	return words(wrong.String(), err)
 }
 
-// words returns the last line of what a runtime says of its failure.
+// words returns the last line of a runtime's error output.
 func words(text string, err error) error {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if last := lines[len(lines)-1]; last != "" {
@@ -125,8 +127,8 @@ func words(text string, err error) error {
 	return err
 }
 
-// Offer returns the attributes of a slot with these runtimes: what they take, as HTCondor names it, sorted; what
-// they are, and why others do not work.
+// Offer returns the attributes of a slot with these runtimes: truths, the kinds of images as HTCondor names
+// them, sorted; and texts, the runtimes' versions and why others do not work.
 func Offer(list []Found) (truths []string, texts [][2]string) {
 	var versions, failed []string
 	for _, f := range list {
@@ -154,8 +156,8 @@ func Offer(list []Found) (truths []string, texts [][2]string) {
 	return truths, texts
 }
 
-// offers are the attributes that say that a slot takes images of a kind. What takes archives takes images of
-// Docker registries, and what takes SIF files those of registries.
+// offers are the attributes of slots that take images of a kind. A slot for archives takes images of Docker
+// registries, and a slot for SIF files takes those of registries.
 var offers = map[launch.ImageKind]string{
 	launch.Directory: "HasSandboxImage", launch.SIF: "HasSIF", launch.Docker: "HasDockerURL",
 }

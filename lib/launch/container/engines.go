@@ -97,9 +97,10 @@ var limited = map[int]string{
 	unix.RLIMIT_RSS: "rss", unix.RLIMIT_STACK: "stack", unix.RLIMIT_NOFILE: "nofile", unix.RLIMIT_NPROC: "nproc",
 }
 
-// limits returns the options for the limits of a job, with the size of a core file in bytes; negative: as it is. They are not podman's
-// own. The limits of open files and processes are always among them: otherwise podman asks for more than it may have where root may not
-// raise limits, and podman 4.3 lowers its own limit of processes to that of files there.
+// limits returns the options for the limits of a job, with the size of a core file in bytes; negative: unchanged. They
+// override podman's own. The limits of open files and processes are always among them: otherwise podman asks for more
+// than it may have where root may not raise limits, and podman 4.3 lowers its own limit of processes to that of files
+// there.
 func limits(job []launch.Rlimit, core int64) (options []string) {
 	hard := func(resource int) uint64 {
 		var now unix.Rlimit
@@ -172,7 +173,7 @@ func dockered(r request, options ...string) (args, env []string) {
 	return append(args, rest...), steering(r.Account)
 }
 
-// environment returns what the file with the environment of a job holds.
+// environment returns the content of the file with the environment of a job.
 func environment(r request) string {
 	var b strings.Builder
 	for _, entry := range append(slices.Clone(r.Env), r.Mark) {

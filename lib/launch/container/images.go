@@ -26,12 +26,13 @@ import (
 
 // cache is a folder that records which images jobs have fetched into the store of podman. It has two kinds of files:
 //
-//   - name-HASH has the ID of the image that a name or an archive stands for. A process that looks for an image locks it,
-//     so that it is fetched once.
+//   - name-HASH has the ID of the image behind a name or an archive. A process that looks for an image locks the file,
+//     so that the image is fetched once.
 //   - id-ID has the size of an image in bytes, and the time of its last use as its own. Supervisors share its lock as long
 //     as their jobs use the image; a process that removes the image has the lock alone.
 //
-// Jobs name images by their IDs, which are checksums of what they hold: an archive cannot pass for an image of a registry.
+// Jobs name images by their IDs, which are checksums of their content: an archive cannot pass for an image of a
+// registry.
 type cache struct {
 	dir  string
 	most int64 // CONTAINER_CACHE_SIZE, in bytes
@@ -123,8 +124,8 @@ func (c cache) check(ctx context.Context, tmp, id string) error {
 // harmless are the device files that each machine has for all: null, zero, full, random, urandom, tty and ptmx.
 var harmless = [][2]int64{{1, 3}, {1, 5}, {1, 7}, {1, 8}, {1, 9}, {5, 0}, {5, 2}}
 
-// inspect refuses an image, as "podman save" writes it, with device files that are not harmless. Where they are, and what they are
-// called, does not matter: other layers can have links to them.
+// inspect refuses an image, as "podman save" writes it, with device files that are not harmless. Their places and names
+// do not matter, as other layers can have links to them.
 func inspect(archive io.Reader) error {
 	layers := map[string]bool{}
 	var manifest []struct{ Layers []string }
@@ -162,7 +163,7 @@ func inspectLayer(layer io.Reader) error {
 	}
 }
 
-// complete refuses an image some of whose layers were not seen.
+// complete refuses an image with layers that were not seen.
 func complete(manifest []struct{ Layers []string }, seen map[string]bool) error {
 	if len(manifest) != 1 || len(manifest[0].Layers) == 0 {
 		return errors.New("podman save listed no layers")
@@ -254,7 +255,7 @@ func (c cache) use(ctx context.Context, id string) (*os.File, error) {
 	return f, nil
 }
 
-// shrink removes the images whose last use is the longest time ago, as far as they take too much space and no job uses them.
+// shrink removes the least recently used images while the images take too much space, except images that a job uses.
 func (c cache) shrink(ctx context.Context) {
 	files, _ := os.ReadDir(c.dir)
 	type image struct {
@@ -296,7 +297,7 @@ func (c cache) remove(ctx context.Context, file string) bool {
 	}
 	id := strings.TrimPrefix(file, "id-")
 	c.by.ask(ctx, "untag", id)
-	if _, err := c.by.ask(ctx, "image", "rm", id); err != nil { // a container has it that is no job's
+	if _, err := c.by.ask(ctx, "image", "rm", id); err != nil { // a container other than a job's uses it
 		return false
 	}
 	return os.Remove(path) == nil
@@ -317,14 +318,14 @@ func lock(ctx context.Context, f *os.File) error {
 	}
 }
 
-// contents returns what a short file holds.
+// contents returns the content of a short file.
 func contents(f *os.File) string {
 	var space [256]byte
 	n, _ := f.ReadAt(space[:], 0)
 	return string(space[:n])
 }
 
-// refuse returns the error of a job whose image cannot be had.
+// refuse returns the error of a job without its image.
 func refuse(why string) error {
 	return &launch.StartError{Reason: "container image: " + why, Code: HoldImage}
 }

@@ -18,8 +18,8 @@ import (
 // after its attempt, and where is kept what an attempt has left for its job's next one.
 type Folder struct {
 	Path string
-	// Above is a folder of the pool that users whose jobs root runs must be able to
-	// enter; empty: there is none.
+	// Above is a folder of the pool that must be passable for users whose jobs root runs;
+	// empty: there is none.
 	Above string
 }
 
@@ -38,8 +38,8 @@ func (f Folder) Kept(id pool.JobID) string { return filepath.Join(f.Path, id.Str
 // images returns where the images of a job's processes are between two attempts.
 func (f Folder) images(id pool.JobID) string { return filepath.Join(f.Path, id.String()+imagesName) }
 
-// Make makes the folder if it is missing. Users whose jobs root runs have to get through it to their own
-// directories.
+// Make makes the folder if it is missing. Users whose jobs root runs must be able to pass it to their
+// own directories.
 func (f Folder) Make() error {
 	err := launch.MakeFolder(f.Path)
 	if err != nil || !asuser.Privileged() {
@@ -51,9 +51,9 @@ func (f Folder) Make() error {
 	return errors.Join(err, letThrough(f.Path, unix.O_NOFOLLOW))
 }
 
-// letThrough lets everybody through a folder of ours to what they know the name of there:
-// each is closed by its own mode to those whom it does not concern. The folder is opened
-// with further flags of open(2).
+// letThrough makes a folder of ours passable: all users can reach entries whose names
+// they know, and each entry's own mode restricts its access. The folder is opened with
+// further flags of open(2).
 func letThrough(folder string, flags int) error {
 	const through = 0o011
 	if info, err := os.Lstat(folder); err == nil && info.IsDir() && info.Mode().Perm()&through == through {
@@ -71,7 +71,8 @@ func letThrough(folder string, flags int) error {
 	return f.Chmod(info.Mode().Perm() | through)
 }
 
-// Remove removes what has these names in the folder. It is no error if nothing is there.
+// Remove removes the entries with these names in the folder. Missing entries are no
+// error.
 func (f Folder) Remove(names ...string) error {
 	err := launch.OwnFolder(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,8 +93,8 @@ func (f Folder) Forget(id pool.JobID) error {
 	return f.Remove(kept, kept+launch.Unfinished, images, images+launch.Unfinished)
 }
 
-// Entries returns the names of the attempts that have scratch directories, and what is
-// kept of each job, by its name in the folder.
+// Entries returns the names of the attempts with scratch directories, and the jobs with
+// kept files, by their names in the folder.
 func (f Folder) Entries() (attempts []string, kept map[string]pool.JobID) {
 	kept = map[string]pool.JobID{}
 	entries, _ := os.ReadDir(f.Path)

@@ -20,11 +20,11 @@ import (
 	"fairspool/lib/pool"
 )
 
-// limits are the enforced bounds of what an attempt may use.
+// limits are the enforced bounds of an attempt's usage.
 type limits struct {
 	memoryMB int64    // 0: any
 	mayUseKB int64    // of disk; 0: any
-	strict   bool     // mayUseKB is what the job asked for, and also bounds each file
+	strict   bool     // mayUseKB is the job's request, and also bounds each file
 	soft     bool     // memoryMB counts only while the machine runs short of memory
 	memoryBy string   // what enforces the memory limit, as family.By returns it
 	disk     *holding // the size of the scratch directory; nil before its place is known
@@ -219,8 +219,7 @@ func (l *limits) diskKB() int64 {
 	return l.disk.wait()
 }
 
-// finalDiskKB is diskKB for a scratch directory that does not change any more, or what was measured last before, if that is
-// more.
+// finalDiskKB is diskKB for a scratch directory that does not change any more, or the last measurement if that is more.
 func (l *limits) finalDiskKB() int64 {
 	if l.disk == nil {
 		return 0

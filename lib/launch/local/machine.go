@@ -1,5 +1,6 @@
-// Package local is this machine for attempts at the jobs of one spool, of which it knows nothing: it makes,
-// measures and ends their processes, keeps their limits and nice values, and has their scratch directories.
+// Package local is this machine for attempts at the jobs of one spool, without knowledge of the spool: it
+// makes, measures and ends their processes, keeps their limits and nice values, and has their scratch
+// directories.
 package local
 
 import (
@@ -21,7 +22,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Settings are those of a machine for the jobs of one spool.
+// Settings are a machine's settings for the jobs of one spool.
 type Settings struct {
 	Folder Folder // of the scratch directories
 	Prefix string // of the names of the families of the spool's jobs
@@ -29,13 +30,15 @@ type Settings struct {
 	Base string
 	// Patience is how long processes may take to go after SIGKILL.
 	Patience time.Duration
-	// Checkpoint is the command that makes transparent checkpoints; none: there are none.
+	// Checkpoint is the command that makes transparent checkpoints; empty: there are
+	// none.
 	Checkpoint []string
 	Memory     MemoryLimit
 	// StrictDisk has a job keep to the disk space that it asked for.
 	StrictDisk bool
 	RunTime    RunTime
-	// MaxScratch bounds each scratch directory, in MB; 0: to a share of what is free; negative: not at all.
+	// MaxScratch bounds each scratch directory, in MB; 0: to a share of the free space; negative: not at
+	// all.
 	MaxScratch int64
 	// Containers are what runs jobs in containers.
 	Containers container.Settings
@@ -53,17 +56,17 @@ type Machine struct {
 	family  *family.Family  // of the job's processes; nil before Prepare
 	criu    *launch.Criu    // what makes transparent checkpoints of them; nil: nothing does
 	process *launch.Process // nil before the start
-	inside  *container.Run  // what the job runs in; nil: it runs in no container
+	inside  *container.Run  // the job's container; nil: it has none
 
 	shells *shells // beside the job; nil before the start
 
 	standard    bool // the job is of the standard universe
-	interactive bool // the job is there for a shell beside it
+	interactive bool // the job exists for a shell beside it
 	ended       bool // its program has ended
 }
 
-// New returns the machine for an attempt, whose processes inherit a pipe as file descriptor 3; nil: they do not.
-// Complain receives errors.
+// New returns the machine for an attempt. The attempt's processes inherit the pipe as file descriptor 3; nil:
+// they do not. Complain receives errors.
 func New(s Settings, a pool.Attempt, pipe *os.File, complain func(error)) *Machine {
 	return &Machine{Settings: s, Attempt: a, pipe: pipe, complain: complain}
 }
@@ -71,8 +74,8 @@ func New(s Settings, a pool.Attempt, pipe *os.File, complain func(error)) *Machi
 // Scratch returns the path of the attempt's scratch directory.
 func (m *Machine) Scratch() string { return m.Folder.Scratch(m.Attempt) }
 
-// Prepare readies the machine for the job, by its ad and that of its slot. It returns the attributes that say
-// in the job's ad what keeps its limits; nil: nothing does. It may be called again.
+// Prepare readies the machine for the job, by its ad and that of its slot. It returns the attributes for the
+// job's ad that name the enforcers of its limits; nil: none enforces them. It may be called again.
 func (m *Machine) Prepare(ad, slot *classad.Ad) []launch.Found {
 	if m.family == nil {
 		m.standard = isStandard(ad)
@@ -195,7 +198,7 @@ func (m *Machine) restore(ctx context.Context, job launch.Job) (launch.Running, 
 	return m, err
 }
 
-// forgetImages removes images that are of what the job was.
+// forgetImages removes images of the job's processes.
 func (m *Machine) forgetImages() error { return m.Folder.Remove(m.Job.String() + imagesName) }
 
 func (m *Machine) tell(err error) {
@@ -233,8 +236,8 @@ func (m *Machine) Wait() launch.Ended {
 	return e
 }
 
-// Signal reaches the processes of a container that podman has directly: podman would hand it on to the first one alone, which the kernel
-// shields from what it does not catch.
+// Signal reaches the processes of a container that podman has directly: podman would pass it only to the first process,
+// which the kernel shields from signals that it does not catch.
 func (m *Machine) Signal(sig syscall.Signal) error {
 	main := m.main()
 	if main == m.process.Main() || sig == syscall.SIGKILL {
@@ -326,7 +329,7 @@ func coreOf(dir string, pid int) string {
 }
 
 // EndContainer forgets the container of an attempt without a supervisor, whose processes have ended; ad is its job's,
-// nil: it is unknown.
+// nil if unknown.
 func (s Settings) EndContainer(a pool.Attempt, ad *classad.Ad) error {
 	if ad != nil && !launch.IsContained(ad) {
 		return nil

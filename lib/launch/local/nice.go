@@ -64,8 +64,8 @@ type Runner struct {
 	Slots   int // processors that it asked for, at least 1
 }
 
-// relatives are the processes of a job, and its control group, whose directory is open
-// as FD if it has one: a family.Family.
+// relatives are the processes of a job, and its control group, if it has one, with FD as
+// the open directory: a family.Family.
 type relatives interface {
 	Processes() (pids []int)
 	FD() (fd int, ok bool)
@@ -256,9 +256,8 @@ func measured(jobs []Runner) (loads []load) {
 	return loads
 }
 
-// next returns the delivery that follows d. A job's recent usage is its usage
-// since d and what has not decayed of that at d. For a job that is not in d it is the whole usage of its
-// processes.
+// next returns the delivery that follows d. A job's recent usage is its usage since d and the rest of
+// its recent usage at d after decay. For a job that is not in d it is the whole usage of its processes.
 func (d delivery) next(at float64, loads []load, tickets bool, run RunTime) delivery {
 	after := delivery{At: at, Jobs: map[string]delivered{}}
 	runners := make([]jobprio.Runner, len(loads))

@@ -23,16 +23,16 @@ import (
 const (
 	// mostShells is how many shells there may be beside a job at a time.
 	mostShells = 10
-	// firstShell is how long a job that is there for a shell (InteractiveJob) waits for it.
+	// firstShell is how long a job that exists for a shell (InteractiveJob) waits for it.
 	firstShell = 2 * time.Minute
-	// bourne is the shell of those who have none on this machine.
+	// bourne is the shell of users without one on this machine.
 	bourne = "/bin/sh"
 )
 
 // shells are the programs that the job's owner runs beside the job, in its family.
 type shells struct {
 	m   *Machine
-	job launch.Job // as it was started, but for a container
+	job launch.Job // as it was started, without a container
 	at  net.Listener
 
 	mu     sync.Mutex
@@ -41,7 +41,8 @@ type shells struct {
 	first  *time.Timer // ends a job that is there for a shell, and has got none
 }
 
-// listen has the machine take requests for shells beside the job. Where it cannot it goes without.
+// listen has the machine take requests for shells beside the job. It returns without them if it
+// cannot listen.
 func (m *Machine) listen(job launch.Job) *shells {
 	s := &shells{m: m, job: job}
 	at, err := net.Listen("unix", shell.Address(m.FamilyOf(m.Attempt, nil).Name))
@@ -90,8 +91,8 @@ func (s *shells) accept() {
 	}
 }
 
-// may reports whether who asks has the rights of the job's owner anyhow: it is the owner, root, or the account that this
-// process serves.
+// may reports whether the asking user has the rights of the job's owner anyhow: as the owner, root, or the account that
+// this process serves.
 func (s *shells) may(conn net.Conn) bool {
 	uid, err := shell.Peer(conn)
 	return err == nil && (uid == 0 || uid == os.Geteuid() || s.job.Account.Other() && uid == int(s.job.Account.UID))
@@ -110,7 +111,8 @@ func (s *shells) enter() bool {
 	return true
 }
 
-// exit counts one that has ended. With the last one a job ends that was there for it.
+// exit counts a shell that has ended. A job that exists for a shell ends with the last
+// one.
 func (s *shells) exit() {
 	s.mu.Lock()
 	s.open--
@@ -133,7 +135,8 @@ func (s *shells) terminal() (master, terminal *os.File, err error) {
 	return master, terminal, err
 }
 
-// start starts what is asked for in the job's family and directory, with its environment and its limits.
+// start starts the requested program in the job's family and directory, with its environment and its
+// limits.
 func (s *shells) start(r shell.Request, stdio *os.File) (wait func() (status int), err error) {
 	if s.job.Container != nil {
 		return nil, errors.New("the job runs in a container, which qshell does not enter")

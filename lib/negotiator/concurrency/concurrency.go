@@ -1,5 +1,5 @@
-// Package concurrency counts what there is a limit of, such as licences: the limits that the
-// administrator sets, what jobs demand of these, and what is in use.
+// Package concurrency counts resources with limits, such as licences: the administrator's
+// limits, the demands of jobs, and the usage.
 package concurrency
 
 import (
@@ -22,12 +22,11 @@ type Limits struct {
 	ofSet, ofName map[string]Units // by lower-case name
 }
 
-// NewLimits returns the limits that are byDefault, in units, except for
-// those of sets, by the name of the set, and those of names. A name has letters,
-// digits and underscores, no digit first; one dot may stand between two such, and
-// the first is then the name's set. A name that is none, or that is there twice in
-// different case, is an error, and so is a limit that is not a number from 0 to
-// 1e12. Limits are rounded to millionths.
+// NewLimits returns the limits: byDefault, in units, with those of sets by the name of
+// the set, and those of names. A name has letters, digits and underscores, no digit
+// first; one dot may stand between two such parts, and the first is then the name's set.
+// An invalid name is an error, and so is a name that occurs twice in different case, and
+// a limit that is not a number from 0 to 1e12. Limits are rounded to millionths.
 func NewLimits(byDefault float64, ofSet, ofName map[string]float64) (Limits, error) {
 	l := Limits{some: true}
 	var err error
@@ -43,7 +42,7 @@ func NewLimits(byDefault float64, ofSet, ofName map[string]float64) (Limits, err
 	return l, nil
 }
 
-// limitsOf returns the limits by lower-case name; what says what they are of.
+// limitsOf returns the limits by lower-case name; what names their subject in errors.
 func limitsOf(given map[string]float64, isName func(string) bool, what string) (map[string]Units, error) {
 	limits := make(map[string]Units, len(given))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -77,8 +76,8 @@ func (l Limits) Of(name string) (most Units, ok bool) {
 	return l.byDefault, l.some
 }
 
-// Units counts what there is a limit of, in millionths. They are whole, so that
-// the order in which jobs are counted never matters.
+// Units counts a limited resource, in millionths. They are whole, so that the order in
+// which jobs are counted never matters.
 type Units int64
 
 const (
@@ -99,8 +98,8 @@ func limitOf(n float64) (Units, error) {
 	return Units(math.Round(n * float64(oneUnit))), nil
 }
 
-// demandedUnits reads the units of a demand. What is not a number above 0 counts
-// as 1, and what is smaller than a millionth as that.
+// demandedUnits reads the units of a demand. Anything but a number above 0 counts as 1,
+// and less than a millionth as a millionth.
 func demandedUnits(text string) Units {
 	n, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -121,15 +120,15 @@ func (u Units) String() string {
 	return text
 }
 
-// Demand is how much one job needs of what there is a limit of.
+// Demand is one job's need of a limited resource.
 type Demand struct {
 	Name string // lower case
 	Units
 }
 
-// Demands reads a job's ConcurrencyLimits, such as "license:2, sw.matlab", by
-// name. Names with one colon and units are between commas and blanks; what has no
-// possible name is passed over. A name that is there twice is needed twice.
+// Demands reads a job's ConcurrencyLimits, such as "license:2, sw.matlab", by name. Names
+// with one colon and units are between commas and blanks; invalid names are skipped. A
+// name that occurs twice is needed twice.
 func Demands(text string) []Demand {
 	var all []Demand
 	for _, one := range strings.FieldsFunc(text, IsBetween) {
@@ -147,7 +146,7 @@ func Demands(text string) []Demand {
 	return merged(all)
 }
 
-// merged adds up what is there of each name, in place; the names are sorted.
+// merged adds up the demands of each name, in place; the names are sorted.
 func merged(all []Demand) []Demand {
 	n := 0
 	for _, d := range all {
@@ -180,14 +179,14 @@ func Text(demands []Demand) string {
 	return b.String()
 }
 
-// IsName reports whether a name can have a concurrency limit: its parts are names like
-// those of resources.
+// IsName reports whether a name can have a concurrency limit: its parts are valid names
+// of resources.
 func IsName(name string) bool {
 	set, rest, inSet := strings.Cut(name, ".")
 	return pool.ResourceName(set) && (!inSet || pool.ResourceName(rest))
 }
 
-// InUse counts what is used of concurrency limits.
+// InUse counts the use of concurrency limits.
 type InUse struct {
 	Limits Limits
 	Used   map[string]Units // by lower-case name

@@ -18,16 +18,16 @@ type Autocluster struct {
 	*shapes.Autocluster
 	Barred    bool                 // NEGOTIATOR_JOB_CONSTRAINT is not true, or it is put off
 	Short     bool                 // it is put off, or its owners had too few to choose slots, when all is dealt out
-	unread    bool                 // what it asks for, for want of steps
+	unread    bool                 // for want of steps its requests are unknown
 	Explain   bool                 // Config.Explain has jobs of it
 	Limits    []concurrency.Demand // concurrency limits
 	yields    answers              // how running slots yield to the jobs; nil: not yet computed
 	preferred answers              // and which of them prefer these
 	idle      int                  // jobs, of all submitters
 	bundles   []*bundle            // that can be used, by place
-	supplied  int                  // the count of matches for which worth was computed
+	supplied  int                  // the count of matches when worth was computed
 	worth     supply
-	heldAt    int        // the count of matches for which held was computed
+	heldAt    int        // the count of matches when held was computed
 	held      []occupied // running slots that the jobs match
 	order     *order
 
@@ -37,7 +37,7 @@ type Autocluster struct {
 	loaded bool // the groups that were there at first are in lanes
 	seen   int  // how many of the cycle's events are
 	sorted int  // the cycle's round of contention that lanes are in order of
-	// aside are lanes of slots too heavy for the submitter whose turn it is.
+	// aside are lanes of slots too heavy for the submitter in turn.
 	aside []laneEntry
 }
 
@@ -47,7 +47,7 @@ const Slack = 1e-9
 
 func Fits(w accountant.Weight, room float64) bool { return w.Float() <= room+Slack }
 
-// Weight returns what a match with a slot of the group would be charged.
+// Weight returns the charge for a match with a slot of the group.
 func (c *arrangement) Weight(k *Autocluster, g *Group) accountant.Weight {
 	if g.Left == nil {
 		return g.Weight
@@ -59,18 +59,18 @@ func (c *arrangement) Weight(k *Autocluster, g *Group) accountant.Weight {
 type arrangement struct {
 	roster
 	*shapes.Shapes
-	Groups    []*Group // what becomes of those of shapes, in the same order
+	Groups    []*Group // of shapes, in the same order
 	classes   []*class
 	Clusters  []*Autocluster
 	telling   shapes.Names   // the attributes that tell jobs apart, also by limits of a policy
-	Limiting  shapes.Names   // those of them that limits look at
+	Limiting  shapes.Names   // those of telling that limits look at
 	Explained []explainedRun // jobs of Config.Explain
 	pieces    map[piece]accountant.Weight
 	costs     spinCosts // with Pie Spins
 
 	tenants    []*tenants   // what runs jobs that may be preempted
 	kinds      int          // of tenants that jobs can tell apart (tenants.alike)
-	choosy     [][]*tenants // those whose slots may prefer other jobs, by tenants.alike
+	choosy     [][]*tenants // tenants on slots that may prefer other jobs, by tenants.alike
 	estates    int          // of all submitters
 	running    int          // slots of tenants when the cycle began
 	apart      bool         // there are tenants that no level can have
@@ -202,9 +202,9 @@ func (a *autoclusters) order(ad *classad.Ad) *order {
 	return o
 }
 
-// kinship returns a function that numbers what is passed over together after a
-// job for which nothing was found: the procs of a cluster, or what
-// SIGNIFICANT_ATTRIBUTES makes one (manual, "Negotiation"); 0 for nothing.
+// kinship returns a function that numbers the sets of procs that are skipped together
+// after no slot was found for one: a cluster, or jobs equal in SIGNIFICANT_ATTRIBUTES
+// (manual, "Negotiation"); 0 for none.
 func (c *arrangement) kinship() func(jobprio.Run) int {
 	var by shapes.Names
 	switch {

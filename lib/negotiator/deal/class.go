@@ -11,7 +11,7 @@ import (
 // Group is a group of slots, and what becomes of these.
 type Group struct {
 	*shapes.Group
-	root    *Group  // the group in which the slots were when the cycle began
+	root    *Group  // where the slots were when the cycle began
 	counts  counts  // all slots that began here
 	whole   int     // partitionable slots that would be here, were nothing taken
 	bundle  *bundle // nil: no job can use a slot of the group
@@ -29,10 +29,10 @@ type Group struct {
 // take is a number of slots that a submitter took in this cycle.
 type take struct {
 	all    int
-	ByRank int // those of all that it took for their rank, while others were left that would have come first
+	ByRank int // taken for their rank, while others were left that would have come first
 }
 
-// class is a class of slots, and those of them that are left.
+// class is a class of slots, with its free ones.
 type class struct {
 	*shapes.Class
 	group *Group
@@ -93,7 +93,7 @@ type slotIndex int
 
 func (i *slotIndex) Before(j *slotIndex) bool { return *i < *j }
 
-// pieceWeight returns the weight of a dynamic slot: that of its own ad.
+// pieceWeight returns the weight of a dynamic slot, by its own ad.
 func (c *arrangement) pieceWeight(root *Group, takes pool.Resources) accountant.Weight {
 	key := piece{root, takes}
 	w, ok := c.pieces[key]
@@ -110,8 +110,8 @@ type piece struct {
 	takes pool.Resources
 }
 
-// divide takes a piece off a slot that has just been taken out of a class, and
-// puts what is left into the class where it belongs now.
+// divide takes a piece off a slot that has just been taken out of a class, and puts the
+// rest of the slot into its new class.
 func (c *offers) divide(at int, from *class, q *shapes.Request) pool.Resources {
 	take, clipped := q.From(from.group.Left)
 	takes, number := q.Takes, q.Number
@@ -180,7 +180,7 @@ func (c *inventory) findNames() {
 	}
 }
 
-// takes returns what the jobs of k take of a partitionable slot of the group.
+// takes returns the resources of a partitionable slot of the group that a job of k takes.
 func (c *arrangement) takes(k *Autocluster, g *Group) pool.Resources {
 	if take, clipped := k.Request.From(g.Left); clipped {
 		return c.Text(take)

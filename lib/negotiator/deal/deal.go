@@ -2,31 +2,30 @@
 // the slots to the jobs. Each phase is a struct that embeds the previous one, so that no
 // phase uses a later one:
 //
-//   - slots.go: what there is: slots, who holds them, matches that no starter took up (inventory)
-//   - submitters.go: who wants something, with which jobs (roster)
-//   - autocluster.go, class.go, running.go: what becomes of autoclusters, groups and
-//     classes, running slots and pieces (arrangement)
-//   - shares.go, forecast.go, groups.go: who is entitled to what (entitlement)
-//   - order.go: which slot is the best (offers)
-//   - preempt.go: who has to go for whom, and who would yield at all (preemption)
+//   - slots.go: the slots, their holders, and matches that no starter took up (inventory)
+//   - submitters.go: the submitters that want slots, with their jobs (roster)
+//   - autocluster.go, class.go, running.go: autoclusters, groups and classes, running slots and pieces (arrangement)
+//   - shares.go, forecast.go, groups.go: each submitter's entitlement (entitlement)
+//   - order.go: the best slot for a job (offers)
+//   - preempt.go: which jobs may have to leave for others (preemption)
 //   - reserve.go: slots kept for wide jobs (reservations)
 //   - fill.go: the ways to deal (dealing); turn by turn (dealer); by shares: floors first, group by group (shareDealer)
 //   - onequeue.go: by the one queue of a policy that has one (queueDealer)
 //   - spins.go, spinturn.go: HTCondor's division (spinning)
-//   - deal.go: all of it (Outcome)
-//   - protect.go: what protects slots that run jobs from others, when all is dealt out
-//   - fork.go: an outcome in which some jobs have ended (Fork)
+//   - deal.go: the whole deal (Outcome)
+//   - protect.go: after the deal, the protection of running slots from other jobs
+//   - fork.go: an outcome after some jobs have ended (Fork)
 //
-// Autoclusters that rank alike share an order; an order and a group have a lane, a heap of the group's
-// classes. An autocluster picks the best of its lanes' heads. A lane is made when it is first looked into, and
-// its head is looked at again when it comes to the front, since a class only grows worse as its slots are taken.
+// Autoclusters that rank alike share an order; an order and a group have a lane, a heap of the group's classes. An
+// autocluster picks the best of its lanes' heads. A lane is made when it is first used, and its head is checked again
+// when it comes to the front, since a class only grows worse as its slots are taken.
 //
-// Slots that run jobs are candidates of another kind: slots of one holder that are equal in all that
-// expressions look at are one set of tenants, in the order of PREEMPTION_RANK. Tenants of one holder that weigh the
-// same, and yield to a job all or none, are an estate, all of which shares and quotas bound alike. The running slots of
-// a group that jobs rank alike are a level, in the order of PREEMPTION_RANK, made once for all jobs that
-// NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK cannot tell apart. A job chooses among the heads of its
-// groups' levels, and passes over the slots of estates that it may not preempt.
+// Slots that run jobs are candidates of another kind. Slots of one holder that are equal in all that expressions look
+// at are one set of tenants, in the order of PREEMPTION_RANK. Tenants of one holder that weigh the same, and yield to a
+// job all or none, are an estate, which shares and quotas treat alike. The running slots of a group that jobs rank
+// alike are a level, in the order of PREEMPTION_RANK, made once for all jobs that NEGOTIATOR_PRE_JOB_RANK and
+// NEGOTIATOR_POST_JOB_RANK cannot tell apart. A job chooses among the heads of its groups' levels, and passes over the
+// slots of estates that it may not preempt.
 package deal
 
 import (
@@ -48,7 +47,7 @@ type Outcome struct {
 	dealer
 	by       dealing
 	lastOf   map[string]int // by slot, once asked for: the number of the last match with it, from 1
-	sameSlot []int          // by match: that of the previous match with the same slot; 0: none
+	sameSlot []int          // by match: the previous match with the same slot; 0: none
 	claimed  []claimedSlots // once asked for
 	visits   int            // of these, to find what protects them
 }
@@ -122,8 +121,8 @@ func (c *Outcome) Taken() []bool {
 	return taken
 }
 
-// putOffs lists the owners whose jobs were put off, or found nothing for want of steps. What
-// is said of jobs takes steps, too, but is no reason to put any off.
+// putOffs lists the owners with jobs that were put off, or found no slot for want of steps.
+// The analysis takes steps, too, but puts no job off.
 func (c *Outcome) putOffs() (list []negotiator.PutOff) {
 	for _, k := range c.Clusters {
 		k.Short = k.PutOff || k.Poor()

@@ -20,8 +20,8 @@ type dealer struct {
 
 // dealing is a way to deal out slots: by shares, by one queue of all jobs or by HTCondor's spins.
 type dealing interface {
-	// fill matches jobs and slots until no job is left that could use one, and completes the
-	// plan with what it knows of groups and of the queue.
+	// fill matches jobs and slots until no remaining job could use a slot, and completes the
+	// plan's parts on groups and on the queue.
 	fill()
 	// underCeiling reports whether a submitter's ceiling allows it one more slot of a weight.
 	underCeiling(s *Submitter, w accountant.Weight) bool
@@ -96,7 +96,7 @@ func (c *shareDealer) preemptAll() {
 }
 
 // serve gives a tier its slots, in a pool of which no more than size is shared. Nice users
-// have no groups: they share what all of these leave, as far as quotas let them.
+// have no groups: they share the rest of all groups, as far as quotas allow.
 func (c *shareDealer) serve(tier []*Submitter, size float64, first bool) {
 	c.contend(tier)
 	if c.groupUse != nil && !tier[0].Nice {
@@ -112,9 +112,9 @@ func (c *shareDealer) serve(tier []*Submitter, size float64, first bool) {
 }
 
 // deal gives a party its slots. In every round each submitter, in order, may take whole
-// slots up to its target; then the targets are computed again, so that what a submitter
-// could not use goes to the others. When no whole slot fits into any target, the
-// remainders are made whole: no slot stays idle for them.
+// slots up to its target; then the targets are computed again, so that the part that a
+// submitter could not use goes to the others. When no whole slot fits into any target,
+// the remainders are made whole: no slot stays idle for them.
 func (c *shareDealer) deal(p *sharers) {
 	for {
 		took := 0
@@ -132,23 +132,23 @@ func (c *shareDealer) deal(p *sharers) {
 	}
 }
 
-// begin notes what the submitter may use by its share when the cycle begins: of free slots,
-// or by preempting.
+// begin notes the submitter's limits by its share when the cycle begins: for free slots, or
+// by preempting.
 func (s *Submitter) begin() {
 	s.Slice = math.Max(s.target, s.entitled)
 	s.limit = math.Max(0, s.Slice-s.before.Float())
 }
 
-// inLine sorts a tier for the negotiation: the best EUP first; of equals the
-// one that has got the smaller part of what it may use, then by name.
+// inLine sorts a tier for the negotiation: the best EUP first; of equals the submitter
+// with the smaller part of its limit, then by name.
 func inLine(tier []*Submitter) {
 	slices.SortFunc(tier, func(a, b *Submitter) int {
 		return cmp.Or(cmp.Compare(a.EUP, b.EUP), cmp.Compare(a.starvation(), b.starvation()), strings.Compare(a.Name, b.Name))
 	})
 }
 
-// starvation is the part that the submitter has of what it may use; infinite if
-// it may use nothing.
+// starvation is the submitter's usage as a part of its limit; infinite if it may use
+// nothing.
 func (s *Submitter) starvation() float64 {
 	if s.Usage == 0 && s.limit == 0 {
 		return math.Inf(1)
@@ -242,9 +242,9 @@ func (c *dealer) turn(p *sharers, s *Submitter, limit float64, most int) int {
 	return took
 }
 
-// attempt looks for a slot for the next job of a submitter, which is the first of q; kept says
-// that it is the one that was kept for it. Without one the queue is left alone for the rest
-// of the turn, or until a slot has come back.
+// attempt looks for a slot for the next job of a submitter, the first of q; kept says that the
+// slot is the one kept for it. If there is none the queue is left alone for the rest of the
+// turn, or until a slot has come back.
 func (c *dealer) attempt(p *sharers, s *Submitter, q *Queue, limit float64) (got pick, kept, ok bool) {
 	if name, blocked := c.InUse.Blocked(q.Cluster.Limits); blocked {
 		q.blocked = name
@@ -275,8 +275,8 @@ func (c *dealer) attempt(p *sharers, s *Submitter, q *Queue, limit float64) (got
 	return got, false, false
 }
 
-// lookAgain lets all submitters look at what they passed over, since slots are free
-// that were not.
+// lookAgain makes all submitters try again the queues that they passed over, since more
+// slots are free.
 func (c *dealer) lookAgain() {
 	for _, s := range c.Submitters {
 		s.lookAgain()
@@ -330,7 +330,7 @@ func (c *dealer) preempted(r *running) *negotiator.Preempted {
 	return out
 }
 
-// noteTaker counts which submitters took free slots of which group.
+// noteTaker counts the free slots of each group that a submitter took.
 func (c *dealer) noteTaker(s *Submitter, q *Queue, p pick) {
 	root := p.group.root
 	if root.Takers == nil {
@@ -345,7 +345,7 @@ func (c *dealer) noteTaker(s *Submitter, q *Queue, p pick) {
 }
 
 // raise gives slots to submitters below their floors, before shares count: always one
-// slot to the submitter whose usage is the smallest part of its share, until each has its
+// slot to the submitter with the least usage relative to its share, until each has its
 // floor or can use no remaining slot. A slot that is heavier than the missing weight is
 // still given.
 func (c *shareDealer) raise() {
@@ -379,14 +379,14 @@ func (a *needy) Before(b *needy) bool {
 	return a.number < b.number
 }
 
-// stake is what the submitter uses in proportion to what it is entitled to.
+// stake is the submitter's usage in proportion to its entitlement.
 func (s *Submitter) stake() float64 { return s.Usage.Float() * s.EUP }
 
-// dealGroups gives a tier its slots, group by group: always to the one that uses the smallest
-// part of its quota first (manual, "Group Quotas"), up to what quotas and surplus allocate
-// it; inside a group by shares. What a group can make no use of is then divided again, until
-// nothing is left or no group can use it. When no whole slot fits into what a group is
-// allocated, those that accept surplus get one each, for as long as there are any.
+// dealGroups gives a tier its slots, group by group: always to the group that uses the
+// smallest part of its quota first (manual, "Group Quotas"), up to its allocation by quotas
+// and surplus; inside a group by shares. The part that a group cannot use is then divided
+// again, until nothing is left or no group can use it. When no whole slot fits into an
+// allocation, groups that accept surplus get one each, for as long as there are any.
 func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
 	stuck := map[int]bool{}
 	for {
@@ -411,8 +411,8 @@ func (c *shareDealer) dealGroups(tier []*Submitter, size float64, first bool) {
 	}
 }
 
-// begin notes what shares each of the sharers has when the cycle begins, and puts them in
-// line. A submitter that regroups has them in its own group.
+// begin notes the sharers' shares when the cycle begins, and puts them in line. A
+// submitter that regroups has its share in its own group.
 func (p *sharers) begin() {
 	for _, s := range p.members {
 		if p.group < 0 || s.Group == p.group {
@@ -422,9 +422,9 @@ func (p *sharers) begin() {
 	inLine(p.members)
 }
 
-// roundUpGroups gives one slot each to the groups furthest below what they are allocated, of
-// those that accept surplus and are more than least below; false: none could use one. There may
-// be more than is allocated: slots that are not counted in the pool's size, or less in use than
+// roundUpGroups gives one slot each to the groups furthest below their allocations, of those
+// that accept surplus and are more than least below; false: none could use one. There may be
+// more slots than allocated weight: some are not counted in the pool's size, or weigh less than
 // claims were charged for.
 func (c *shareDealer) roundUpGroups(parties []*sharers, least float64) (any bool) {
 	u := c.groupUse
@@ -441,7 +441,7 @@ func (c *shareDealer) roundUpGroups(parties []*sharers, least float64) (any bool
 	return any
 }
 
-// below returns by how much a party's group is below what it is allocated, in units of slack.
+// below returns by how much a party's group is below its allocation, in units of slack.
 func (u *groupUse) below(p *sharers) float64 {
 	return math.Round((u.allocated[p.group] - u.own[p.group].Float()) / Slack)
 }

@@ -13,18 +13,18 @@ import (
 	"fairspool/lib/pool"
 )
 
-// outlook is what the shares are computed from: how much of the free slots
-// can be put to use at all, and how much each submitter wants of them.
+// outlook is the input of the shares: how much of the free slots is usable at all, and
+// how much each submitter wants of them.
 type outlook struct {
 	usable accountant.Weight
 	wants  []float64 // by submitter of the tier
 }
 
-// look returns the tier's outlook as of now. A submitter wants what its jobs could use
-// without other submitters. Where only some submitters can use a slot, that is too
+// look returns the tier's outlook as of now. A submitter wants the weight that its jobs
+// could use without other submitters. If only some submitters can use a slot, that is too
 // simple: two submitters that need the few large machines would count on more of them
 // than exist. So the fair division is then played through, and a submitter that runs out
-// of slots before others wants what it got.
+// of slots before others wants the weight that it got.
 func (c *entitlement) look(tier []*Submitter) outlook {
 	o := outlook{wants: make([]float64, len(tier))}
 	kept := c.keptWeights()
@@ -71,9 +71,9 @@ func (c *entitlement) able(q *Queue) int {
 	return min(q.left, c.InUse.Headroom(q.Cluster.Limits))
 }
 
-// forecast deals out the slots left one by one, each to the submitter that is
-// furthest behind, taking first what is least in demand (contend). It moves nothing:
-// which slot a job gets in the end is a matter of ranks.
+// forecast deals out the free slots one by one, each to the submitter that is furthest
+// behind, the slots least in demand first (contend). It assigns nothing: ranks decide
+// which slot a job gets.
 func (c *entitlement) forecast(tier []*Submitter, o *outlook, kept map[*Submitter]accountant.Weight) {
 	for _, b := range c.bundles {
 		b.refill()
@@ -117,7 +117,7 @@ type seat struct {
 	number int
 	eup    float64
 	usage  accountant.Weight
-	most   float64 // what the ceiling allows
+	most   float64 // the room under the ceiling
 	queues []*Queue
 	left   int // jobs left in queues[0]
 	bundle int // the first of its bundles that may have something left
@@ -142,8 +142,8 @@ func (c *entitlement) newSeat(number int, s *Submitter, kept accountant.Weight) 
 // like the last: rounding to the nearest whole slot.
 func (t *seat) advance(w accountant.Weight) { t.behind = (t.usage.Float() + w.Float()/2) * t.eup }
 
-// draw takes a slot for the next job out of the stock, and returns its weight;
-// false when there is none.
+// drawFor takes a slot for the next job out of the stock, and returns its weight; false
+// when there is none.
 func (c *entitlement) drawFor(t *seat, dealt int) (accountant.Weight, bool) {
 	for {
 		if t.left > 0 {
@@ -166,7 +166,7 @@ func (c *entitlement) drawFor(t *seat, dealt int) (accountant.Weight, bool) {
 	}
 }
 
-// stock is what is left of a bundle as a forecast goes.
+// stock is the rest of a bundle during a forecast.
 type stock struct {
 	spare  int    // static slots
 	piles  []pile // partitionable ones
@@ -194,7 +194,7 @@ type pile struct {
 // exact, and slow where nothing fits.
 const mostDivided = 32
 
-// refill puts into the stock what is there.
+// refill fills the stock from the bundle.
 func (b *bundle) refill() {
 	b.stock = stock{spare: b.left, piles: b.piles[:0]}
 	if !b.divisible {
@@ -259,9 +259,9 @@ func (b *bundle) divide(i int, take shapes.Amounts) {
 	}
 }
 
-// bundle is the candidates that the same clusters can use and that weigh the
-// same: what shares have to tell apart. Partitionable slots stay in the bundle in
-// which they began the cycle.
+// bundle is the candidates that the same clusters can use and that weigh the same: shares
+// need no finer distinction. Partitionable slots stay in the bundle in which they began
+// the cycle.
 type bundle struct {
 	weight    accountant.Weight // of each static slot
 	divisible bool              // partitionable slots
@@ -330,12 +330,12 @@ func (c *arrangement) users() [][]byte {
 	return users
 }
 
-// supply is what the slots left are worth to the jobs of an autocluster.
+// supply is the value of the free slots for the jobs of an autocluster.
 type supply struct {
-	heaviest, all float64 // weight of the heaviest match, and of all that fit beside each other
+	heaviest, all float64 // weight of the heaviest match, and of all that fit at the same time
 }
 
-// supply returns what the bundle is worth to the jobs of k.
+// supplyOf returns the bundle's supply for the jobs of k.
 func (c *entitlement) supplyOf(b *bundle, k *Autocluster) (s supply) {
 	if !b.divisible {
 		if b.left > 0 {
@@ -375,8 +375,8 @@ func (b *bundle) any() bool {
 // occupied is running slots that weigh each so much, and all so much.
 type occupied struct{ each, all accountant.Weight }
 
-// runningSupply returns what the running slots of others are worth to the submitter's
-// jobs of an autocluster, as supply does of the free ones.
+// runningSupply returns the supply of other submitters' running slots for the submitter's
+// jobs of an autocluster.
 func (c *entitlement) runningSupply(s *Submitter, k *Autocluster) (w supply) {
 	own := map[accountant.Weight]accountant.Weight{}
 	for g, weight := range s.runs {
@@ -411,8 +411,8 @@ func (c *entitlement) heldFor(k *Autocluster) []occupied {
 	return k.held
 }
 
-// keptWeights returns the weight of what is kept for each submitter's job and large
-// enough by now.
+// keptWeights returns, by submitter, the weight of the slots that are kept for its job
+// and large enough by now.
 func (c *entitlement) keptWeights() map[*Submitter]accountant.Weight {
 	kept := map[*Submitter]accountant.Weight{}
 	for _, r := range c.inForce() {
@@ -456,17 +456,17 @@ type contention struct {
 	load  float64    // part of its slots that the tier's submitters are expected to take
 	users int        // how many submitters of the tier have jobs that can use them
 	last  *Submitter // the submitter that was counted last in users
-	place int        // in the order of taking; the same for what is equal
+	place int        // in the order of taking; equal for equal bundles
 }
 
-// contend puts the bundles in the order in which a tier takes them where ranks leave the
-// choice: first what is least in demand, so that no submitter takes the only slots of
+// contend puts the bundles in the order in which a tier takes them if ranks leave the
+// choice: those least in demand first, so that no submitter takes the only slots of
 // others.
 //
-// Each submitter is expected to spread its share, as if all slots were good for all,
-// evenly over the slots that its jobs can use. So slots that fewer submitters can use
-// come first, but a slot that is one submitter's only choice comes after a slot that is
-// one of many choices for two. In one queue, where there are no shares, it is expected to
+// Each submitter is expected to spread its share, as if all slots suited all jobs, evenly
+// over the slots that its jobs can use. So slots that fewer submitters can use come
+// first, but a slot that is one submitter's only choice comes after a slot that is one of
+// many choices for two. In one queue, which has no shares, a submitter is expected to
 // spread all that it wants.
 func (c *entitlement) contend(tier []*Submitter) {
 	for _, b := range c.bundles {
@@ -492,7 +492,7 @@ func (c *entitlement) contend(tier []*Submitter) {
 	c.round++
 }
 
-// expect adds up what the submitters of a tier are expected to take of each
+// expect adds up the weight that the submitters of a tier are expected to take of each
 // bundle.
 func (c *entitlement) expect(tier []*Submitter) {
 	total := c.freeWeight()
@@ -513,7 +513,7 @@ func (c *entitlement) expect(tier []*Submitter) {
 		}
 	}
 	for _, b := range c.bundles {
-		b.load = math.Round(b.load*1e6) / 1e6 // what is meant to be equal is
+		b.load = math.Round(b.load*1e6) / 1e6 // without rounding errors, so that equal loads are equal
 	}
 }
 

@@ -12,18 +12,18 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Fork is an outcome in which the jobs on one slot have ended, to find out what still keeps a
-// job from running then. It has only what differs, and leaves the outcome as it is.
+// Fork is an outcome after the jobs on one slot have ended, to find the remaining obstacles
+// for a job. It has only the differences, and does not change the outcome.
 type Fork struct {
 	c       *Outcome
-	Holders []string                  // whose jobs have ended, each once, by name
+	Holders []string                  // the submitters whose jobs have ended, each once, by name
 	freed   *concurrency.InUse        // what these used of concurrency limits
-	weight  map[int]accountant.Weight // what they were charged, by group
+	weight  map[int]accountant.Weight // the charge for the jobs, by group
 	kinds   []int                     // what limits of the policy make of them
 	full    map[fullness][]negotiator.FullGroup
 }
 
-// Fork returns a fork in which nothing has ended.
+// Fork returns a fork in which no job has ended.
 func (c *Outcome) Fork() *Fork {
 	return &Fork{c: c, freed: concurrency.NewInUse(c.Config.Limits), weight: map[int]accountant.Weight{}, full: map[fullness][]negotiator.FullGroup{}}
 }
@@ -101,8 +101,8 @@ func (f *Fork) Blocked(k *Autocluster) (names []string) {
 	return names
 }
 
-// Throttled returns which limit of the policy keeps the jobs of a queue from running, without what
-// is in use of it; soft says that it is one that they may go beyond.
+// Throttled returns the limit of the policy that keeps the jobs of a queue from running, without
+// the limit's usage; soft says that jobs may go beyond it.
 func (f *Fork) Throttled(q *Queue) (limit string, soft bool) {
 	switch hard := q.Refused != ""; {
 	case !hard && !q.soft:
@@ -113,7 +113,8 @@ func (f *Fork) Throttled(q *Queue) (limit string, soft bool) {
 	return "", !f.c.OneQueue.Limits.Admits(q.Kind, f.kinds, false)
 }
 
-// UnderCeiling does as the outcome's. Those whose jobs have ended have room for another.
+// UnderCeiling does as the outcome's. Submitters whose jobs have ended have room for
+// another.
 func (f *Fork) UnderCeiling(s *Submitter, w accountant.Weight) bool {
 	return slices.Contains(f.Holders, s.Name) || f.c.UnderCeiling(s, w)
 }
@@ -143,7 +144,7 @@ func (f *Fork) Full(s *Submitter, weight accountant.Weight, alone bool) []negoti
 	return list
 }
 
-// limitName returns what a limit of the policy is called, without what is in use of it.
+// limitName returns the name of a limit of the policy, without its usage.
 func limitName(text string) string {
 	name, _, _ := strings.Cut(text, ":")
 	return name

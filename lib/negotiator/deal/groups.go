@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// sortNone is the place of groups for which GROUP_SORT_EXPR is no number: last of all.
+// sortNone is the sort key of groups for which GROUP_SORT_EXPR is no number: last of all.
 const sortNone = math.MaxFloat32
 
 // regroups is the surplus policy of groups that regroup automatically, and of the root
@@ -24,8 +24,8 @@ func (c *roster) quotaRules() accountant.QuotaRules {
 	return accountant.QuotaRules{Oversubscribe: c.Config.Quotas.Oversubscribe, Twice: c.Config.Pie == negotiator.Spins}
 }
 
-// quotaWeight returns the weight that quotas are parts of. Where every slot weighs 1,
-// spins count what is left of a partitionable one as many as its Cpus.
+// quotaWeight returns the weight that quotas are parts of. If every slot weighs 1, spins
+// count the free rest of a partitionable slot as its Cpus.
 func (c *roster) quotaWeight() float64 {
 	if c.Config.Pie != negotiator.Spins || c.Config.UseSlotWeights {
 		return min(c.poolSize(), c.total.Float())
@@ -44,7 +44,7 @@ func (c *roster) quotaWeight() float64 {
 	return sum
 }
 
-// quotas returns what the groups are entitled to, in the order of the tree.
+// quotas returns the groups' quotas, in the order of the tree.
 func (c *roster) quotas() []accountant.Quota {
 	return c.Config.Params.Groups.Quotas(c.quotaWeight(), c.quotaRules())
 }
@@ -152,15 +152,15 @@ func (c *roster) groupLine(keys []float64) []int {
 	return line
 }
 
-// settleGroups notes at the end of a cycle what the groups were allocated, in the order
-// of the tree, and what they use of it; quotas are nil if none bounds a submitter.
+// settleGroups notes at the end of a cycle the groups' allocations, in the order of the
+// tree, and their use; quotas are nil if none bounds a submitter.
 func (c *dealer) settleGroups(quotas []accountant.Quota, allocated []float64) {
 	list := c.accounts()
 	used := make([]float64, len(list))
 	for _, s := range c.Submitters {
 		used[c.Config.Params.Groups.Of(s.Name)] += s.Usage.Float()
 	}
-	if c.Config.Pie == negotiator.Spins { // which count what is preempted to the end of the cycle
+	if c.Config.Pie == negotiator.Spins { // spins count preempted slots to the end of the cycle
 		for _, m := range c.Plan.Matches {
 			if m.Preempts != nil {
 				used[c.Config.Params.Groups.Of(m.Preempts.Submitter)] -= m.Preempts.Weight.Float()
@@ -177,7 +177,7 @@ func (c *dealer) settleGroups(quotas []accountant.Quota, allocated []float64) {
 	}
 }
 
-// surplus returns what the group does when its quota is used up.
+// surplus words what the group does when its quota is used up.
 func surplus(g accountant.Group) string {
 	switch {
 	case g.Autoregroup:
@@ -192,8 +192,8 @@ func surplus(g accountant.Group) string {
 type groupUse struct {
 	tree   *accountant.Groups
 	quotas []accountant.Quota
-	// caps bound what a group and those below it use together: quotas that are strictly
-	// enforced.
+	// caps bound the usage of a group together with all groups below it: strictly
+	// enforced quotas.
 	caps []float64
 	// own is the weight in use by a group's own members, subtree with those below it.
 	own, subtree []accountant.Weight
@@ -233,7 +233,7 @@ func (c *entitlement) newGroupUse() *groupUse {
 	return u
 }
 
-// add counts what a submitter uses more, or less.
+// add adds to a submitter's usage, or subtracts.
 func (u *groupUse) add(s *Submitter, more accountant.Weight) {
 	u.own[s.Group] += more
 	for _, a := range u.tree.Up(s.Group) {
@@ -256,8 +256,8 @@ func (u *groupUse) bindTogether(group, other int) bool {
 	return group == other || slices.ContainsFunc(u.tree.Up(group), func(a int) bool { return !math.IsInf(u.caps[a], 1) && u.isIn(other, a) })
 }
 
-// most returns what a group's members may use at most when nothing is in use: only quotas
-// and caps bound it, and nothing bounds submitters that regroup.
+// most returns the limit of a group's members when nothing is in use: only quotas and
+// caps bound it, and nothing bounds submitters that regroup.
 func (u *groupUse) most(group int) float64 {
 	most, g := math.Inf(1), u.tree.List[group]
 	if group == 0 || g.Autoregroup {
@@ -278,7 +278,7 @@ func (u *groupUse) most(group int) float64 {
 	return math.Min(most, own)
 }
 
-// uses counts what a submitter uses more, or less.
+// uses adds to a submitter's usage, or subtracts.
 func (c *entitlement) uses(s *Submitter, more accountant.Weight) {
 	s.Usage += more
 	if c.groupUse != nil {
@@ -286,12 +286,12 @@ func (c *entitlement) uses(s *Submitter, more accountant.Weight) {
 	}
 }
 
-// sharers are submitters that are dealt slots together: a tier, or those of one
-// accounting group; the root group may include those that regroup.
+// sharers are submitters that are dealt slots together: a tier, or the members of one
+// accounting group; the root group may include submitters that regroup.
 type sharers struct {
 	members []*Submitter
 	group   int  // -1: none in particular
-	extra   bool // the group may go beyond what it was allocated by one slot
+	extra   bool // the group may exceed its allocation by one slot
 }
 
 // everybody returns a tier as sharers.
@@ -345,8 +345,8 @@ func (u *groupUse) isIn(group, in int) bool {
 	return in == 0
 }
 
-// settleGroupUse notes, when all is dealt out, what groups were allocated when the cycle began, and
-// what they use, and puts the submitters into the order in which their groups were served first.
+// settleGroupUse notes, after the deal, the groups' allocations when the cycle began, and their
+// usage. It sorts the submitters by when their groups were served first.
 func (c *dealer) settleGroupUse() {
 	u := c.groupUse
 	if u == nil {
@@ -383,8 +383,8 @@ func (c *dealer) full(ask fullness, freed map[int]accountant.Weight) []negotiato
 	return u.full(ask, freed)
 }
 
-// full returns the groups that leave no room once some weights are freed. What a group gets of its subgroups' quotas
-// depends on what these want; a group that accepts surplus could have it if no other group asked for it.
+// full returns the groups without room for ask once some weights are freed. A group's part of its subgroups' quotas
+// depends on their wishes; a group that accepts surplus could have it if no other group asked for it.
 func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
 	own := &u.tree.List[ask.group]
 	if !ask.nice && (own.Autoregroup || ask.group == 0 && u.tree.Regroups()) {
@@ -421,7 +421,7 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight) (list []n
 	return list
 }
 
-// full returns the groups whose members spins let take nothing more.
+// full returns the groups whose members may take nothing more in spins.
 func (sp *spinning) full(ask fullness, freed map[int]accountant.Weight) (list []negotiator.FullGroup) {
 	tree, rows, group := sp.Config.Params.Groups, sp.accounts(), ask.group
 	own := &tree.List[group]
@@ -462,8 +462,8 @@ func (c *entitlement) SharesRest(s *Submitter, worst bool) bool {
 	return worst && c.groupUse.tree.List[s.Group].Autoregroup
 }
 
-// parties divides quotas by what groups use and want now, and returns the groups of a
-// tier in the order in which they are served.
+// parties divides quotas by the groups' present usage and wishes, and returns the groups
+// of a tier in the order in which they are served.
 func (c *entitlement) parties(tier []*Submitter, stuck map[int]bool) []*sharers {
 	u := c.groupUse
 	requested := make([]float64, len(u.own))
@@ -495,7 +495,7 @@ func (c *entitlement) parties(tier []*Submitter, stuck map[int]bool) []*sharers 
 }
 
 // inServingOrder returns the parties with members in the order in which they are served:
-// by GROUP_SORT_EXPR, or the part of the quota that the group uses.
+// by GROUP_SORT_EXPR, or by their usage as a part of the quota.
 func (c *entitlement) inServingOrder(parties []*sharers) (line []*sharers) {
 	u := c.groupUse
 	used, given := make([]float64, len(u.own)), make([]accountant.Allocation, len(u.own))

@@ -25,8 +25,8 @@ type OneQueue struct {
 	listed   int            // prospects of all queues in this turn
 }
 
-// newOneQueue returns what the policy reckons with besides the jobs that want a slot; nil
-// without such a policy. Matches that are given up run nothing.
+// newOneQueue returns the policy's input besides the jobs that want a slot; nil without
+// such a policy. Matches that are given up run nothing.
 func (c *roster) newOneQueue(p negotiator.Pool) *OneQueue {
 	if c.Config.Queue == nil {
 		return nil
@@ -117,7 +117,7 @@ func (c *roster) niceBehind() {
 type filing struct {
 	c      *roster
 	kinOf  func(jobprio.Run) int
-	kindOf func(jobprio.Run) int // what the policy's limits make of it
+	kindOf func(jobprio.Run) int // numbers jobs as the policy's limits distinguish them
 	single bool                  // procs of a run are not the same to limits
 	queues map[queueKey]*Queue
 }
@@ -151,12 +151,12 @@ func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 	}
 }
 
-// jobs returns some procs of an idle run; none if there are none.
+// jobs returns some procs of an idle run, empty if there are none.
 func (o *OneQueue) jobs(p jobprio.Part) []jobprio.Run {
 	return appendRun(nil, o.waiting.Idle[p.Run], p.First, p.Last+1)
 }
 
-// singly splits what is said of several procs.
+// singly splits entries for several procs into one each.
 func singly[T any](list []T, of func(*T) *pool.Procs) (one []T) {
 	for _, x := range list {
 		for id := range of(&x).Jobs() {
@@ -167,8 +167,8 @@ func singly[T any](list []T, of func(*T) *pool.Procs) (one []T) {
 	return one
 }
 
-// kinds returns a function that tells what the policy's limits make of a job. Jobs are asked
-// about once for all that are equal in what limits look at.
+// kinds returns a function that numbers jobs as the policy's limits distinguish them. It
+// asks once for all jobs that are equal in the attributes that limits look at.
 func (o *OneQueue) kinds(x *shapes.Shapes, telling shapes.Names) func(jobprio.Run) int {
 	known := map[string]int{}
 	var key []byte
@@ -199,8 +199,8 @@ func (o *OneQueue) refuses(q *Queue) bool {
 	return o.full(q) || o.Limits != nil && !o.hard && o.Limits.Refuses(q.Kind, false) != ""
 }
 
-// full reports whether a hard limit of the policy is reached for the jobs of a queue: for good,
-// since nothing that limits count ends in a cycle.
+// full reports whether a hard limit of the policy is reached for the jobs of a queue. That is
+// final, since no usage of limits ends in a cycle.
 func (o *OneQueue) full(q *Queue) bool {
 	q.full = q.full || o.Limits != nil && o.Limits.Refuses(q.Kind, true) != ""
 	return q.full
@@ -209,10 +209,10 @@ func (o *OneQueue) full(q *Queue) bool {
 // queueDealer deals by one queue of all jobs.
 type queueDealer struct{ *dealer }
 
-// fill matches jobs and slots by the one queue of all: always the first job that may
-// still get something has the best slot for it, and those for which nothing is found are
-// passed over. Soft limits of the policy count until no job gets a slot; then hard ones
-// do. Nice users come behind all others.
+// fill matches jobs and slots by the one queue of all: the first job that may still get a
+// slot always gets its best one, and jobs for which none is found are skipped. Soft
+// limits of the policy count until no job gets a slot; then hard ones do. Nice users come
+// behind all others.
 func (c *queueDealer) fill() {
 	c.serveInOrder()
 	for c.release() {
@@ -263,10 +263,10 @@ func (c *queueDealer) dealInOrder(parties ...*sharers) {
 	}
 }
 
-// dealGroupsInOrder gives a tier its slots, each group what quotas and surplus allocate it
-// by what it wants. That is divided again, as dealGroups does, until no job gets a slot.
-// Where groups regroup, their submitters are served with the root group, behind all
-// groups: it is unbounded, and would leave the groups none of their quotas.
+// dealGroupsInOrder gives a tier its slots, each group its allocation by quotas, surplus
+// and wishes. That is divided again, as dealGroups does, until no job gets a slot. If
+// groups regroup, their submitters are served with the root group, behind all groups: it
+// is unbounded, and would leave the groups none of their quotas.
 func (c *queueDealer) dealGroupsInOrder(tier []*Submitter) {
 	u, stuck := c.groupUse, map[int]bool{}
 	for {
@@ -288,8 +288,8 @@ func (c *queueDealer) dealGroupsInOrder(tier []*Submitter) {
 	}
 }
 
-// passBeyond lets each of the groups that accept surplus and are more than least below what
-// they are allocated have one slot that no longer fits into that; false: none could use one.
+// passBeyond lets each group that accepts surplus and is more than least below its
+// allocation have one slot that no longer fits into it; false: none could use one.
 func (c *queueDealer) passBeyond(groups []*sharers, least float64) bool {
 	var some []*sharers
 	for _, p := range groups {
@@ -315,10 +315,10 @@ type ahead struct {
 
 func (a *ahead) Before(b *ahead) bool { return a.place < b.place }
 
-// pass goes once through the queue, as far as it is the members' of parties, each of whom is
-// in one of them. It reports whether anybody got a slot. It ends early when one is there that
-// was not, or when somebody whose job was preempted may use more again: those before in the
-// queue have to be asked first.
+// pass goes once through the queue, for the members of parties, each of whom is in one of
+// them. It reports whether a submitter got a slot. It ends early when a slot comes back, or
+// when a submitter whose job was preempted may use more again: earlier jobs in the queue have
+// to be tried first.
 func (c *queueDealer) pass(parties []*sharers) bool {
 	before := c.moves
 	c.newTurn()
@@ -384,10 +384,10 @@ func (c *queueDealer) serveNext(p *sharers, s *Submitter, q *Queue) (again bool)
 	return kept
 }
 
-// openUp lets those look again who may use more when a holder has lost a slot, and says
-// whether there are any: its own ceiling bound it, or what its groups use bounds others.
-// A submitter that left a running slot for a free one that groups did not allow looks
-// again, too.
+// openUp makes submitters try again that may use more after a holder has lost a slot, and
+// reports whether there are any: the holder if its ceiling bound it, and submitters bound
+// by the usage of the holder's groups. A submitter that left a running slot for a free
+// one that groups did not allow tries again, too.
 func (c *queueDealer) openUp(holder *Submitter) (any bool) {
 	if holder.Ceiling.Set {
 		holder.since, any = -1, true
@@ -400,8 +400,8 @@ func (c *queueDealer) openUp(holder *Submitter) (any bool) {
 	return any
 }
 
-// noteMatch notes what a match has of the place of its job, which is the first of q, and
-// counts it.
+// noteMatch copies the place of a match's job, the first of q, to the match, and counts
+// it.
 func (o *OneQueue) noteMatch(m *negotiator.Match, q *Queue) {
 	at := q.Runs[0].Order
 	place := o.Places[at]
@@ -412,8 +412,8 @@ func (o *OneQueue) noteMatch(m *negotiator.Match, q *Queue) {
 	}
 }
 
-// settleQueue notes, when all is dealt out, which limits of the policy are reached, and what
-// it wants to be kept until the next cycle.
+// settleQueue notes, after the deal, which limits of the policy are reached, and the facts
+// that it keeps until the next cycle.
 func (c *queueDealer) settleQueue() {
 	o := c.OneQueue
 	if c.Plan.Limited = o.Limits != nil; c.Plan.Limited {
@@ -491,8 +491,7 @@ func (c *queueDealer) matchedInOrder() []pool.JobID {
 	return jobs
 }
 
-// joinEqual puts what is said of procs into ascending order, neighbours of whom the same is said
-// in one piece.
+// joinEqual sorts entries for procs, and joins equal ones for neighbouring procs.
 func joinEqual[T any](list []T, of func(*T) *pool.Procs, same func(a, b *T) bool) []T {
 	slices.SortFunc(list, func(a, b T) int { return of(&a).Compare(*of(&b)) })
 	n := 0

@@ -33,7 +33,7 @@ type column struct {
 	job   *classad.Ad
 	known []preferred // by class; a class not asked for has no known
 	// levels are the running slots of groups that each job of the column ranks alike, in the order
-	// in which they are preempted; nil: there are none.
+	// of preemption; nil: there are none.
 	levels map[*Group][][]*running
 	listed int // tenants that were listed for its jobs
 }
@@ -157,7 +157,7 @@ func (c *offers) bestOf(l *lane, o *order) *ranked {
 	return nil
 }
 
-// rank is the job's own Rank of a class, 0 for what is no number, as of does.
+// rankBy returns the job's own Rank of a class, 0 if it is no number.
 func (c *offers) rankBy(o *order, k *class) float64 {
 	if k.Likes >= len(o.liked) {
 		o.liked = append(o.liked, make([]liking, c.Likes()-len(o.liked))...)
@@ -210,12 +210,12 @@ type pick struct {
 	group    *Group
 	weight   accountant.Weight
 	takes    pool.Resources // of a partitionable slot
-	preempts *running       // whose job has to leave for reason; nil: no job has to
+	preempts *running       // the job that has to leave for reason; nil: none has to
 	reason   string
 }
 
-// choose returns the class with the best slot left whose weight is at most room, and
-// its place in the order of preference.
+// choose returns the class with the best free slot of a weight up to room, and its place
+// in the order of preference.
 func (c *offers) choose(k *Autocluster, room float64) (*class, rankKey, outcome) {
 	c.Billed(k.Autocluster)
 	if k.idle == 1 && !k.loaded && k.order.users == 1 {
@@ -227,7 +227,7 @@ func (c *offers) choose(k *Autocluster, room float64) (*class, rankKey, outcome)
 	return k.lanes[0].lane.heap[0].class, k.lanes[0].key, found
 }
 
-// take takes the best slot left whose weight is at most room.
+// take takes the best free slot of a weight up to room.
 func (c *offers) take(k *Autocluster, room float64) (pick, outcome) {
 	class, _, how := c.choose(k, room)
 	if how != found {
@@ -248,8 +248,8 @@ func (c *offers) take(k *Autocluster, room float64) (pick, outcome) {
 	return p, found
 }
 
-// peek brings the best slot whose weight is at most room to the front of k.lanes.
-// Lanes of heavier ones are set aside until restore.
+// peek brings the best slot of a weight up to room to the front of k.lanes. It sets lanes
+// of heavier ones aside until restore.
 func (c *offers) peek(k *Autocluster, room float64) outcome {
 	c.catchUp(k)
 	for len(k.lanes) > 0 {
@@ -325,8 +325,8 @@ func (k *Autocluster) restore() {
 	k.aside = k.aside[:0]
 }
 
-// ranks reports whether a slot of b was taken for its rank: a bundle was left whose
-// slots would have come first, had the ranks been the same.
+// ranks reports whether a slot of b was taken for its rank: a bundle had slots left that
+// would have come first with equal ranks.
 func (k *Autocluster) ranks(b *bundle) bool {
 	for _, o := range k.bundles {
 		if o.place >= b.place {
@@ -339,7 +339,7 @@ func (k *Autocluster) ranks(b *bundle) bool {
 	return false
 }
 
-// best returns the class with the best slot left whose weight is at most room, without
+// best returns the class with the best free slot of a weight up to room, without
 // remembering anything: for jobs without equals, one look at each slot is cheaper than an
 // order of them all.
 func (c *offers) best(k *Autocluster, room float64) (*class, rankKey, outcome) {
@@ -375,8 +375,8 @@ func (c *offers) best(k *Autocluster, room float64) (*class, rankKey, outcome) {
 	return first, top, how
 }
 
-// served counts a job of k that got a slot, and lets go of what only another
-// would need.
+// served counts a job of k that got a slot, and after the last one drops what only
+// another would need.
 func (k *Autocluster) served() {
 	if k.idle--; k.idle > 0 {
 		return

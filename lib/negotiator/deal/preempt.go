@@ -10,20 +10,20 @@ import (
 	"fairspool/lib/negotiator/shapes"
 )
 
-// preemption is whose jobs may have to go for others.
+// preemption finds the jobs that may have to leave for others.
 type preemption struct {
 	offers
 	turns    int         // of submitters
 	looked   []*Queue    // that have prospects in this turn
-	spare    []prospects // room for those of the turns to come
+	spare    []prospects // reused in later turns
 	yielding []*estate   // room for those that yield to the jobs of a queue
 	leveled  int         // columns that have levels
-	fleeting answers     // where answers depend on what is in use
-	present  present     // what is in use, for expressions that ask
+	fleeting answers     // for answers that depend on usage
+	present  present     // the present usage, for expressions about it
 }
 
-// prospect is running slots of which one may have to go for the first job of a queue, in the
-// order in which they are preempted: those of some tenants, or a level.
+// prospect is running slots in the order of preemption, one of which may have to go for the
+// first job of a queue: the slots of some tenants, or a level.
 type prospect struct {
 	slots    []*running
 	*tenants // of the first
@@ -77,7 +77,7 @@ func (a *preemptKey) beats(free *rankKey) bool {
 	return a.post > free.post
 }
 
-// prospects are those of a queue in one turn of its submitter.
+// prospects are a queue's in one turn of its submitter.
 type prospects struct {
 	turn int
 	used accountant.Weight // by the submitter, when they were listed
@@ -107,8 +107,8 @@ func (l *prospects) drop() {
 	}
 }
 
-// prospect brings the running slot to the front that is the best to preempt for the
-// first job of a queue, of those that may allows, for priority only if that is asked for;
+// prospect brings the running slot to the front that is the best to preempt for the first
+// job of a queue, of those for which may returns true, for priority only if that is set;
 // nil if there is none.
 func (c *preemption) prospect(s *Submitter, q *Queue, priority bool, may func(*prospect) bool) *prospect {
 	if len(c.tenants) == 0 {
@@ -140,8 +140,8 @@ func (c *preemption) prospect(s *Submitter, q *Queue, priority bool, may func(*p
 	return nil
 }
 
-// emptied returns room for a queue's prospects. That of earlier turns is used again:
-// it may be large, and queues many.
+// emptied returns room for a queue's prospects. It reuses the room of earlier turns,
+// which may be large, as there may be many queues.
 func (c *preemption) emptied(q *Queue) (empty prospects) {
 	if len(c.looked) > 0 && c.looked[0].prospects.turn != c.turns {
 		for _, o := range c.looked {
@@ -231,8 +231,8 @@ func (c *preemption) listTenants(s *Submitter, q *Queue) {
 	}
 }
 
-// listLevels lists the levels in which the jobs of a queue may preempt for priority: of each
-// the slots that do not yield are passed over when they come to the front.
+// listLevels lists the levels in which the jobs of a queue may preempt for priority. Slots
+// of a level that do not yield are skipped when they come to the front.
 func (c *preemption) listLevels(s *Submitter, q *Queue) {
 	k, l := q.Cluster, &q.prospects
 	for _, g := range c.Groups {
@@ -399,8 +399,8 @@ func (c *preemption) yields(s *Submitter, k *Autocluster, t *tenants) answer {
 	return c.answerOf(c.answersOf(t.holder, k), s, k, t)
 }
 
-// answersOf returns what is known of how a holder's running slots yield to the jobs of k.
-// Where that depends on what is in use, it is nothing yet, and holds for one submitter, now.
+// answersOf returns the known answers of a holder's running slots to the jobs of k. Answers
+// that depend on usage are unknown at first, and hold for one submitter, now.
 func (c *preemption) answersOf(holder *Submitter, k *Autocluster) answers {
 	known := &k.yields
 	if c.fickle {
@@ -417,14 +417,14 @@ func (c *preemption) answersOf(holder *Submitter, k *Autocluster) answers {
 	return *known
 }
 
-// answers are those of tenants, by what is alike of them.
+// answers are the answers of tenants, by tenants.alike.
 type answers []answer
 
 func (c *preemption) answerOf(a answers, s *Submitter, k *Autocluster, t *tenants) answer {
 	if a[t.alike] == unknown {
 		is := c.ask(s, k, t)
 		if c.Cut() {
-			return refused // others of whose jobs k is may have steps left
+			return refused // another owner of jobs of k may have steps left
 		}
 		a[t.alike] = is
 	}
@@ -473,16 +473,16 @@ func (c *preemption) permits(s *Submitter, k *Autocluster, t *tenants) bool {
 	return c.Config.Preemption.Requirements.Eval(&c.Bill, slot, job).True()
 }
 
-// present is what a holder and a submitter use at a time, as ads that are chained to those
-// of a slot and a job.
+// present is the usage of a holder and a submitter at a time, as ads that are chained to
+// those of a slot and a job.
 type present struct {
 	moves             int
 	holder, submitter *Submitter
 	slot, job         *classad.Ad
 }
 
-// atPresent returns the ads of a running slot and a job with what is in use now. They hold
-// until it is called again.
+// atPresent returns the ads of a running slot and a job with the present usage. They hold
+// until the next call.
 func (c *preemption) atPresent(s *Submitter, k *Autocluster, t *tenants) (slot, job *classad.Ad) {
 	p := &c.present
 	if p.slot == nil || p.moves != c.moves {
@@ -508,7 +508,7 @@ func isFickle(inSlots, inJobs shapes.Names) bool {
 	return slices.ContainsFunc(fickleNames, func(name string) bool { return inSlots.Has(name) || inJobs.Has(name) })
 }
 
-// inUseOf tells what the submitter's group uses, if there are groups.
+// inUseOf calls tell with the usage of the submitter's group, if there are groups.
 func (c *preemption) inUseOf(s *Submitter, tell func(weight float64)) {
 	if c.groupUse != nil {
 		tell(c.groupUse.own[s.Group].Float())

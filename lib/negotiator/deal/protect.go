@@ -14,18 +14,18 @@ import (
 type claimed struct {
 	group   *Group         // that reports whether they match at all
 	takes   pool.Resources // of pieces
-	tenants *tenants       // whose they are, if they may be preempted at all; else why they may not
+	tenants *tenants       // if they may be preempted at all; else why they may not
 	why     negotiator.Protection
 }
 
 // claimedSlots are so many that are claimed.
 type claimedSlots struct {
 	claimed
-	left  shapes.Amounts // of pieces: what they have; nil: whole slots
+	left  shapes.Amounts // the resources of pieces; nil: whole slots
 	slots int
 }
 
-// findClaimed divides what is claimed.
+// findClaimed groups the claimed slots.
 func (c *Outcome) findClaimed() (list []claimedSlots) {
 	type place struct { // of a running slot, pieces by their jobs
 		slot int
@@ -97,9 +97,9 @@ func (c *Outcome) protects(s *Slot, gone bool) negotiator.Protection {
 // mostVisits is how often one cycle looks why something was not preempted.
 const mostVisits = 5_000_000
 
-// Protections returns what protects the claimed slots that match jobs of k from those of
-// a submitter, as the cycle left them, and asks expressions of so many; nil when there is no time
-// left to look.
+// Protections returns the protections of the claimed slots that match jobs of k from those of a
+// submitter, as the cycle left them. It evaluates at most asked expressions, and returns nil when
+// there is no time left to look.
 func (c *Outcome) Protections(s *Submitter, k *Autocluster, asked int) (list []negotiator.Protected) {
 	if c.claimed == nil {
 		c.claimed = c.findClaimed()
@@ -180,8 +180,8 @@ func (sp *spinning) protects(s *Submitter, k *Autocluster, t *tenants, asked *in
 	return negotiator.Unprotected
 }
 
-// ask returns for which reason expressions let a submitter's jobs of k preempt tenants, or with
-// NoPreemption why they do not. With nothing left of asked they are taken to let them for priority.
+// ask returns the reason for which expressions let a submitter's jobs of k preempt tenants, or
+// NoPreemption and why they do not. Once asked is used up, it assumes that they may for priority.
 func (c *dealer) ask(s *Submitter, k *Autocluster, t *tenants, asked *int) (reason string, why negotiator.Protection) {
 	answer := unknown
 	if *asked--; *asked >= 0 {
@@ -221,7 +221,7 @@ func (l *lot) more(s *Submitter) accountant.Weight {
 	return l.weight
 }
 
-// dealTo has a submitter's turn come, if only to find out what it may have.
+// dealTo gives a submitter its turn, if only to find out its limits.
 func (c *Outcome) dealTo(s *Submitter) {
 	group := s.Group
 	if c.groupUse == nil || s.Nice {

@@ -18,10 +18,10 @@ import (
 	"fairspool/lib/pool"
 )
 
-// reservations is what is kept for wide jobs.
+// reservations are the slots kept for wide jobs.
 type reservations struct {
 	preemption
-	spent map[pool.JobID]bool    // jobs whose reservation lasted too long
+	spent map[pool.JobID]bool    // jobs with a reservation that lasted too long
 	ideal map[*Submitter]float64 // shares, once asked for
 }
 
@@ -32,11 +32,10 @@ type reservation struct {
 	over bool // the job has a slot, or may not wait for this one any longer
 }
 
-// recall takes up the reservations that the last cycle left: their slots are no
-// candidates but for the jobs that they are kept for. Those whose job or slot is
-// gone end here, and so does one that lasted too long, which is not made again
-// for as long as it lasted. One that was made later than now, by a clock that was
-// wrong then, counts as made now.
+// recall takes up the reservations of the last cycle: their slots are candidates only for
+// the jobs that they are kept for. Reservations without their job or slot end here, and
+// so does one that lasted too long, which is not made again for as long as it lasted. One
+// that was made later than now, by a wrong clock, counts as made now.
 func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
 	c.reserved = map[pool.JobID]*reservation{}
 	if c.Config.Reserve.Fraction <= 0 || c.Config.Pie == negotiator.Spins {
@@ -167,9 +166,9 @@ func (c *reservations) idealShares() map[*Submitter]float64 {
 	return ideal
 }
 
-// reserve makes new reservations, one for each submitter whose first job waits for
-// a larger part of a partitionable slot than is left of any, or than one job that ends
-// leaves, and reports all.
+// reserve makes new reservations, and reports all. Each submitter gets one if its first
+// job waits for a larger part of a partitionable slot than any slot has free, or than the
+// end of any one job frees.
 func (c *reservations) reserve() {
 	var held negotiator.Holding
 	busy, pieces := map[*Submitter]bool{}, sync.OnceValue(c.divided)
@@ -209,8 +208,8 @@ func (c *reservations) KeptFor(s *Slot, job pool.JobID) bool {
 	return r != nil && !r.over && &c.Slots[r.slot] == s
 }
 
-// inReservingOrder returns the submitters in the order of negotiation, or in that of their
-// first jobs where there is one queue of all.
+// inReservingOrder returns the submitters in the order of negotiation, or in the order of
+// their first jobs if there is one queue of all.
 func (c *reservations) inReservingOrder() []*Submitter {
 	if c.OneQueue == nil {
 		return c.Submitters
@@ -256,8 +255,8 @@ func (c *reservations) oneEndAway(s *Slot, q *shapes.Request, pieces []pool.Piec
 	})
 }
 
-// first returns the queue with the first of the submitter's jobs that may be
-// matched at all; nil when there is none.
+// first returns the queue with the submitter's first job that may be matched at all; nil
+// if there is none.
 func (s *Submitter) first() (first *Queue) {
 	for _, q := range s.Queues {
 		if q.left > 0 && q.Offered() && (first == nil || q.Runs[0].Order < first.Runs[0].Order) {
@@ -284,10 +283,10 @@ func (c *reservations) tooWide(k *Autocluster) bool {
 	return whole
 }
 
-// nearestWhole returns the partitionable slot that needs the least more to become
-// free for a job of k: the part that it lacks of the resource that it lacks most of;
-// of equals the lightest, then the first. Only those count that may be kept for it.
-// -1 when there is none.
+// nearestWhole returns the partitionable slot that needs the least more to become free
+// for a job of k, by the lacking part of the resource that it lacks most of; of equals
+// the lightest, then the first. Only slots for which may returns true count. It returns
+// -1 if there is none.
 func (c *reservations) nearestWhole(k *Autocluster, may func(*Slot) bool) int {
 	best, lacks := -1, 0.0
 	for i := range c.Slots {

@@ -17,22 +17,22 @@ import (
 	"fairspool/lib/pool"
 )
 
-// running is a slot, or a piece of a partitionable one, whose job may have to go for
-// another.
+// running is a slot, or a piece of a partitionable one, with a job that may have to leave
+// for another.
 type running struct {
 	slot    int         // index of the slot's ad
 	claim   *pool.Claim // of one from outside: the slot's name and its holder
 	outside bool
 	taken   bool // for another job
 	holder  *Submitter
-	weight  accountant.Weight // what the slot counts now
+	weight  accountant.Weight // the slot's present weight
 	ad      *classad.Ad       // as it stands
 	shared  bool              // ad is that of others, too, that run alike
 	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
-	tenants *tenants          // of whom it is one
+	tenants *tenants          // that include it
 }
 
-// compare puts running slots into the order in which they are preempted where jobs have no rank.
+// compare orders running slots for preemption by jobs without a rank.
 func (r *running) compare(o *running) int {
 	if r.rank != o.rank {
 		return cmp.Compare(o.rank, r.rank)
@@ -40,14 +40,14 @@ func (r *running) compare(o *running) int {
 	return r.slot - o.slot
 }
 
-// tenants are running slots of one holder that no expression can tell apart, but for
-// PREEMPTION_RANK, which may say whom of them to take first.
+// tenants are running slots of one holder that no expression can tell apart, except
+// PREEMPTION_RANK, which may say which of them to take first.
 type tenants struct {
 	*estate
 	class   *class
 	ad      *classad.Ad
 	current float64        // CurrentRank
-	left    shapes.Amounts // of pieces: what they have; nil: whole slots
+	left    shapes.Amounts // the resources of pieces; nil: whole slots
 	varies  bool           // PREEMPTION_RANK depends on the job
 	ranks   bool           // the slots' Rank may prefer a job to the present one
 	fixed   bool           // the slots' Rank is always, whatever the job
@@ -69,13 +69,13 @@ type estate struct {
 type lot struct {
 	holder          *Submitter
 	weight, charged accountant.Weight
-	alike           int // the same for tenants whose slots' Rank and PREEMPTION_REQUIREMENTS no job can tell apart
+	alike           int // equal for tenants if no job can tell apart their slots' Rank and PREEMPTION_REQUIREMENTS
 }
 
-// findRunning lists what runs jobs that may be preempted: not what is only matched, is being
-// vacated or is promised (manual, "Negotiation": a claimed machine that runs no job is
-// skipped), nor what is left alone after promises that came to nothing. asked are the names
-// that any expression looks up in slots.
+// findRunning lists the slots with jobs that may be preempted. It leaves out slots that are
+// only matched, being vacated or promised (manual, "Negotiation": a claimed machine that
+// runs no job is skipped), and slots that are left alone after broken promises. asked are
+// the names that any expression looks up in slots.
 func (c *roster) findRunning(asked shapes.Names) []running {
 	if !c.Config.Preemption.Consider {
 		return nil
@@ -218,7 +218,7 @@ func (l lot) add(t *tenants, estates map[lot]*estate) {
 	e.tenants = append(e.tenants, t)
 }
 
-// newTenants returns the tenants of which r is the first.
+// newTenants returns the tenants with r as the first.
 func (c *arrangement) newTenants(r *running, k *class, current float64) *tenants {
 	t := &tenants{class: k, ad: r.ad, current: current,
 		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
@@ -242,8 +242,8 @@ func numbered(known map[string]int, key []byte) int {
 	return n
 }
 
-// appendYielding appends what PREEMPTION_REQUIREMENTS and the Rank of a running slot come
-// to, and what it ranks the present job.
+// appendYielding appends the meanings of PREEMPTION_REQUIREMENTS and of the Rank of a
+// running slot, and its rank of the present job.
 func (c *arrangement) appendYielding(key []byte, ad *classad.Ad, current float64) []byte {
 	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(current))
 	key = c.AppendSlotRank(key, ad)
@@ -253,8 +253,8 @@ func (c *arrangement) appendYielding(key []byte, ad *classad.Ad, current float64
 	return key
 }
 
-// appendPreemptionRank appends what PREEMPTION_RANK comes to, but for a rank that is the
-// same for all jobs, which it puts into r; NaN: it is not.
+// appendPreemptionRank appends the meaning of PREEMPTION_RANK. It puts a rank that is the
+// same for all jobs into r instead; NaN: it is not the same.
 func (c *arrangement) appendPreemptionRank(key []byte, r *running) []byte {
 	r.rank = math.Inf(-1)
 	e := c.Config.Preemption.Rank
@@ -271,7 +271,7 @@ func (c *arrangement) appendPreemptionRank(key []byte, r *running) []byte {
 	return c.AppendMeaning(key, r.ad, e)
 }
 
-// mayPrefer reports whether the slot's Rank may be above what it is of the present job.
+// mayPrefer reports whether the slot's Rank may be above its rank of the present job.
 func (c *common) mayPrefer(ad *classad.Ad, current float64) bool {
 	if _, e, _ := ad.Get(slotRankName); e != nil {
 		return true
@@ -279,7 +279,7 @@ func (c *common) mayPrefer(ad *classad.Ad, current float64) bool {
 	return c.rankOn(ad, nil) > current
 }
 
-// numberIn returns an attribute as a number, 0 if it is none.
+// numberIn returns an attribute as a number, 0 if it is no number.
 func (c *common) numberIn(ad *classad.Ad, name *classad.Name) float64 {
 	v, e, ok := ad.Get(name)
 	if ok && e != nil {
@@ -292,7 +292,7 @@ func (c *common) numberIn(ad *classad.Ad, name *classad.Name) float64 {
 	return x
 }
 
-// rankOf returns what the slots' Rank makes of a job, as rankOn does.
+// rankOf returns the slots' Rank of a job, as rankOn does.
 func (c *common) rankOf(t *tenants, job *classad.Ad) float64 {
 	if t.fixed {
 		return t.always
@@ -300,7 +300,7 @@ func (c *common) rankOf(t *tenants, job *classad.Ad) float64 {
 	return c.rankOn(t.ad, job)
 }
 
-// slotRank returns what a slot's Rank makes of a job, 0 where that is no number.
+// slotRank returns a slot's Rank of a job, 0 if that is no number.
 func (c *common) slotRank(slot, job *classad.Ad) float64 {
 	if x := c.rankOn(slot, job); !math.IsNaN(x) {
 		return x
@@ -309,7 +309,7 @@ func (c *common) slotRank(slot, job *classad.Ad) float64 {
 }
 
 // rankOn does as slotRank, but in spins a Rank that is no number is NaN: to HTCondor it is
-// then neither above nor below that of the present job, nor the same.
+// then neither above nor below the rank of the present job, nor equal.
 func (c *common) rankOn(slot, job *classad.Ad) float64 {
 	v, e, ok := slot.Get(slotRankName)
 	if !ok {
@@ -347,11 +347,11 @@ func (c *inventory) anyClaims() bool {
 // and its holder.
 type overlay struct {
 	c      *roster
-	claim  []int // those of claimAttributes that are asked for
-	holder []int // those of remoteAttributes
+	claim  []int // the indices of claimAttributes that are asked for
+	holder []int // the same of remoteAttributes
 	groups []negotiator.Group
-	// ofClaim and ofHolder have the names of what is added for a claim of ours, and for one
-	// from outside: copies share them, and are quick to read.
+	// ofClaim and ofHolder have the names of the attributes added for a claim of ours, and
+	// for one from outside: copies share them, and are quick to read.
 	ofClaim, ofHolder *classad.Ad
 	// alike are the ads made so far, by what they depend on, unless JobId is asked for.
 	alike map[runsAlike]*classad.Ad
@@ -367,8 +367,9 @@ type runsAlike struct {
 	limits  string
 }
 
-// claimAttributes say what a claim of ours that runs its job makes of a slot. They are those
-// of pool.Overlay, one by one, as most cycles ask for few of them, and what slots have besides.
+// claimAttributes are the attributes that a claim of ours with a running job adds to a slot:
+// those of pool.Overlay, one by one, as most cycles ask for few of them, and further ones of
+// HTCondor's slots.
 var claimAttributes = []struct {
 	name  string
 	value func(*common, *pool.Claim) classad.Value
@@ -389,8 +390,8 @@ var claimAttributes = []struct {
 	{pool.AttrConcurrencyLimits, func(_ *common, cl *pool.Claim) classad.Value { return classad.String(cl.Limits) }},
 }
 
-// remoteAttributes are what a cycle adds to a claimed slot's ad about its holder
-// (manual, "Negotiation"), as it is when the cycle begins.
+// remoteAttributes are the attributes about the holder that a cycle adds to a claimed
+// slot's ad (manual, "Negotiation"), as of the beginning of the cycle.
 var remoteAttributes = []struct {
 	name   string
 	groups bool // only where there are accounting groups
@@ -406,8 +407,8 @@ var remoteAttributes = []struct {
 	{"RemoteAutoregroup", true, func(*Submitter, negotiator.Group) classad.Value { return classad.Bool(false) }},
 }
 
-// matchAttributes are those of remoteAttributes that the match decided which made the claim:
-// a slot that tells of them itself knows better.
+// matchAttributes are the remoteAttributes that the match of the claim decided: a slot's own
+// values override them.
 var matchAttributes = []string{"RemoteNegotiatingGroup", "RemoteAutoregroup"}
 
 func (c *roster) newOverlay(asked shapes.Names) *overlay {
@@ -494,7 +495,7 @@ func (w *overlay) outside(slot int) running {
 	return r
 }
 
-// remote adds what is asked for of a slot's holder.
+// remote adds the requested attributes of a slot's holder.
 func (w *overlay) remote(ad *classad.Ad, holder *Submitter) {
 	var g negotiator.Group
 	if w.groups != nil {

@@ -14,7 +14,7 @@ type entitlement struct {
 	bundles  []*bundle                        // by their first group
 	played   bool                             // shares are found by playing the division through
 	groupUse *groupUse                        // nil: no group bounds a submitter
-	whole    map[*Submitter]accountant.Weight // with Pie Spins: what is used, partitionable slots as a whole
+	whole    map[*Submitter]accountant.Weight // with Pie Spins: usage with partitionable slots as a whole
 	Lightest float64                          // with Pie Spins: the weight of the lightest slot
 	reserved map[pool.JobID]*reservation
 	dealing  *sharers // that has its turn
@@ -24,8 +24,8 @@ type entitlement struct {
 	moves    int      // matches made, and slots set free
 }
 
-// divideAmong divides total among submitters: claim says what the i-th of them is to have at least,
-// such as what it uses, and what it wants beyond that. It returns what each may use.
+// divideAmong divides total among submitters. Claim returns the i-th one's minimum, such as its
+// usage, and its demand beyond that. divideAmong returns each one's limit.
 func (c *entitlement) divideAmong(total float64, some []*Submitter, claim func(i int, s *Submitter) (usage, demand float64)) []float64 {
 	claimants := make([]shares.Claimant, len(some))
 	for i, s := range some {
@@ -51,7 +51,7 @@ func (c *dealer) underCeiling(s *Submitter, w accountant.Weight) bool { return s
 // short reports whether the submitter uses less than its floor.
 func (s *Submitter) short() bool { return s.Usage.Float() < float64(s.Floor) }
 
-// Counted returns what a submitter's use counts against its share and its ceiling:
+// Counted returns the usage of a submitter that counts against its share and its ceiling:
 // in spins a partitionable slot counts as a whole.
 func (c *entitlement) Counted(s *Submitter) float64 {
 	if w, ok := c.whole[s]; ok {
@@ -60,7 +60,7 @@ func (c *entitlement) Counted(s *Submitter) float64 {
 	return s.Usage.Float()
 }
 
-// Headroom returns what a ceiling leaves: whole weight in use counts, not fractions.
+// Headroom returns the room under a ceiling: whole weight in use counts, not fractions.
 func Headroom(ceiling accountant.Limit, used float64) int64 {
 	if !ceiling.Set {
 		return math.MaxInt32
@@ -150,7 +150,7 @@ func (c *entitlement) entitleGroups(tier []*Submitter, total float64) {
 	c.entitleAll(some, math.Max(0, rest))
 }
 
-// wantsOfFree returns the weight that the submitter's jobs could use of what is free.
+// wantsOfFree returns the weight of free slots that the submitter's jobs could use.
 func (c *entitlement) wantsOfFree(s *Submitter) float64 {
 	wants := c.wants(s)
 	if u := c.groupUse; u != nil && !u.tree.List[s.Group].Autoregroup {
@@ -209,8 +209,8 @@ func (c *Outcome) lightestClaim() float64 {
 	return lightest
 }
 
-// setTargets computes the targets of a party from what is used and wanted now, in
-// a pool of which no more than size is shared.
+// setTargets computes the targets of a party from present usage and demand, in a pool of
+// which no more than size is shared.
 func (c *entitlement) setTargets(p *sharers, size float64) {
 	tier := p.members
 	if p.group >= 0 && !p.extra {
@@ -235,15 +235,16 @@ func (c *entitlement) withinShares(s *Submitter, l lot) bool {
 	return c.fairer(s, l, s.Usage, s.entitled, l.holder.Usage, l.holder.entitled)
 }
 
-// fairer reports whether shares let a submitter preempt one of a lot, where it, or its group,
-// uses some of what it is entitled to, and so does the holder, or its group: the one has no more
-// than its share with it, the other no less without it.
+// fairer reports whether shares let a submitter preempt one of a lot. usage and entitled are of the
+// submitter, or its group, and others and theirs of the holder, or its group: the submitter has no
+// more than its share with the slot, the holder no less without it.
 //
 // Slots are whole and shares are not. When no other slot can be taken, a submitter without a slot may
-// pass its share and leave the holder short, each by at most a third of a slot. So may one that takes
-// from a holder entitled to less than a third of a slot. Otherwise a slot could stay for ever with a
-// holder to which it is not due. Among others that would be for nothing: two equal users of eleven
-// slots take turns with the odd one by what they use, and it would be preempted each time.
+// pass its share and leave the holder short, each by at most a third of a slot. So may a submitter
+// that takes from a holder entitled to less than a third of a slot. Otherwise a slot could stay
+// forever with a holder that is not entitled to it. Other submitters would gain nothing: two equal
+// users of eleven slots take turns with the odd one by their usage, and it would be preempted each
+// time.
 func (c *entitlement) fairer(s *Submitter, l lot, usage accountant.Weight, entitled float64, others accountant.Weight, theirs float64) bool {
 	if Fits(usage+l.weight, entitled) && c.spares(s, others, l.charged, theirs) {
 		return true

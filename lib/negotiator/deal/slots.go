@@ -18,7 +18,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Standing is what a slot is to this cycle: a candidate, or why not.
+// Standing is a slot's role in this cycle: a candidate, or why not.
 type Standing uint8
 
 const (
@@ -47,7 +47,7 @@ type Slot struct {
 type inventory struct {
 	common
 	Slots    []Slot                   // by name in natural order
-	total    accountant.Weight        // of all slots but those of other pools that have claims
+	total    accountant.Weight        // of all slots except claimed ones of other pools
 	Claims   map[string][]*pool.Claim // by the slot's ad
 	Until    map[string]time.Time     // slots that rest
 	faulty   faults
@@ -56,9 +56,9 @@ type inventory struct {
 	InUse    *concurrency.InUse // of concurrency limits
 }
 
-// lookAtSlots fills c.slots, and the plan's Outside with what each submitter holds
-// in claims from outside. A slot whose ad has expired does not exist any more. Ads
-// without a name, names that are there twice, and weights that are none are warned of.
+// lookAtSlots fills c.slots, and the plan's Outside with each submitter's holding in
+// claims from outside. A slot with an expired ad does not exist any more. It warns of ads
+// without a name, names that occur twice, and invalid weights.
 func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	c.Claims = make(map[string][]*pool.Claim, len(claims))
 	for i := range claims {
@@ -85,7 +85,7 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 		}
 		sl := c.lookAt(s)
 		if slices.ContainsFunc(c.Claims[s.Name], func(cl *pool.Claim) bool { return cl.Flocked != "" }) {
-			sl.counted = false // a slot of another pool, whose claim is no usage here
+			sl.counted = false // a claim on a slot of another pool is no usage here
 		} else {
 			c.total += sl.Weight
 		}
@@ -103,7 +103,7 @@ func (c *inventory) lookAt(s pool.Slot) Slot {
 	}
 	whole, pieces := false, []pool.Resources(nil)
 	for _, cl := range c.Claims[s.Name] {
-		if whole = whole || cl.Piece.Of == ""; cl.State != pool.Promised { // whose piece is the one that is being vacated
+		if whole = whole || cl.Piece.Of == ""; cl.State != pool.Promised { // its piece is the one that is being vacated
 			pieces = append(pieces, cl.Piece.Takes)
 		}
 	}
@@ -139,7 +139,7 @@ const (
 	retirementLeft   = "RetirementTimeRemaining"
 )
 
-// holdOutside counts what a submitter holds according to a slot's own ad.
+// holdOutside counts a submitter's holding by a slot's own ad.
 func (c *inventory) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
 	name := c.Config.Params.Groups.Spelled(who)
 	h := c.Plan.Outside[name]
@@ -203,16 +203,16 @@ func (c *inventory) expired(ad *classad.Ad) bool {
 	return ok && heard+life < c.Now.Unix()
 }
 
-// faults are the slots without a proper weight. What is wrong with many is one
+// faults are the slots without a proper weight. The same fault of many slots is one
 // warning.
 type faults struct {
 	own    []fault        // with their SlotWeights, by first slot
-	number map[string]int // of each in own, by what is wrong
+	number map[string]int // the index in own, by the fault's text
 	policy fault          // with SLOT_WEIGHT
 	pieces bool           // with some dynamic slot's, which has been said
 }
 
-// fault is what is wrong with the weights of so many slots.
+// fault is a fault of count slots' weights.
 type fault struct {
 	count       int
 	first, what string
@@ -238,9 +238,9 @@ func (c *inventory) warnOfWeights() {
 	}
 }
 
-// weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. A slot
-// whose ad lacks what SLOT_WEIGHT asks for counts as 1. So does one with a
-// weight that is none, as one of the faulty.
+// weigh returns the slot's weight: its SlotWeight, else SLOT_WEIGHT. A slot counts as 1
+// if its ad lacks attributes that SLOT_WEIGHT uses, or if its weight is invalid; then it
+// is one of the faulty.
 func (c *inventory) weigh(s pool.Slot) accountant.Weight {
 	w, own, err := c.Config.WeightIn(c.Eval, s.Ad)
 	switch {
@@ -262,8 +262,8 @@ func (c *inventory) weigh(s pool.Slot) accountant.Weight {
 	return w
 }
 
-// weighPart is weigh of an ad made in the cycle, of what is taken of a partitionable
-// slot or left. One warning has to do for all of them.
+// weighPart is weigh for an ad made in the cycle, of a piece or the rest of a
+// partitionable slot. One warning covers all of them.
 func (c *inventory) weighPart(ad *classad.Ad) accountant.Weight {
 	w, _, err := c.Config.WeightIn(c.Eval, ad)
 	if err != nil && !c.faulty.pieces {
@@ -314,7 +314,7 @@ func (c *common) textOf(ad *classad.Ad, name *classad.Name) string {
 	return text
 }
 
-// holderOf returns whose a claimed slot is.
+// holderOf returns the holder of a claimed slot.
 func (c *inventory) holderOf(s *Slot) string {
 	for _, cl := range c.Claims[s.Name] {
 		return cl.Submitter
@@ -446,8 +446,8 @@ func (c *inventory) Holders(s *Slot) (names []string) {
 	return names
 }
 
-// leastWeight returns the weight of the lightest slot, where a partitionable slot
-// with pieces is several: these, and what is left.
+// leastWeight returns the weight of the lightest slot. A partitionable slot with pieces
+// counts as these and its free rest.
 func (c *inventory) leastWeight() float64 {
 	var least accountant.Weight
 	any := false
@@ -488,9 +488,9 @@ func (c *inventory) piecesOf(s *Slot) int {
 }
 
 // lookedAt returns how many slots the size of the pool counts, pieces of partitionable ones
-// among them, and how many of all are looked at for matches: none that are claimed if
-// preemption is not considered, else all whose jobs have no time to retire left, or are to
-// be looked at early.
+// among them, and how many of all are considered for matches: without preemption no claimed
+// ones, else all whose jobs have no time to retire left, or that are to be considered
+// early.
 func (c *inventory) lookedAt() (all, slots int) {
 	for i := range c.Slots {
 		s := &c.Slots[i]

@@ -20,8 +20,8 @@ type spinning struct {
 	sliced     map[*Submitter]bool // the submitters that had one
 }
 
-// underCeiling reports whether what is left of a ceiling is as much as the lightest slot of the pool; a
-// slot may pass it.
+// underCeiling reports whether the room under a ceiling is at least the weight of the lightest slot of
+// the pool; a slot may pass the ceiling.
 func (sp *spinning) underCeiling(s *Submitter, _ accountant.Weight) bool {
 	left := Headroom(s.Ceiling, sp.Counted(s))
 	return left > 0 && float64(left) >= sp.Lightest
@@ -32,7 +32,7 @@ func (sp *spinning) underCeiling(s *Submitter, _ accountant.Weight) bool {
 type spinParty struct {
 	name  string // of the group
 	group int    // its place in the tree
-	// weight is what shares are parts of; limit is what the group may use, if it is
+	// weight is the weight that shares are parts of; limit is the group's limit, if it is
 	// bounded at all.
 	weight, limit float64
 	bounded       bool
@@ -44,11 +44,11 @@ type entry struct {
 	*Submitter
 	ranged    bool
 	low, high int
-	starved   float64 // the key of order: of what it may use, the part that it uses
+	starved   float64 // the key of order: usage as a part of its limit
 }
 
-// fill divides the pool as HTCondor's negotiator does: in spins, each of which
-// gives every submitter, in the order of EUPs, up to its part of the pool.
+// fill divides the pool as HTCondor's negotiator does: in spins. Each spin gives every
+// submitter, in the order of EUPs, up to its part of the pool.
 func (sp *spinning) fill() {
 	all := sp.entries()
 	byEUP := func(a, b *Submitter) int { return cmp.Compare(a.EUP, b.EUP) }
@@ -117,7 +117,7 @@ func (c *dealer) newSpinning() *spinning {
 	return sp
 }
 
-// charge adds to what a submitter uses.
+// charge adds to a submitter's usage.
 func (sp *spinning) charge(s *Submitter, w accountant.Weight) {
 	sp.whole[s] += w
 	sp.inGroup[sp.Config.Params.Groups.Of(s.Name)] += w
@@ -164,12 +164,13 @@ func (sp *spinning) exhausted(p *spinParty) bool {
 	return p.bounded && sp.inGroup[p.group].Float() >= p.limit
 }
 
-// rounds does spin after spin until none of the pie is eaten and no entry leaves, or no
-// slot or submitter is left, or the group has what it may use. The floor round is one
-// spin. It returns the submitters that did not leave.
+// rounds does spin after spin until a spin eats none of the pie and no entry leaves, or
+// no slot or submitter is left, or the group has reached its limit. The floor round is
+// one spin. It returns the submitters that did not leave.
 func (sp *spinning) rounds(p *spinParty, entries []*entry, floor bool) []*entry {
 	for number := 1; ; number++ {
-		// What a slot prefers to the job that it runs knows no limits.
+		// A slot that prefers another job to the one that it runs is not subject to
+		// limits.
 		limits := number > 1 || !sp.Config.Preemption.Consider
 		if limits && sp.exhausted(p) {
 			return entries
@@ -218,8 +219,8 @@ func (sp *spinning) enlist(entries []*entry) {
 }
 
 // inLine sorts entries for the negotiation: the best EUP first, then the greatest
-// JobPrio, then the entry that uses the smaller part of what it may use, then by name.
-// What is of one submitter then and side by side becomes one.
+// JobPrio, then the entry with the smaller usage relative to its limit, then by name.
+// Neighbouring entries of one submitter become one.
 func (sp *spinning) inLine(entries []*entry) []*entry {
 	slices.SortStableFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.EUP, b.EUP), cmp.Compare(b.low, a.low), cmp.Compare(a.starved, b.starved),
@@ -239,8 +240,8 @@ func (sp *spinning) inLine(entries []*entry) []*entry {
 // division is what limits follow from in one spin.
 type division struct {
 	worst, factor float64
-	pie           float64 // what is left of it
-	room          float64 // what the group's limit left when the spin began
+	pie           float64 // the rest of the pie
+	room          float64 // the room under the group's limit when the spin began
 }
 
 // divide computes the division among entries, and how starved each is.
@@ -286,7 +287,7 @@ func (sp *spinning) entitled(p *spinParty, e *entry, d *division) (share, limit,
 	return share, limit, unclaimed
 }
 
-// Bounds on what a cycle may be asked for, far beyond what anything is gained by.
+// Bounds on the settings of a cycle, far beyond useful values.
 const (
 	mostRounds = 100
 	mostPasses = 1000
@@ -301,7 +302,7 @@ type spinGroups struct {
 	total   float64   // what quotas are parts of
 	caps    []float64 // of the groups and all below them; nil: none are kept
 	asked   []float64 // what members run and want
-	used    []float64 // what they use, when a round began
+	used    []float64 // their usage when a round began
 	given   []accountant.Allocation
 	waiting [][]*entry // entries that are not done with the group
 	most    []float64  // of the allocations of all rounds
@@ -371,9 +372,8 @@ func (sp *spinning) newSpinGroups(all []*entry) *spinGroups {
 	return g
 }
 
-// demandOf returns what a submitter's ad would have as its demand: that of its jobs
-// that run by claims of this pool, and of the idle ones. What it holds outside, no queue
-// of ours knows.
+// demandOf returns the demand in a submitter's ad: of its jobs that run by claims of this
+// pool, and of its idle ones. No queue of ours knows the jobs that it has outside.
 func (sp *spinning) demandOf(s *Submitter, running negotiator.Holding) float64 {
 	if !sp.Config.Quotas.WeightedDemand {
 		return float64(running.Slots + s.idle)
@@ -449,8 +449,8 @@ func (g *spinGroups) negotiateGroup(i int, n, farthest float64) {
 	g.waiting[i] = g.negotiate(p, entries)
 }
 
-// limit returns what a group may use in one pass: part of the way from what it used
-// to its allocation or quota, whichever is more.
+// limit returns a group's limit in one pass: part of the way from its earlier usage to
+// its allocation or quota, whichever is more.
 func (g *spinGroups) limit(i int, n, farthest float64) float64 {
 	target := max(g.given[i].Weight, g.quotas[i].Own)
 	limit := target
@@ -458,8 +458,8 @@ func (g *spinGroups) limit(i int, n, farthest float64) float64 {
 	case way > 0 && farthest > 0:
 		limit = min(target, g.used[i]+way*(n/farthest))
 	case way > 0:
-		// All have what they were allocated, only less than this one's quota. HTCondor's
-		// limit is 0/0 of the way then, which as a whole number is the least there is.
+		// All groups have their allocations, only this one's quota is more. HTCondor's
+		// limit is then 0/0 of the way, which as a whole number is the least there is.
 		return math.MinInt32
 	}
 	if !g.Config.UseSlotWeights {
@@ -469,11 +469,11 @@ func (g *spinGroups) limit(i int, n, farthest float64) float64 {
 	return math.Trunc(min(g.enforced(i, limit), math.MaxInt32))
 }
 
-// weightOf returns what the shares of a group with this limit are parts of.
+// weightOf returns the weight that the shares of a group with this limit are parts of.
 func (g *spinGroups) weightOf(limit float64) float64 { return min(g.weight, limit) }
 
-// enforced returns the limit as the caps of the group and of all above it bound it.
-// What was used when the round began counts as the group's, as in HTCondor.
+// enforced returns the limit, bounded by the caps of the group and of all groups above
+// it. The usage when the round began counts as the group's, as in HTCondor.
 func (g *spinGroups) enforced(i int, limit float64) float64 {
 	if g.caps == nil {
 		return limit
@@ -485,7 +485,7 @@ func (g *spinGroups) enforced(i int, limit float64) float64 {
 	return more + g.used[i]
 }
 
-// subtree returns what a group and all below it use now.
+// subtree returns the present usage of a group and all groups below it.
 func (g *spinGroups) subtree(i int) float64 {
 	below := make([]bool, len(g.tree.List))
 	var sum accountant.Weight

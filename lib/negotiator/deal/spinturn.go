@@ -15,7 +15,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// turn is an entry's turn in a spin. It takes what is matched off the pie.
+// turn is an entry's turn in a spin. It takes the matched weight off the pie.
 func (sp *spinning) turn(p *spinParty, e *entry, spin *negotiator.Spin, d *division) negotiator.SpinTurn {
 	t := negotiator.SpinTurn{Name: e.Name, EffectivePriority: e.EUP, Usage: sp.used(e), Ceiling: Headroom(e.Ceiling, sp.used(e))}
 	if e.ranged {
@@ -214,9 +214,9 @@ func (n *spinNegotiation) matched(q *Queue, p pick) {
 	n.turn.Matches++
 }
 
-// roomFor returns how many jobs like those of k a partitionable slot has room for, by
-// cores and memory. With NEGOTIATOR_DEPTH_FIRST the others wait for what the first
-// leaves of the slot.
+// roomFor returns how many jobs like those of k fit into a partitionable slot, by cores
+// and memory. With NEGOTIATOR_DEPTH_FIRST the others wait for the rest of the slot after
+// the first.
 func (n *spinNegotiation) roomFor(k *Autocluster, g *Group) int {
 	room := func(held, request string) int64 {
 		has, ok := g.Ad.EvalInt(n.Eval, held)
@@ -277,7 +277,7 @@ func (s *Submitter) restrict(e *entry) func() {
 	}
 }
 
-// part divides runs into those of the entry's range and the others.
+// part divides runs into those in the entry's range and the others.
 func (e *entry) part(runs []Run) (its, others []Run) {
 	for _, r := range runs {
 		if e.low <= r.Prio && r.Prio <= e.high {
@@ -342,8 +342,8 @@ type spinList struct {
 	how   outcome // tooHeavy if the limit kept a claimed slot out of it, or took one off
 }
 
-// best finds the best slot for the first job of a queue: free, or of a job that has to
-// go; over the limit only one whose Rank prefers the job.
+// best finds the best slot for the first job of a queue: a free one, or one with a job
+// that has to leave; over the limit only a slot whose Rank prefers the job.
 func (n *spinNegotiation) best(q *Queue, over bool) (pick, outcome) {
 	n.makeList(q, over)
 	for {
@@ -362,8 +362,8 @@ func (n *spinNegotiation) best(q *Queue, over bool) (pick, outcome) {
 	}
 }
 
-// first returns the first on the list if that is a slot that runs a job; nil if it is a
-// free one that weighs no more than room, or there is none.
+// first returns the first slot on the list if it runs a job; nil if it is a free slot of
+// a weight up to room, or there is none.
 func (n *spinNegotiation) first(q *Queue, room float64) *prospect {
 	p := n.prospect(n.entry.Submitter, q, !n.list.over, n.isListed)
 	if p == nil || n.list.over {
@@ -416,9 +416,9 @@ func (n *spinNegotiation) isListed(p *prospect) bool {
 	return false
 }
 
-// mayPreempt reports whether the first on the list may be taken. HTCondor takes that of a new
-// list as it is; the others, of either reason, have to be within the limit, or else within
-// that for slots without a holder.
+// mayPreempt reports whether the first slot on the list may be taken. HTCondor takes the
+// first of a new list without a check; the others, of either reason, have to be within the
+// limit, or else within the limit for slots without a holder.
 func (n *spinNegotiation) mayPreempt(p *prospect) bool {
 	cost := p.weight.Float()
 	return n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed)
@@ -443,15 +443,15 @@ type spinCosts struct {
 	costs   map[spinCost]accountant.Weight
 }
 
-// spinCost names what a request costs in a group.
+// spinCost identifies the cost of a request in a group.
 type spinCost struct {
 	group   *Group
 	request int
 }
 
-// cost returns what a match with a slot of the group counts against limits: what
-// it is charged, but in spins a partitionable slot counts as a whole, unless it
-// serves several jobs in a cycle; then what its weight sinks by.
+// cost returns the weight of a match with a slot of the group that counts against limits:
+// the charge. In spins a partitionable slot counts as a whole, unless it serves several
+// jobs in a cycle; then the loss of its weight counts.
 func (c *arrangement) cost(k *Autocluster, g *Group) accountant.Weight {
 	if g.Left == nil || c.Config.Pie != negotiator.Spins {
 		return c.Weight(k, g)

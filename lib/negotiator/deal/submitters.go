@@ -21,7 +21,7 @@ import (
 // Submitter is a submitter that wants or uses slots.
 type Submitter struct {
 	Name          string
-	Nice          bool // of the nice-user group: gets what the others leave
+	Nice          bool // of the nice-user group: gets the rest of all others
 	priority, EUP float64
 	before, Usage accountant.Weight // before the cycle, and now
 	flocked       bool              // it has claims of other pools' slots, which are no usage here
@@ -35,7 +35,7 @@ type Submitter struct {
 	Queues        []*Queue                 // by their first job in job-priority order
 	line          heap.Heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place                  // those that may not
-	barren        []place                  // those for which nothing was left
+	barren        []place                  // those for which no slot was left
 	since         int                      // how many of the cycle's events there were when barren began
 	bound         bool                     // groups kept it from something since it was let look again
 	awaits        bool                     // it left a running slot for a better free one since then
@@ -43,11 +43,11 @@ type Submitter struct {
 
 	estates  []*estate                    // what runs its jobs, as far as they may be preempted
 	runs     map[*Group]accountant.Weight // the weight of the slots in estates, by group
-	desire   float64                      // its usage, and what it could use of the whole pool without other submitters
+	desire   float64                      // its usage, and the weight of the whole pool that it could use without other submitters
 	entitled float64                      // its share of the whole pool, free or claimed
 
-	target       float64 // what the submitter may use by the shares, as they are now
-	Slice, limit float64 // target or entitled at first, the greater, and what it adds to the usage before
+	target       float64 // the submitter's limit by the present shares
+	Slice, limit float64 // the greater of target or entitled at first, and the difference to the earlier usage
 }
 
 // Holds reports whether the submitter has slots, of this pool or of others.
@@ -99,7 +99,7 @@ func (q *Queue) Offered() bool { return !q.Cluster.Barred && q.Kept == "" }
 type Run struct {
 	pool.Procs
 	Order int // the run's place among all of the submitter, or with a Config.Queue of all submitters
-	Kin   int // the number of what it is passed over with; 0: nothing
+	Kin   int // the number of the set with which it is skipped; 0: none
 	Prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
 	Payer *shapes.Payer
 }
@@ -158,8 +158,7 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	return waiting
 }
 
-// lookUp notes what the accountant's records say of the submitters, and what these use when
-// the cycle begins.
+// lookUp copies the submitters' accounting records, and their usage when the cycle begins.
 func (c *roster) lookUp(records []accountant.Record) {
 	byName := make(map[string]accountant.Record, len(records))
 	for _, r := range records {
@@ -175,7 +174,7 @@ func (c *roster) lookUp(records []accountant.Record) {
 		s.EUP = r.Effective(c.Now, c.Config.Params)
 		s.Ceiling, s.Floor = r.Ceiling, r.Floor
 		if c.OneQueue != nil {
-			s.Floor = 0 // which is below a share, and there is none
+			s.Floor = 0 // floors are below shares, which do not exist
 		}
 	}
 }
@@ -287,14 +286,13 @@ func (s *Submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *Autoc
 	}
 }
 
-// place is a queue in the line of a submitter's queues, of which the first is the
-// one whose first job is.
+// place is a queue in a submitter's line. The queue with the first job comes first.
 type place struct{ *Queue }
 
 func (a *place) Before(b *place) bool { return a.Runs[0].Order < b.Runs[0].Order }
 
-// next returns the queue whose first job is the first that may still get a
-// slot in this turn; nil when there is none.
+// next returns the queue with the first job that may still get a slot in this turn; nil
+// if there is none.
 func (s *Submitter) next() *Queue {
 	for len(s.line) > 0 {
 		q := s.line[0].Queue
@@ -339,8 +337,8 @@ func (s *Submitter) wait(q *Queue) {
 	s.asked = append(s.asked, place{q})
 }
 
-// giveUpOn leaves the queue that next returned alone until a slot has come back, since
-// nothing is left for it.
+// giveUpOn leaves the queue that next returned alone until a slot has come back, since no
+// slot is left for it.
 func (s *Submitter) giveUpOn(q *Queue, events int) {
 	s.line.Pop()
 	if len(s.barren) == 0 {
@@ -349,7 +347,8 @@ func (s *Submitter) giveUpOn(q *Queue, events int) {
 	s.barren = append(s.barren, place{q})
 }
 
-// comeBack begins a turn: what was left alone is asked again if slots have come back.
+// comeBack begins a turn: queues that were left alone are tried again if slots have come
+// back.
 func (s *Submitter) comeBack(events int) {
 	if s.since == events {
 		return
@@ -360,8 +359,8 @@ func (s *Submitter) comeBack(events int) {
 	s.barren = s.barren[:0]
 }
 
-// skip passes over what is of the same clusters as the jobs of a queue: nothing was found for
-// the first, and so for all of them.
+// skip skips all jobs of the same clusters as the jobs of a queue: no slot was found for the
+// first, and so none for the others.
 func (s *Submitter) skip(q *Queue) {
 	if q.skips || q.Runs[0].Kin == 0 {
 		return
@@ -377,7 +376,7 @@ func (s *Submitter) skip(q *Queue) {
 	q.skips = true
 }
 
-// passes reports whether a run is behind one of the same cluster for which nothing was
+// passes reports whether a run is behind a job of the same cluster for which no slot was
 // found.
 func (s *Submitter) passes(r Run) bool {
 	after, skip := s.kins[r.Kin]
@@ -414,8 +413,8 @@ func (s *Submitter) ready() {
 	s.asked = s.asked[:0]
 }
 
-// submitterAttributes are what a cycle adds to a job's ad where an expression asks
-// for it (manual, "Negotiation"), as it is when the cycle begins.
+// submitterAttributes are the attributes that a cycle adds to a job's ad if an expression
+// uses them (manual, "Negotiation"), as of the beginning of the cycle.
 var submitterAttributes = []struct {
 	name   string
 	groups bool // only where there are accounting groups
@@ -437,8 +436,7 @@ var submitterAttributes = []struct {
 	}},
 }
 
-// The attributes that change in the turn in which a submitter negotiates with the root
-// group.
+// The attributes that change in a submitter's turn with the root group.
 const (
 	negotiatingGroup = "SubmitterNegotiatingGroup"
 	autoregrouped    = "SubmitterAutoregroup"
@@ -470,8 +468,8 @@ func (c *arrangement) regroup(s *Submitter, a *autoclusters) {
 	}
 }
 
-// change makes the jobs what they are where their submitter regroups, and the second time
-// what they were.
+// change switches the jobs to their autoclusters with the root group, if their submitter
+// regroups, and the second time back.
 func (s *Submitter) change() {
 	for _, q := range s.Queues {
 		if q.regrouped != nil {
@@ -516,7 +514,7 @@ func (c *roster) introduce(waiting map[string][]jobprio.Run, asked shapes.Names)
 	}
 }
 
-// Waiter is what is left of a submitter's queue.
+// Waiter is the rest of a submitter's queue.
 type Waiter struct {
 	*Queue
 	Runs []Run // also those passed over, in job-priority order
@@ -524,7 +522,7 @@ type Waiter struct {
 	Jobs int
 }
 
-// WaiterOf returns what is left of a queue.
+// WaiterOf returns the rest of a queue.
 func WaiterOf(q *Queue) Waiter {
 	w := Waiter{Queue: q, Runs: q.Runs}
 	if len(q.passed) > 0 {

@@ -36,7 +36,7 @@ func rankOf(eval *classad.Context, e *classad.Expr, my, target *classad.Ad) floa
 	return math.Inf(-1)
 }
 
-// What slots are told apart by is what their expressions come to.
+// The values of their expressions distinguish slots.
 func TestSlotsOfOneGroup(t *testing.T) {
 	jobs := []jobprio.Run{aJob(t, 1, 1, "alice@x", "Urgent = true"), aJob(t, 2, 1, "bob@x", "Requirements = TARGET.Disk > 5 && TARGET.Zone != \"a\"")}
 	for _, c := range []struct {

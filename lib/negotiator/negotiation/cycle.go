@@ -8,11 +8,10 @@ import (
 	"fairspool/lib/negotiator/why"
 )
 
-// Cycle runs one negotiation cycle over the pool as of now (policy time) and
-// returns what is to be done. It follows the manual's ordered list, section
-// "Negotiation": all slots, all submitters, sorted by EUP; then each takes
-// what its pie slice allows, job by job in job-priority order, each job the
-// best of the slots that match, until no more can be matched.
+// Cycle runs one negotiation cycle over the pool as of now (policy time) and returns its
+// plan. It follows the manual's ordered list, section "Negotiation": all slots, all
+// submitters, sorted by EUP; then each takes slots up to its pie slice, job by job in
+// job-priority order, each job the best matching slot, until no more can be matched.
 func Cycle(p negotiator.Pool, cfg negotiator.Config, now time.Time) *negotiator.Plan {
 	outcome := deal.Out(p, cfg, now)
 	if p.Lacks != nil && p.Lacks() {

@@ -1,13 +1,11 @@
 // Package negotiation runs a negotiation cycle: which job gets which slot now, and why do
 // others get none?
 //
-// Cycle is a function. The pool's snapshot (all slots, all claims, the idle
-// jobs, all submitters, also those that only run), the configuration and the
-// time go in; matches, whom they preempt, matches to be given up, and for
-// everything that was not matched the reason come out. It opens no file, reads no
-// clock and prints nothing, changes nothing that it was given, and the order of
-// its input never matters. So a dry run, a test and the real thing are the same
-// code.
+// Cycle is a function. Its input is the pool's snapshot (all slots, all claims, the idle jobs,
+// all submitters, also those that only run), the configuration and the time. Its output is the
+// matches, the jobs that these preempt, matches to be given up, and for every unmatched job the
+// reason. It opens no file, reads no clock, prints nothing, changes none of its input, and the
+// order of its input never matters. So a dry run, a test and the real cycle are the same code.
 //
 // # The cycle
 //
@@ -30,14 +28,13 @@
 // of largest remainders). A submitter that holds more than its slice keeps it unless it
 // is preempted; the others share the rest.
 //
-// Not every slot suits every job. Where only some submitters can use a slot, a trial of
-// the fair division finds how much each can want (deal/forecast.go): two submitters that
-// need the six machines with a GPU get three each, however many other slots the pool has.
-// A submitter whose jobs run anywhere leaves these machines to the two, unless ranks say
-// otherwise.
+// Not every slot suits every job. If only some submitters can use a slot, a trial of the fair
+// division finds how much each can want (deal/forecast.go): two submitters that need the six
+// machines with a GPU get three each, however many other slots the pool has. A submitter with
+// jobs that run anywhere leaves these machines to the two, unless ranks say otherwise.
 //
-// Nice users are a separate tier: they share, by the same rules, what the others leave,
-// and get nothing that another user's job can use.
+// Nice users are a separate tier: they share, by the same rules, the rest of all others, and get
+// no slot that another user's job can use.
 //
 // A submitter never gets a slot that would take it beyond its ceiling. Submitters below
 // their floors are served before shares count (deal/fill.go).
@@ -68,10 +65,9 @@
 //
 // # Accounting groups
 //
-// Where groups have quotas, each is allocated a part of the pool, which its members share
-// (deal/fill.go); all submitters without a bounding group share together. The accountant
-// has the arithmetic of quotas and surplus; deal/groups.go counts their use during the
-// cycle.
+// If groups have quotas, each is allocated a part of the pool, which its members share
+// (deal/fill.go); all submitters without a bounding group share together. The accountant has the
+// arithmetic of quotas and surplus; deal/groups.go counts their use during the cycle.
 //
 // # Preemption
 //
@@ -82,41 +78,41 @@
 // its entitlement, except by a part of a slot if the preemptor has nothing or hardly anything
 // is due to the holder. So a preempted submitter does not preempt in turn.
 //
-// Running slots of one holder that no expression can tell apart are its tenants; those of
-// its tenants that weigh and are charged the same are an estate, all of which shares and
-// quotas treat alike (deal/running.go). Prospects are the tenants of whom one may have to go for
-// the first job of a queue, the best of them first.
+// Running slots of one holder that no expression can tell apart are its tenants; tenants that
+// weigh and are charged the same are an estate, which shares and quotas treat alike
+// (deal/running.go). Prospects are the tenants that may have to go for the first job of a queue,
+// the best of them first.
 //
 // # Slots of any size
 //
-// A partitionable slot is divided by what jobs request, as often as jobs fit
-// (deal/class.go). Requirements and ranks see what is left. A job that is wider
-// than what is left of any slot may have one reserved (deal/reserve.go).
+// A partitionable slot is divided by the requests of jobs, as often as jobs fit (deal/class.go).
+// Requirements and ranks see the rest of it. A job that is wider than the rest of any slot may
+// have one reserved (deal/reserve.go).
 //
 // # Reasons
 //
-// When all is dealt out, each autocluster of which jobs are left gets an Analysis: at
-// which step how many slots drop out, which slot is the nearest, which submitters hold
-// matching slots, and which wait for them. A Rejection names its Causes: with all of them
-// removed, and nothing else, its first job runs in the next cycle.
+// After the deal, each autocluster with remaining jobs gets an Analysis: at which step how many
+// slots drop out, which slot is the nearest, which submitters hold matching slots, and which
+// wait for them. A Rejection names its Causes: with all of them removed, and nothing else, its
+// first job runs in the next cycle.
 //
 // # Speed
 //
-// Slots and jobs are looked at once for each of their shapes (package shapes). Jobs
-// that rank alike share the order of the classes, and the best class left is taken off
-// a heap. Runs of equal procs stay runs. What is in the way of jobs is found once for all
-// shapes that have the same nearest slot; shapes are never compared with each other. So the
-// cost of a cycle follows the number of shapes and of matches, not the number of jobs times
-// that of slots. Slots are classified and matched on all processors.
+// Slots and jobs are examined once for each of their shapes (package shapes). Jobs that rank
+// alike share the order of the classes, and a heap gives the best class left. Runs of equal
+// procs stay runs. The obstacles of jobs are found once for all shapes with the same nearest
+// slot; shapes are never compared with each other. So the cost of a cycle follows the number of
+// shapes and of matches, not the number of jobs times that of slots. Slots are classified and
+// matched on all processors.
 //
 // # The phases
 //
-//   - package negotiator: what goes in (Pool, Config) and what comes out (Plan), as data and in words
-//   - package shapes: slots and jobs told apart
-//   - package shares: a weight divided among those who claim it
+//   - package negotiator: the input (Pool, Config) and the output (Plan), as data and in words
+//   - package shapes: the distinction of slots and jobs
+//   - package shares: the division of a weight among claimants
 //   - package concurrency: concurrency limits
-//   - package deal: who is entitled to what, and who gets which slot
-//   - package why: why the others got none, which changes nothing
+//   - package deal: the entitlements, and the slot for each job
+//   - package why: the reasons of jobs without a slot, without changing anything
 //
 // The laws are in the tests: laws_test.go and cause_test.go hold the promises on random pools.
 package negotiation

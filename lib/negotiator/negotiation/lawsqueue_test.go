@@ -82,9 +82,9 @@ func TestPolicyIsKept(t *testing.T) {
 	})
 }
 
-// The queue is kept: nobody gets a slot while a job before it in the queue could use that
-// slot, is allowed to have it, and stays idle. Where nobody loses anything, what is allowed
-// in the end was all the time; only soft limits may have been there for one and not for the
+// The queue is kept: no job gets a slot while an earlier job in the queue could use that
+// slot, is allowed to have it, and stays idle. If no job loses a slot, a slot allowed in
+// the end was allowed all the time; only soft limits may have barred one job and not the
 // other.
 func TestQueueIsKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

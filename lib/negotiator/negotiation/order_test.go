@@ -56,9 +56,9 @@ func TestEquallyRankedSlotsByContention(t *testing.T) {
 	}
 }
 
-// Of slots of which as much is expected to be taken, those come first that fewer submitters can
-// use, then those that fewer kinds of jobs can use, then the first by name. Jobs beyond a
-// submitter's share are expected to take nothing.
+// Among slots in equal demand, those come first that fewer submitters can use, then those that
+// fewer kinds of jobs can use, then the first by name. Jobs beyond a submitter's share are
+// expected to take nothing.
 func TestOrderOfContention(t *testing.T) {
 	const special, plain = "Requirements = TARGET.HasG", "Requirements = !TARGET.HasG"
 	slots := []pool.Slot{aSlot(t, "a1", "HasG = true"), aSlot(t, "b1", "HasG = false"), aSlot(t, "b2", "HasG = false")}
@@ -79,7 +79,7 @@ func TestOrderOfContention(t *testing.T) {
 	}
 }
 
-// Ranks are above shares in the choice of slots, and who loses by it is told
+// Ranks override shares in the choice of slots, and a submitter that loses by it is told
 // so.
 func TestRanksAreAboveContention(t *testing.T) {
 	var slots []pool.Slot
@@ -145,8 +145,8 @@ func tiedPool(t *rapid.T, outer testing.TB) negotiator.Pool {
 	return p
 }
 
-// Slices and reasons agree: who got a whole slot less than its slice is told
-// who has it.
+// Slices and reasons agree: the reasons of a submitter with a whole slot less than its
+// slice name the holder of it.
 func TestWhoGotLessIsToldWhy(t *testing.T) {
 	cfg := defaults(t)
 	rapid.Check(t, func(rt *rapid.T) {

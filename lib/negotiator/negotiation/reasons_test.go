@@ -147,8 +147,8 @@ func TestSpinReasons(t *testing.T) {
 	}
 }
 
-// TestSpinReasonOfRepeatedRounds holds that the limit is told that let the submitter take what
-// it has, and not that of a round in which nothing was left.
+// TestSpinReasonOfRepeatedRounds holds that the reported limit is the one that let the
+// submitter take its slots, and not that of a round without anything left.
 func TestSpinReasonOfRepeatedRounds(t *testing.T) {
 	cfg := quotas(t, accountant.Group{Name: "a", Quota: 5, AcceptSurplus: true}, accountant.Group{Name: "b", Quota: 5, AcceptSurplus: true},
 		accountant.Group{Name: "c", Quota: 5, AcceptSurplus: true})

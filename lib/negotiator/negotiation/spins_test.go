@@ -71,8 +71,8 @@ func TestSpinsOfThree(t *testing.T) {
 	}
 }
 
-// What is held counts, and who only holds claims of the pool has a share until the
-// first spin is over.
+// Held slots count, and a submitter that only holds claims of the pool has a share until
+// the first spin is over.
 func TestSpinsCountUsage(t *testing.T) {
 	p := negotiator.Pool{Slots: equal(t, 12, ""), Jobs: []jobprio.Run{aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")}}
 	for i := range 4 {

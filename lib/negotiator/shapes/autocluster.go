@@ -23,8 +23,8 @@ type Autocluster struct {
 // the slots fall.
 type Verdict int16
 
-// Verdicts from 0 on are the number of the clause of the job's Requirements that
-// is the first not to be true; those from SlotClause on that of the slots'.
+// Verdicts from 0 on are the number of the first clause of the job's Requirements that is
+// not true; those from SlotClause on the number of the slots' clause.
 const (
 	Accepts    Verdict = -1
 	unasked    Verdict = -2

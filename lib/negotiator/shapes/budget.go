@@ -10,13 +10,13 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Payer is an owner whose budget pays for what the expressions of its jobs take, and those of
-// slots that ask about them.
+// Payer is an owner whose budget pays for the expressions of its jobs, and for expressions of
+// slots about these.
 type Payer struct {
 	Owner  string
 	budget *classad.Budget // nil: there is no bound
 	from   pool.JobID      // with which job its turn begins
-	left   int             // of what it may use to match its jobs with slots
+	left   int             // for matching its jobs with slots
 	whole  bool            // nothing of that was used
 	mine   []*Autocluster  // that it is to pay for
 }
@@ -27,10 +27,10 @@ type payment struct {
 	first pool.JobID
 }
 
-// Payers are the owners, and what is asked at their expense.
+// Payers are the owners, with contexts that charge their budgets.
 type Payers struct {
 	Eval *classad.Context // at no owner's expense
-	Bill classad.Context  // the same for what is asked about jobs, see billed
+	Bill classad.Context  // the same for expressions about jobs, see BilledFor
 
 	steps   int                   // that each owner's jobs may take; 0: any number
 	byOwner map[string]*Payer     // so far
@@ -40,8 +40,8 @@ type Payers struct {
 	known   map[*classad.Ad]*Payer
 }
 
-// NewPayers returns payers of whom none has been asked to pay: each may pay for so many
-// steps, less those that were taken.
+// NewPayers returns payers with unused budgets: each may pay for steps steps, less those
+// in taken.
 func NewPayers(eval *classad.Context, steps int, taken map[string]int, begins map[string]pool.JobID) *Payers {
 	return &Payers{Eval: eval, Bill: *eval, steps: steps, byOwner: map[string]*Payer{}, taken: taken, begins: begins,
 		origin: classad.NewOrigin(ownerName), known: map[*classad.Ad]*Payer{}}
@@ -49,7 +49,7 @@ func NewPayers(eval *classad.Context, steps int, taken map[string]int, begins ma
 
 var ownerName = classad.NewName(pool.AttrOwner)
 
-// PayerOf returns the owner of a job, whose budget pays for its expressions.
+// PayerOf returns the owner of a job, who pays for its expressions.
 func (p *Payers) PayerOf(j jobprio.Run) *Payer {
 	from := p.origin.Of(j.Ad)
 	if x := p.known[from]; x != nil {
@@ -104,18 +104,18 @@ func (p *Payers) Billed(k *Autocluster) *classad.Context {
 	return &p.Bill
 }
 
-// mostAsked is how far what a job asks for may go, such as RequestCpus: all jobs are asked
-// before any is matched.
+// mostAsked bounds the steps of one of a job's requests, such as RequestCpus: all requests
+// are evaluated before any job is matched.
 const mostAsked = 5_000
 
-// BilledFor returns the context for what a job asks for.
+// BilledFor returns the context for a job's requests.
 func (p *Payers) BilledFor(j jobprio.Run) *classad.Context {
 	p.Bill.MaxSteps = mostAsked
 	p.Bill.Budget = p.PayerOf(j).budget
 	return &p.Bill
 }
 
-// Cut reports whether the answers to what was asked last are for want of steps.
+// Cut reports whether the last answers lacked steps.
 func (p *Payers) Cut() bool { return p.Bill.Budget.Spent() }
 
 // Poor reports whether no owner of jobs of k has steps left.
@@ -124,14 +124,14 @@ func (k *Autocluster) Poor() bool {
 }
 
 // atATime is how many autoclusters of one owner are matched at the same time. Each may take
-// that part of what its owner has left; one that needs more is matched once more, by itself.
-// So the owners' steps are counted in the same order however many processors there are.
+// that part of the owner's remaining steps; one that needs more is matched once more, by
+// itself. So the owners' steps are counted in the same order however many processors there
+// are.
 const atATime = 32
 
-// MatchAll matches every autocluster with every group, on all processors: each
-// pair is one evaluation, and none looks at another's outcome. An owner may use half of its
-// steps for that: the rest is for ranks. The autoclusters for which that is too little are
-// put off.
+// MatchAll matches every autocluster with every group, on all processors: each pair is one
+// evaluation, independent of the others. An owner may use half of its steps for that: the
+// rest is for ranks. Autoclusters for which that is too little are put off.
 func (x *Shapes) MatchAll() {
 	var all []*Payer
 	for _, k := range x.clusters {
@@ -174,7 +174,7 @@ func (p *Payer) inTurn() {
 	})
 }
 
-// trial is an autocluster that is matched, and what it may take.
+// trial is an autocluster that is being matched, with its budget.
 type trial struct {
 	*Autocluster
 	payer  *Payer
@@ -220,9 +220,9 @@ func (x *Shapes) judgeAll(t trial) {
 	}
 }
 
-// settleTrial charges for an autocluster that was matched. One that took more than its part is
-// matched again, with all that is left; one for which that is too little is put off, or
-// another of its owners pays. The first of a cycle has its answer in any case: an error.
+// settleTrial charges for an autocluster that was matched. If it took more than its part, it
+// is matched again, with all remaining steps; if these are too few, it is put off, or another
+// of its owners pays. The first autocluster of a cycle has its answer in any case: an error.
 func (x *Shapes) settleTrial(t trial) {
 	p, k := t.payer, t.Autocluster
 	if p.budget == nil {
@@ -258,7 +258,7 @@ func (x *Shapes) settleTrial(t trial) {
 	k.paying, k.PutOff = 0, true
 }
 
-// pay takes what a trial took from the owner's budget.
+// pay subtracts a trial's steps from the owner's budget.
 func (p *Payer) pay(t trial) {
 	took := t.most - t.budget.Left()
 	if t.budget.Spent() {
@@ -268,7 +268,7 @@ func (p *Payer) pay(t trial) {
 	p.budget.Take(took)
 }
 
-// leaveOut leaves what was put off out of the cycle.
+// leaveOut removes put-off autoclusters from the cycle.
 func (x *Shapes) leaveOut() {
 	for _, k := range x.clusters {
 		if k.PutOff {

@@ -10,7 +10,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Slot is the key by which slots differ.
+// Slot is the input of the distinction of slots.
 type Slot struct {
 	Ad     *classad.Ad // of a partitionable slot, with what claims leave
 	Whole  *classad.Ad // of a partitionable slot, as advertised; nil: a static slot
@@ -18,14 +18,14 @@ type Slot struct {
 	Kind   int // those of a kind from 1 on have the same under all Looked names; 0: it is not known
 }
 
-// Group is a set of slots that no match of this cycle can tell apart: the
-// Requirements of slots and jobs come to the same for all of them, and so do
-// weights and what is left of partitionable ones.
+// Group is a set of slots that no match of this cycle can tell apart: the Requirements of
+// slots and jobs have the same meaning for all of them, and their weights and the free
+// rests of partitionable ones are equal.
 type Group struct {
 	Number int
 	Ad     *classad.Ad       // of one of them
 	Weight accountant.Weight // of each static slot; of the whole of a partitionable one
-	Left   Amounts           // what is left of each resource; nil: static slots
+	Left   Amounts           // the free rest of each resource; nil: static slots
 }
 
 // Class is the slots of a group that no rank can tell apart either.
@@ -54,10 +54,10 @@ type slotKeys struct {
 	key      []byte
 }
 
-// Classify divides slots into groups and classes, and puts each where it belongs: class is
-// its own, wholly that of the whole of a partitionable slot. The slots' meanings are found
-// on all processors: each part of them is divided for itself, and then one slot of
-// each class of a part tells which class of all that is.
+// Classify divides slots into groups and classes, and calls put for each slot: class is
+// its own, wholly the class of a whole partitionable slot. The slots' meanings are found
+// on all processors: each part of the slots is divided for itself, and then one slot of
+// each class of a part determines the class among all.
 func (x *Shapes) Classify(slots []*Slot, put func(i int, class, wholly *Class)) {
 	bounds := parallel.Bounds(len(slots), manySlots)
 	parts := make([]part, len(bounds)-1)
@@ -87,10 +87,10 @@ const manySlots = 1000
 type part struct {
 	from, to   int
 	kinds      []slotKind // different ones, by their first slot
-	of, wholly []int      // by slot: the index of its kind, and of that of the whole slot
+	of, wholly []int      // by slot: the index of its kind, and of the whole slot's kind
 }
 
-// slotKind is what a class is found from.
+// slotKind is the input of a class.
 type slotKind struct {
 	ad        *classad.Ad
 	weight    accountant.Weight

@@ -8,13 +8,13 @@ import (
 	"fairspool/lib/classad"
 )
 
-// meaning is the number of what an attribute comes to in any match of the cycle:
-// equal ones behave alike, whatever the ads say.
+// meaning numbers the value of an attribute in any match of the cycle: equal ones behave
+// alike, whatever the ads say.
 type meaning uint64
 
-// meanings finds what slots' attributes mean. What an expression makes of the
-// slot's own attributes is worked out, so that ten thousand slots whose loads all
-// differ are the same to a START that only asks whether they are below a bound.
+// meanings finds the meanings of slots' attributes. It computes the part of an expression
+// that depends on the slot's own attributes, so that ten thousand slots with different
+// loads are the same to a START that only asks whether these are below a bound.
 type meanings struct {
 	eval *classad.Context
 	lex  *lexicon
@@ -24,13 +24,13 @@ type meanings struct {
 	yes     meaning                // true
 	numbers map[string]meaning     // of everything but constants, by its key
 	known   map[uint32]*expression // by the number of their texts
-	busy    []*expression          // whose meaning is being found: a circle ends here
+	busy    []*expression          // expressions under way: a circle ends here
 	keys    []byte                 // that are being made, one behind the other
-	found   []meaning              // of what clauses look up, one clause behind the other
+	found   []meaning              // for names in clauses, one clause behind the other
 	steps   int                    // expressions looked at for the one that was asked for
 }
 
-// expression is what is known of an expression in slots' ads.
+// expression is an expression in slots' ads, analyzed.
 type expression struct {
 	id      uint32    // of its text
 	clauses []*clause // of the conjunction that it is
@@ -42,7 +42,7 @@ type clause struct {
 	expr  *classad.Expr
 	looks classad.Looks
 	names looked // of looks.Own and looks.Either, in this order
-	alias bool   // it is nothing but the one name
+	alias bool   // it is only the one name
 	told  bool   // looks is all that it looks at
 }
 
@@ -58,8 +58,8 @@ const (
 const (
 	keyConjunction byte = iota
 	keyFalls            // a clause that is not true whatever the job
-	keyOpen             // a clause that depends on the job, by what it looks up
-	keyRest             // the same, by what is left of it
+	keyOpen             // a clause that depends on the job, by the names that it looks up
+	keyRest             // the same, by the rest after partial evaluation
 	keyWhole
 )
 
@@ -99,7 +99,7 @@ func lookedOf(all Names) (l looked) {
 	return l
 }
 
-// at returns what the ad's attribute means.
+// at returns the meaning of the ad's attribute.
 func (m *meanings) at(ad *classad.Ad, l *lookedUp) meaning {
 	v, e, ok := ad.Get(l.name)
 	switch {
@@ -117,7 +117,7 @@ func (m *meanings) constant(v classad.Value) meaning {
 	return meansConstant | meaning(m.lex.constant(v))
 }
 
-// number returns the number of a key, which is of nothing but a meaning's.
+// number returns the number of a key, which only meanings have.
 func (m *meanings) number(key []byte) meaning {
 	n, ok := m.numbers[string(key)]
 	if !ok {
@@ -203,7 +203,7 @@ func (m *meanings) expression(e *classad.Expr) *expression {
 	return x
 }
 
-// ofClause returns what a clause means, and whether that is a constant.
+// ofClause returns the meaning of a clause, and whether that is a constant.
 func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) {
 	found := len(m.found)
 	defer func() { m.found = m.found[:found] }()
@@ -245,9 +245,9 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 	return n, false
 }
 
-// closed reports whether a clause has the same value whatever the job. The values that
-// it comes from need no numbers then. It leaves in m.found what the names mean that it looked
-// at and that are expressions, 0 for others.
+// closed reports whether a clause has the same value whatever the job. Its inputs need no
+// numbers then. It appends to m.found, for each name that it looked at, the meaning if it is
+// an expression, else 0.
 func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
 	if len(c.looks.Other) > 0 {
 		return false

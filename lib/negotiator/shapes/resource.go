@@ -21,7 +21,7 @@ type Resource struct {
 // Amounts is how much of each of the cycle's resources, in their order.
 type Amounts []float64
 
-// Request is what the jobs of an autocluster ask of a partitionable slot.
+// Request is the request of an autocluster's jobs for a partitionable slot.
 type Request struct {
 	Number int     // the same for the same amounts
 	Ask    Amounts // as the jobs say
@@ -152,8 +152,8 @@ func (q *Request) Fits(left Amounts) bool {
 	return true
 }
 
-// From returns what is really taken where so much is left: rounding up never takes
-// more than there is, and nothing is taken of what the slot has no number of.
+// From returns the amounts really taken if left is left: rounding up never takes more
+// than there is, and a resource without a number in the slot is not taken.
 func (q *Request) From(left Amounts) (take Amounts, clipped bool) {
 	for i, x := range q.take {
 		endless := math.IsInf(left[i], 1)
@@ -197,7 +197,7 @@ func (q *Request) Lack(left Amounts) (most float64) {
 	return most
 }
 
-// First returns the first resource of which so much is not enough.
+// First returns the first resource of which left is not enough.
 func (q *Request) First(left Amounts) int {
 	for i, x := range q.Ask {
 		if x > left[i] {

@@ -1,16 +1,15 @@
 // Package shapes tells slots and jobs apart for a negotiation cycle.
 //
 // Slots that no match can tell apart are one group, and those that no rank can tell apart
-// either are one class; what counts is what their expressions come to, not how they are
-// written. Jobs that are alike in everything that any of these expressions refers to are one
-// autocluster. An autocluster is matched once with each group, at the expense of the jobs'
-// owners.
+// either are one class; the values of their expressions count, not the texts. Jobs that are
+// alike in everything that any of these expressions refers to are one autocluster. An
+// autocluster is matched once with each group, at the expense of the jobs' owners.
 //
-//   - shapes.go: what slots and jobs are told apart by
-//   - significant.go: what expressions refer to
-//   - meaning.go: what slots' expressions come to
+//   - shapes.go: the distinction of slots and jobs
+//   - significant.go: the references of expressions
+//   - meaning.go: the meanings of slots' expressions
 //   - class.go: groups and classes of slots
-//   - resource.go: what jobs request of partitionable slots
+//   - resource.go: the requests of jobs for partitionable slots
 //   - autocluster.go: jobs that are alike, and which groups they match
 //   - budget.go: the steps that the expressions of an owner's jobs may take
 package shapes
@@ -34,21 +33,21 @@ type Shapes struct {
 	classes   []*Class       // likewise
 	clusters  []*Autocluster // by first appearance
 	Telling   Names          // the attributes that tell autoclusters apart
-	Limiting  Names          // those of them that concurrency limits look at
+	Limiting  Names          // those of Telling that concurrency limits look at
 	InSlots   Names          // the attributes that any expression looks up in slots
 	InJobs    Names          // and in jobs
 	Ranking   Names          // the attributes of jobs that tell apart how they rank slots
-	Macros    Names          // those of them that the rank macros look up
+	Macros    Names          // those of Ranking that the rank macros look up
 
 	keys     slotKeys
 	lex      *lexicon
 	sig      *Significance
 	known    map[string]*Autocluster
-	origin   *classad.Origin // of what tells jobs apart
+	origin   *classad.Origin // of the attributes in Telling
 	alike    map[*classad.Ad]*Autocluster
 	key      []byte
-	requests map[pool.Resources]int // numbers of what is asked of partitionable slots
-	asking   *Autocluster           // whose matcher is
+	requests map[pool.Resources]int // numbers of requests for partitionable slots
+	asking   *Autocluster           // the autocluster of matcher
 	matcher  *classad.Matcher
 }
 
@@ -63,11 +62,11 @@ type Rules struct {
 	// partitionable slots apart besides, in lower case; given the resources.
 	SlotWeight  *classad.Expr
 	Consumption func([]Resource) []string
-	// AddSignificant are further attributes by which autoclusters differ.
+	// AddSignificant are further attributes that distinguish autoclusters.
 	AddSignificant []string
 }
 
-// New finds the attributes by which slots and jobs differ.
+// New finds the attributes that distinguish slots and jobs.
 func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	lex := newLexicon()
 	x := &Shapes{by: p, lex: lex, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}
@@ -137,7 +136,7 @@ func (x *Shapes) AppendMeaning(key []byte, ad *classad.Ad, e *classad.Expr) []by
 	return appendMeaning(key, x.keys.means.ofExpr(ad, e))
 }
 
-// AppendSlotRank appends what a slot's Rank means.
+// AppendSlotRank appends the meaning of a slot's Rank.
 func (x *Shapes) AppendSlotRank(key []byte, ad *classad.Ad) []byte {
 	return appendMeaning(key, x.keys.means.at(ad, &x.keys.slotRank))
 }

@@ -56,7 +56,7 @@ func (x *lexicon) number(e *classad.Expr) uint32 {
 	return n
 }
 
-// constant returns the number of an expression that is nothing but a value.
+// constant returns the number of an expression that is a constant.
 func (x *lexicon) constant(v classad.Value) uint32 {
 	if i, ok := v.Int(); ok {
 		n, ok := x.byInt[i]
@@ -161,8 +161,8 @@ func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run) *Sig
 	return &Significance{lex: lex, slots: slots, jobs: jobs, ads: telling(jobs), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
 }
 
-// telling returns ads that have all expressions which the jobs' ads have: of jobs whose own attributes
-// are constants those that they share.
+// telling returns ads that contain all expressions of the jobs' ads: if a job's own attributes are
+// constants, the ad that it shares with others.
 func telling(jobs []jobprio.Run) []*classad.Ad {
 	ads, seen := make([]*classad.Ad, 0, len(jobs)), map[*classad.Ad]bool{}
 	for _, j := range jobs {
@@ -179,9 +179,9 @@ func telling(jobs []jobprio.Run) []*classad.Ad {
 	return ads
 }
 
-// of returns all attributes that decide about the value of the slots'
-// attributes slot, the jobs' attributes job and of expressions with MY the
-// slot: themselves, what they refer to, what that refers to, and so on.
+// of returns all attributes that decide about the value of the slots' attributes slot,
+// the jobs' attributes job and of expressions with MY the slot: themselves, their
+// references, the references of these, and so on.
 func (s *Significance) of(slot, job []string, exprs ...*classad.Expr) sides {
 	inSlot, inJob := map[string]bool{}, map[string]bool{}
 	var todoSlot, todoJob []string

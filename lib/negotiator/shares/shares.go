@@ -13,13 +13,13 @@ import (
 type Claimant struct {
 	// EUP is the effective user priority, above zero; lower is better.
 	EUP float64
-	// Usage is what the claimant holds, Demand what it wants beyond that;
-	// neither is negative. Demand may be infinite.
+	// Usage is the claimant's holding, Demand its wish beyond that; neither is negative.
+	// Demand may be infinite.
 	Usage, Demand float64
 }
 
-// at returns what the claimant may use when the level is λ: λ/EUP, but no
-// more than it wants and no less than it holds.
+// at returns the claimant's target at level λ: λ/EUP, but no more than it wants and no
+// less than it holds.
 func (c Claimant) at(level float64) float64 {
 	return min(max(level/c.EUP, c.Usage), c.Usage+c.Demand)
 }
@@ -27,16 +27,16 @@ func (c Claimant) at(level float64) float64 {
 // Division is a way to divide total: what each of the claimants may use by it.
 type Division func(total float64, claimants []Claimant) []float64
 
-// Targets divides total among the claimants: the weighted max-min fair division, in which
-// a claimant's weight is 1/EUP (manual, "Effective User Priority": in inverse ratio to
-// the EUPs; what a claimant does not use is divided among the others in the same ratio).
+// Targets divides total among the claimants: the weighted max-min fair division with
+// weights 1/EUP (manual, "Effective User Priority": in inverse ratio to the EUPs; the
+// part that a claimant does not use is divided among the others in the same ratio).
 //
 //	target_i = min(usage_i + demand_i, λ/EUP_i), but at least usage_i
 //
 // with λ such that the targets use up total. No claimant gets less than it holds, because
 // nothing is preempted here: a claimant above its share keeps it, and the others share
 // the rest. If total exceeds all wants, all claimants get what they want; if total is
-// less than what is held, no claimant gets more.
+// less than all holdings, no claimant gets more.
 //
 // 70 slots and EUPs of 5, 10 and 20 give 40, 20 and 10.
 func Targets(total float64, claimants []Claimant) []float64 {

@@ -18,7 +18,7 @@ func (Policy) Name() string { return "condor" }
 // Table is nil: its settings are keys of the top.
 func (Policy) Table() *config.Table { return nil }
 
-// OneQueue reports that shares say whose turn it is.
+// OneQueue reports false, as shares order the submitters.
 func (Policy) OneQueue() bool { return false }
 
 // Queue is nil.
@@ -27,7 +27,7 @@ func (Policy) Queue(*config.Config, policy.Sources) jobprio.Queue { return nil }
 // Listing is nil.
 func (Policy) Listing(*config.Config, policy.Sources) policy.Listing { return nil }
 
-// Rules are none but the common ones.
+// Rules are the common ones.
 func (Policy) Rules(*config.Config) policy.Rules {
 	return policy.Rules{Ahead: "-p orders the jobs of one submitter"}
 }

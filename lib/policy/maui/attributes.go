@@ -19,11 +19,11 @@ type Attribute struct {
 	Only []maui.Kind
 	// Wants says which values it takes, for the sentence "want ...".
 	Wants string
-	// Help says what it means, in one or two sentences.
+	// Help explains the attribute, in one or two sentences.
 	Help string
 
-	// take sets what a value says. note is what is odd about it; ok is false if nothing
-	// was set.
+	// take sets a value. note describes oddities of the value; ok is false if nothing was
+	// set.
 	take func(c *maui.Credential, value string, compatible bool) (note string, ok bool)
 }
 
@@ -167,8 +167,8 @@ func fraction(value string) (x float64, note string, ok bool) {
 	return x, note, true
 }
 
-// mostQTTarget bounds what is read as Maui 3.3.1 reads it, which is compared with the second
-// since 1970 at which a job was queued. The bound is ours: what Maui's was is not known.
+// mostQTTarget bounds targets that are read as Maui 3.3.1 reads them: it compares them with
+// the second since 1970 at which a job was queued. The bound is ours, as Maui's is unknown.
 const mostQTTarget = math.MaxInt32
 
 // takeQTTarget reads a time; Maui 3.3.1 reads a whole number of seconds.
@@ -253,8 +253,8 @@ func credentialKey(key string) (kind maui.Kind, name string, ok bool) {
 	return kind, strings.TrimSpace(name), bracket && closed && known && strings.TrimSpace(name) != ""
 }
 
-// only returns the kinds of credentials that have the attribute; none: all do. Maui 3.3.1
-// reads targets of service of a QOS only, though its manual has them everywhere.
+// only returns the kinds of credentials that have the attribute; empty: all do. Maui
+// 3.3.1 reads targets of service of a QOS only, though its manual has them everywhere.
 func (a Attribute) only(compatible bool) []maui.Kind {
 	if compatible && (a.Name == "QTTARGET" || a.Name == "XFTARGET") {
 		return []maui.Kind{maui.QOS}

@@ -60,7 +60,7 @@ func (r *reader) unread(n mauicfg.Note) {
 	r.Tell(n.Text)
 }
 
-// take sets what a line says.
+// take applies a line.
 func (r *reader) take(l mauicfg.Line) {
 	if kind, ok := credentialKind(l.Name); ok {
 		r.upper(l)
@@ -130,7 +130,7 @@ func (r *reader) tellSkipped() {
 	}
 }
 
-// set sets a key to what a line says.
+// set sets a key from a line.
 func (r *reader) set(k config.Key, text string) {
 	if k.Name == compatibilityKey {
 		if text != version {
@@ -147,7 +147,7 @@ func (r *reader) set(k config.Key, text string) {
 	}
 }
 
-// credential sets what a line USERCFG[NAME] and the like says.
+// credential applies a line USERCFG[NAME] and the like.
 func (r *reader) credential(kind maui.Kind, l mauicfg.Line) {
 	if l.Index == "" {
 		r.Warn(l.Name, "want a name in brackets: "+l.Name+"[NAME]")
@@ -170,7 +170,8 @@ func (r *reader) credential(kind maui.Kind, l mauicfg.Line) {
 	r.config.Note(key, r.From())
 }
 
-// attribute sets what an attribute of the key says, and returns what is wrong with it.
+// attribute sets an attribute from a line with the key, and returns what is wrong with
+// it.
 func (r *reader) attribute(key string, c *maui.Credential, kind maui.Kind, a mauicfg.Attribute) string {
 	upper := strings.ToUpper(a.Name)
 	hint := ""

@@ -133,7 +133,8 @@ func inertShares(m *maui.Config, tell teller) {
 	}
 }
 
-// inertDefaults finds what is said of the class DEFAULT and not of those without an entry.
+// inertDefaults finds settings of the class DEFAULT that do not apply to classes without
+// an entry.
 func inertDefaults(m *maui.Config, tell teller) {
 	d := m.Credentials[maui.Class][maui.DefaultName]
 	for _, a := range []struct {
@@ -178,7 +179,7 @@ func addsOfQOS(m *maui.Config, sub maui.Sub) bool {
 	})
 }
 
-// inertCaps finds caps of what weighs nothing.
+// inertCaps finds caps of components without a weight.
 func inertCaps(m *maui.Config, tell teller) {
 	for sub := range maui.Subs {
 		if m.Subs[sub].Cap > 0 && m.Subs[sub].Weight == 0 && !addsOfQOS(m, sub) {

@@ -17,7 +17,7 @@ import (
 
 // Keys is every key of the table [maui], in the order of the manual page, except those
 // that contain the name of a credential: parameters of maui.cfg under their own names.
-// Those of maui.Parameters come last.
+// The keys in maui.Parameters come last.
 var Keys = append([]config.Key{
 	{Name: fileKey, Kind: config.String, Default: "", Check: config.FileName,
 		Help: "A maui.cfg that is read first, relative to the folder of this file; the table overrides it. Empty: none.",
@@ -98,8 +98,8 @@ var older = map[string]string{
 	"QOSTARGETQT": "QOSCFG[NAME] QTTARGET=", "QOSTARGETXF": "QOSCFG[NAME] XFTARGET=",
 }
 
-// skipped are parameters that say how Maui itself runs: whom it talks to, what it writes,
-// what it simulates.
+// skipped are parameters for running Maui itself: its connections, its output, its
+// simulations.
 var skipped = config.LaterNames(`
 	SERVERCONFIGFILE SERVERHOMEDIR SERVERHOST SERVERMODE SERVERNAME SERVERPORT STEPCOUNT SCHEDCFG
 	ADMIN1 ADMIN2 ADMIN3 ADMIN4 ADMINCFG ADMINHOST ADMINHOSTS ADMINS
@@ -121,8 +121,8 @@ var skipped = config.LaterNames(`
 	SIMWCACCURACYCHANGE SIMWCSCALINGPERCENT SIMWORKLOADTRACEFILE`)
 
 // later are parameters that decide which jobs run, when and where, and that this version
-// does not serve, and those of skipped. Sources: the table of parameters of Maui 3.3.1, and
-// appendix F of its manual.
+// does not serve, and the parameters of skipped. Sources: the table of parameters of Maui
+// 3.3.1, and appendix F of its manual.
 var later = withSkipped(config.LaterNames(`
 	FSENFORCEMENT=NONE FSCONFIGFILE FSQOSTARGET FSSECONDARYGROUPS=false JOBPRIOF=NONE JOBSIZEPOLICY=NONE
 	BACKFILLPOLICY=NONE BACKFILLDEPTH=0 BACKFILLMAXSCHEDULES BACKFILLMETRIC BACKFILLPROCFACTOR=0 BACKFILLTYPE=NONE
@@ -182,8 +182,8 @@ func lineNames() []string {
 	return slices.Concat(config.KeyNames(Keys[1:]), credentialKinds, slices.Sorted(maps.Keys(later())))
 }
 
-// read reads what stands behind the key in a maui.cfg, in the type of Default. note is
-// what is odd about it; without ok the key stays as it was.
+// read reads the text behind the key in a maui.cfg, in the type of Default. note
+// describes oddities of the text; without ok the key stays as it was.
 func read(k config.Key, text string, compatible bool) (v any, note string, ok bool) {
 	switch k.Kind {
 	case config.Integer:
@@ -267,7 +267,7 @@ const mostWeight = 1e12
 // unsetWeight is what Maui takes for no weight at all where a subcomponent has it.
 const unsetWeight = -1
 
-// weights are the weights and caps as keys, those of components first.
+// weights are the weights and caps as keys, the components' first.
 func weights() []config.Key {
 	var keys []config.Key
 	add := func(p maui.Parameters, initial maui.Term, of func(*maui.Config) *maui.Term, unset bool) {

@@ -63,8 +63,8 @@ func (l *listing) Show(j policy.Job, _ policy.Options) policy.Shown {
 	return policy.Shown{Prior: start, Behind: -start}
 }
 
-// priority returns what the policy knows of a job, and its priority. One with a claim counts as when
-// it was started: what it waits for since is over.
+// priority returns the policy's facts on a job, and its priority. A job with a claim counts as at
+// its start, when its wait ended.
 func (l *listing) priority(j policy.Job) (*maui.Job, maui.Priority) {
 	if j.Waits {
 		facts := l.queued[j.Number].Job
@@ -82,7 +82,7 @@ func (l *listing) ran(claim *pool.Claim) int64 {
 	return max(int64(l.context.Now.Sub(claim.RunsFrom())/time.Second), 0)
 }
 
-// running says what the priority of a job with a claim has become, where USAGE counts.
+// running explains the present priority of a job with a claim, if USAGE counts.
 func (l *listing) running(facts maui.Job, claim *pool.Claim) []string {
 	facts.Since -= l.ran(claim)
 	x := l.Reckoner().RunPriority(&facts, claim.RunsFrom().Unix())
@@ -109,8 +109,8 @@ func (l *listing) Sheet(j policy.Job, _ iter.Seq[policy.Job]) []policy.Line {
 	return []policy.Line{{Key: "priority", Values: lines}}
 }
 
-// Prioritized is what -pri prints with -json, and -j besides, of Count equal jobs of one
-// cluster, from ProcId on. Names are those of job ads where these have the same.
+// Prioritized is the JSON of -pri, and a part of that of -j, for Count equal jobs of one
+// cluster, from ProcId on. Names are those of job ads if these have the same values.
 type Prioritized struct {
 	ClusterID  int `json:"ClusterId"`
 	ProcID     int `json:"ProcId"`
@@ -118,12 +118,12 @@ type Prioritized struct {
 	Owner      string
 	QOS        string // that they go by
 	QOSRefused bool   `json:",omitempty"` // they asked for another one, to which they have no access
-	// Place is that of the first in the queue of all jobs, from 1 on; absent for one that is
-	// not in it. Blocked says why it is not.
+	// Place is the first job's place in the queue of all jobs, from 1 on; absent for a job
+	// that is not in it. Blocked says why it is not.
 	Place   int    `json:",omitempty"`
 	Blocked string `json:",omitempty"`
-	// StartPriority is that by which they stand there, Priority the same with its fraction,
-	// and RawPriority the weighted sum, before its bounds and SystemPriority.
+	// StartPriority is the priority that gives that place, Priority the same with its
+	// fraction, and RawPriority the weighted sum, before its bounds and SystemPriority.
 	StartPriority         int64
 	Priority, RawPriority float64
 	SystemPriority        int64   `json:",omitempty"`
@@ -133,9 +133,9 @@ type Prioritized struct {
 	Components map[string]PriorityComponent
 }
 
-// PriorityTerm is a term of a sum: Weight times Factor, which is Value cut to Cap, comes to
-// Contribution. Percent is how much of the absolute sum of all components it is; that of a
-// component's terms disregards the component's cap.
+// PriorityTerm is a term of a sum. Weight times Factor is Contribution; Factor is Value cut
+// to Cap. Percent is the term's part of the absolute sum of all components; for a
+// component's terms it disregards the component's cap.
 type PriorityTerm struct {
 	Weight, Cap                          int64 // Cap 0: none
 	Value, Factor, Contribution, Percent float64
@@ -178,7 +178,7 @@ func (l *listing) Explain(j policy.Job) (numbers, course any) {
 	return l.object(j, 1), nil
 }
 
-// object returns the numbers of some equal jobs, of which j is the first.
+// object returns the numbers of count equal jobs; j is the first.
 func (l *listing) object(j policy.Job, count int) *Prioritized {
 	facts, p := l.priority(j)
 	x := prioritized(facts, &p)
@@ -228,7 +228,7 @@ func (l *listing) print(to io.Writer, all []policy.Row) error {
 		}
 		j, x := l.priority(all[n].Job)
 		b = diagnosis.Job(b, all[n].Jobs.String(), all[n].Jobs.Count(), j.System != 0, &x)
-		w.Write(b) // the error is that of Flush
+		w.Write(b) // Flush returns the error
 		b = b[:0]
 	}
 	if n > 0 {

@@ -34,9 +34,9 @@ func setSystem(e policy.Edit) (policy.Setting, error) {
 	return policy.Setting{Attr: pool.AttrSystemPriority, Expr: classad.Literal(classad.Int(n)), Priority: true}, nil
 }
 
-// What Maui's setspri takes, and what it keeps: an absolute priority as it is, and one
-// that is added to the job's own as relativeSystem and that. Up to 1e9 what is kept is
-// absolute, so that the least that can be added is above -1e9.
+// The range of Maui's setspri, and its encoding: an absolute priority as it is, and a
+// priority relative to the job's own as relativeSystem plus that. Values up to 1e9 are
+// absolute, so that relative ones are above -1e9.
 const (
 	maxSystem      = 1000
 	relativeSystem = 2_000_000_000

@@ -1,14 +1,14 @@
-// Package maui is Maui's policy as the pool asks for it: its settings, its queue, its rules for
-// attributes, and what lists show. The arithmetic is fairspool/lib/maui.
+// Package maui adapts Maui's policy to the pool: its settings, its queue, its rules for attributes,
+// and its part of lists. The arithmetic is fairspool/lib/maui.
 //
-// Its settings are the table [maui], parameters of maui.cfg under their own names, and the maui.cfg
-// that this names, which never fails: problems become warnings. What it says counts less than the
-// table.
+// Its settings are the table [maui], with parameters of maui.cfg under their own names, and the
+// maui.cfg that the table names. Reading that file never fails: problems become warnings. The table
+// overrides the file.
 package maui
 
 import "fairspool/lib/policy"
 
-// policyName is also that of the table.
+// policyName is also the table's name.
 const policyName = "maui"
 
 // Policy is Maui's.

@@ -17,7 +17,7 @@ func queueOf(c *config.Config, from policy.Sources) *maui.Queue {
 	return maui.NewQueue(Settings(c), worldOf(Settings(c), from))
 }
 
-// Beside returns the jobs that have a claim, and where their clocks depend on it those that are held.
+// Beside selects the jobs that have a claim, and held jobs if their clocks depend on being held.
 func (Policy) Beside(c *config.Config) policy.Beside {
 	return policy.Beside{Running: true, Held: maui.NewQueue(Settings(c), maui.World{}).LooksAtHeld()}
 }
@@ -92,8 +92,8 @@ func poolSize(slots []pool.Slot) (t maui.Totals) {
 	return t
 }
 
-// wholeOf returns how much of a resource a slot has; of a partitionable one, as advertised
-// by pools that name both, not only what is left of it.
+// wholeOf returns a slot's whole amount of a resource. For a partitionable slot that is
+// the advertised total, if the ad has both, not the free rest.
 func wholeOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 	if pool.Partitionable(c, ad) {
 		if all := pool.AmountOf(c, ad, pool.TotalPrefix+name); all > 0 {
@@ -103,14 +103,14 @@ func wholeOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 	return pool.AmountOf(c, ad, name)
 }
 
-// Usage is what fair share can count of a window, with FSPOLICY's word for it.
+// Usage is a quantity of a window that fair share can count, with FSPOLICY's word for it.
 type Usage struct {
 	Word string
 	Of   func(accountant.Window) accountant.Usage
 }
 
-// Counted returns what is shown of windows: also where fair share counts nothing, what it would
-// count first.
+// Counted returns the usage that is shown of windows, even if fair share counts nothing: then
+// the first quantity.
 func Counted(c *config.Config) Usage {
 	switch Settings(c).FSPolicy {
 	case maui.DedicatedPES:

@@ -11,7 +11,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Rules are those of Maui's credentials: owners have what its lists give them.
+// Rules are the rules of Maui's credentials: its lists say which ones owners have.
 func (Policy) Rules(c *config.Config) policy.Rules {
 	return policy.Rules{Attributes: rules, SettledOfUsers: policy.Names(rules), Defaults: func(owner, group string) (account string, classes map[string]string) {
 		return defaults(Settings(c), maui.Names{User: owner, Group: group})

@@ -12,7 +12,7 @@ import (
 	"fairspool/lib/policy/maui/mauicfg"
 )
 
-// settings are those of the table [maui] and of the maui.cfg that it names.
+// settings are the settings of the table [maui] and of the maui.cfg that it names.
 type settings struct {
 	maui.Config
 	file string // maui_cfg, as it stands there; empty: none
@@ -20,7 +20,7 @@ type settings struct {
 
 func settingsOf(c *config.Config) *settings { return c.Settings(policyName).(*settings) }
 
-// Settings returns what a configuration says of the policy. They are shared and not to be changed.
+// Settings returns a configuration's settings of the policy. They are shared; do not change them.
 func Settings(c *config.Config) *maui.Config { return &settingsOf(c).Config }
 
 // Table is the table [maui].
@@ -54,7 +54,7 @@ func taken(c *config.Config, s config.Setting) error {
 	return nil
 }
 
-// depth is that of [maui.USERCFG.NAME] with ATTRIBUTE = VALUE.
+// depth is 2 for [maui.USERCFG.NAME] with ATTRIBUTE = VALUE.
 func depth(table string) int {
 	if _, ok := credentialKind(table); ok {
 		return 2
@@ -62,16 +62,16 @@ func depth(table string) int {
 	return 0
 }
 
-// join returns USERCFG[NAME], of which the attribute is no part.
+// join returns USERCFG[NAME], without the attribute.
 func join(parts []string) string { return fmt.Sprintf("%s[%s]", parts[0], parts[1]) }
 
-// addsUp reports whether the name is that of a credential.
+// addsUp reports whether the name is a credential's.
 func addsUp(name string) bool {
 	_, _, ok := credentialKey(name)
 	return ok
 }
 
-// putCredential stores what is said of a credential.
+// putCredential stores the settings of a credential.
 func putCredential(c *config.Config, kind maui.Kind, name string, v maui.Credential) {
 	all := &Settings(c).Credentials[kind]
 	if *all == nil {
@@ -80,8 +80,8 @@ func putCredential(c *config.Config, kind maui.Kind, name string, v maui.Credent
 	(*all)[name] = v
 }
 
-// takeCredential sets what a key of [maui] with a credential's name in it says; ok is false for
-// other keys.
+// takeCredential applies a setting of [maui] with a credential's name in its key; ok is false
+// for other keys.
 func takeCredential(c *config.Config, s config.Setting) (ok bool, err error) {
 	kind, name, ok := credentialKey(s.Name)
 	if !ok {
@@ -100,7 +100,7 @@ func takeCredential(c *config.Config, s config.Setting) (ok bool, err error) {
 		}
 		list[0].Value = text
 	case s.Parts != nil && isTable && len(empty) == 0:
-		return true, nil // of which nothing is said
+		return true, nil // without settings
 	default:
 		var notes []string
 		list, notes = mauicfg.Attributes(text)

@@ -25,10 +25,10 @@ func Of(c *config.Config) policy.Policy {
 			return p
 		}
 	}
-	return Policies[0] // which nobody has named yet
+	return Policies[0] // no JOB_PRIORITY_POLICY was given
 }
 
-// schema is what a configuration file may hold, the policies' tables among it.
+// schema is the schema of a configuration file, with the policies' tables.
 var schema = sync.OnceValue(func() *config.Schema {
 	var names []string
 	var tables []*config.Table

@@ -352,8 +352,8 @@ func TestSGEDefaultProject(t *testing.T) {
 	}
 }
 
-// TestSGERightsUntold: where nobody can tell which groups somebody has, nothing is granted by
-// one, and nothing refused to who stands in the list by name.
+// TestSGERightsUntold: if the groups of a user cannot be found, no right is granted by a
+// group, and none refused to a user whom the list names.
 func TestSGERightsUntold(t *testing.T) {
 	gone := errors.New("no answer")
 	r := sgeRights("bob", false)

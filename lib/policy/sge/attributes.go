@@ -28,16 +28,16 @@ const (
 // kinds are the kinds, in the order of the manual page.
 var kinds = []kind{complexKind, userKind, projectKind, departmentKind, usersetKind, peKind}
 
-// Attribute is what a table [sge.TABLE.NAME] may say.
+// Attribute is an attribute in a table [sge.TABLE.NAME].
 type Attribute struct {
 	Tables []string // of the objects that have it
 	Name   string
 	// Wants says which values it takes, for the sentence "want ...".
 	Wants string
-	// Help says what it means, in one or two sentences.
+	// Help explains the attribute, in one or two sentences.
 	Help string
 
-	// take sets what a value says; ok is false, and nothing set, if it says nothing.
+	// take sets a value; ok is false, and nothing set, if the value means nothing.
 	take func(o *object, value string) (ok bool)
 }
 
@@ -114,8 +114,8 @@ var complexTypes = []string{
 	sge.String: "STRING", sge.CString: "CSTRING", sge.REString: "RESTRING", sge.Host: "HOST",
 }
 
-// otherAttributes are those that objects have in Grid Engine and that do not count in
-// priorities: files have them, so they are taken.
+// otherAttributes are attributes that objects have in Grid Engine and that do not count
+// in priorities: files have them, so they are accepted.
 var otherAttributes = map[kind]string{
 	complexKind:    "relop requestable consumable default",
 	userKind:       "delete_time",
@@ -157,7 +157,8 @@ func takeNames(of func(*object) *[]string) func(*object, string) bool {
 	}
 }
 
-// listed returns the names of a list with commas or blanks between, of which NONE is none.
+// listed returns the names of a list with commas or blanks between; NONE is the empty
+// list.
 func listed(value string) []string {
 	names := strings.Fields(strings.ReplaceAll(value, ",", " "))
 	if len(names) == 0 || len(names) == 1 && strings.EqualFold(strings.TrimSpace(value), "none") {
@@ -183,16 +184,16 @@ func takeUrgencySlots(o *object, value string) bool {
 // wrong returns what to say of a value that the attribute does not take.
 func (a Attribute) wrong(value string) error { return fmt.Errorf("%q: want %s", value, a.Wants) }
 
-// attribute is what a record of Grid Engine's says: name value, in one line.
+// attribute is an attribute in a record of Grid Engine's: name value, in one line.
 type attribute struct {
 	name, text string
-	line       int // of its file, from 1; 0: that of the record
+	line       int // of its file, from 1; 0: the record's
 }
 
-// takeRecord sets what a record of a file says of an object, which there is from then on,
-// whatever is wrong with its attributes. What was said of it before stays where the record
-// says nothing. from is the record's place. The warnings, "file:line: sge.users.NAME: why",
-// tell what was left out.
+// takeRecord applies a record of a file to an object, which exists from then on, even if
+// its attributes are wrong. Earlier settings stay if the record does not mention them. from
+// is the record's place. The warnings, "file:line: sge.users.NAME: why", name omitted
+// settings.
 func takeRecord(c *config.Config, kind kind, name string, attributes []attribute, from config.Origin) []string {
 	var warnings []string
 	record := config.Setting{Table: policyName, Name: fmt.Sprintf("%s.%s", kind, name), From: from}
@@ -249,7 +250,7 @@ func noted[V any](m map[string]V, name string, v V) map[string]V {
 	return m
 }
 
-// objects returns those of a kind that are sge.Objects.
+// objects returns the objects of a kind that are sge.Objects.
 func objects(c *config.Config, kind kind) *map[string]sge.Object {
 	switch kind {
 	case userKind:
@@ -276,7 +277,7 @@ func takeAttribute(c *config.Config, kind kind, name, attribute, text string) er
 		}
 		return nil
 	}
-	switch kind { // on a copy, for what is wrong changes nothing
+	switch kind { // on a copy, as errors change nothing
 	case complexKind:
 		at := &Settings(c).Complexes[settingsOf(c).complexAt[name]]
 		return changed(*at, func(x *sge.Complex) error { return change(object{complex: x}) }, func(x sge.Complex) { *at = x })
@@ -291,7 +292,7 @@ func takeAttribute(c *config.Config, kind kind, name, attribute, text string) er
 	return changed(all[name], func(x *sge.Object) error { return change(object{object: x}) }, func(x sge.Object) { all[name] = x })
 }
 
-// changed puts a changed copy in the place of what there is, unless changing failed.
+// changed stores a changed copy of now, unless changing failed.
 func changed[T any](now T, change func(*T) error, put func(T)) error {
 	if err := change(&now); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 )
 
 // Display has Grid Engine's columns, and the lengths of its rules, which differ from those of the
-// headings above them. Of all jobs there is a form of its own in JSON.
+// headings above them. A list of all jobs has a form of its own in JSON.
 func (Policy) Display(c *config.Config) policy.Display {
 	s := Settings(c)
 	return policy.Display{

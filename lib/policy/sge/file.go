@@ -10,8 +10,8 @@ import (
 	"fairspool/lib/sge"
 )
 
-// readQconf reads the files of saved output of qconf that the setting names, if it names any. What is odd in
-// them is a warning: they were written by another program, for another one.
+// readQconf reads the files of saved output of qconf that the setting names, if it names any. Oddities are
+// warnings, as the files come from another program, for another one.
 func readQconf(c *config.Config, s config.Setting) error {
 	if !isQconf(s) {
 		return nil
@@ -71,7 +71,7 @@ func (r *reader) read(key, text string) {
 	}
 }
 
-// only tells of notes, and of a file that came before one of which there is one in Grid Engine.
+// only reports notes. It also reports an earlier file if Grid Engine has just one of its kind.
 func (r *reader) only(notes []qconf.Note) {
 	if r.before != "" {
 		r.Tell(fmt.Sprintf("there is but one; what this file says counts for more than %s", r.before))
@@ -138,8 +138,8 @@ func (r *reader) take(key string) {
 	}
 }
 
-// kindsOf returns what a record is of. Usersets are departmentKind, access lists, or both
-// (access_list(5)).
+// kindsOf returns the kinds of a record. Usersets are departmentKind, access lists, or
+// both (access_list(5)).
 func (r *reader) kindsOf(key string, record savedRecord) []kind {
 	switch key {
 	case "qconf_sc":
@@ -239,9 +239,9 @@ func (r *reader) tree(root *qconf.Node) {
 	Settings(r.config).Tree = top
 }
 
-// warnOfProjectNodes tells of leaves of a saved share tree that are said to be projects of
-// which there is none: their shares are a user's of that name, then. Only when everything is
-// read it is known which projects there are.
+// warnOfProjectNodes warns of leaves of a saved share tree that name a missing project: a
+// user of that name then gets their shares. It runs when everything is read, as only then
+// all projects are known.
 func warnOfProjectNodes(c *config.Config) {
 	if c.JobPriorityPolicy != policyName {
 		return
@@ -260,7 +260,7 @@ func warnOfProjectNodes(c *config.Config) {
 // ignoredKey is a parameter of sched_conf(5) that has no effect here.
 type ignoredKey struct {
 	key config.Key // without set; its default is Grid Engine's
-	// also is another value that says nothing, such as that of an installer's profile.
+	// also is another value without meaning, such as that of an installer's profile.
 	also any
 	why  string // it has no effect
 }
@@ -325,8 +325,8 @@ func ignore(c *config.Config, name string, says bool) {
 	settingsOf(c).ignored[name] = true
 }
 
-// qconfKeys are the keys of saved output of qconf, in the order in which it is read: each kind
-// of object before those that refer to it.
+// qconfKeys are the keys of saved output of qconf, in reading order: each kind of object
+// before the kinds that refer to it.
 var qconfKeys = []config.Key{
 	qconfKey("qconf_ssconf", "qconf -ssconf", "The parameters."),
 	qconfKey("qconf_sc", "qconf -sc", "The complexes."),

@@ -71,11 +71,11 @@ func warnOfOtherPolicy(c *config.Config) {
 	}
 }
 
-// teller tells what is wrong with a key of [sge].
+// teller reports a problem of a key of [sge].
 type teller func(key, format string, with ...any)
 
-// tellInert tells which settings have no effect for want of others, and what is surely meant
-// otherwise.
+// tellInert reports settings that have no effect for want of others, and those that surely
+// mean something else.
 func tellInert(s *sge.Config, tell teller) {
 	inertSums(s, tell)
 	inertUrgency(s, tell)
@@ -86,7 +86,7 @@ func tellInert(s *sge.Config, tell teller) {
 	inertNodes(s, tell)
 }
 
-// prioritySteps are those of the POSIX priority from the least to the greatest.
+// prioritySteps are the steps of the POSIX priority from the least to the greatest.
 const prioritySteps = 2048
 
 // inertSums finds weights that switch everything off, or tickets that are given.
@@ -287,9 +287,9 @@ func inertTwice(s *sge.Config, tell teller) {
 // mostLevels is how many names of a path are shown.
 const mostLevels = 50
 
-// visitNodes calls visit for all nodes below the root, from the top down, each with what
-// returns its key in [sge] and the project whose node it is below, or none. Trees of files may
-// be as deep as they like.
+// visitNodes calls visit for all nodes below the root, from the top down, each with a function
+// for its key in [sge] and the project that it is below, or none. Trees of files may have any
+// depth.
 func visitNodes(s *sge.Config, visit func(key func() string, project string, n *sge.Node)) {
 	type step struct {
 		node    *sge.Node
@@ -314,7 +314,7 @@ func visitNodes(s *sge.Config, visit func(key func() string, project string, n *
 	}
 }
 
-// nodePath returns the path of these names, of which it leaves out the first if they are many.
+// nodePath returns the path of these names. It leaves out the first ones if there are many.
 func nodePath(names []string) string {
 	if n := len(names); n > mostLevels {
 		return "/.../" + strings.Join(names[n-mostLevels:], "/")

@@ -16,7 +16,7 @@ import (
 
 // Keys is every key of the table [sge], in the order of the manual page: parameters of
 // sched_conf(5) under their own names, with the defaults that Grid Engine's installer sets.
-// What is said of userKind, projects and other objects is in Attributes.
+// Attributes has the settings of userKind, projects and other objects.
 var Keys = slices.Concat(qconfKeys, []config.Key{
 	{Name: compatibilityKey, Kind: config.String, Default: "", Choices: []string{"", version},
 		Help: "Whether usage decays as in Grid Engine 8.1.9: linearly in each minute, which does not halve it exactly.",
@@ -186,7 +186,7 @@ func truth(v any) any {
 	return v
 }
 
-// filled returns a time of which parts are left out, such as 1::30, with zeros for them.
+// filled returns a time with omitted parts, such as 1::30, with zeros for them.
 func filled(text string) string {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 || text == "::" {
@@ -200,7 +200,7 @@ func filled(text string) string {
 	return strings.Join(parts, ":")
 }
 
-// Nice values as Grid Engine has them on Linux.
+// Grid Engine's nice values on Linux.
 const (
 	bestNice, worstNice = 0, 20
 	leastNice, mostNice = -20, 20
@@ -212,8 +212,8 @@ const (
 
 func checkExecdParams(list string) error { _, _, err := niceRange(list); return err }
 
-// niceRange reads execd_params: words with commas or blanks between them, in which case
-// does not count. There are many more in sge_conf(5), of daemons that are none here.
+// niceRange reads execd_params: words with commas or blanks between them; case does not
+// count. sge_conf(5) has many more, of daemons that do not exist here.
 func niceRange(list string) (best, worst int, err error) {
 	best, worst = bestNice, worstNice
 	if strings.EqualFold(strings.TrimSpace(list), "none") {
@@ -293,7 +293,7 @@ func entries(list, separator string) ([]entry, error) {
 	return out, nil
 }
 
-// usageParams returns what is set for one kind of usage.
+// usageParams returns the parameters of one kind of usage.
 func usageParams(c *config.Config, name string) *accountant.UsageParams {
 	switch name {
 	case "mem":
@@ -314,7 +314,7 @@ func weightsOf(list string) ([]entry, error) {
 	return entries(strings.ReplaceAll(list, " ", ","), ",")
 }
 
-// checkWeights refuses what is not measured, unless it counts nothing.
+// checkWeights refuses weights other than 0 of usage that is not measured.
 func checkWeights(list string) error {
 	all, err := weightsOf(list)
 	if err != nil {
@@ -331,7 +331,7 @@ func checkWeights(list string) error {
 	return nil
 }
 
-// setWeights takes a list that was checked. What is not in it has no weight.
+// setWeights stores a checked list. Usage that it does not name has no weight.
 func setWeights(c *config.Config, list string) {
 	all, _ := weightsOf(list)
 	c.Decay.CPU.Weight, c.Decay.Memory.Weight, c.Decay.IO.Weight = 0, 0, 0
@@ -374,7 +374,7 @@ func setHalfLives(c *config.Config, list string) {
 	}
 }
 
-// defaultProjects returns the default projects of those users who have one.
+// defaultProjects returns the default projects of users, by user.
 func defaultProjects(c *sge.Config) map[string]string {
 	var of map[string]string
 	for user, record := range c.Users {

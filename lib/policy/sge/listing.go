@@ -30,7 +30,7 @@ type listing struct {
 	ranked  *sge.Listing
 	idle    []jobprio.Run
 	running []jobprio.Running // ascending
-	places  []jobprio.Place   // in the order in which they are shown
+	places  []jobprio.Place   // in the order of display
 }
 
 // Cells are what columns show of a job.
@@ -39,16 +39,16 @@ type Cells struct {
 	JobShare, Override float64
 }
 
-// alike is what the urgency of procs that were submitted together comes from, on which all columns
-// depend, and the shares where these are shown.
+// alike is the data that the urgency of procs that were submitted together, and so all columns,
+// depend on, and the shares if these are shown.
 type alike struct {
 	requests           float64
 	deadline           int64
 	jobShare, override float64
 }
 
-// List puts jobs in the order of the queue. Without report_pjob_tickets nothing is shown that
-// tells it, so that jobs stand in that of their submission, as in Grid Engine.
+// List puts jobs in the order of the queue. Without report_pjob_tickets nothing may reveal
+// that order, so jobs are in the order of submission, as in Grid Engine.
 func (l *listing) List(w jobprio.Waiting) []policy.Listed {
 	l.idle, l.running = w.Idle, w.Running
 	l.ranked = l.Listing(w)
@@ -66,7 +66,7 @@ func (l *listing) List(w jobprio.Waiting) []policy.Listed {
 	return all
 }
 
-// Show returns the numbers of a job, and what the policy makes of its ad.
+// Show returns the numbers of a job, and the policy's view of its ad.
 func (l *listing) Show(j policy.Job, o policy.Options) policy.Shown {
 	n, facts := l.of(j)
 	x := policy.Shown{
@@ -108,7 +108,7 @@ func (l *listing) later(j policy.Job) bool {
 	return l.ranked.Job(run).Count == 0
 }
 
-// of returns what is shown of a job. Without report_pjob_tickets one that waits has no numbers.
+// of returns the shown numbers of a job. Without report_pjob_tickets a waiting job has none.
 func (l *listing) of(j policy.Job) (sge.Numbers, *sge.Job) {
 	n, facts := l.known(j)
 	if j.Waits && !l.config.ReportPending {
@@ -117,7 +117,7 @@ func (l *listing) of(j policy.Job) (sge.Numbers, *sge.Job) {
 	return n, facts
 }
 
-// known returns what is known of a job. One that takes no part has no numbers.
+// known returns the known numbers of a job. A job that takes no part has none.
 func (l *listing) known(j policy.Job) (sge.Numbers, *sge.Job) {
 	if j.Waits {
 		run, task := l.task(j)
@@ -130,8 +130,8 @@ func (l *listing) known(j policy.Job) (sge.Numbers, *sge.Job) {
 	return sge.Numbers{}, &facts
 }
 
-// runs returns a job's index among those that run, and what is known of it; false for one
-// that does not.
+// runs returns a job's index among the running ones, and its facts; false if it does not
+// run.
 func (l *listing) runs(id pool.JobID) (index int, facts *sge.Job, ok bool) {
 	i := sort.Search(len(l.running), func(i int) bool { return !l.running[i].FirstJob().Less(id) })
 	if i == len(l.running) || l.running[i].FirstJob() != id {
@@ -140,9 +140,9 @@ func (l *listing) runs(id pool.JobID) (index int, facts *sge.Job, ok bool) {
 	return l.ranked.Running(i)
 }
 
-// Ranked is what -pri, -urg and -ext print with -json under this policy, and -j besides, of
-// Count equal jobs of one cluster, from ProcId on. Names are those of job ads where these
-// have the same, else of columns.
+// Ranked is the JSON of -pri, -urg and -ext under this policy, and a part of that of -j,
+// for Count equal jobs of one cluster, from ProcId on. Names are those of job ads if these
+// have the same values, else of columns.
 type Ranked struct {
 	ClusterID       int `json:"ClusterId"`
 	ProcID          int `json:"ProcId"`
@@ -158,14 +158,14 @@ type Ranked struct {
 	OverrideTickets float64 `json:",omitempty"`
 	Slots           int64   // assumed of jobs that wait, else had
 	Requests        []Adds  // that add to the urgency; slots are among them
-	// Place is that of the first in the queue of all jobs, from 1 on; absent for one that
-	// does not wait, and where report_pjob_tickets hides it.
+	// Place is the first job's place in the queue of all jobs, from 1 on; absent for a
+	// job that does not wait, and if report_pjob_tickets hides it.
 	Place    int     `json:",omitempty"`
-	Priority float64 // prio: by which they stand there
+	Priority float64 // prio: the priority that gives that place
 	RankedNumbers
 }
 
-// Adds is a request, and what it adds to the urgency.
+// Adds is a request, and its contribution to the urgency.
 type Adds struct {
 	Name         string
 	Amount       float64 // of a slot; 1 of a type without amounts
@@ -310,8 +310,8 @@ func (l *listing) Requests(j policy.Job, hard string) policy.Requests {
 	return x
 }
 
-// contributions returns a line for each of a job's requests: what it adds to its urgency, as
-// Grid Engine writes that.
+// contributions returns a line for each of a job's requests, with its contribution to the
+// urgency, in Grid Engine's notation.
 func (l *listing) contributions(hard string, j *sge.Job) string {
 	if hard == "" {
 		return ""
@@ -333,8 +333,8 @@ func (l *listing) contributions(hard string, j *sge.Job) string {
 	return strings.Join(lines, "\n")
 }
 
-// longName returns the name of the complex that a request by its shortcut is for, beside which
-// the shortcut does not count; else the name itself.
+// longName returns the name of the complex with the shortcut key, beside which the shortcut
+// does not count; else key itself.
 func (l *listing) longName(key string) string {
 	for _, c := range l.config.Complexes {
 		if strings.EqualFold(c.Shortcut, key) {
@@ -344,8 +344,8 @@ func (l *listing) longName(key string) string {
 	return key
 }
 
-// contribution returns what a request adds by its name in small letters. Processors are what
-// the implicit request for slots is for.
+// contribution returns the contribution of a request by its name in small letters.
+// Processors are the implicit request for slots.
 func (l *listing) contribution(name string, j *sge.Job) float64 {
 	if strings.EqualFold(pool.RequestPrefix+name, pool.AttrRequestCpus) {
 		return l.config.SlotsContribution(j)

@@ -1,9 +1,9 @@
-// Package sge is Grid Engine's policy as the pool asks for it: its settings, its queue, its rules for
-// attributes, and what lists show. The arithmetic is fairspool/lib/sge.
+// Package sge adapts Grid Engine's policy to the pool: its settings, its queue, its rules for
+// attributes, and its part of lists. The arithmetic is fairspool/lib/sge.
 //
-// Its settings are the table [sge], parameters of sched_conf(5) and objects under their own names, and
-// the saved output of qconf that this names, which never fails: problems become warnings. The table
-// overrides it.
+// Its settings are the table [sge], with parameters of sched_conf(5) and objects under their own
+// names, and the saved output of qconf that the table names. Reading those files never fails: problems
+// become warnings. The table overrides them.
 package sge
 
 import (
@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/policy"
 )
 
-// policyName is also that of the table.
+// policyName is also the table's name.
 const policyName = "sge"
 
 // Policy is Grid Engine's.

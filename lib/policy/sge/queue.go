@@ -23,7 +23,7 @@ func queueOf(c *config.Config, from policy.Sources) *sge.Queue {
 	return q
 }
 
-// Beside returns the jobs that have a claim.
+// Beside selects the jobs that have a claim.
 func (Policy) Beside(*config.Config) policy.Beside { return policy.Beside{Running: true} }
 
 // World returns what Grid Engine's priorities are reckoned with: usage if there is a share
@@ -38,14 +38,14 @@ func World(cfg *config.Config, from policy.Sources) sge.World {
 	return w
 }
 
-// freeSlots returns how many slots of the pool are free. A partitionable slot counts as many
-// as it has free processors, any other as one. What others hold, by the slot's own words, is
-// not free, nor is what is drained.
+// freeSlots returns the number of free slots in the pool. A partitionable slot counts as
+// many as it has free processors, any other as one. Slots that others hold, by the slot's
+// own words, and drained ones are not free.
 func freeSlots(slots []pool.Slot, claims []pool.Claim) (n int64) {
 	taken, pieces := map[string]bool{}, map[string][]pool.Resources{}
 	for _, c := range claims {
 		taken[c.Slot] = true
-		if c.Piece.Of != "" && c.State != pool.Promised { // whose piece is the one that is being vacated
+		if c.Piece.Of != "" && c.State != pool.Promised { // it shares the piece that is being vacated
 			pieces[c.Piece.Of] = append(pieces[c.Piece.Of], c.Piece.Takes)
 		}
 	}
@@ -62,9 +62,9 @@ func freeSlots(slots []pool.Slot, claims []pool.Claim) (n int64) {
 	return n
 }
 
-// delivers reports whether a cycle is to write the tickets of jobs that run: the first in
+// delivers reports whether a cycle is to write the tickets of running jobs: the first in
 // each multiple of reprioritize_interval, because they are not read more often. Each
-// costs a change of the job's ad, of which a fold of the journal makes a cluster anew.
+// delivery changes the job's ad, for which a fold of the journal makes a cluster anew.
 func delivers(every time.Duration, last, now time.Time) bool {
 	number := func(t time.Time) float64 { return math.Floor(float64(t.Unix()) / every.Seconds()) }
 	return every > 0 && (last.IsZero() || number(last) != number(now))

@@ -17,7 +17,7 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Rules are those of qsub(1) and qalter(1): which users may raise a priority or set a
+// Rules are the rules of qsub(1) and qalter(1): which users may raise a priority or set a
 // deadline, and which projects, departments and parallel environments they may name.
 func (Policy) Rules(c *config.Config) policy.Rules {
 	slots := slotsRequests(Settings(c))
@@ -53,8 +53,8 @@ func checkRequests(r policy.Rights, after *classad.Ad, asked func(attr string) b
 	return amounts(r, after, asked)
 }
 
-// priority: everybody may lower one, and only administrators raise it, also back to what it
-// was. Before a job is submitted it is 0.
+// priority: all users may lower it, and only administrators raise it, even back to an
+// earlier value. Before a job is submitted it is 0.
 func priority(r policy.Rights, before, after *classad.Ad) error {
 	n, err := policy.WholeIn(after, pool.AttrJobPrio, sge.LeastPOSIX, sge.MostPOSIX, 0)
 	if err != nil || r.Admin {
@@ -86,8 +86,8 @@ func jobShare(r policy.Rights, _, after *classad.Ad) error {
 	return err
 }
 
-// project: it is there, and the owner has access to it. A job that names none is in its
-// owner's default project, of which Grid Engine asks the same.
+// project: it exists, and the owner has access to it. A job that names none is in its
+// owner's default project, for which Grid Engine requires the same.
 func project(r policy.Rights, _, after *classad.Ad) error {
 	name, err := policy.NameIn(after, pool.AttrProject)
 	if err != nil {
@@ -134,8 +134,8 @@ func department(r policy.Rights, _, after *classad.Ad) error {
 	return fmt.Errorf("%q: %s belongs to %s: leave the department out, or ask an administrator", name, r.Owner, strings.Join(own, ", "))
 }
 
-// departments are those that list the owner, in the order of their names; without any, that
-// of all others.
+// departments are the departments that list the owner, in the order of their names; without
+// any, the default department.
 func departments(r policy.Rights) ([]string, error) {
 	var own []string
 	for _, name := range slices.Sorted(maps.Keys(Settings(r.Config).Departments)) {
@@ -153,7 +153,7 @@ func departments(r policy.Rights) ([]string, error) {
 	return own, nil
 }
 
-// slots: what is wanted of a parallel environment can be told.
+// slots: the request for a parallel environment can be parsed.
 func slots(r policy.Rights, _, after *classad.Ad) error {
 	wanted, err := wantedSlots(after)
 	if err == nil && wanted != "" {

@@ -11,7 +11,8 @@ import (
 	"fairspool/lib/sge"
 )
 
-// settings are those of the table [sge] and of the saved output of qconf that it names.
+// settings are the settings of the table [sge] and of the saved output of qconf that it
+// names.
 type settings struct {
 	sge.Config
 	files map[string][]string // qconf_ssconf and the like by name, as they stand there
@@ -25,7 +26,7 @@ type settings struct {
 
 func settingsOf(c *config.Config) *settings { return c.Settings(policyName).(*settings) }
 
-// Settings returns what a configuration says of the policy. They are shared and not to be changed.
+// Settings returns a configuration's settings of the policy. They are shared; do not change them.
 func Settings(c *config.Config) *sge.Config { return &settingsOf(c).Config }
 
 // Table is the table [sge].
@@ -53,7 +54,7 @@ var later = config.LaterNames(`enforce_user=none enforce_project=false auto_user
 // tableNames are the tables in [sge].
 var tableNames = append(tables(kinds...), shareTree)
 
-// depth is that of [sge.users.NAME] with ATTRIBUTE = VALUE, or that of the paths in [sge.share_tree].
+// depth is the depth of [sge.users.NAME] with ATTRIBUTE = VALUE, or of the paths in [sge.share_tree].
 func depth(table string) int {
 	switch {
 	case table == shareTree:
@@ -78,8 +79,8 @@ func split(key string) []string {
 	return []string{table, unquoted(rest)}
 }
 
-// takeObject sets what a key of [sge] with an object's name in it says; ok is false for other
-// keys.
+// takeObject applies a setting of [sge] with an object's name in its key; ok is false for
+// other keys.
 func takeObject(c *config.Config, s config.Setting) (ok bool, err error) {
 	if len(s.Parts) == 0 {
 		return notARecord(s)
@@ -134,17 +135,17 @@ func notARecord(s config.Setting) (ok bool, err error) {
 // shareTree is the name of the table [sge.share_tree].
 const shareTree = "share_tree"
 
-// treeRoot is what the root of a share tree is called that has no name of its own.
+// treeRoot is the name of a share tree's root without a name of its own.
 const treeRoot = "Root"
 
-// treeEntry is what a line of [sge.share_tree] says of a node.
+// treeEntry is a line of [sge.share_tree] about a node.
 type treeEntry struct {
 	names  []string // from below the root to the node
 	shares float64
 	said   config.Setting
 }
 
-// takeNode notes what a line of [sge.share_tree] says.
+// takeNode applies a line of [sge.share_tree].
 func takeNode(c *config.Config, s config.Setting) error {
 	path := s.Parts[1]
 	names, err := treePath(path)

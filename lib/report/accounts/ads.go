@@ -20,8 +20,8 @@ func (t *Table) ByPriority() {
 	t.groupsBefore()
 }
 
-// Ads returns the ads of those rows that are wanted. That of a user is the same
-// one again with other values.
+// Ads returns the ads of the wanted rows. All users share one ad, which gets each user's
+// values in turn.
 func (t *Table) Ads(wanted func(*Row) bool) iter.Seq[*classad.Ad] {
 	return func(yield func(*classad.Ad) bool) {
 		user := classad.New()
@@ -115,7 +115,7 @@ func ReadView(ads *classad.Reader, now time.Time) (View, error) {
 	return v, nil
 }
 
-// fields reads an ad's attributes, behind all of whose names stands the same number or nothing.
+// fields reads an ad's attributes whose names end in the same number, or in none.
 type fields struct {
 	ad      *classad.Ad
 	context *classad.Context

@@ -23,8 +23,8 @@ type Column struct {
 	// field returns the figure's place in a row: a *float64, *int64, *time.Time, *string or *bool.
 	// It is nil for a figure that depends on the whole table.
 	field func(r *Row) any
-	// known returns where the row reports whether the figure is known; nil: it always is. An ad lacks
-	// an unknown figure, or has it as undefined.
+	// known returns the field of the row that reports whether the figure is known; nil: it always is.
+	// An ad lacks an unknown figure, or has it as undefined.
 	known     func(r *Row) *bool
 	undefined bool
 	ofGroups  bool // users have no such figure
@@ -40,8 +40,8 @@ type Column struct {
 	quota, tree bool
 	// optional columns vanish when all of their cells are blank.
 	optional bool
-	// direction is that in which rows go by the column unless they go by one before it: 1 for the
-	// least first, -1 for the greatest, 0 where they do not go by it.
+	// direction is the order of rows that earlier columns leave equal: 1 for ascending, -1 for
+	// descending, 0 for no order by this column.
 	direction int
 
 	above, below string // the heading, with HTCondor's widths
@@ -158,7 +158,7 @@ func Options() (list []Option) {
 	return list
 }
 
-// NeedLastDay reports whether one of the columns shows what was used in the last 24 hours.
+// NeedLastDay reports whether one of the columns shows usage of the last 24 hours.
 func NeedLastDay(list []*Column) bool {
 	return slices.ContainsFunc(list, func(c *Column) bool { return c.samples })
 }
@@ -294,8 +294,8 @@ func (c *Column) read(f fields, r *Row) {
 // unknown stands where the last cycle would have to tell.
 const unknown = "n/d"
 
-// orderCell tells what the row's group is ordered by, which depends on what else is
-// shown.
+// orderCell appends the key by which the row's group is ordered, which depends on the
+// shown columns.
 func (t *Table) orderCell(b []byte, r *Row) []byte {
 	key, known := t.keys[r.In]
 	switch {

@@ -1,12 +1,12 @@
-// Package accounts shows the accounts of submitters: records and what a cycle made of them go in, tables
-// and sentences come out.
+// Package accounts shows the accounts of submitters: it turns records and the results of a cycle into
+// tables and sentences.
 //
 // Rows of a View (rows.go, ads.go) become a Table, in the layout of HTCondor's first manuals too (table.go,
-// groups.go), or ads: each figure is a row of one table of columns (columns.go), which all of these go by.
+// groups.go), or ads. One table of columns (columns.go) defines each figure for all of them.
 //
-// A Standing says where a submitter stands, and why (why.go, whywords.go), a Future when its EUP will be
-// where (forecast.go). Decayed, Windows and Tree are what the other policies reckon by (tally.go,
-// tree.go), Edits what people changed (log.go), and history.go the samples of what was.
+// A Standing explains a submitter's place (why.go, whywords.go), and a Future predicts its EUP
+// (forecast.go). Decayed, Windows and Tree are the usage by which the other policies order jobs (tally.go,
+// tree.go), Edits the changes by people (log.go), and history.go shows the samples of the past.
 package accounts
 
 import (
@@ -47,8 +47,8 @@ func Unknown(name string, records []accountant.Record) error {
 	return fmt.Errorf("%s: no such submitter; did you mean %s?", name, hint)
 }
 
-// memberCalled returns the first member of a group whose name without that of the
-// group, as listings of groups have it, is name; empty for none.
+// memberCalled returns the first member of a group with the given name, without the
+// group's name as in listings of groups; empty for none.
 func memberCalled(name string, records []accountant.Record) string {
 	for _, r := range records {
 		if end := accountant.GroupEnd(r.Name); end > 0 && accountant.Named(r.Name[end+1:], name) {

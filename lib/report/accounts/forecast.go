@@ -20,7 +20,8 @@ import (
 	"fairspool/spool"
 )
 
-// nextBetter is the number of better submitters for which a forecast says when they are passed.
+// nextBetter is the number of better submitters for which a forecast gives the time when they
+// are passed.
 const nextBetter = 5
 
 // ahead are the times for which a forecast gives the EUP.
@@ -120,7 +121,7 @@ func (f Future) lease() *arrival {
 	return &a
 }
 
-// Until is when an EUP will be at a value, and TendsTo what it comes to in the end.
+// Until is when an EUP reaches a value, and TendsTo the limit of the EUP.
 type Until struct {
 	Name    string
 	EUP     float64

@@ -27,9 +27,9 @@ func (v View) numbers() map[string]int {
 	return of
 }
 
-// RollUp turns the groups' rows into sums over the group and those below, in
-// usage and the times of use. A sum has no priority. As in HTCondor what was
-// never counted is nothing then, and not unknown.
+// RollUp turns the groups' rows into sums over the group and the groups below, of usage
+// and of the times of use. A sum has no priority. As in HTCondor a figure that was never
+// counted is then 0, and not unknown.
 func (v *View) RollUp() {
 	places := map[string]int{} // of the groups' rows
 	var own []Row
@@ -122,8 +122,8 @@ func (t *Table) flatOrder(a, b *Row) int {
 	return 1
 }
 
-// order returns the place of the row's group in the order of groups' numbers, in which
-// the root group is the last.
+// order returns the place of the row's group in the order of groups' numbers. The root
+// group is the last.
 func (t *Table) order(r *Row) float64 {
 	if r.In == accountant.RootGroup {
 		return negotiator.SortLast
@@ -185,9 +185,9 @@ func (t *Table) groupsBefore() {
 	})
 }
 
-// groupKeys returns what groups are ordered by: their sort keys where rows go by EUP, their
-// usage where they go by that, else their numbers. A group of which the
-// last cycle knows nothing, or that has no row, is late.
+// groupKeys returns the keys by which groups are ordered: their sort keys if rows are
+// ordered by EUP, their usage if rows are ordered by that, else their numbers. A group that
+// the last cycle does not know, or that has no row, comes late.
 func (t *Table) groupKeys() map[string]float64 {
 	keys := map[string]float64{}
 	for name, number := range t.numbers {

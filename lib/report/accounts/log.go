@@ -18,7 +18,7 @@ import (
 	"fairspool/spool"
 )
 
-// OpUndo is what the spool's log calls the taking back of an edit.
+// OpUndo is the name in the spool's log of taking back an edit.
 const OpUndo = "undo edit"
 
 // Behind the words that a person reads, a transaction names behind a mark, for
@@ -52,7 +52,7 @@ func (in Pool) Edits(is map[string]bool) (list []*Edit, err error) {
 		}
 		return nil
 	})
-	// From the newest: what is undone has no effect on what is older.
+	// From the newest: an undone transaction has no effect on older ones.
 	for _, l := range slices.Backward(list) {
 		if l.Undoes == 0 || l.Undone != 0 {
 			continue
@@ -108,8 +108,8 @@ type changed struct {
 	before, after accountant.Record
 }
 
-// changes returns what the edit changed of the records that are wanted. An
-// edit that changed nothing of a record names it all the same.
+// changes returns the edit's changes of the wanted records. It also names a record that
+// the edit left unchanged.
 func (l *Edit) changes(p accountant.Params, wanted func(name string) bool) ([]changed, error) {
 	list, err := l.Records()
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *Edit) changes(p accountant.Params, wanted func(name string) bool) ([]ch
 	return all, nil
 }
 
-// Records returns what the edit did, record by record.
+// Records returns the edit's changes, record by record.
 func (l *Edit) Records() ([]accountant.Edit, error) {
 	var list []accountant.Edit
 	for before, after := range l.pairs(false) {
@@ -160,7 +160,7 @@ func entryOf(row string) (accountant.Entry, error) {
 	return accountant.Entry{Record: r, There: true}, err
 }
 
-// Tallies returns what the edit did, tally by tally.
+// Tallies returns the edit's changes, tally by tally.
 func (l *Edit) Tallies() ([]accountant.TallyEdit, error) {
 	var list []accountant.TallyEdit
 	for before, after := range l.pairs(true) {
@@ -203,7 +203,7 @@ func (l *Edit) pairs(tallies bool) func(yield func(before, after string) bool) {
 // Touch is an attribute of a record that an edit changed, or a tally.
 type Touch struct{ Name, What string }
 
-// Touches returns what the edit itself changed.
+// Touches returns the changes of the edit itself.
 func (l *Edit) Touches(p accountant.Params) ([]Touch, error) {
 	list, err := l.Records()
 	if err != nil {
@@ -279,8 +279,8 @@ var unset = map[accountant.Attribute]string{
 	accountant.AttrBeginUsageTime: "never", accountant.AttrLastUsageTime: "never",
 }
 
-// words returns the value of an attribute as people read it. Figures that time
-// has passed over are cut to what a person looks at.
+// words returns the value of an attribute for people. Figures that have decayed are cut
+// to a readable length.
 func words(a accountant.Attribute, r accountant.Record) string {
 	text := ""
 	switch v := value(a, r).(type) {
@@ -351,7 +351,7 @@ func plain(v any) any {
 	return v
 }
 
-// Tell returns the edit with its changes of records that are wanted; ok is false where there are none.
+// Tell returns the edit with its changes of wanted records; ok is false if there are none.
 func (l *Edit) Tell(p accountant.Params, wanted func(name string) bool) (t Told, ok bool, err error) {
 	changes, err := l.changes(p, wanted)
 	if err != nil {

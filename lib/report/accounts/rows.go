@@ -22,7 +22,7 @@ type Row struct {
 	InUse, within               float64 // weight in use; of a group with those below
 	Accumulated, Usage          float64 // in slot seconds, in weight seconds
 	Counted                     bool    // whether usage was ever counted
-	lastDay                     float64 // percent of what all submitters used in the last 24 hours
+	lastDay                     float64 // percent of all submitters' usage in the last 24 hours
 	sampled                     bool    // whether lastDay is known
 	Begin, Last                 time.Time
 	Floor, Ceiling              int64   // ceiling below 0: none
@@ -31,7 +31,7 @@ type Row struct {
 	Part                        Part
 }
 
-// Part is what a group is entitled to.
+// Part is a group's entitlement.
 type Part struct {
 	Configured bool // config is known
 	Negotiated bool // everything else is
@@ -40,14 +40,14 @@ type Part struct {
 	Config, Effective, Subtree float64
 	Surplus                    string // no, byquota or regroup
 	SortKey, Requested         float64
-	// taken is what the group used beyond its quota after the last cycle, demand what its
-	// idle jobs had asked for; divided says that both are known, as they are not from
-	// HTCondor's ads.
+	// taken is the group's usage beyond its quota after the last cycle, demand the
+	// requests of its idle jobs. divided says that both are known; HTCondor's ads lack
+	// them.
 	taken, demand float64
 	divided       bool
 }
 
-// LastDay returns the percentage that the submitter has of what all used in the last 24 hours, if View.LastDay found it.
+// LastDay returns the submitter's percentage of all usage in the last 24 hours, if View.LastDay found it.
 func (r *Row) LastDay() (percent float64, known bool) { return r.lastDay, r.sampled }
 
 // View is all rows there are: groups first, parents before their children.
@@ -63,8 +63,8 @@ type LastCycle struct {
 	Groups     []negotiator.Group
 }
 
-// ViewOf returns the records as of now, in the order in which they came, behind
-// the groups of the configuration. Without a cycle last is nil.
+// ViewOf returns the records as of now, in their order, behind the groups of the
+// configuration. Without a cycle last is nil.
 func ViewOf(records []accountant.Record, now time.Time, p accountant.Params, last *LastCycle) View {
 	v := View{At: now, Rows: make([]Row, 0, len(records))}
 	if !p.Groups.None() {
@@ -108,7 +108,7 @@ func rowOf(r accountant.Record, now time.Time, p accountant.Params) Row {
 	}
 }
 
-// negotiated adds what the last cycle found.
+// negotiated adds the results of the last cycle.
 func (v *View) negotiated(last LastCycle) {
 	groups := map[string]negotiator.Group{}
 	for _, g := range last.Groups {
@@ -184,13 +184,13 @@ func (s Listing) wants(r *Row) bool {
 	if r.Group && s.Quotas && s.Grouped { // a tree of quotas has no gaps
 		return true
 	}
-	if r.Last.IsZero() { // nothing was counted yet, perhaps of what is in use
+	if r.Last.IsZero() { // nothing was counted yet, though slots may be in use
 		return s.Since.IsZero() || !r.Group && (r.slots > 0 || r.InUse > 0)
 	}
 	return !r.Last.Before(s.Since)
 }
 
-// Records returns who is there, by name only.
+// Records returns the names of all rows, in records without other fields.
 func (v View) Records() []accountant.Record {
 	records := make([]accountant.Record, len(v.Rows))
 	for i, r := range v.Rows {
@@ -199,8 +199,8 @@ func (v View) Records() []accountant.Record {
 	return records
 }
 
-// LastDay fills in each submitter's share of what all used since a day ago, then: what was accumulated by
-// now without what it was before. It returns of how many submitters that is not known.
+// LastDay fills in each submitter's share of all usage since then, a day ago: the usage accumulated by
+// now less that before. It returns the number of submitters with unknown usage.
 func (v *View) LastDay(before map[string]float64, then time.Time) (missing int) {
 	total := 0.0
 	for i := range v.Rows {

@@ -9,8 +9,8 @@ import (
 	"fairspool/spool"
 )
 
-// Series returns the samples of a spool that are wanted, by name, each series ascending in time and ending with
-// what is so at want.Until. Without any sample it returns nil. Damage names file and line; the rest counts.
+// Series returns the wanted samples of a spool, by name. Each series is ascending in time and ends with the
+// state at want.Until. Without any sample it returns nil. Damage names file and line; the rest counts.
 func Series(s *spool.Spool, want spool.Samples, p accountant.Params) (list []history.Series, damage []error, err error) {
 	r, damage, err := s.ReadSamples(want)
 	if err != nil || r.Empty() {
@@ -45,11 +45,11 @@ func Moved(s history.Series) bool {
 	return most > least*1.01
 }
 
-// lastDayPoints is how many points of a day are enough to know what was used by its end.
+// lastDayPoints is how many points of a day suffice to know the usage by its end.
 const lastDayPoints = 48
 
-// ReadLastDay fills in each submitter's share of what all used in the 24 hours before the view's time, from the samples of the
-// spool. It returns of how many submitters that is not known: they had used something, and there is no sample of before.
+// ReadLastDay fills in each submitter's share of all usage in the 24 hours before the view's time, from the samples of
+// the spool. It returns the number of submitters with unknown usage: they had used slots, and no sample is old enough.
 func (v *View) ReadLastDay(s *spool.Spool) (missing int, damage []error, err error) {
 	const day = 24 * time.Hour
 	then := v.At.Add(-day)

@@ -27,9 +27,8 @@ type Table struct {
 	scratch      []byte
 }
 
-// NewTable works out what the table shows: of the groups nothing where nobody
-// and nothing that is shown is in one, and no rows where only priorities are
-// shown, which mean little for groups.
+// NewTable computes the shown rows. It leaves out groups if no user and no shown row is
+// in one, and if only priorities are shown, which mean little for groups.
 func NewTable(s Listing, v View) *Table {
 	t := &Table{Listing: s, View: v, numbers: v.numbers(), Picked: s.Pick(v)}
 	groups := slices.ContainsFunc(t.Picked, func(r *Row) bool { return r.In != accountant.RootGroup })
@@ -210,7 +209,7 @@ func centred(text string, width int) string {
 	return fmt.Sprintf("%-*s", width, strings.Repeat(" ", left)+text)
 }
 
-// classic is a column of the listings of HTCondor's first manuals: in which of them it stands,
+// classic is a column of the listings of HTCondor's first manuals: the listings that have it,
 // its width, and its heading on three lines.
 type classic struct {
 	in    string // options, parted by blanks

@@ -133,8 +133,8 @@ func (v Windows) Total() WindowRow {
 	return WindowRow{}
 }
 
-// Write writes the rows as a table whose columns are the windows that have
-// anything in them: the total, all, in processor-hours, all others in percent of it. Times are in a zone.
+// Write writes the rows as a table with a column for each window that has usage: the total, all, in
+// processor-hours, the others in percent of it. Times are in a zone.
 func (v Windows) Write(w io.Writer, all WindowRow, zone *time.Location) error {
 	if len(v.Windows) == 0 {
 		return nil

@@ -41,9 +41,9 @@ func TreeNodes(c *config.Config, now time.Time, v *spool.View, domain string, ba
 	return q.Listing(waitingOf(&classad.Context{Now: now}, seen.Pool, q.Attributes(), barring)).Ranking().Tree()
 }
 
-// waitingOf returns the jobs of a pool as the policy is asked about them: those that are idle
-// and have no claim, and those that have one. Where something that decides is an expression
-// that tells procs apart, each stands alone. Jobs that are barred are none of these.
+// waitingOf returns the jobs of a pool as the policy sees them: idle jobs without a claim,
+// and jobs with one. If a deciding attribute is an expression that differs between procs,
+// each proc stands alone. Barred jobs are left out.
 func waitingOf(c *classad.Context, p negotiator.Pool, attributes []string, barring lifecycle.Barring) jobprio.Waiting {
 	w := jobprio.Waiting{Running: p.Running}
 	claimed := map[int][]int{} // procs by cluster
@@ -133,7 +133,7 @@ var treeColumns = []table.Column{
 	{Head: "Running", Right: true}, {Head: "Waiting", Right: true}, {Head: "Remark"},
 }
 
-// Write writes the nodes as a table below a line that says of when and of what it is.
+// Write writes the nodes as a table below a line with its time and subject.
 func (v Tree) Write(w io.Writer) error {
 	if v.Inert != "" {
 		if _, err := fmt.Fprintf(w, "the share tree has no effect: %s\n", v.Inert); err != nil {
@@ -171,7 +171,7 @@ func treeCells(n sge.TreeNode) []string {
 	}
 }
 
-// target writes a target; without jobs there is none.
+// target writes a target; a node without jobs has none.
 func target(n sge.TreeNode, part float64) string {
 	if n.Pending+n.Running == 0 {
 		return "-"
@@ -181,7 +181,7 @@ func target(n sge.TreeNode, part float64) string {
 
 func percentage(part float64) string { return strconv.FormatFloat(100*part, 'f', 2, 64) }
 
-// remark says what kind of node it is, and what was done to its target.
+// remark says of what kind a node is, and what changed its target.
 func remark(n sge.TreeNode) string {
 	var list []string
 	if n.Project {

@@ -32,7 +32,7 @@ func unixOf(t time.Time) int64 {
 	return t.Unix()
 }
 
-// OpSetFactor is what the spool's log calls the edit that sets a factor.
+// OpSetFactor is the name in the spool's log of the edit that sets a factor.
 const OpSetFactor = "set priority factor"
 
 // Standing describes a submitter or group, as -json writes it.
@@ -42,7 +42,7 @@ type Standing struct {
 	Name             string
 	EUP, RUP, Factor float64
 	FactorFrom       source
-	// InUse is the weight in use, for a group that of its members. Subtree adds the groups below.
+	// InUse is the weight in use, for a group by its members. Subtree adds the groups below.
 	// TendsTo is the limit of the RUP.
 	InUse, Subtree, TendsTo float64
 	HalfLife                float64
@@ -90,7 +90,7 @@ type rank struct {
 	Share, ShareInTheEnd float64 // of the pool, by EUP, 0 to 1; 0 under a Policy
 }
 
-// outcome is what the last negotiation cycle's report says of a submitter.
+// outcome is the part about a submitter of the last negotiation cycle's report.
 type outcome struct {
 	At                         int64
 	PieSlice, SlicePart, Limit float64 // SlicePart of all slices, 0 to 1
@@ -238,8 +238,8 @@ func (w *Standing) rank(now time.Time, p accountant.Params, records []accountant
 	}
 }
 
-// outcome fills in what the last cycle's report says of the submitter, with the reasons of jobs that are
-// still in the queue.
+// outcome fills in the part about the submitter of the last cycle's report, with the reasons of jobs
+// that are still in the queue.
 func (w *Standing) outcome(s *spool.Spool, groups *accountant.Groups, report negotiator.Report) error {
 	w.Cycle = &outcome{At: report.Time, Reasons: []negotiator.ReportedRejection{}, oneQueue: report.Policy != ""}
 	all := 0.0

@@ -98,7 +98,7 @@ func (w *Standing) factor() string {
 	return text + from.Key + " (" + where + ")."
 }
 
-// direction says what a factor that is not everybody's does, and what not.
+// direction explains the effect of a factor other than the default.
 func (w *Standing) direction() []string {
 	usual := w.future.p.DefaultFactor
 	if w.Factor == usual || w.Rank == nil || w.Rank.Nice || w.Policy != "" {
@@ -111,7 +111,7 @@ func (w *Standing) direction() []string {
 	}
 }
 
-// real says what the RUP follows.
+// real explains the RUP.
 func (w *Standing) real() string {
 	whose, uses := "it uses", max(w.record.InUse, w.record.Subtree)
 	if w.record.IsGroup() {
@@ -150,7 +150,7 @@ func (w *Standing) share() string {
 	return fmt.Sprintf("Share: by its EUP %s %s; %s in the end, when all have gone on for long.", percent(w.Rank.Share), of, percent(w.Rank.ShareInTheEnd))
 }
 
-// cycle says what the last cycle gave, and what stands in the way.
+// cycle says what the last cycle gave, and which limits kept it from giving more.
 func (w *Standing) cycle() []string {
 	if w.Rank == nil {
 		return nil
@@ -209,7 +209,7 @@ func (w *Standing) stop() string {
 	return fmt.Sprintf("no slot was left that its jobs match and that it may take; %d wait", waiting)
 }
 
-// bounds says what was set beside the factor.
+// bounds explains the settings besides the factor.
 func (w *Standing) bounds() (lines []string) {
 	if w.Ceiling >= 0 {
 		lines = append(lines, fmt.Sprintf("Ceiling: it may not use more than a slot weight of %d%s.", w.Ceiling, until(w.record.CeilingLease)))
@@ -223,7 +223,7 @@ func (w *Standing) bounds() (lines []string) {
 	return lines
 }
 
-// floor says what a floor does, which a ceiling below it cuts short.
+// floor explains a floor. A lower ceiling bounds its effect.
 func (w *Standing) floor() string {
 	most, why := w.Floor, ""
 	if w.Ceiling >= 0 && w.Ceiling < w.Floor {
@@ -301,7 +301,7 @@ func (f Future) recovery() string {
 	return text + "in " + long(at.At.Sub(f.now)) + "."
 }
 
-// afterLease says what the end of a lease on the factor does to the EUP.
+// afterLease explains the effect on the EUP of the end of a lease on the factor.
 func (f Future) afterLease() []string {
 	end, leased := f.of.FactorLeaseEnd(f.now)
 	if !leased {

@@ -21,8 +21,8 @@ type Comparison struct {
 	Difference  Difference
 }
 
-// Difference is what the changes make different. Its lists hold nothing that is the
-// same, and have a fixed order.
+// Difference is the effect of the changes. Its lists hold only differences, in a fixed
+// order.
 type Difference struct {
 	Submitters []ChangedSubmitter // in the order of negotiation after the changes
 	Groups     []ChangedGroup     // in the order of their tree
@@ -102,7 +102,7 @@ func (d Difference) None() bool {
 	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Preempted)+len(d.Spared)+len(d.Reserved)+len(d.Released)+len(d.Rejections)+len(d.Places) == 0
 }
 
-// Compare returns what is different in b.
+// Compare returns the differences of b from a.
 func Compare(a, b *negotiator.Plan) Difference {
 	d := Difference{
 		Submitters: compareSubmitters(a.Submitters, b.Submitters), Groups: compareGroups(a.Groups, b.Groups),
@@ -162,8 +162,8 @@ func compareGroups(a, b []negotiator.Group) []ChangedGroup {
 		func(name string, now, then *Quotas) ChangedGroup { return ChangedGroup{name, now, then} })
 }
 
-// compareNamed returns those of a and b whose figures differ, in the order of b,
-// then those that are in a alone.
+// compareNamed returns the entries of b with other figures than in a, in the order of b,
+// then the entries that only a has.
 func compareNamed[T any, F comparable, C any](a, b []T, of func(T) (string, F), changed func(name string, now, then *F) C) []C {
 	list := []C{}
 	before := map[string]*F{}
@@ -228,7 +228,7 @@ type stretch struct {
 	QueuePlace        // of the first
 }
 
-// from returns what is left of a stretch from a proc of it on.
+// from returns the rest of a stretch from a proc on.
 func (s stretch) from(proc int) stretch {
 	if s.Place > 0 {
 		s.Place += proc - s.First
@@ -248,8 +248,8 @@ func stretches(list []negotiator.Rejection) []stretch {
 	return all
 }
 
-// compareReasons returns the jobs whose reasons differ; those that are alike in all
-// else are one.
+// compareReasons returns the jobs with other reasons. Jobs that are alike in all else are
+// one entry.
 func compareReasons(a, b []negotiator.Rejection) []ChangedReason {
 	list := []ChangedReason{}
 	type key struct{ submitter, now, then string }
@@ -289,7 +289,7 @@ func overlay(a, b []stretch, fn func(p pool.Procs, in, on *stretch)) {
 		}
 		return p
 	}
-	rest := func(list []stretch, p pool.Procs) []stretch { // without what was up to p
+	rest := func(list []stretch, p pool.Procs) []stretch { // the list without the procs up to p
 		if list[0] = list[0].from(p.Last + 1); list[0].First > list[0].Last {
 			return list[1:]
 		}
@@ -328,7 +328,7 @@ type QueuePlace struct {
 	Priority *float64
 }
 
-// ChangedPlace is the place of consecutive procs: that of the first; the others follow it
+// ChangedPlace is the place of the first of consecutive procs; the others follow it
 // directly.
 type ChangedPlace struct {
 	Jobs        pool.Procs
@@ -406,7 +406,7 @@ func (s QueuePlace) text(procs int) string {
 	return fmt.Sprintf("%s (%s)", place, priority(s.Priority))
 }
 
-// epoch is the time of reports whose time is not shown.
+// epoch is the time of reports that show none.
 var epoch = time.Unix(0, 0)
 
 // Write writes what changes, as they were written, make different for the cycle of a number: before and
@@ -508,7 +508,7 @@ func reservedLines(list []negotiator.ReportedReservation) (lines []string) {
 	return lines
 }
 
-// tellChanged prints a table of what is different.
+// tellChanged prints a table of differences.
 func tellChanged[T any](w io.Writer, columns []table.Column, list []T, row func(T) []string) error {
 	if len(list) == 0 {
 		return nil

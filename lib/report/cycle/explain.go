@@ -51,18 +51,18 @@ func (x *Asked) String() string { return x.written }
 // Explanation is what -explain prints with -json.
 type Explanation struct {
 	Job string // the cluster or job, as it was written
-	// States are the jobs by what they are now, idle ones without a claim left out;
-	// Matches and Rejections what the cycle decides about those. Idle are those of
-	// them that it says nothing of.
+	// States are the jobs' present states, without idle jobs that have no claim. Matches
+	// and Rejections are the cycle's decisions on the latter; Idle are those without a
+	// decision.
 	States     []State
 	Matches    []negotiator.ReportedMatch
 	Rejections []Refusal
 	Idle       []pool.Procs
-	// Analyses are those of jobs that would be matched.
+	// Analyses are the analyses of jobs that would be matched.
 	Analyses []Chosen
-	// Reservations are those that would be made for the jobs, or go on or end.
+	// Reservations are the reservations that would be made for the jobs, or go on or end.
 	Reservations []negotiator.ReportedReservation `json:",omitempty"`
-	// Submitters are those of whom there are such jobs.
+	// Submitters are the submitters of these jobs.
 	Submitters []Standing
 
 	leaves []string // by match: which job has to leave, and why
@@ -72,8 +72,8 @@ type Explanation struct {
 type State struct {
 	Jobs  []pool.Procs
 	State string // of a job, or of its claim
-	// Slot is where a claim is, Since the Unix time of it, and Reason why a job is
-	// held, what it waits for, or why it has to leave its slot.
+	// Slot is the claim's slot, Since its Unix time, and Reason why a job is held, what
+	// it waits for, or why it has to leave its slot.
 	Slot   string `json:",omitempty"`
 	Since  int64  `json:",omitempty"`
 	Reason string `json:",omitempty"`
@@ -102,9 +102,9 @@ type Refusal struct {
 	Cause     negotiator.Cause
 	Also      []negotiator.Cause `json:",omitempty"`
 	Reason    string
-	// Groups are those whose quotas leave no room.
+	// Groups are the groups with quotas that leave no room.
 	Groups []negotiator.FullGroup `json:",omitempty"`
-	// Place and Priority are those of the rejection in the one queue of all.
+	// Place and Priority are the rejected job's in the one queue of all.
 	Place    int      `json:",omitempty"`
 	Priority *float64 `json:",omitempty"`
 	// Help is what would let the first of them run.
@@ -123,8 +123,8 @@ type Chosen struct {
 	refused  bool // others of the autocluster are not, and it is printed with these
 }
 
-// Standing is where a submitter stands in the order of negotiation, of which Of are
-// all, and what the cycle has for it.
+// Standing is a submitter's place in the order of negotiation, among Of submitters, and
+// the cycle's result for it.
 type Standing struct {
 	Name      string
 	Place, Of int // from 1; 0 under a Policy
@@ -138,7 +138,7 @@ func (x *Asked) has(id pool.JobID) bool {
 	return id == x.id || x.whole && id.Cluster == x.id.Cluster
 }
 
-// within returns those of some procs that are asked about.
+// within returns the procs of list that are asked about.
 func (x *Asked) within(list []pool.Procs) []pool.Procs {
 	var some []pool.Procs
 	for _, p := range list {

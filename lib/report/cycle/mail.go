@@ -77,8 +77,8 @@ func how(e lifecycle.Endings) string {
 	return fmt.Sprintf("%d %s failed, %d %s", failed, of, e.Removed, removed)
 }
 
-// text is the body of a message. No line begins with what a mail program could take
-// for an order, a tilde or a dot.
+// text is the body of a message. No line begins with a tilde or a dot, which a mail
+// program could take for an order.
 type text struct{ strings.Builder }
 
 func (b *text) line(head, value string) { fmt.Fprintf(b, "%-12s %s\n", head, clean.Blanked(value)) }

@@ -41,8 +41,8 @@ func givenUp(plan *negotiator.Plan) []string {
 	return lines
 }
 
-// matched is a line of the table of matches: those of one submitter that take the
-// same.
+// matched is a line of the table of matches: one submitter's matches with equal
+// resources.
 type matched struct {
 	submitter, takes string
 	weight           accountant.Weight
@@ -54,7 +54,7 @@ var matchColumns = []table.Column{
 	{Head: "Submitter"}, {Head: "Jobs", Right: true}, {Head: "Weight", Right: true}, {Head: "Each Takes"}, {Head: "Which Jobs"}, {Head: "Which Slots"},
 }
 
-// showMatches prints the matches, those of a submitter that take the same in a line.
+// showMatches prints the matches. Those of a submitter with equal resources share a line.
 func (d Outcome) showMatches(w io.Writer) error {
 	lines := d.groupMatches()
 	if len(lines) == 0 {
@@ -112,8 +112,8 @@ func (d Outcome) groupMatches() []*matched {
 	return lines
 }
 
-// takes returns a function that words what a match takes: the piece, or what a
-// whole slot has.
+// takes returns a function that words the resources of a match: the piece, or the whole
+// slot.
 func (d Outcome) takes() func(negotiator.Match) string {
 	whole := map[string]string{}
 	for _, m := range d.Plan.Matches {

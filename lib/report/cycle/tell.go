@@ -1,5 +1,5 @@
-// Package cycle says for people what a negotiation cycle decides: its tables and reasons, what is
-// different from another cycle, all about one job, and mail about the ends of jobs.
+// Package cycle words for people the decisions of a negotiation cycle: its tables and reasons,
+// differences from another cycle, all about one job, and mail about the ends of jobs.
 package cycle
 
 import (
@@ -26,7 +26,7 @@ const (
 	mostNames = 2  // in a cell
 )
 
-// Outcome is what a cycle has decided, or would.
+// Outcome is the decision of a cycle, made or foreseen.
 type Outcome struct {
 	Plan    *negotiator.Plan
 	Pool    negotiator.Pool // that it was computed on
@@ -36,7 +36,7 @@ type Outcome struct {
 	Steps   int           // MAX_STEPS_PER_OWNER
 }
 
-// Done writes what the cycle has done, as its report has it.
+// Done writes the results of the cycle from its report.
 func (d Outcome) Done(w io.Writer, all report.Document) error {
 	r := all.Report
 	var did report.Policy
@@ -64,7 +64,7 @@ func (d Outcome) Done(w io.Writer, all report.Document) error {
 	return nil
 }
 
-// Foreseen writes what the cycle would do, of which r is the report.
+// Foreseen writes what the cycle would do; r is its report.
 func (d Outcome) Foreseen(w io.Writer, r negotiator.Report) error {
 	headline(w, r, d.Plan, "would be ")
 	if err := d.showMatches(w); err != nil {
@@ -84,8 +84,8 @@ var columns = []table.Column{
 	{Head: "Limit", Right: true}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true},
 }
 
-// queueColumns are those under a policy with one queue of all jobs: where the first job stands
-// that is left.
+// queueColumns are the columns under a policy with one queue of all jobs, with the place of
+// the first remaining job.
 var queueColumns = []table.Column{
 	{Head: "Submitter"}, {Head: "First Left", Right: true}, {Head: "Place in Queue", Right: true}, {Head: "Priority (higher goes first)", Right: true},
 	{Head: "Idle", Right: true}, {Head: "Matched", Right: true},
@@ -172,8 +172,8 @@ func showShares(w io.Writer, r negotiator.Report) error {
 	return table.Write(w, columns, rows)
 }
 
-// showQueue prints the same line under a policy with one queue, the submitter whose job is the
-// first there first.
+// showQueue prints the same line under a policy with one queue. The submitter of the first job
+// comes first.
 func showQueue(w io.Writer, r negotiator.Report) error {
 	if len(r.Submitters) == 0 {
 		return nil
@@ -237,7 +237,7 @@ func bounded(groups []negotiator.Group) bool {
 // placed is the index of a group, and how deep in the tree it is.
 type placed struct{ at, depth int }
 
-// inTreeOrder returns groups, of which those above come first, each before those in it.
+// inTreeOrder returns groups in the order of their tree, each before the groups in it.
 func inTreeOrder(groups []negotiator.Group) []placed {
 	at, in := map[string]int{}, make([][]int, len(groups))
 	var tops []int
@@ -305,7 +305,7 @@ var preemptColumns = []table.Column{
 	{Head: "Job", Right: true}, {Head: "Submitter"}, {Head: "Slot"}, {Head: "Preempts", Right: true}, {Head: "Of"}, {Head: "By"}, {Head: "Work Lost", Right: true},
 }
 
-// showPreempted prints which job has to leave for which, and the lost work.
+// showPreempted prints which job has to leave for which other one, and the lost work.
 func showPreempted(w io.Writer, plan *negotiator.Plan, verb string) error {
 	eups := eupsOf(plan)
 	var rows [][]string
@@ -353,7 +353,7 @@ func eupsOf(plan *negotiator.Plan) map[string]float64 {
 	return eups
 }
 
-// rule says by what a job has to go for another.
+// rule names the rule by which a job has to leave for another.
 func rule(m negotiator.Match, eups map[string]float64) string {
 	if m.Reason != negotiator.PriorityPreemption {
 		return "Rank"
@@ -362,7 +362,7 @@ func rule(m negotiator.Match, eups map[string]float64) string {
 	return fmt.Sprintf("EUP %s before %s", new, old)
 }
 
-// sentence says whose job a match makes go, and why.
+// sentence says which job a match preempts, and why.
 func sentence(m negotiator.Match, eups map[string]float64) string {
 	return fmt.Sprintf("%s of %s has to leave for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
 }
@@ -418,7 +418,7 @@ func showGivenUp(w io.Writer, over []string) {
 	showLines(w, plural.Noun(len(over), "reservation")+plural.Pick(len(over), " is", " are")+" given up, after RESERVE_MAX_TIME", over)
 }
 
-// showReservations prints what a dry run makes of the reservations before it.
+// showReservations prints how a dry run changes the reservations.
 func (d Outcome) showReservations(w io.Writer) {
 	begin, end, over := reservations(d.Pool.Reservations, d.Plan.Reservations, func(r pool.Reservation) bool { return d.Now.Sub(time.Unix(r.Since, 0)) >= d.Reserve })
 	showLines(w, plural.Noun(len(begin), "slot")+" would be reserved", begin)
@@ -426,8 +426,8 @@ func (d Outcome) showReservations(w io.Writer) {
 	showGivenUp(w, over)
 }
 
-// reservations words those that begin, those that end, and those that are given up.
-// Those of before that were old may have been given up earlier, and do not end then.
+// reservations words the reservations that begin, that end, and that are given up. An old
+// one of before may have been given up earlier, and does not end then.
 func reservations(before []pool.Reservation, after []negotiator.Reserved, old func(pool.Reservation) bool) (begin, end, over []string) {
 	type key struct {
 		slot string
@@ -463,8 +463,8 @@ func keptFor(r pool.Reservation) string {
 	return fmt.Sprintf("%s for %v of %s", r.Slot, r.Job, r.Submitter)
 }
 
-// tellPutOff prints of each owner whose expressions took more steps than there were which of
-// its jobs the next cycle looks at.
+// tellPutOff prints, for each owner whose expressions took too many steps, with which of its
+// jobs the next cycle begins.
 func (d Outcome) tellPutOff(w io.Writer, did report.Policy) {
 	for _, x := range []struct {
 		list []negotiator.ReportedPutOff

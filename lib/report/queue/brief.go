@@ -23,7 +23,7 @@ import (
 	"fairspool/spool"
 )
 
-// briefly is what the brief layout shows of jobs, and what has to be equal to share a line.
+// briefly is a job in the brief layout. Jobs on one line have equal values.
 type briefly struct {
 	state string // in a word
 	since string // for how long
@@ -72,7 +72,7 @@ func (r *reader) inWord(claim *pool.Claim) string {
 	return "waits"
 }
 
-// inBrief fills in what the brief layout shows, but for what the last cycle's report says.
+// inBrief fills in the brief layout's values, except those of the last cycle's report.
 func (m *maker) inBrief(r *row) {
 	now, since := m.context.Now, unix(cmp.Or(m.int(enteredName), r.key.QDate))
 	b := &r.brief
@@ -122,8 +122,8 @@ func (r *reader) heldFor() string {
 	return why
 }
 
-// command returns the name that the job was given, if any, and what was typed: its program
-// with the arguments, or its line for the shell.
+// command returns the job's name, if it was given one, and its command: its program with
+// the arguments, or its line for the shell.
 func (r *reader) command() string {
 	path := r.text(cmdName)
 	if path == "" {
@@ -303,8 +303,8 @@ func briefID(r *row) string {
 	return fmt.Sprintf("%d.%s", r.cluster, strings.Join(list, ","))
 }
 
-// briefList writes the brief layout: the jobs, which are still to come, and how many there are
-// in which state.
+// briefList writes the brief layout: the jobs, the jobs still to come, and the number of jobs
+// in each state.
 func (l Listing) briefList(w io.Writer, c columns, rows []*row) error {
 	kept := l.Kept
 	if !l.None() {
@@ -365,7 +365,7 @@ func wrapped(text string, width int) (lines []string) {
 	return append(lines, text)
 }
 
-// total returns the last line: how many jobs are shown, in which states, or that there are
+// total returns the last line: the number of shown jobs in each state, or that there are
 // none.
 func (q *Queue) total(rows []*row, kept []spool.Factory) string {
 	counts, all := map[string]int{}, 0
@@ -399,7 +399,7 @@ type Line struct {
 	State string // one of StateWords
 	Since string // for how long
 	Where string // the slot, or the reason in short to wait or to be held
-	// Command is what was typed.
+	// Command is the command as typed.
 	Command string
 }
 

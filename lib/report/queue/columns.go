@@ -16,7 +16,7 @@ import (
 // Options say how a list shows jobs.
 type Options struct {
 	policy.Options
-	Requests bool // show below each job what it asks for
+	Requests bool // show each job's requests below it
 	Single   bool // no two procs share a line
 	Master   bool // say of jobs with a slot that this is their master
 	BySlot   bool // show the slots with their jobs, then the others
@@ -25,14 +25,14 @@ type Options struct {
 	Width    int  // places of a line of the terminal; 0: there is none
 }
 
-// options are those of a list under a policy.
+// options are the options of a list under a policy.
 type options struct {
 	Options
 	oneQueue bool // all jobs stand in one queue, whatever their submitters' EUPs
 	display  policy.Display
 }
 
-// columns are those that are shown, in their order.
+// columns are the shown columns, in their order.
 type columns struct {
 	options
 	shown []column
@@ -107,13 +107,13 @@ type column struct {
 	right, left bool
 	brief       bool               // it stands in the brief layout, and there alone
 	when        func(options) bool // nil: always
-	// reads are the attributes from which fill notes in a row what the column shows of the job.
-	// Without fill, every row has that.
+	// reads are the attributes that fill copies to a row. Without fill, every row has the
+	// column's value.
 	reads []*classad.Name
 	fill  func(m *maker, r *row)
-	// text returns the cell of a column of texts, which are cut to its width, in dots if there
-	// are to be some, and on a terminal are what has to give way, to no less than least places;
-	// it stays at its width if that is 0.
+	// text returns the cell of a column of texts. The column is cut to its width, with dots if
+	// dots is set. If least is not 0, it gives way on a terminal down to least; otherwise it
+	// keeps its width.
 	text  func(*row) string
 	dots  bool
 	least int
@@ -126,8 +126,8 @@ type column struct {
 	xml     func(b []byte, r *row) []byte
 }
 
-// every is all columns of lists of jobs but those of policies, in their order. A new one is one row
-// here.
+// every is all columns of lists of jobs, except those of policies, in their order. A new column is
+// one row here.
 var every = []column{
 	{head: "job-ID", width: 7, number: jobID, xml: func(b []byte, r *row) []byte { return wholeElement(b, "JB_job_number", int64(r.cluster)) }},
 	{head: "prior", width: 7, element: "JAT_prio", number: integer(func(r *row) int64 { return r.prior })},
@@ -176,7 +176,7 @@ var every = []column{
 	{head: "slots", width: 5, when: func(o options) bool { return !o.Master }, element: "slots", number: integer(func(r *row) int64 { return r.slots })},
 	{head: "master", width: 6, when: func(o options) bool { return o.Master }, text: master, xml: masterXML},
 
-	// The brief layout has the command behind these, which gets what they leave of a line.
+	// The brief layout has the command behind these, in the rest of a line.
 	{head: "job", brief: true, least: 8, part: 5, text: briefID, dots: true},
 	{head: "owner", brief: true, least: 5, part: 6, text: func(r *row) string { return r.user }},
 	{head: "state", brief: true, reads: []*classad.Name{enteredName, bySignalName, signalName, exitName, argumentsName, argsName},
@@ -194,8 +194,8 @@ func integer(of func(*row) int64) func([]byte, *row) []byte {
 	return func(b []byte, r *row) []byte { return strconv.AppendInt(b, of(r), 10) }
 }
 
-// jobID appends how commands name the job: cluster.proc. Of several on a line it is
-// the cluster, of which ja-task-ID has the procs.
+// jobID appends the job's name in commands: cluster.proc. For several jobs on a line it
+// is the cluster; ja-task-ID has the procs.
 func jobID(b []byte, r *row) []byte {
 	b = strconv.AppendInt(b, int64(r.cluster), 10)
 	if len(r.ranges) == 1 && r.ranges[0].First == r.ranges[0].Last {
@@ -204,7 +204,7 @@ func jobID(b []byte, r *row) []byte {
 	return b
 }
 
-// known is Grid Engine's way to show that there is none.
+// known returns s, or Grid Engine's word for a missing value.
 func known(s string) string {
 	if s == "" {
 		return "NA"

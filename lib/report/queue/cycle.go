@@ -18,14 +18,13 @@ import (
 	"fairspool/spool"
 )
 
-// cycle is what the report of the last negotiation cycle says of jobs that
-// were not matched.
+// cycle is the part about unmatched jobs of the last negotiation cycle's report.
 type cycle struct {
 	unknown string    // why there is nothing to be known
 	at      time.Time // of the cycle
 	said    []verdict // by ascending job
 	report  told
-	putOff  []negotiator.ReportedPutOff // owners of whose jobs' policies some were put off
+	putOff  []negotiator.ReportedPutOff // owners with jobs whose policies were put off
 	awaited []lifecycle.AskedPilots     // pilots that batch engines were asked for
 	missed  []lifecycle.MissedPilot
 	others  []config.Engine // other pools
@@ -38,13 +37,13 @@ type verdict struct {
 	why
 }
 
-// why is what is said of procs.
+// why is the verdict on procs.
 type why struct {
 	reason string
 	at     int // the index of the rejection in the report, counted from 1; 0: none
 }
 
-// told is what of a cycle's report tells of jobs that wait. The matches, of which there may be many, are not read.
+// told is the part about waiting jobs of a cycle's report. The matches, which may be many, are not read.
 type told struct {
 	Time         int64
 	Rejections   []negotiator.ReportedRejection
@@ -136,7 +135,7 @@ func (c cycle) reservations(r *row) (some []negotiator.ReportedReservation) {
 	return some
 }
 
-// ofRow returns what the cycle said of the jobs of a row.
+// ofRow returns the cycle's verdicts on the jobs of a row.
 func (c cycle) ofRow(r *row) (all []verdict) {
 	for _, s := range r.ranges {
 		all = append(all, c.verdicts(s, unix(r.key.QDate))...)
@@ -144,8 +143,8 @@ func (c cycle) ofRow(r *row) (all []verdict) {
 	return all
 }
 
-// rejection returns a verdict's rejection and its analysis, nil for what the report
-// does not have, such as one of an older version.
+// rejection returns a verdict's rejection and its analysis, nil if the report lacks them,
+// as one of an older version does.
 func (c cycle) rejection(v verdict) (*negotiator.ReportedRejection, *negotiator.Analysis) {
 	if v.at == 0 {
 		return nil, nil
@@ -192,8 +191,8 @@ func (c cycle) details(v verdict) []string {
 	return lines
 }
 
-// verdicts divides procs by what the cycle said of them. Neighbours of which
-// it said the same stay together.
+// verdicts divides procs by the cycle's verdicts. Neighbours with the same verdict stay
+// together.
 func (c cycle) verdicts(of pool.Procs, submitted time.Time) (all []verdict) {
 	add := func(first, last int, w why) {
 		if k := len(all) - 1; k >= 0 && all[k].why == w {
@@ -210,7 +209,7 @@ func (c cycle) verdicts(of pool.Procs, submitted time.Time) (all []verdict) {
 	for ; i < len(c.said) && c.said[i].Cluster == of.Cluster && c.said[i].First <= of.Last; i++ {
 		v := c.said[i]
 		if v.Last < next {
-			continue // no cycle writes a job twice, but somebody's hand may
+			continue // no cycle writes a job twice, but an edited report may
 		}
 		if v.First > next {
 			add(next, v.First-1, why{reason: c.silence(submitted)})
@@ -229,24 +228,24 @@ func (c cycle) silence(submitted time.Time) string {
 	if submitted.After(c.at) {
 		return fmt.Sprintf("submitted after the last negotiation cycle, which was at %s", Clock(c.at))
 	}
-	return fmt.Sprintf("not among the jobs that the last negotiation cycle, at %s, left without a slot", Clock(c.at))
+	return fmt.Sprintf("waits for the next negotiation cycle; the last was at %s", Clock(c.at))
 }
 
 // Waiting is what -j prints with -json of jobs that are in one state.
 type Waiting struct {
 	Jobs  []pool.Procs
 	State string // as in the table, such as qw; empty for jobs that are still to come
-	// Reason is why the last cycle matched none of them, and Help what would let the
-	// first run. Of one that is promised a slot, Reason says who has to leave that; of one
-	// that has to leave, why; of held ones, by what; of those that are still to come, what
-	// keeps them back; of those that have left the queue, how they ended. Empty if they do not wait.
+	// Reason is why the last cycle matched none of them, and Help would let the first run. For a job
+	// that is promised a slot, Reason says which job has to leave the slot; for a job that has to
+	// leave, why; for held ones, by what; for jobs still to come, what keeps them back; for jobs
+	// that have left the queue, how they ended. Empty if they do not wait.
 	Reason string `json:",omitempty"`
 	Help   string `json:",omitempty"`
 	// Rejection and Analysis are the report's, of a job that may be of another
 	// cluster but is like these.
 	Rejection *negotiator.ReportedRejection `json:",omitempty"`
 	Analysis  *negotiator.Analysis          `json:",omitempty"`
-	// Reservations are those that are kept for any of the jobs in this state.
+	// Reservations are the reservations for any of the jobs in this state.
 	Reservations []negotiator.ReportedReservation `json:",omitempty"`
 }
 
@@ -293,8 +292,8 @@ func (c cycle) waiting(r *row) (list []Waiting) {
 	return list
 }
 
-// moving says what a job waits for that is promised a slot, why one leaves its slot
-// that is preempted, and that the machine of one is silent; nothing of all other jobs.
+// moving says what a promised job waits for, why a preempted job leaves its slot, and
+// that a job's machine is silent; it is empty for all other jobs.
 func (q *Queue) moving(r *row) string {
 	switch {
 	case r.claim == nil:

@@ -17,9 +17,8 @@ import (
 	"fairspool/spool"
 )
 
-// Sheets writes everything that matters about the jobs, as Grid Engine's
-// -j does: a rule before each, then keys and values. Jobs of a cluster of which the
-// same is said share that.
+// Sheets writes everything that matters about the jobs, as Grid Engine's -j does: a rule
+// before each, then keys and values. Equal sheets of jobs of a cluster are written once.
 func (q *Queue) Sheets(w io.Writer, procs []spool.Run) error {
 	claims := q.claims(procs)
 	last, fits := sync.OnceValue(q.lastCycle), q.fitting()
@@ -115,8 +114,8 @@ func (d *sheet) value(name string) string {
 	return v.String()
 }
 
-// expression returns an attribute as it was written, empty if there is none or it is
-// one of the usual ones.
+// expression returns an attribute as it was written, empty if it is missing or has a
+// usual value.
 func (d *sheet) expression(name string, usual ...string) string {
 	e, ok := d.ad.Lookup(name)
 	if !ok {
@@ -205,8 +204,8 @@ func (q *Queue) Overview(w io.Writer, procs []spool.Run) error {
 	return err
 }
 
-// explain adds jobs without a slot: those of a run together, unless what counts is an
-// expression.
+// explain adds jobs without a slot: those of a run together, unless a deciding attribute
+// is an expression.
 func (o *overview) explain(r *reader, part spool.Run, last cycle) {
 	end := part.Last
 	for part.First <= end {
@@ -291,8 +290,8 @@ const mostJudged = 1_000_000
 
 func (q *Queue) fitting() *fitting { return &fitting{queue: q} }
 
-// could names the slots that match the job as advertised, claimed or not; it is empty for
-// a job that has a slot or whose analysis names them already.
+// could names the slots that match the job as advertised, claimed or not. It is empty for
+// a job that has a slot, and if the job's analysis names them already.
 func (d *sheet) could(last func() cycle, fits *fitting) []string {
 	if d.claim != nil || d.state == "z" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// identity says whose jobs these are, and where they stand.
+// identity writes the jobs' owner and place.
 func (d *sheet) identity() {
 	d.line("job_number", fmt.Sprint(d.cluster))
 	d.line("job-array tasks", tasksHere)
@@ -47,8 +47,8 @@ func (d *sheet) identity() {
 	}
 }
 
-// credential returns what the job goes by, such as its project, which a policy may
-// know where the ad says nothing.
+// credential returns a name under which the job is charged, such as its project. A policy
+// may know it if the ad does not.
 func (d *sheet) credential(attr string) string {
 	if d.shown != nil && d.shown.Credentials != nil {
 		c := d.shown.Credentials
@@ -62,7 +62,7 @@ func (d *sheet) credential(attr string) string {
 	return d.value(attr)
 }
 
-// program says what is executed, with which files, and which user is notified.
+// program writes the program, its files, and the user to notify.
 func (d *sheet) program() {
 	d.line("job_name", d.name)
 	d.line("script_file", d.value(pool.AttrCmd))
@@ -110,7 +110,7 @@ func nth(n int, texts ...string) string {
 	return fmt.Sprint(n)
 }
 
-// requests says what the jobs ask of a slot, and in which order.
+// requests writes the jobs' requests for a slot, and their order.
 func (d *sheet) requests() {
 	for _, p := range [...]struct{ key, attr string }{
 		{"pre_priority_1", pool.AttrPreJobPrio1}, {"pre_priority_2", pool.AttrPreJobPrio2}, {d.priorityKey(), pool.AttrJobPrio},
@@ -140,7 +140,7 @@ func zeroless(text string) string {
 	return text
 }
 
-// resources writes what the jobs ask of a slot: the usual three, then all others.
+// resources words the jobs' requests: the usual three, then all others.
 func (d *sheet) resources() string {
 	usual := []string{pool.AttrRequestCpus, pool.AttrRequestMemory, pool.AttrRequestDisk}
 	others := slices.DeleteFunc(requestsAmong(d.ad.Names()), func(name string) bool {
@@ -155,8 +155,8 @@ func (d *sheet) resources() string {
 	return strings.Join(list, ",")
 }
 
-// policy writes what the jobs want done with them at times, as far as it is not what
-// all want. The keys are the commands of the description.
+// policy writes the jobs' own policy, without expressions that have the usual value. The
+// keys are the commands of the description.
 func (d *sheet) policy() {
 	for _, p := range [...]struct{ key, attr, usual string }{
 		{"periodic_hold", "PeriodicHold", "false"}, {"periodic_release", "PeriodicRelease", "false"},
@@ -182,7 +182,7 @@ func first(texts ...string) string {
 	return ""
 }
 
-// dependencies names the clusters that the jobs wait for, and what has become of each.
+// dependencies names the clusters that the jobs wait for, and the state of each.
 func (d *sheet) dependencies() {
 	ok, either := jobpolicy.After(d.ad)
 	d.line("after_ok", d.clusters(ok)...)
@@ -196,7 +196,7 @@ func (d *sheet) clusters(ids []int) (list []string) {
 	return list
 }
 
-// clusterState says what has become of a cluster.
+// clusterState words the state of a cluster.
 func (d *sheet) clusterState(id int) string {
 	jobs := 0
 	if c, ok := d.View.Cluster(id); ok {
@@ -229,8 +229,7 @@ func (d *sheet) clusterState(id int) string {
 	return "(" + strings.Join(words, ", ") + ")"
 }
 
-// course says what the jobs went through: attempts, holds, and how the last
-// attempt ended.
+// course writes the jobs' past: attempts, holds, and the end of the last attempt.
 func (d *sheet) course() {
 	if starts := d.number(pool.AttrNumJobStarts); starts > 0 {
 		text := fmt.Sprint(starts) + at(", the first at ", d.time(pool.AttrJobStartDate), "")
@@ -262,8 +261,8 @@ func (d *sheet) course() {
 	d.line("remove reason", d.value(pool.AttrRemoveReason))
 }
 
-// statusless is the ad without the job's state, so that its exit is told whatever
-// became of the job.
+// statusless returns the ad without the job's state, so that its exit is worded
+// independently of the state.
 func statusless(ad *classad.Ad) *classad.Ad {
 	own := classad.New().Chain(ad)
 	own.SetInt(pool.AttrJobStatus, int64(pool.Completed))

@@ -1,21 +1,19 @@
-// Package queue shows the jobs of a queue: a view of the spool, the jobs and options go in, and tables,
-// XML and sheets of text come out.
+// Package queue shows the jobs of a queue: it turns a view of the spool, the jobs and options into tables,
+// XML and sheets of text.
 //
-// Jobs come as equal procs of a cluster. A reader looks up their attributes, for
-// all procs at once unless one is an expression; rows are
-// made from that (rows.go, extras.go), by all processors, then put into the order in which they
-// would be served (order.go), and written as a table (table.go) or as XML
-// (xml.go), with the columns of one table of all layouts (columns.go); in the brief layout with other cells
-// (brief.go). So 100,000 jobs are a matter of a second.
+// Jobs come as equal procs of a cluster. A reader looks up their attributes, for all procs at once unless
+// one is an expression. Rows are made from these (rows.go, extras.go), by all processors, then sorted by
+// the order of service (order.go), and written as a table (table.go) or as XML (xml.go), with the columns
+// of one table of all layouts (columns.go); the brief layout has other cells (brief.go). So 100,000 jobs
+// take about a second.
 //
-// Where JOB_PRIORITY_POLICY puts all jobs into one queue, that is made of all jobs of the
-// spool first (hierarchy.go): it says which place rows have. What else a policy shows, columns, numbers,
-// lines of a sheet or a form of its own, it says itself (policy.Listing, policy.Display).
+// If JOB_PRIORITY_POLICY puts all jobs into one queue, that queue is made of all jobs of the spool first
+// (hierarchy.go) and gives the rows their places. The policy itself provides what else it shows: columns,
+// numbers, lines of a sheet or a form of its own (policy.Listing, policy.Display).
 //
-// A Listing by slot puts the rows below the slots (instances.go), and a Summary makes no rows and counts
-// (summary.go). A sheet is for equal procs (details.go,
-// detailsjob.go, pile.go); why a job waits it takes from the last cycle's report
-// and from promises (cycle.go), and from how the job itself fits the
-// slots. For jobs that have left the queue it shows the end (past.go), and jobs that are still to come have
-// no ad yet, only a line (kept.go).
+// A Listing by slot puts the rows below the slots (instances.go), and a Summary counts without making rows
+// (summary.go). A sheet is for equal procs (details.go, detailsjob.go, pile.go); it explains why a job
+// waits by the last cycle's report and by promises (cycle.go), and by how the job itself fits the slots.
+// For jobs that have left the queue it shows the end (past.go). Jobs that are still to come have no ad yet,
+// only a line (kept.go).
 package queue

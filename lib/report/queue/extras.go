@@ -22,10 +22,10 @@ type extras struct {
 	used                     used
 	asked                    asked
 	brief                    briefly
-	alike                    any // what a policy says that has to be equal, too
+	alike                    any // a policy's values, which have to be equal, too
 }
 
-// used is what a job has used so far. Below 0 is not known.
+// used is a job's usage so far. Below 0 means unknown.
 type used struct{ cpu, mem, io float64 } // seconds of processor time, GiB now, GiB in all
 
 // asked is what -r shows. Hard is a line for each request.
@@ -35,7 +35,7 @@ type asked struct {
 	policy.Requests        // what a policy with one queue says of them
 }
 
-// extend fills in what the columns show besides what every row has.
+// extend fills in the values of columns that not every row has.
 func (m *maker) extend(r *row) {
 	for i := range m.shown {
 		if fill := m.shown[i].fill; fill != nil {
@@ -88,8 +88,8 @@ func (m *maker) used(r *row, unit float64, names ...*classad.Name) float64 {
 	return sum
 }
 
-// asked returns the values of all attributes whose names begin with Request, and what
-// else a job asks for.
+// asked returns the job's requests: the values of all attributes whose names begin with
+// Request, and the others.
 func (r *reader) asked() (a asked) {
 	var hard strings.Builder
 	ad := r.procs.Ad
@@ -125,8 +125,8 @@ func (r *reader) asked() (a asked) {
 	return a
 }
 
-// requestNames returns the names of attributes that say what is asked of a slot, sorted without
-// regard to case. Those of a cluster's ad are looked for once.
+// requestNames returns the names of request attributes, sorted without regard to case. Those of
+// a cluster's ad are looked for once.
 func (r *reader) requestNames() []string {
 	own, cluster := r.procs.Ad, r.procs.Ad.Parent()
 	if cluster == nil {
@@ -152,8 +152,8 @@ func requestsAmong(names []string) []string {
 	})
 }
 
-// withAdds returns the lines of hard requests, each with what it adds to the urgency if that
-// is known.
+// withAdds returns the lines of hard requests, each with its contribution to the urgency if
+// that is known.
 func (a *asked) withAdds() string {
 	if a.Adds == "" {
 		return a.hard

@@ -18,7 +18,7 @@ type Filter struct {
 // None reports whether all jobs are shown.
 func (f Filter) None() bool { return f.States == EveryState && f.Slots == nil }
 
-// Chosen returns those of the jobs that a filter lets through.
+// Chosen returns the jobs that a filter passes.
 func (q *Queue) Chosen(f Filter, jobs []spool.Run) []spool.Run {
 	chosen := make([]spool.Run, 0, len(jobs))
 	r, claims := q.reader(), claimsOf(q.View.Claims())

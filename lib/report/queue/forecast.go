@@ -16,7 +16,7 @@ type Forecast struct {
 	Unknown string `json:",omitempty"` // why Start is not known
 }
 
-// Waits returns those of the jobs that wait, for a slot or for the end of other jobs, by cluster.
+// Waits returns the jobs that wait, for a slot or for the end of other jobs, by cluster.
 func (q *Queue) Waits(procs []spool.Run) map[int][]pool.Procs {
 	waiting := map[int][]pool.Procs{}
 	r, claims := q.reader(), claimsOf(q.View.Claims())
@@ -42,8 +42,8 @@ func (q *Queue) Waits(procs []spool.Run) map[int][]pool.Procs {
 
 var forecastColumns = []table.Column{{Head: "job"}, {Head: "start at the latest"}, {Head: "in"}, {Head: "why it is not known"}}
 
-// Forecasts writes a line for each forecast, cut to so many places if there are any, and below what
-// they go by.
+// Forecasts writes a line for each forecast, cut to width unless that is 0, and below them their
+// assumptions.
 func (q *Queue) Forecasts(w io.Writer, width int, list []Forecast) error {
 	if len(list) == 0 {
 		_, err := io.WriteString(w, "No job waits.\n")

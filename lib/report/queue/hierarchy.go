@@ -164,7 +164,7 @@ func (h *hierarchy) compare(a, b *row) int {
 	return cmp.Or(cmp.Compare(a.shown.Behind, b.shown.Behind), a.key.ID.Compare(b.key.ID))
 }
 
-// jobOf returns what a policy is asked about a job, which waits among in or, where that is nil, does not wait.
+// jobOf returns a job as the policy's methods take it. It waits among in, or does not wait if in is nil.
 func jobOf(id pool.JobID, claim *pool.Claim, state string, in *placed, run func() jobprio.Run) policy.Job {
 	j := policy.Job{ID: id, Claim: claim, State: state, Run: run}
 	if in != nil {
@@ -173,7 +173,7 @@ func jobOf(id pool.JobID, claim *pool.Claim, state string, in *placed, run func(
 	return j
 }
 
-// known returns what the policy is asked about a job of the view.
+// known returns a job of the view as the policy's methods take it.
 func (q *Queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 	var in *placed
 	if claim == nil {
@@ -192,7 +192,7 @@ func (q *Queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
 	return j
 }
 
-// fill notes in a row what the policy shows of its first job.
+// fill notes in a row the policy's values for its first job.
 func (h *hierarchy) fill(m *maker, r *row, in *placed) {
 	s := m.procs
 	j := jobOf(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Ad)) })
@@ -218,7 +218,7 @@ func (h *hierarchy) fill(m *maker, r *row, in *placed) {
 	}
 }
 
-// sheet writes what a policy says of where the jobs' priority comes from.
+// sheet writes the policy's explanation of the jobs' priority.
 func (h *hierarchy) sheet(d *sheet) {
 	alike := func(yield func(policy.Job) bool) {
 		for _, s := range d.ranges {
@@ -280,12 +280,12 @@ func runOf(s spool.Run, submitter string) jobprio.Run {
 	}
 }
 
-// besides reads from a view what a queue is made of.
+// besides reads the parts of a queue from a view.
 type besides struct {
 	*reader
 	domain string
 	groups *accountant.Groups
-	names  []*classad.Name // what the order comes from
+	names  []*classad.Name // attributes that the order is computed from
 
 	barring lifecycle.Barring
 }
@@ -331,7 +331,7 @@ func (r *reader) tellsApart(n *classad.Name) bool {
 type Explained struct {
 	Waiting
 	Priority any `json:",omitempty"` // the policy's numbers
-	Course   any `json:",omitempty"` // what they come from, if the policy says more
+	Course   any `json:",omitempty"` // how they are computed, if the policy says more
 }
 
 // Explained adds priorities to what -j prints of jobs that have not ended, where all stand in

@@ -104,7 +104,7 @@ func (l Listing) advertised() (list []*instance) {
 	return list
 }
 
-// advertisedIn returns them as a view shows them, and what is wrong with slot ads.
+// advertisedIn returns the slots of a view, and errors of slot ads.
 func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
 	slots, bad := lifecycle.Slots(v)
 	ctx := l.context()
@@ -127,7 +127,7 @@ func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
 	return list, bad
 }
 
-// keep counts what is kept of partitionable slots for wide jobs.
+// keep counts the resources of partitionable slots that are kept for wide jobs.
 func (q *Queue) keep(list []*instance) {
 	kept := map[string]float64{}
 	for _, r := range spool.Reservations.All(q.View) {
@@ -141,7 +141,7 @@ func (q *Queue) keep(list []*instance) {
 	}
 }
 
-// read reads what a slot says of itself.
+// read copies a slot's own figures from its ad.
 func (s *instance) read(ctx *classad.Context, ad *classad.Ad) {
 	if pool.Partitionable(ctx, ad) {
 		s.kind = "P"

@@ -13,7 +13,7 @@ type Listing struct {
 	Options
 	Filter
 	Jobs  []spool.Run     // those that the filter lets through
-	Kept  []spool.Factory // clusters of which jobs are still to come, for the brief layout
+	Kept  []spool.Factory // clusters with jobs still to come, for the brief layout
 	Named bool            // jobs or users were named
 }
 
@@ -27,9 +27,8 @@ func (q *Queue) OneQueue() (err error) {
 // Rank gives all waiting jobs of the queue their places, whichever are shown.
 func (q *Queue) Rank() { q.hierarchy.rank(q) }
 
-// Reads returns the attributes by which the jobs can be chosen and counted, and if they are listed
-// those that columns show and that their places in one queue come from; ok is false where these may be
-// any.
+// Reads returns the attributes by which the jobs can be chosen and counted, and if they are listed the
+// attributes of columns and of places in one queue; ok is false if these may be any.
 func (q *Queue) Reads(o Options, listed bool) (names []string, ok bool) {
 	names, ok = q.hierarchy.reads()
 	if !listed {

@@ -17,7 +17,7 @@ type account struct {
 	place    int // among the submitters of the jobs that are listed, by EUP; from 1 up
 }
 
-// order compares jobs by which goes first.
+// order compares jobs by the order of service.
 type order struct {
 	*Queue
 	params accountant.Params
@@ -82,8 +82,7 @@ func (o *order) ordered(rows []*row, share bool) []*row {
 	return slices.Concat(placed, waiting, held, ended)
 }
 
-// places returns the submitters by EUP, and those of equal EUP by name, and tells each
-// its place.
+// places returns the submitters by EUP, equal ones by name, and sets each one's place.
 func (o *order) places() []*account {
 	list := make([]*account, 0, len(o.named))
 	for _, a := range o.named {

@@ -32,7 +32,7 @@ func IDOf(ad *classad.Ad) pool.JobID {
 type life struct {
 	id                        pool.JobID
 	name, user, how           string
-	submitted, started, ended time.Time     // started is that of the last attempt; zero: it did not start
+	submitted, started, ended time.Time     // started: the last attempt; zero: it did not start
 	ran                       time.Duration // in all attempts
 	waited                    time.Duration // for the first start, or in vain
 }
@@ -105,12 +105,12 @@ func jobName(c *classad.Context, ad *classad.Ad) string {
 
 const (
 	pastRule = 144
-	// leastHow is what a terminal has room for of how a job ended, at least.
+	// leastHow is the least width on a terminal for how a job ended.
 	leastHow = 16
 )
 
-// pastColumns are those before how it ended. On a narrow terminal they are left out in the
-// order of leaves, which the others have 0 for. Only names are cut.
+// pastColumns are the columns before how it ended. On a narrow terminal columns are left
+// out in the order of leaves; 0 means never. Only names are cut.
 var pastColumns = [...]struct {
 	head          string
 	width, leaves int
@@ -127,7 +127,7 @@ var pastColumns = [...]struct {
 	{head: "waited", width: 13, leaves: 2, right: true, cell: func(l *life) string { return dayTime(l.waited) }},
 }
 
-// pastRow is what is shown of a job: the cells of pastColumns, and how it ended.
+// pastRow is a job's line: the cells of pastColumns, and how it ended.
 type pastRow struct {
 	cells [len(pastColumns)]string
 	how   string
@@ -142,9 +142,9 @@ func pastRowOf(ctx *classad.Context, ad *classad.Ad) pastRow {
 	return r
 }
 
-// Left writes a line for each job that has left the queue, as they come; nothing at all without a
-// job. Names are cut, and what has no room on a line. With Wide nothing is, for which all lines are
-// looked at before the first is written.
+// Left writes a line for each job that has left the queue, in the order of ads; nothing at all
+// without a job. It cuts names, and lines at the width. With Wide it cuts nothing, and looks at all
+// lines before it writes the first.
 func Left(w io.Writer, o Options, now time.Time, ads iter.Seq[*classad.Ad]) error {
 	ctx := &classad.Context{Now: now}
 	rows := func(yield func(pastRow) bool) {

@@ -10,7 +10,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// What a line of a sheet ends with where the jobs are to be named.
+// Ends of a sheet's lines in which the jobs are to be named.
 const (
 	tasksHere    = "\x00tasks"    // as in the column ja-task-ID
 	argumentHere = "\x00argument" // as arguments of another command
@@ -35,7 +35,7 @@ func (d *sheet) filled(value string) string {
 	return clean.Line(value)
 }
 
-// pile is sheets of jobs of one cluster, of which equal ones are put together.
+// pile is sheets of jobs of one cluster. Equal sheets are joined.
 type pile struct {
 	w       io.Writer
 	cluster int
@@ -43,7 +43,7 @@ type pile struct {
 	at      map[string]int // by text
 }
 
-// pooled is what is said of jobs, and of which.
+// pooled is a sheet, with the jobs that it is for.
 type pooled struct {
 	text   []byte
 	named  []naming
@@ -79,7 +79,7 @@ func joined(list, more []pool.Procs) []pool.Procs {
 	return list
 }
 
-// flush writes what is on the pile.
+// flush writes the sheets of the pile.
 func (p *pile) flush() error {
 	for _, s := range p.sheets {
 		var b []byte

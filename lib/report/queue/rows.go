@@ -20,25 +20,26 @@ import (
 	"fairspool/spool"
 )
 
-// Queue is what is shown, as of a time.
+// Queue is the source of all displays, as of a time.
 type Queue struct {
 	View   *spool.View // its jobs may have no more attributes than Reads names
-	Whole  *spool.View // whose jobs have all of them; nil: those of View do
+	Whole  *spool.View // with all attributes of the jobs; nil: View has them
 	Domain string
 	Config *config.Config
 	Now    time.Time
 	Report func() ([]byte, error)                         // the last cycle's, as spool.Spool.Report has it
-	Warn   func(format string, args ...any)               // is told of slots that cannot be read
+	Warn   func(format string, args ...any)               // reports slots that cannot be read
 	Stuck  func(state string, claim *pool.Claim) []string // says what in the pool keeps a job from running
-	// Silence returns that of a machine whose pilot runs jobs; nil: that is not shown.
+	// Silence returns the silence of a machine with a pilot that runs jobs; nil: silence
+	// is not shown.
 	Silence func(machine string) lifecycle.Silence
-	// Carried returns what is to be said of an attempt's files that are on their way to or from another machine; empty: nothing. nil:
+	// Carried words the progress of an attempt's files on their way to or from another machine; empty: none are. nil:
 	// that is not shown.
 	Carried func(machine string, a pool.Attempt) string
 
 	past      bool       // the jobs have left the queue
 	hierarchy *hierarchy // nil: submitters go by EUP
-	// leavers are the claims whose slots are promised, by the job that is to have them; nil: not yet known.
+	// leavers are the claims on promised slots, by the job that is to have the slot; nil: not yet known.
 	leavers map[pool.JobID]pool.Claim
 }
 
@@ -51,28 +52,28 @@ func (q *Queue) context() *classad.Context { return &classad.Context{Now: q.Now}
 
 // row is one line of the table: jobs of one cluster that look alike.
 type row struct {
-	cells               // what is shown, and what has to be equal to share a line
-	extras              // the same of what columns show that were asked for
+	cells               // shown values, which are equal for jobs on one line
+	extras              // the same for optional columns
 	ranges []pool.Procs // the procs, ascending
 	claim  *pool.Claim  // nil for none
 	key    jobprio.Job  // of the first proc: its place in the order
 	owner  string       // as the ad has it
 	group  string       // the accounting group
-	who    *account     // who is charged
-	// command is what was typed, in the brief layout; of several that differ, what they begin
-	// with (commands).
+	who    *account     // the submitter
+	// command is the command as typed, in the brief layout; for several different ones, their
+	// common beginning (commands).
 	command  string
 	commands bool
 	ad       *classad.Ad   // of the first proc; nil in tables where nothing needed it
 	place    int           // of the first proc in the queue of all jobs; 0: it has none
 	why      string        // the policy leaves the jobs out of that queue
 	aside    bool          // they wait and take no part: they stand among the held ones
-	shown    *policy.Shown // what a policy with one queue says of the first proc; nil under others
+	shown    *policy.Shown // a policy's values for the first proc, if it has one queue; nil under others
 }
 
 type cells struct {
 	cluster           int
-	prior             int64 // JobPrio; with a policy of one queue what it has in its place
+	prior             int64 // JobPrio, or its replacement in a policy with one queue
 	name, user, state string
 	slot              string    // of a job with a claim
 	at                time.Time // of the start, else of the submission
@@ -218,7 +219,7 @@ func (m *maker) row(claim *pool.Claim) *row {
 	return r
 }
 
-// job returns what the place of the procs in the order comes from, as jobprio.JobOf does.
+// job returns the values that order the procs, as jobprio.JobOf does.
 func (m *maker) job() jobprio.Job {
 	return jobprio.Job{
 		ID:          pool.JobID{Cluster: m.procs.Cluster, Proc: m.procs.First},
@@ -238,7 +239,7 @@ func (r *reader) name() string {
 	return "-" // another user's
 }
 
-// unended returns those of a list of clusters that have jobs in the queue.
+// unended returns the clusters of a list that have jobs in the queue.
 func (q *Queue) unended(list string) string {
 	var there []string
 	for _, word := range strings.Split(list, ", ") {
@@ -289,9 +290,9 @@ var (
 	bytesOutName  = classad.NewName("BytesSent")
 )
 
-// totalsNames and listedNames are the attributes that all totals and that all listings
-// read, but for -r and for what columns read. Both have those that jobs are chosen by, but for
-// -constraint.
+// totalsNames and listedNames are the attributes that all totals and that all listings read,
+// without those for -r and for columns. Both include the attributes by which jobs are chosen,
+// except by -constraint.
 var (
 	totalsNames = wordsOf(statusName, codeName, startsName, afterOkName, afterAnyName, metName, cpusName,
 		classad.NewName(pool.AttrUser), ownerName, holdName, deferralName)
@@ -305,17 +306,17 @@ func wordsOf(names ...*classad.Name) (list []string) {
 	return list
 }
 
-// reader reads attributes of procs that stand in one run, of the first for all. Of
-// a constant it makes nothing but the value, and an ad of its own for the proc only
-// when there is an expression to be evaluated in it. It is for one goroutine.
+// reader reads attributes of procs of one run, of the first for all. It takes a
+// constant's value directly, and makes an ad of its own for the proc only to evaluate an
+// expression. It is for one goroutine.
 type reader struct {
 	context *classad.Context
 	procs   spool.Run
 	own     *classad.Ad // nil: not needed so far
-	// varies: what was read since of() was, or may be, not the same for the other procs.
+	// varies: an attribute read since of() differs, or may differ, between the procs.
 	varies bool
 
-	cluster *classad.Ad // whose requests were looked for last
+	cluster *classad.Ad // the cluster whose requests were searched last
 	shared  []string    // their names
 }
 
@@ -344,7 +345,7 @@ func (r *reader) value(n *classad.Name) classad.Value {
 	return v
 }
 
-// int returns a whole number, 0 where there is none.
+// int returns a whole number, 0 if there is none.
 func (r *reader) int(n *classad.Name) int64 {
 	if x, ok := r.value(n).Int(); ok {
 		return x
@@ -362,7 +363,7 @@ func (r *reader) has(n *classad.Name) bool {
 	return ok
 }
 
-// standing returns what the state of the procs is made from, with this claim or nil.
+// standing returns the inputs of the procs' state, with this claim or nil.
 func (r *reader) standing(claim *pool.Claim) standing {
 	s := standing{status: pool.Status(r.int(statusName))}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"fairspool/lib/pool"
 )
 
-// standing is what a job's state is made from.
+// standing is the input of a job's state.
 type standing struct {
 	status pool.Status
 	claim  pool.ClaimState // 0: it has none
@@ -16,11 +16,11 @@ type standing struct {
 	waits  bool            // for the end of other jobs
 }
 
-// state returns Grid Engine's letters for where a job stands, in its order: d E S
-// T h R q r s t w, or z alone.
+// state returns Grid Engine's letters for a job's state, in its order: d E S T h R q r s
+// t w, or z alone.
 //
-// A job that has a slot and had one before that it ran in has an R. One that waits
-// again has none, unlike in Grid Engine: qw stands for all that wait for a slot.
+// A job that has a slot and ran in another one before has an R. A job that waits again
+// has none, unlike in Grid Engine: qw stands for all jobs that wait for a slot.
 func (s standing) state() string {
 	switch s.status {
 	case pool.Removed:
@@ -72,9 +72,9 @@ func again(yes bool) string {
 // dependencyFailed is the HoldReasonCode of a job that waits for others in vain.
 const dependencyFailed = jobpolicy.DependencyFailed
 
-// broken reports whether a HoldReasonCode says that something went wrong with running
-// the job or with its files, which Grid Engine calls an error. What people, policies
-// and limits hold is just held. The numbers are those of HTCondor's CONDOR_HOLD_CODE.
+// broken reports whether a HoldReasonCode means that running the job or handling its
+// files failed, which Grid Engine calls an error. Holds by people, policies and limits
+// are just held. The numbers are those of HTCondor's CONDOR_HOLD_CODE.
 func broken(code int64) bool {
 	switch {
 	case code == 2, code == 4: // a grid's error, credentials
@@ -90,10 +90,10 @@ func broken(code int64) bool {
 	return true
 }
 
-// The ways in which jobs wait although no job is in front of them.
+// The reasons for which jobs wait although no job is in front of them.
 type holds struct{ user, operator, system, job, time bool }
 
-// States are those in which jobs are shown.
+// States are the states of the shown jobs.
 type States struct {
 	pending, running, suspended, ended bool
 	holds
@@ -102,8 +102,8 @@ type States struct {
 // EveryState are all of them.
 var EveryState = States{pending: true, running: true, suspended: true, ended: true}
 
-// ParseStates reads letters of states behind each other, as those of -s. Two letters that begin with h are one hold;
-// what h is followed by else is a letter of its own.
+// ParseStates reads consecutive letters of states, as -s has them. Two letters that begin with h are one hold; any
+// other letter behind an h stands for itself.
 func ParseStates(text string) (w States, ok bool) {
 	ok = text != ""
 	for text != "" {

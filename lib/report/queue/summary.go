@@ -21,7 +21,7 @@ import (
 type Machine struct {
 	Name                         string
 	Used, Reserved, Avail, Total float64
-	Load, Measured               float64 // in all, of so many cores of which it is known
+	Load, Measured               float64 // Load is the sum over the cores with a known load, Measured their number
 	Resting, Broken              float64 // out of use for a while, and until they are repaired
 }
 
@@ -90,7 +90,7 @@ func (q *Queue) count(procs []spool.Run) map[string]tally {
 	return countBy(q, procs, func(_ *reader, _ *pool.Claim, state string) string { return state })
 }
 
-// countBy counts jobs by a key that is made of what a reader reads of them, their claim and their state.
+// countBy counts jobs by a key that is made of their attributes, their claim and their state.
 func countBy[K comparable](q *Queue, procs []spool.Run, key func(r *reader, claim *pool.Claim, state string) K) map[K]tally {
 	claims := claimsOf(q.View.Claims())
 	bounds := parallel.Bounds(len(procs), 1)
@@ -131,7 +131,7 @@ func countInto[K comparable](sums map[K]tally, r *reader, s spool.Run, claim *po
 	}
 }
 
-// Summary writes how full the machines are, and how many jobs there are in which state.
+// Summary writes the use of the machines, and the number of jobs in each state.
 func (l Listing) Summary(w io.Writer) error {
 	list, sums := machines(l.instances(nil)), l.count(l.Jobs)
 	if l.XML {
@@ -147,8 +147,8 @@ func (l Listing) Summary(w io.Writer) error {
 	return writeTallies(w, between, sums)
 }
 
-// writeMachines writes Grid Engine's summary of cluster queues, of machines instead. The
-// load is that of a core.
+// writeMachines writes Grid Engine's summary of cluster queues, with machines instead.
+// The load is per core.
 func (o Options) writeMachines(w io.Writer, list []Machine) error {
 	if len(list) == 0 {
 		return nil
@@ -176,8 +176,8 @@ const (
 	machineOthers  = 50 // places behind the name
 )
 
-// machineWidth returns how wide the names of machines are, and what the heading ends
-// with: on a terminal not in table.Blanks, for which there may be no room.
+// machineWidth returns the width of machines' names, and the end of the heading: on a
+// terminal it is not in table.Blanks, for which there may be no room.
 func (o Options) machineWidth(list []Machine) (name int, end string) {
 	const usual = 30
 	line := o.Width
@@ -244,7 +244,8 @@ type Count struct {
 	Submitter string // who is charged
 	Owner     string
 	State     string // one of StateWords
-	// Why is in short what holds the jobs, or what they wait for beside a slot; empty: nothing.
+	// Why says in short what holds the jobs, or what they wait for besides a slot; empty:
+	// nothing.
 	Why  string
 	Jobs int
 }

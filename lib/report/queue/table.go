@@ -66,7 +66,7 @@ func (t *writer) most() int {
 	return math.MaxInt
 }
 
-// full is when what has been written so far is handed on.
+// full is the buffer's size at which it is written.
 const full = 64 << 10
 
 func (t *writer) flush() error {
@@ -93,8 +93,7 @@ func (t *writer) heading() string {
 	return string(b)
 }
 
-// rows writes a line for each row, and below it what the job asks for if that is
-// wanted.
+// rows writes a line for each row, and below it the job's requests if these are wanted.
 func (t *writer) rows(rows []*row) {
 	for _, r := range rows {
 		for i := range t.shown {
@@ -175,7 +174,7 @@ func evenly(ranges []pool.Procs) int {
 	return n
 }
 
-// appendRequests appends what a job asks for, as Grid Engine's -r does.
+// appendRequests appends a job's requests, as Grid Engine's -r does.
 func appendRequests(b []byte, r *row) []byte {
 	line := func(key, value string) {
 		b = append(b, "       "...)
@@ -272,8 +271,8 @@ func fitted(list []column, rows []*row, line, least int) (_ []column, behind int
 	return list, left
 }
 
-// leastTasks returns what the procs of a row get of a line at least: what they need, up to
-// the width of their heading.
+// leastTasks returns the least width for the procs of a row: their own, up to the width of
+// their heading.
 func leastTasks(rows []*row) int {
 	least := 0
 	var near []byte

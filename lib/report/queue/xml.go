@@ -51,7 +51,7 @@ type xmlWriter struct {
 	columns
 	w      io.Writer
 	b      []byte
-	indent string // before what is less deep in a list of its own
+	indent string // before less deep elements in a list of its own
 	near   []byte
 	err    error
 }
@@ -255,7 +255,7 @@ func usageXML(name string, of func(used) float64) func([]byte, *row) []byte {
 	}
 }
 
-// SheetsXML writes the jobs as Grid Engine's -j -xml does: an element for those of a
+// SheetsXML writes the jobs as Grid Engine's -j -xml does: an element for the jobs of a
 // cluster that are in one state, then why they wait.
 func (q *Queue) SheetsXML(w io.Writer, procs []spool.Run) error {
 	b := []byte(xmlHead + `<detailed_job_info  xmlns:xsd="` + schemas + "detailed_job_info.xsd\">\n  <djob_info>\n")
@@ -288,12 +288,12 @@ func messageXML(b []byte, r *row, text string) []byte {
 	return append(b, "        </element>\n      </SME_message_list>\n"...)
 }
 
-// indented appends an element that stands so many levels deeper than those of a job.
+// indented appends an element that is nested so many levels deeper than a job's.
 func indented(b []byte, levels int, name, text string) []byte {
 	return element(append(b, table.Blanks[:2*levels]...), name, text)
 }
 
-// jobXML appends what is known of a row's jobs.
+// jobXML appends the data of a row's jobs.
 func (q *Queue) jobXML(b []byte, r *row) []byte {
 	ctx := q.context()
 	text := func(name string) string {

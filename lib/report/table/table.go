@@ -1,5 +1,5 @@
-// Package table sets texts in columns: how many places of a terminal a text takes, texts cut or
-// padded to so many, and tables whose columns are as wide as what stands in them.
+// Package table sets texts in columns: it measures, cuts and pads texts in places of a
+// terminal, and writes tables whose columns are as wide as their cells.
 package table
 
 import (
@@ -61,7 +61,7 @@ func Write(w io.Writer, columns []Column, rows [][]string) error {
 	return nil
 }
 
-// style is that of a table without lines.
+// style returns the style of a table without lines.
 func style() pretty.Style {
 	s := pretty.StyleDefault
 	s.Name = "plain"
@@ -121,7 +121,7 @@ func plain(s string) bool {
 	return true
 }
 
-// Blanks are those that Pad appends at a time.
+// Blanks are the blanks that Pad appends at a time.
 const Blanks = "                                                                "
 
 // Pad appends so many blanks; none for a number below 0.

@@ -123,6 +123,9 @@ func (r *Reserve) giveUp() bool {
 	return true
 }
 
+// GaveUp reports whether a part was given up since Keep.
+func (r *Reserve) GaveUp() bool { return r.gaveUp > 0 }
+
 // Keep makes the reserve as large as it is to be, or as the disk has room: what this
 // process has given up and not used is taken back whole, but else no more than a part of what is
 // left is taken. It makes none where the spool is gone. It is called under the writers' lock; a reserve that cannot be made is no reason

@@ -1,4 +1,4 @@
-// Package fifo is a policy for tests: who came first goes first. It shows what a new policy takes:
+// Package fifo is a policy for tests: first come, first served. It shows what a new policy takes:
 // this package, and one line in the registry.
 package fifo
 

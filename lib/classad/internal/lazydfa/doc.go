@@ -16,28 +16,26 @@
 //
 // # Classes
 //
-// Bytes that no part of the pattern tells apart are one class, and a state has
-// one transition for each class and one for the end of the text. Patterns
-// rarely have more than twenty classes, so a state takes less than a hundred
-// bytes. Characters above 255 are never in a text; they matter only where they
-// are another case of a byte, and instructions that read nothing else fail.
+// Bytes that no part of the pattern distinguishes are one class, and a state has one
+// transition for each class and one for the end of the text. Patterns rarely have more
+// than twenty classes, so a state takes less than a hundred bytes. Characters above 255
+// are never in a text; they matter only as another case of a byte, and instructions that
+// read nothing else fail.
 //
 // # Places between bytes
 //
-// Whether ^ holds depends on the byte before, so it is decided when a state is
-// made. $, \b and \B wait in the state for the next byte, or for the end of the
-// text. A state in which something waits is another one for each answer to
-// what stands before it: the text's beginning, a word, a newline, or anything
-// else; but only as far as the pattern asks.
+// Whether ^ holds depends on the byte before, so it is decided when a state is made. $,
+// \b and \B wait in the state for the next byte, or for the end of the text. A state in
+// which something waits differs by what precedes it: the text's beginning, a word, a
+// newline, or anything else; but only as far as the pattern asks.
 //
 // # Searching
 //
-// A match may begin anywhere, so every state has the beginning of the pattern
-// in it. If that can only succeed where the text begins, a state with nothing
-// else in it is dead: the answer is no, whatever follows. As soon as a match is
-// found the answer is yes. A pattern that begins with a literal is looked for
-// with strings.Index first, which passes over texts that have no such literal
-// some ten times as fast.
+// A match may begin anywhere, so every state includes the beginning of the pattern. If
+// the beginning can only succeed at the start of the text, a state with nothing else in
+// it is dead: the answer is no, whatever follows. As soon as a match is found the answer
+// is yes. A pattern that begins with a literal is searched with strings.Index first,
+// which skips texts without the literal some ten times as fast.
 //
 // # Building
 //

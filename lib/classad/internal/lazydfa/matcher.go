@@ -22,7 +22,7 @@ const (
 // Matcher is a compiled pattern. It may be used by several goroutines.
 type Matcher struct {
 	class [256]uint8 // the class of each byte
-	end   uint32     // what the end of the text is instead of a class
+	end   uint32     // the number of the end of the text, in place of a class
 	start uint32     // the state before the first byte
 	table atomic.Pointer[table]
 
@@ -49,8 +49,8 @@ const (
 	firstState        // the index of the first state
 )
 
-// Compile compiles a pattern of package regexp. The error is that of
-// regexp/syntax for what is not one.
+// Compile compiles a pattern of package regexp. For an invalid pattern the error is that
+// of regexp/syntax.
 //
 // The cost is one to three times that of regexp.Compile, 3 to 15 microseconds
 // for the patterns of real pools; the automaton is built while texts are
@@ -102,8 +102,8 @@ func (m *Matcher) Match(text string) bool {
 		if i < 0 || m.whole {
 			return i >= 0
 		}
-		// The prefix asks nothing of what stands before it, so the search may
-		// begin with it as well as before it.
+		// The prefix does not depend on the text before it, so the search may begin with
+		// it as well as before it.
 		rest = text[i:]
 	}
 	s := m.start
@@ -170,19 +170,18 @@ const (
 var sample = [...]rune{beforeText: -1, beforeWord: 'a', beforeNewline: '\n', beforeOther: ' '}
 
 const (
-	// allConditions are those that both neighbours of a place decide,
-	// backward those that the one before it does.
+	// allConditions are the conditions that both neighbours of a place decide, backward
+	// those that the one before it decides.
 	allConditions = ^syntax.EmptyOp(0)
 	backward      = syntax.EmptyBeginLine | syntax.EmptyBeginText
 )
 
 // builder makes states and transitions as they are needed.
 //
-// A state is the places in the program where a search may be: opReads, and
-// opAsserts whose answer depends on the next byte. Where it has some of these,
-// it knows what stands before it, too. All this is its key, which is also all
-// that is kept of it: a byte for what stands before, then the places in
-// ascending order, as differences.
+// A state is the places in the program where a search may be: opReads, and opAsserts that
+// depend on the next byte. A state with the latter also knows what precedes it. All this
+// is its key, which is also all that is kept of it: a byte for what precedes, then the
+// places in ascending order, as differences.
 type builder struct {
 	full atomic.Bool // there is no room for another state
 
@@ -198,8 +197,8 @@ type builder struct {
 	there    closure  // and where it is behind that byte
 }
 
-// stateCost is about what a state takes apart from its key's bytes and its row
-// of the table: two headers of the key and its share of a map.
+// stateCost is about the size of a state without its key's bytes and its row of the
+// table: two headers of the key and its share of a map.
 const stateCost = 64
 
 // begin sets up an empty table and returns the state before the text.
@@ -227,8 +226,8 @@ func (b *builder) onlyAtStart() bool {
 	return true
 }
 
-// build returns where a transition leads and the table to go on with. Without
-// room for it, it leads to unbuilt.
+// build returns the target of a transition and the table to go on with. Without room for
+// it, the target is unbuilt.
 func (m *Matcher) build(s, class uint32) (uint32, table) {
 	b := &m.builder
 	if b.full.Load() {
@@ -305,7 +304,7 @@ func (b *builder) kind(r rune) before {
 	return beforeOther
 }
 
-// state returns the state of what c has reached behind before: an old one, a
+// state returns the state for the places that c has reached behind before: an old one, a
 // new one, an answer, or unbuilt if there is no room for a new one.
 func (b *builder) state(t *atomic.Pointer[table], c *closure, behind before) uint32 {
 	if c.matched {
@@ -340,8 +339,8 @@ func (b *builder) makeKey(c *closure, behind before) {
 	})
 }
 
-// reserve makes the table reach to the state of this number, and takes what
-// the state costs from the room that is left, if there is enough.
+// reserve extends the table to the state of this number, and subtracts the state's cost
+// from the free room, if there is enough.
 func (b *builder) reserve(t *atomic.Pointer[table], number int) bool {
 	const entry = 4
 	old := *t.Load()
@@ -396,10 +395,9 @@ func (c *closure) visit(pc uint32) {
 	}
 }
 
-// follow adds what can be reached from pc where the conditions now hold and
-// the others in known do not. An opAssert that asks for more than is known is
-// kept, unless what is known fails it. All calls after a clear are with the
-// same now and known.
+// follow adds the places reachable from pc if the conditions in now hold and the others
+// in known do not. It keeps an opAssert that depends on conditions outside known, unless
+// known already fails it. All calls after a clear have the same now and known.
 func (c *closure) follow(pc uint32, now, known syntax.EmptyOp) {
 	c.visit(pc)
 	for len(c.todo) > 0 {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Kinds of instruction. Those of package syntax that read a character are
-// one kind here, as are those that do nothing.
+// Kinds of instruction. The instructions of package syntax that read a character are one
+// kind here, as are those that do nothing.
 const (
 	opFail   = iota
 	opMatch  // the pattern is found
@@ -75,8 +75,8 @@ func newProgram(p *syntax.Prog) (*program, *classes) {
 	return t, c
 }
 
-// divideContexts divides the classes by what the conditions in the program
-// ask of the characters on both sides.
+// divideContexts divides the classes by the conditions in the program about the
+// characters on both sides.
 func (t *program) divideContexts(c *classes) {
 	if t.asked&lines != 0 {
 		c.split(byteSet{1 << '\n'})
@@ -102,8 +102,8 @@ func bytesOf(i *syntax.Inst) byteSet {
 		s.addRange(0, '\n'-1)
 		s.addRange('\n'+1, 255)
 	case len(i.Rune) == 1:
-		// A letter that stands for its other cases too, which may be bytes
-		// where it is none: U+212A, the Kelvin sign, for k and K.
+		// A letter also stands for its other cases. These may be bytes even if the letter
+		// is not: U+212A, the Kelvin sign, for k and K.
 		r := i.Rune[0]
 		s.addRange(r, r)
 		if i.Op == syntax.InstRune && syntax.Flags(i.Arg)&syntax.FoldCase != 0 {

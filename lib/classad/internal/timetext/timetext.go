@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ParseMoment reads a date and time of day: digits, with anything else
-// between year, month, day, hours, minutes and seconds, of which all but the
-// year may be missing; then Z, +hh:mm or -hhmm. A missing month is January, a
-// missing day the one before its first, as in HTCondor; fields out of range
-// carry over. wall counts seconds as if the text were UTC.
+// ParseMoment reads a date and time of day: digits, with anything else between year,
+// month, day, hours, minutes and seconds, all of which except the year may be missing;
+// then Z, +hh:mm or -hhmm. A missing month is January, a missing day the one before its
+// first, as in HTCondor; fields out of range carry over. wall counts seconds as if the
+// text were UTC.
 func ParseMoment(text string) (wall int64, offset int, zoned, ok bool) {
 	text = strings.TrimRight(text, blanks)
 	n := len(text)
@@ -140,7 +140,7 @@ func AppendMoment(b []byte, seconds int64, offset int) []byte {
 	return appendPadded(append(b, ':'), int64(offset/60%60))
 }
 
-// AppendWall appends what clocks show at a second that is counted as if they were those of UTC.
+// AppendWall appends the wall time at a second that is counted as if the wall time were UTC.
 func AppendWall(b []byte, seconds int64) []byte {
 	return time.Unix(seconds, 0).UTC().AppendFormat(b, "2006-01-02T15:04:05")
 }

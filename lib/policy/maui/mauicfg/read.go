@@ -17,7 +17,7 @@ type Line struct {
 	Value    string // without blanks at its ends
 }
 
-// Note is what is wrong with a line.
+// Note is a problem of a line.
 type Note struct {
 	Line int // from 1
 	Text string
@@ -89,7 +89,8 @@ func logical(text string) []piece {
 	return out
 }
 
-// printable makes blanks of what is not: tabs, carriage returns and broken letters, too.
+// printable replaces unprintable characters by blanks: tabs, carriage returns and broken
+// letters, too.
 func printable(line string) string {
 	if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return line

@@ -124,9 +124,9 @@ func Bool(value string) (yes bool, note string) {
 // and more.
 const Endless = 1e9 * time.Second
 
-// Time reads seconds, HH:MM:SS or DD:HH:MM:SS, of which each field may be above 59, or
+// Time reads seconds, HH:MM:SS or DD:HH:MM:SS, in which each field may be above 59, or
 // INFINITY. Two fields are hours and minutes, as Maui 3.3.1 has it; its manual takes them for
-// minutes and seconds. ok is false for what is no length of time.
+// minutes and seconds. ok is false if the value is no length of time.
 func Time(value string) (d time.Duration, note string, ok bool) {
 	if strings.EqualFold(value, "INFINITY") {
 		return Endless, "", true

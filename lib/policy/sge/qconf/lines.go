@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Note is what is wrong with a line.
+// Note is a problem of a line.
 type Note struct {
 	Line int // from 1
 	Text string
@@ -18,7 +18,7 @@ type Note struct {
 // thousand warnings of a file are printed, with the number of all.
 const mostNotes = 500
 
-// lines takes a text apart, and collects what is wrong with it.
+// lines splits a text into lines, and collects their problems.
 type lines struct {
 	rest   string
 	number int // of the lines that were taken from rest
@@ -26,7 +26,7 @@ type lines struct {
 	more   int  // notes beyond mostNotes
 	some   bool // there is a line that is no comment
 	open   bool // the last line has no end
-	// heading and ending are seen of what -sc prints around its rows.
+	// heading, ruler and ending are the seen parts of -sc's output around its rows.
 	heading, ruler, ending bool
 }
 
@@ -40,7 +40,7 @@ type line struct {
 	text   string
 }
 
-// note tells what is wrong with a line.
+// note reports a problem of a line.
 func (l *lines) note(line int, format string, values ...any) {
 	if len(l.notes) >= mostNotes {
 		l.more++
@@ -132,7 +132,7 @@ func (l *lines) done() []Note {
 	return l.notes
 }
 
-// printable makes blanks of what cannot be printed: tabs, carriage returns and broken
+// printable replaces unprintable characters by blanks: tabs, carriage returns and broken
 // letters, too.
 func printable(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -157,7 +157,8 @@ func shown(text string) string {
 	return text
 }
 
-// List reads names with commas or blanks between them; NONE, in any case, is none.
+// List reads names with commas or blanks between them; NONE, in any case, is the empty
+// list.
 func List(value string) []string {
 	if strings.EqualFold(value, "NONE") {
 		return nil
@@ -165,7 +166,7 @@ func List(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// columns are those of what qconf -sc prints (complex(5)).
+// columns are the columns of qconf -sc (complex(5)).
 var columns = strings.Fields("name shortcut type relop requestable consumable default urgency")
 
 // ReadComplexes reads the table that qconf -sc prints: one resource on a line, in eight

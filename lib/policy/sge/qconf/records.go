@@ -12,15 +12,15 @@ type Attribute struct {
 	Line        int // on which it begins, from 1
 }
 
-// Record is what is said of one object, with Attributes of different names in the order of
-// the text, its own name not among them.
+// Record is the description of one object. Attributes have different names, without the
+// object's own, in the order of the text.
 type Record struct {
 	Name       string
 	Line       int // on which it begins, from 1
 	Attributes []Attribute
 }
 
-// Kind is a kind of objects of which qconf prints several, one after the other.
+// Kind is a kind of objects that qconf prints several of, one after the other.
 type Kind struct {
 	first string   // the attribute that each begins with: its name
 	all   []string // others that qconf never leaves out
@@ -150,7 +150,7 @@ func (r *recordReader) complete(all []string) {
 	r.note(line, "%swithout %s, which qconf prints: is the file cut off?", of, first)
 }
 
-// named leaves out what has no name, or two.
+// named leaves out records without a name, or with two.
 func named(all []Record) []Record {
 	list := all[:0]
 	for _, r := range all {

@@ -16,10 +16,10 @@ type Node struct {
 	Children []*Node
 }
 
-// ReadTree reads what qconf -sstree prints: blocks of ATTRIBUTE=VALUE, one for a node, each
-// of which begins with an id. The root is the node that is below no other; if that goes for
-// several, 0, or the first of them. It is nil if there is none. What comes out is a tree
-// whatever the text: each node is in one place, and none below itself.
+// ReadTree reads the output of qconf -sstree: blocks of ATTRIBUTE=VALUE, one for a node,
+// that begin with an id. The root is the node that is below no other; of several such nodes
+// it is 0, or else the first. It is nil if there is none. The result is a tree whatever the
+// text: each node is in one place, and none below itself.
 func ReadTree(text string) (root *Node, notes []Note) {
 	r := treeReader{lines: newLines(text), byID: map[uint32]int{}, parent: map[*block]*block{}}
 	r.read()
@@ -30,7 +30,7 @@ func ReadTree(text string) (root *Node, notes []Note) {
 	return root, r.done()
 }
 
-// block is a node with what is said of it.
+// block is a node with its description.
 type block struct {
 	Node
 	children     []uint32
@@ -67,7 +67,7 @@ func (r *treeReader) read() {
 	r.finish(b)
 }
 
-// begin begins a node. One without a number takes what is said of it with it.
+// begin begins a node. A node without a number is dropped with its description.
 func (r *treeReader) begin(l line, value string) *block {
 	b := &block{said: map[string]bool{}}
 	b.Line = l.number
@@ -129,7 +129,7 @@ func (r *treeReader) number32(line int, name, value string) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// finish tells what a node lacks, which begin returned.
+// finish reports what is missing in a node that begin returned.
 func (r *treeReader) finish(b *block) {
 	if b == nil {
 		return
@@ -198,8 +198,8 @@ func (r *treeReader) root() *Node {
 	return &first.Node
 }
 
-// unreached tells of what is not below the root: of the topmost node, and of one in each
-// circle.
+// unreached reports nodes that are not below the root: the topmost node of each tree, and
+// one of each circle.
 func (r *treeReader) unreached(root *Node) {
 	reached := map[*Node]bool{}
 	reach(root, reached)
