@@ -15,7 +15,7 @@ import (
 // namespace over files of the test, which ends with all of its processes when the test does.
 type host struct {
 	*testing.T
-	dir  string // the folders etc, home, root, run and var are the machine's, bin its /usr/local/bin
+	dir  string // the folders etc, home, mnt, root, run and var are the machine's, bin its /usr/local/bin
 	init int    // process that has the namespaces
 }
 
@@ -38,7 +38,7 @@ func newHostOf(t *testing.T, name, programs string, systemd bool) host {
 		t.Skipf("no namespaces to be had here: %v: %s", err, out)
 	}
 	h := host{T: t, dir: t.TempDir()}
-	for _, d := range []string{"etc", "home", "root", "run", "var/spool", "var/lib", "bin"} {
+	for _, d := range []string{"etc", "home", "mnt", "root", "run", "var/spool", "var/lib", "bin"} {
 		h.must(os.MkdirAll(h.path(d), 0o755))
 	}
 	if programs != "" {
@@ -56,7 +56,7 @@ func newHostOf(t *testing.T, name, programs string, systemd bool) host {
 	write(t, h.path("etc/group"), group)
 	// The users that TestMain may have made up by getent(1) and id(1) are not this machine's.
 	script := `umount "$(readlink -f /usr/bin/getent)" "$(readlink -f /usr/bin/id)" 2>/dev/null
-for d in etc home root run; do mount --bind "$0/$d" /$d || exit; done
+for d in etc home mnt root run; do mount --bind "$0/$d" /$d || exit; done
 mount --bind "$0/var" /var && mount --bind "$0/bin" /usr/local/bin && hostname "$1"
 `
 	if systemd {

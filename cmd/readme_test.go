@@ -86,13 +86,6 @@ func comparePage(t *testing.T, file string, play func(session string) string) {
 	}
 }
 
-// play runs a session in a folder and a pool of its own, and returns it as it turned out.
-func play(t *testing.T, session string) string {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
-	return playIn(t, dir, session, "FAIRSPOOL_NOW=1790000000", "FAIRSPOOL_CONFIG="+filepath.Join(dir, "fairspool.toml"))
-}
-
 // playIn runs each line of a session that begins with "$ " in a folder, with a spool below
 // it and some variables, and returns the session as it turned out.
 func playIn(t *testing.T, dir, session string, variables ...string) string {
@@ -104,24 +97,30 @@ func playIn(t *testing.T, dir, session string, variables ...string) string {
 // playOn is playIn for a folder that the owners of jobs can write to already, and whose spool is there.
 func playOn(t *testing.T, dir, session string, variables ...string) string {
 	t.Helper()
-	cmdtest.NeedUsers(t)
-	path := binaries(t) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	var b strings.Builder
 	for _, line := range strings.Split(session, "\n") {
 		command, ok := strings.CutPrefix(line, "$ ")
 		if !ok {
 			continue
 		}
-		c := exec.Command("sh", "-c", command)
-		c.Dir = dir
-		c.Env = append([]string{"PATH=" + path, "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_CYCLE_ON_CHANGE=false", "FAIRSPOOL_DIR=" + filepath.Join(dir, "spool")}, variables...)
-		out, err := c.CombinedOutput()
+		out, err := playCommand(t, dir, command, variables...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
 		b.WriteString(line + "\n" + string(out))
 	}
 	return b.String()
+}
+
+// playCommand returns the process that playOn runs for a command.
+func playCommand(t *testing.T, dir, command string, variables ...string) *exec.Cmd {
+	t.Helper()
+	cmdtest.NeedUsers(t)
+	path := strings.Join([]string{filepath.Join(dir, "bin"), binaries(t), os.Getenv("PATH")}, string(filepath.ListSeparator))
+	c := exec.Command("sh", "-c", command)
+	c.Dir = dir
+	c.Env = append([]string{"PATH=" + path, "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_CYCLE_ON_CHANGE=false", "FAIRSPOOL_DIR=" + filepath.Join(dir, "spool")}, variables...)
+	return c
 }
 
 // TestReplayGuide runs the session in docs/replay.md with the files that the page shows.

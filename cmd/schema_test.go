@@ -85,6 +85,17 @@ func schemas(t *testing.T) map[string]string {
 	return texts
 }
 
+// TestActionsHaveJSON holds that each action of a command has -json, but one whose output has a form of its own.
+func TestActionsHaveJSON(t *testing.T) {
+	for _, c := range printing() {
+		for _, a := range c.Actions {
+			if name := c.Name + " " + a.Name; slices.Contains(a.Flags, "json") == (name == "classad convert") {
+				t.Errorf("%s: %v", name, a.Flags)
+			}
+		}
+	}
+}
+
 func hasJSON(c cmdline.Command) bool {
 	return slices.ContainsFunc(c.AllFlags(), func(f cmdline.Flag) bool { return f.Name == "json" })
 }

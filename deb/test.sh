@@ -78,8 +78,16 @@ echo "== install again"
 apt-get install -y --no-install-recommends /new.deb >/tmp/log 2>&1 || { cat /tmp/log; fail "the package does not install again"; }
 left 2 || fail "the history is gone"
 
-echo "== purge"
+echo "== purge, while a job runs"
+starter -watch -door -q 2>>/tmp/starter.log &
+starter=$!
+await [ -S /var/spool/fairspool/door ]
+su ann -c 'cd && submit -- sleep 600'
+await runs 3
+kill $starter
+wait $starter || true
 apt-get purge -y fairspool >/tmp/log 2>&1 || { cat /tmp/log; fail "the package cannot be purged"; }
+! grep -lsx sleep /proc/[0-9]*/comm || fail "the job still runs"
 ! getent passwd fairspool && ! getent group fairspool || fail "the account is left"
 files >/tmp/after
 diff /tmp/before /tmp/after || fail "files are left, or gone"

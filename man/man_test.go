@@ -1,6 +1,9 @@
 package man
 
 import (
+	"go/scanner"
+	"go/token"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -123,7 +126,7 @@ func testPages(t *testing.T, dir string, commands []string) {
 func keys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // foreign are the pages of others that ours refer to.
-var foreign = []string{"cp 1", "cron 8", "flock 2", "grep 1", "less 1", "ssh 1", "ssh_config 5"}
+var foreign = []string{"accounting 5", "cp 1", "cron 8", "crontab 5", "flock 1", "flock 2", "grep 1", "less 1", "ssh 1", "ssh_config 5"}
 
 var reference = regexp.MustCompile(`(?:^\.|[ (])Xr (\S+ [1-9])\b`)
 
@@ -151,6 +154,69 @@ func TestReferences(t *testing.T) {
 		if p.file != "fairspool.7" && !told[p.file] {
 			t.Errorf("fairspool.7: does not refer to %s", p.file)
 		}
+	}
+}
+
+// settingOf is a setting of which a page says that another page describes it.
+var settingOf = regexp.MustCompile(`\n\.(?:Li|Ic) ([A-Z][A-Z0-9_]{3,})(?: = \S+)?\n(of|in|see)\n\.Xr (\S+) ([1-9])`)
+
+// TestSettingReferences holds that the page that another one names for a setting describes the setting.
+func TestSettingReferences(t *testing.T) {
+	found := 0
+	for _, p := range pages(t) {
+		for _, m := range settingOf.FindAllStringSubmatch(strings.Join(p.lines, "\n"), -1) {
+			if m[2] == "in" && m[3] == "fairspool.toml" {
+				continue // it stands in the file
+			}
+			found++
+			there := read(t, m[3]+"."+m[4])
+			if !slices.ContainsFunc(there.lines, func(l string) bool { return strings.HasPrefix(l, ".It Ic "+m[1]) || strings.HasSuffix(l, " , "+m[1]) }) {
+				t.Errorf("%s: says that %s describes %s, which it does not", p.file, there.file, m[1])
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d references for settings were found, want more", found)
+	}
+}
+
+// inMessage is a page that a message names.
+var inMessage = regexp.MustCompile(`\b([a-z][a-z0-9.-]+)\(([1-8])\)`)
+
+// TestMessageReferences holds that the pages that messages of programs name are there.
+func TestMessageReferences(t *testing.T) {
+	found := 0
+	for _, root := range []string{"../cmd", "../lib", "../spool"} {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			set := token.NewFileSet()
+			var s scanner.Scanner
+			s.Init(set.AddFile(path, -1, len(text)), text, nil, 0)
+			for _, kind, literal := s.Scan(); kind != token.EOF; _, kind, literal = s.Scan() {
+				if kind != token.STRING {
+					continue
+				}
+				for _, m := range inMessage.FindAllStringSubmatch(literal, -1) {
+					found++
+					if _, err := os.Stat(m[1] + "." + m[2]); err != nil && !slices.Contains(foreign, m[1]+" "+m[2]) {
+						t.Errorf("%s: a message names %s, which is not there", path, m[0])
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d references were found in messages, want more", found)
 	}
 }
 

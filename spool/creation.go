@@ -25,7 +25,7 @@ type creation struct {
 	jobs   segmentWriter[int]
 	slots  segmentWriter[string]
 	months map[string]*month // by folder and month
-	n      amounts
+	n      Contents
 
 	digesting *factory // the one that was added last
 	blocks    int      // of its digest that have come

@@ -77,7 +77,7 @@ type dumping struct {
 	at      position
 	journal []Logged // who did what, as the journal has it
 	lines   [][]byte
-	n       amounts
+	n       Contents
 	domain  string // as of that transaction
 }
 
@@ -90,10 +90,11 @@ func (d *dumping) domainThen() (string, error) {
 	return v.domainAt(d.at.seq), err
 }
 
-// amounts is how much a spool holds.
-type amounts struct {
+// Contents is how much a spool holds.
+type Contents struct {
 	Clusters, Jobs, Slots, Claims, Submitters int
-	Left                                      int // ads of the history
+	Left                                      int `json:"HistoryJobs"`
+	Factories                                 int // counted in what Restore and Salvage return
 }
 
 // read brings a state of its own to the journal's end.

@@ -25,7 +25,7 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s:%d: damaged: %s: nothing was changed; spool check and spool(5) help", e.File, e.Line, legible(e.Why))
+	return fmt.Sprintf("%s:%d: damaged: %s: nothing was changed; spool check and spool-repair(7) help", e.File, e.Line, legible(e.Why))
 }
 
 // position is how far a reader has come: behind transaction seq of the

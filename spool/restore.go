@@ -17,10 +17,8 @@ import (
 
 // Restored says what was restored.
 type Restored struct {
-	Domain                                    string
-	Clusters, Jobs, Slots, Claims, Submitters int
-	Left                                      int // ads of the history
-	Factories                                 int
+	Domain string
+	Contents
 }
 
 // Restore makes a spool from what Dump wrote, one that is equal to the dumped, in
@@ -46,8 +44,8 @@ func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys
 		to.abandon()
 		return Restored{}, fmt.Errorf("spool %s: %w", to.spool.dir, err)
 	}
-	n := to.n
-	return Restored{r.version.Domain, n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(to.state.factories.list)}, nil
+	to.n.Factories = len(to.state.factories.list)
+	return Restored{r.version.Domain, to.n}, nil
 }
 
 // DumpError says that the text that Restore reads is no whole dump.
@@ -347,7 +345,7 @@ func (r *restoring) report(w *dumptext.Words) error {
 func (r *restoring) end(w *dumptext.Words) error {
 	ads := w.Number("Ads", 0, math.MaxInt)
 	got := r.to.n
-	var want amounts
+	var want Contents
 	for _, c := range []struct {
 		name string
 		n    *int

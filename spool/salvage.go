@@ -18,10 +18,8 @@ import (
 
 // Salvaged says what was saved of a damaged spool.
 type Salvaged struct {
-	Clusters, Jobs, Slots, Claims, Submitters int
-	Left                                      int // ads of the history
-	Factories                                 int
-	Lost                                      int // findings that are damage
+	Contents
+	Lost int // findings that are damage
 }
 
 // Salvage writes what is whole in the spool dir, however damaged, into a new one in the
@@ -56,8 +54,8 @@ func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 		v.to.abandon()
 		return Salvaged{}, fmt.Errorf("spool %s: %w", to, err)
 	}
-	n := v.to.n
-	return Salvaged{n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(v.to.state.factories.list), v.lost}, nil
+	v.to.n.Factories = len(v.to.state.factories.list)
+	return Salvaged{v.to.n, v.lost}, nil
 }
 
 // salvage is a Salvage at work.

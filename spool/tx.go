@@ -25,10 +25,9 @@ import (
 // does not depend on how much is there.
 type Tx struct {
 	View
-	Forked  bool // it is one of a fork: nothing of it is ever committed
-	With    any  // what the function given to Update keeps with it; nil at first
-	op      string
-	args    []string
+	Forked  bool        // it is one of a fork: nothing of it is ever committed
+	With    any         // what the function given to Update keeps with it; nil at first
+	Header  Transaction // its line in the log; before it is committed, operation and arguments alone
 	body    []byte
 	changed bool                    // something is to be committed
 	months  []*month                // of the history that jobs leave to, in order of first use
@@ -48,7 +47,7 @@ var errUnnamed = errors.New("a transaction without the name of its operation")
 // Op names the transaction: an operation such as "set priority" and its plain
 // arguments. Every transaction that changes something must be named; the last
 // name counts.
-func (tx *Tx) Op(name string, args ...string) { tx.op, tx.args = name, args }
+func (tx *Tx) Op(name string, args ...string) { tx.Header.Op, tx.Header.Args = name, args }
 
 // fail remembers the first change that could not be made.
 func (tx *Tx) fail(err error) {
@@ -451,7 +450,7 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	}
 	tx.settle()
 	tx.checkFactories()
-	if tx.err == nil && tx.changed && tx.op == "" {
+	if tx.err == nil && tx.changed && tx.Header.Op == "" {
 		return errUnnamed
 	}
 	return tx.err
@@ -689,5 +688,6 @@ func (s *Spool) header(tx *Tx) Transaction {
 	if policy.IsZero() {
 		policy = machine
 	}
-	return Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.op, tx.args}
+	tx.Header = Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.Header.Op, tx.Header.Args}
+	return tx.Header
 }

@@ -247,7 +247,7 @@ func (s *Spool) checkEmpty() error {
 // rootFile is the name of the file that says that root's starter runs the jobs of a spool.
 const rootFile = "starter.root"
 
-const rootText = "The jobs of this spool are run by root's starter, as their owners: see starter(8).\n"
+const rootText = "The jobs of this spool are run by root's starter, as their owners: see access(7).\n"
 
 // NoteRoot notes that root's starter runs the jobs of the spool, whose account is another, as their
 // owners. From then on starters of the account run none of them. serve calls it before it takes a

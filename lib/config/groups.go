@@ -10,13 +10,18 @@ import (
 	"fairspool/lib/nearest"
 )
 
+const (
+	staticQuota  = "GROUP_QUOTA_"
+	dynamicQuota = "GROUP_QUOTA_DYNAMIC_"
+)
+
 // GroupKeys are the keys that end with the name of an accounting group. Name is
 // what stands before it; of two that fit, the first counts.
 var GroupKeys = []GroupKey{
-	{Key{Name: "GROUP_QUOTA_DYNAMIC_", Kind: Real, Least: 0, Most: 1,
+	{Key{Name: dynamicQuota, Kind: Real, Least: 0, Most: 1,
 		Help: "The group's quota as a fraction of what static quotas leave of the parent's quota, or of the pool."},
 		func(s *groupSettings, v any) { f := v.(float64); s.dynamic = &f }},
-	{Key{Name: "GROUP_QUOTA_", Kind: Real, Unit: "slot weight", Least: 0, Most: maxQuota,
+	{Key{Name: staticQuota, Kind: Real, Unit: "slot weight", Least: 0, Most: maxQuota,
 		Help: "The group's quota; overrides GROUP_QUOTA_DYNAMIC_."},
 		func(s *groupSettings, v any) { f := v.(float64); s.static = &f }},
 	{Key{Name: "GROUP_PRIO_FACTOR_", Kind: Real, Least: 1, Most: MaxFactor,
@@ -80,7 +85,31 @@ func (c *Config) groups() error {
 	c.Groups = tree
 	c.warnOfLongNames("GROUP_NAMES", c.groupNames)
 	c.warnOfLongNames("NICE_USER_ACCOUNTING_GROUP_NAME", []string{c.NiceGroup})
+	c.warnOfTwoQuotas()
 	return nil
+}
+
+// warnOfTwoQuotas warns of the first group for which a file sets both kinds of quota, of which the static one counts.
+func (c *Config) warnOfTwoQuotas() {
+	var first *groupSettings
+	more := 0
+	for _, s := range c.ofGroups {
+		switch {
+		case s.static == nil || s.dynamic == nil || c.where[s.keys[staticQuota]].File == asked:
+		case first == nil:
+			first = s
+		default:
+			more++
+		}
+	}
+	if first == nil {
+		return
+	}
+	text := "has no effect beside " + OneLine(first.keys[staticQuota])
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	c.Warnings = append(c.Warnings, c.Complain(first.keys[dynamicQuota], errors.New(text)).Error())
 }
 
 // warnOfLongNames warns of the first of the names that is longer than the manuals allow.
@@ -117,19 +146,18 @@ func (c *Config) complainOfGroup(s *groupSettings) error {
 // meantQuotas returns a hint at a key of all groups' quotas that one of a single
 // group's resembles.
 func meantQuotas(key string) string {
-	const prefix = "GROUP_QUOTA_"
-	name, ok := strings.CutPrefix(key, prefix)
+	name, ok := strings.CutPrefix(key, staticQuota)
 	if !ok {
 		return ""
 	}
 	var known []string
 	for _, k := range Keys {
-		if rest, ok := strings.CutPrefix(k.Name, prefix); ok {
+		if rest, ok := strings.CutPrefix(k.Name, staticQuota); ok {
 			known = append(known, rest)
 		}
 	}
 	if rest, ok := nearest.Name(name, known); ok {
-		return didYouMean(prefix + rest)
+		return didYouMean(staticQuota + rest)
 	}
 	return ""
 }

@@ -97,3 +97,24 @@ func TestLongGroupNames(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoQuotas holds that of the two kinds of quota of one group the dynamic one gives a warning, unless an option sets the other.
+func TestTwoQuotas(t *testing.T) {
+	const names = "GROUP_NAMES = ['a', 'b', 'c']\n"
+	for _, x := range []struct{ text, asked, want string }{
+		{"GROUP_QUOTA_a = 5\nGROUP_QUOTA_DYNAMIC_b = 0.5", "", ""},
+		{"GROUP_QUOTA_a = 5\nGROUP_QUOTA_DYNAMIC_a = 0.5", "", "f:3: GROUP_QUOTA_DYNAMIC_a: has no effect beside GROUP_QUOTA_a"},
+		{"GROUP_QUOTA_DYNAMIC_A = 0.5\nGROUP_QUOTA_a = 0", "", "f:2: GROUP_QUOTA_DYNAMIC_A: has no effect beside GROUP_QUOTA_a"},
+		{"GROUP_QUOTA_a = 5\nGROUP_QUOTA_DYNAMIC_a = 0.5\nGROUP_QUOTA_c = 5\nGROUP_QUOTA_DYNAMIC_c = 0.5", "",
+			"f:3: GROUP_QUOTA_DYNAMIC_a: has no effect beside GROUP_QUOTA_a (and 1 more)"},
+		{"GROUP_QUOTA_DYNAMIC_a = 0.5", "GROUP_QUOTA_a=3", ""},
+	} {
+		c, err := schema.Parse("f", []byte(names+x.text))
+		if err == nil && x.asked != "" {
+			c, err = c.With([]string{x.asked})
+		}
+		if got := strings.Join(c.Warnings, "|"); err != nil || got != x.want {
+			t.Errorf("%s %s: warnings %s, %v, want %s", x.text, x.asked, got, err, x.want)
+		}
+	}
+}

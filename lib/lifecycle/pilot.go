@@ -158,9 +158,9 @@ func Void(tx *spool.Tx, id int, why string, now time.Time) {
 }
 
 // GiveUpMachine is for a machine that is known to run nothing any more, for the reason why: its pilots are
-// Void, its matches given up, and end ends each attempt there that a pilot began. It returns those, and how
-// many of the machine's advertised slots are withdrawn: those that have no claim then.
-func GiveUpMachine(tx *spool.Tx, machine, why string, now time.Time, params accountant.Params, end func(pool.Claim) error) (ended []pool.Claim, withdrawn int, err error) {
+// Void, its matches given up, and end ends each attempt there that a pilot began. It returns those, and which
+// of the machine's advertised slots are withdrawn: those that have no claim then.
+func GiveUpMachine(tx *spool.Tx, machine, why string, now time.Time, params accountant.Params, end func(pool.Claim) error) (ended []pool.Claim, withdrawn []string, err error) {
 	for _, p := range spool.Pilots.All(&tx.View) {
 		if machineKey(p.Machine) == machineKey(machine) {
 			Void(tx, p.ID, why, now)
@@ -174,7 +174,7 @@ func GiveUpMachine(tx *spool.Tx, machine, why string, now time.Time, params acco
 	}
 	for _, c := range ended {
 		if err := end(c); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 	}
 	giveUpMatches(tx, machine, now, params) // those that were promised the slots
@@ -224,11 +224,13 @@ func sameSlot(a, b *classad.Ad) bool {
 	return text(a) == text(b)
 }
 
-// withdrawFree withdraws the advertised slots of a machine that have no claim, and returns how many.
-func withdrawFree(tx *spool.Tx, machine string) (n int) { return withdrawOthers(tx, machine, nil) }
+// withdrawFree withdraws the advertised slots of a machine that have no claim, and returns their names.
+func withdrawFree(tx *spool.Tx, machine string) (names []string) {
+	return withdrawOthers(tx, machine, nil)
+}
 
 // withdrawOthers is withdrawFree for all slots except those named.
-func withdrawOthers(tx *spool.Tx, machine string, stay map[string]bool) (n int) {
+func withdrawOthers(tx *spool.Tx, machine string, stay map[string]bool) (names []string) {
 	claimed := map[string]bool{}
 	for _, c := range tx.Claims() {
 		claimed[c.SlotAd()] = true
@@ -239,13 +241,13 @@ func withdrawOthers(tx *spool.Tx, machine string, stay map[string]bool) (n int) 
 		if s.Source == "" && !claimed[s.Name] && !stay[s.Name] && machineKey(s.Machine(eval)) == machineKey(machine) {
 			tx.DropSlot(s.Name)
 			tx.DropBackoff(s.Name)
-			n++
+			names = append(names, s.Name)
 		}
 	}
-	if n > 0 {
+	if len(names) > 0 {
 		NoteGiven(tx)
 	}
-	return n
+	return names
 }
 
 // pilotOn returns the pilot that is on a machine: Live or Leaving; false if it has no such pilot.

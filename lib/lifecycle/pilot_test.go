@@ -317,8 +317,8 @@ func TestGiveUpMachine(t *testing.T) {
 		ended, withdrawn, err := GiveUpMachine(tx, "HERE", "it burnt", noon.Add(time.Hour), params, func(c pool.Claim) error {
 			return Finish(tx, c.Job, c.Attempt, noon.Add(time.Minute), pool.Ending{Lost: "its machine is gone", Died: true}, params)
 		})
-		if len(ended) != 1 || ended[0].Job != proc(0) || withdrawn != 2 {
-			t.Errorf("GiveUpMachine = %v, %d", ended, withdrawn)
+		if len(ended) != 1 || ended[0].Job != proc(0) || len(withdrawn) != 2 {
+			t.Errorf("GiveUpMachine = %v, %v", ended, withdrawn)
 		}
 		return err
 	})

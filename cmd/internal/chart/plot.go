@@ -17,8 +17,11 @@ import (
 func Plot(c *cmdline.Call, title string, series func() ([]history.Series, error)) error {
 	file := c.Value("plot")
 	format, err := pictureFormat(file)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case file == "-" && c.Has("json"):
+		return cmdline.Usagef("-json: the picture goes to standard output: name a file with -plot")
 	}
 	list, err := series()
 	if err != nil {
@@ -28,9 +31,12 @@ func Plot(c *cmdline.Call, title string, series func() ([]history.Series, error)
 	if file == "-" {
 		return undrawn(picture.Terminal(cmdline.Raw(c.Stdout), screenOf(c)))
 	}
-	_, err = c.Replace(file, 0o666, func(w io.Writer) error { return undrawn(picture.Draw(w, format)) })
+	n, err := c.Replace(file, 0o666, func(w io.Writer) error { return undrawn(picture.Draw(w, format)) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+	}
+	if c.Has("json") {
+		return c.JSON(cmdline.Wrote{File: file, Bytes: n})
 	}
 	_, err = fmt.Fprintf(c.Stdout, "wrote %s\n", file)
 	return err

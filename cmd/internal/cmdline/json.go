@@ -31,6 +31,12 @@ type List struct {
 // Ads stands, in an Output, for a list of ads in HTCondor's form.
 type Ads struct{}
 
+// Wrote is what a command prints of a file that it wrote.
+type Wrote struct {
+	File  string
+	Bytes int64
+}
+
 // Warning is what Warn writes to standard error with -json, and Failure what becomes of an error there.
 type Warning struct{ Warning Told }
 

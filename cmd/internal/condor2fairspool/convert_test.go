@@ -81,7 +81,7 @@ func TestConvertLines(t *testing.T) {
 		{"BASE_CGROUP =", "# Set to nothing, which is not HTCondor's default but no control groups.\nBASE_CGROUP = \"\" # f:1"},
 		{"BASE_CGROUP = a/../b", `# BASE_CGROUP = a/../b: "a/../b": want a name, or names with / between them (f:1)`},
 		{"CHECKPOINT_COMMAND = dmtcp", "# CHECKPOINT_COMMAND = dmtcp: no macro that fairspool knows (f:1)"},
-		{"PERIODIC_CHECKPOINT = True", "# PERIODIC_CHECKPOINT = True: there are no periodic checkpoints and no checkpoint server: see starter(8) (f:1)"},
+		{"PERIODIC_CHECKPOINT = True", "# PERIODIC_CHECKPOINT = True: there are no periodic checkpoints and no checkpoint server: see checkpoints(7) (f:1)"},
 		{"CGROUP_POLLING_INTERVAL = 5", "# CGROUP_POLLING_INTERVAL = 5: starter finds a job's processes itself; CGROUP_MEMORY_LIMIT_POLICY and BASE_CGROUP are the keys for that (f:1)"},
 		{"X = 1\nY = $(X)\nNEGOTIATOR_INTERVAL = $(Y)",
 			"NEGOTIATOR_INTERVAL = 1 # f:3"},

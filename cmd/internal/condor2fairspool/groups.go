@@ -212,15 +212,15 @@ const (
 	noNetwork  = "nothing listens on the network; file permissions say who may do what"
 	noLogs     = "no daemon writes a log; negotiate and starter report on their output"
 	noPaths    = "a place of HTCondor's own files"
-	slotPolicy = "an expression of slot ads: set Requirements and Rank in the slot's ad; see slots(8)"
+	slotPolicy = "an expression of slot ads: set Requirements and Rank in the slot's ad; see slot-ads(5)"
 	noEviction = "a slot neither suspends nor evicts its job by itself"
-	slotShape  = "the ads of slots say it: see slots(8)"
+	slotShape  = "the ads of slots say it: see slot-ads(5)"
 	submitSide = "the submit description says it; see submit(5)"
 	noPart     = "fairspool has no such part"
-	noFlocking = "an engine of KIND = \"fairspool\" is another pool: see fairspool.toml(5)"
+	noFlocking = "an engine of KIND = \"fairspool\" is another pool: see flocking(7)"
 	noLimit    = "a cycle waits for nothing, so it needs no limit"
 	noCollect  = "there is no collector: slots and submitters are files of the spool"
-	noCkpt     = "there are no periodic checkpoints and no checkpoint server: see starter(8)"
+	noCkpt     = "there are no periodic checkpoints and no checkpoint server: see checkpoints(7)"
 	noTransfer = "file:/// is the only kind of URL that is copied; see file-transfer(7)"
 	jobStarts  = "negotiate matches and starter starts as many jobs as there are slots"
 	configRead = "HTCondor also reads these files: name them after this one on the command line"
@@ -265,7 +265,7 @@ var families = []struct{ patterns, why string }{
 
 	{"START RANK STARTD_RANK IS_VALID_CHECKPOINT_PLATFORM IS_OWNER", slotPolicy},
 	{"SUSPEND CONTINUE PREEMPT KILL WANT_SUSPEND WANT_VACATE WANT_HOLD* PREEMPT_VANILLA WANT_SUSPEND_VANILLA SUSPEND_VANILLA CONTINUE_VANILLA KILL_VANILLA POLL* START_VANILLA", noEviction},
-	{"CLAIM_PARTITIONABLE_LEFTOVERS", "the cycle itself divides what is left of a partitionable slot; see negotiate(8)"},
+	{"CLAIM_PARTITIONABLE_LEFTOVERS", "the cycle itself divides what is left of a partitionable slot; see matching(7)"},
 	{"PERIODIC_CHECKPOINT CKPT_* *CKPT*", noCkpt},
 	{"NUM_CPUS MEMORY NUM_SLOTS* SLOT_TYPE_* SLOT1_* MAX_NUM_CPUS MAX_SLOT_TYPES COUNT_HYPERTHREAD_CPUS RESERVED_* STARTD_ATTRS STARTD_EXPRS STARTD_JOB_EXPRS STARTD_JOB_ATTRS STARTD_SLOT_ATTRS STARTD_CRON_* STARTD_* MUST_MODIFY_REQUEST_EXPRS MODIFY_REQUEST_EXPR_* CONSUMPTION* NUM_CLAIMS MACHINE_RESOURCE_* RUNBENCHMARKS BENCHMARKS_* SLOT*_USER VIRTUAL_MACHINE_* NUM_VIRTUAL_* CONSOLE_DEVICES DETECTED_*", slotShape},
 	{"SLOTWEIGHT", "SLOT_WEIGHT is the macro that counts; SlotWeight is an attribute of slot ads"},
@@ -276,11 +276,11 @@ var families = []struct{ patterns, why string }{
 	{"IMMUTABLE_JOB_ATTRS PROTECTED_JOB_ATTRS SECURE_JOB_ATTRS", droppedAttributes},
 	{"SUBMIT_EXPRS SUBMIT_ATTRS SYSTEM_SUBMIT_ATTRS APPEND_* DEFAULT_RANK* DEFAULT_UNIVERSE JOB_DEFAULT_NOTIFICATION SUBMIT_* SYSTEM_JOB_MACHINE_ATTRS JOB_REQUIREMENTS* WARN_ON_UNUSED_SUBMIT_FILE_MACROS", submitSide},
 	{"MAX_PENDING_* JOB_START_* JOB_STOP_*", jobStarts},
-	{"JOB_RENICE_INCREMENT", "the attribute Nice of a slot's ad says how nice its jobs are; see starter(8)"},
+	{"JOB_RENICE_INCREMENT", "the attribute Nice of a slot's ad says how nice its jobs are; see job-limits(7)"},
 	{"CGROUP_* USE_PROCD USE_CGROUPS_*", "starter finds a job's processes itself; CGROUP_MEMORY_LIMIT_POLICY and BASE_CGROUP are the keys for that"},
 	{"ENFORCE_CPU_AFFINITY SLOT*_CPU_AFFINITY", "ASSIGN_CPU_AFFINITY is the macro that counts"},
-	{"DEDICATED_EXECUTE_ACCOUNT_REGEXP *_RUNAS_OWNER SLOT*_USER USE_PID_NAMESPACES", "starter runs a job as its owner; see starter(8)"},
-	{"DOCKER* SINGULARITY*", "CONTAINER_RUNTIMES names the programs that run containers; see fairspool.toml(5)"},
+	{"DEDICATED_EXECUTE_ACCOUNT_REGEXP *_RUNAS_OWNER SLOT*_USER USE_PID_NAMESPACES", "starter runs a job as its owner; see access(7)"},
+	{"DOCKER* SINGULARITY*", "CONTAINER_RUNTIMES names the programs that run containers; see running-settings(5)"},
 	{"JAVA JAVA_* HDFS* QUILL* DBMSD* STORK* CREDD* CRED_* JOB_ROUTER* GRIDMANAGER* GRID_* GT2_* *_GAHP *_GAHP_* C_GAHP* GLIDEIN* GLITE* BATCH_GAHP* UNICORE_* VM_* VMWARE_* LIBVIRT_* LEASEMANAGER* LEASEMANGER* WINDOWS_* GANGLIAD* DAGMAN_* EC2_* ANNEX_* HIBERNATE* HIBERNATION* TRANSFER_* IMAGE_* KBDD_*", noPart},
 	{"FILETRANSFER_PLUGINS ENABLE_URL_TRANSFERS FILE_TRANSFER_*", noTransfer},
 	{"SCHEDD_* SHADOW_* MAX_*", noDaemons},

@@ -230,7 +230,8 @@ type kept struct {
 }
 
 func outputs() []cmdline.Output {
-	return []cmdline.Output{{Name: "glidein", Value: kept{}}, {Name: "glidein-install", Value: cmdline.List{Member: "Machines", Of: installed{}}}}
+	return []cmdline.Output{{Name: "glidein", Value: kept{}}, {Name: "glidein-install", Value: cmdline.List{Member: "Machines", Of: installed{}}},
+		{Name: "glidein-token", Value: tokenGiven{}}, {Name: "glidein-cancel", Value: cancelled{}}}
 }
 
 // forSeconds returns a length of time as words; none for 0.
@@ -261,6 +262,15 @@ func summary(reports []report) string {
 		}
 	}
 	return text
+}
+
+// cancelled is what -cancel prints with -json.
+type cancelled struct {
+	Machine string `json:",omitempty"`        // whose link ends
+	Wait    int    `json:"Seconds,omitempty"` // for so long it is left alone
+	Pilot   int    `json:",omitempty"`        // that an engine queued
+	Engine  string `json:",omitempty"`
+	State   string `json:",omitempty"` // of the pilot, before
 }
 
 // cancel ends the link to a machine, and starts none there for mostWait. A number names a pilot that an engine queues.
@@ -303,6 +313,9 @@ func cancel(c *cmdline.Call, name string) error {
 	}
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("%s: pid %d: %w", name, pid, err)
+	}
+	if c.Has("json") {
+		return c.JSON(cancelled{Machine: name, Wait: int(mostWait / time.Second)})
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%s: the link ends; glidein leaves the machine alone for 10 min, or always if you remove it from HOSTS\n", name)
 	return err

@@ -23,8 +23,8 @@ func Command() cmdline.Command {
 		Synopsis: []string{
 			"[-dry-run | -explain] [-json | -q]",
 			"-install [-json | -q] [HOST...]",
-			"-token HOST",
-			"-cancel HOST|PILOT",
+			"-token HOST [-json]",
+			"-cancel HOST|PILOT [-json]",
 		},
 		About: `Keeps pilots on the machines that [engine.NAME] of the configuration names. Where LINK is "attach" and a machine has no link, glidein starts serve -pilot in the background, which runs starter -pilot on the machine by ssh. Run it from cron, between negotiate and starter; a cycle after a change of the queue runs it, too.
 
@@ -57,8 +57,8 @@ func run(c *cmdline.Call) error {
 	if err := cmdline.Refuse(c.Has,
 		cmdline.Refusal{Option: "json", Others: []string{"q"}},
 		cmdline.Refusal{Option: "install", Others: []string{"token", "cancel", "dry-run", "explain"}},
-		cmdline.Refusal{Option: "token", Others: []string{"cancel", "dry-run", "explain", "json", "q"}},
-		cmdline.Refusal{Option: "cancel", Others: []string{"dry-run", "explain", "json", "q"}},
+		cmdline.Refusal{Option: "token", Others: []string{"cancel", "dry-run", "explain", "q"}},
+		cmdline.Refusal{Option: "cancel", Others: []string{"dry-run", "explain", "q"}},
 		cmdline.Refusal{Option: "dry-run", Others: []string{"explain"}},
 		cmdline.Refusal{Option: "explain", Others: []string{"q"}},
 	); err != nil {
@@ -99,7 +99,7 @@ func machines(c *cmdline.Call) (list []machine) {
 }
 
 // errNoEngines says that there is no machine to be named.
-var errNoEngines = errors.New("the configuration has no engine: see [engine.NAME] in fairspool.toml(5)")
+var errNoEngines = errors.New("the configuration has no engine: see [engine.NAME] in machines(7)")
 
 // named returns the machines that have these names, in whatever case; without names all.
 func named(c *cmdline.Call, names []string) ([]machine, error) {

@@ -428,6 +428,9 @@ func cancelPilot(c *cmdline.Call, id int) error {
 	if err != nil {
 		return err
 	}
+	if c.Has("json") {
+		return c.JSON(cancelled{Pilot: id, Engine: row.Engine, State: row.State.String()})
+	}
 	text := "its jobs leave"
 	if row.State == pool.Asked {
 		text = "it had not come"

@@ -12,6 +12,12 @@ import (
 	"fairspool/spool"
 )
 
+// tokenGiven is what -token prints with -json.
+type tokenGiven struct {
+	Pilot                  int
+	Machine, Engine, Token string
+}
+
 // token asks for a pilot that calls this host from a machine, and prints its number and the token that it
 // has to show.
 func token(c *cmdline.Call, name string) error {
@@ -49,6 +55,9 @@ func token(c *cmdline.Call, name string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if c.Has("json") {
+		return c.JSON(tokenGiven{asked.ID, m.name, m.engine.Name, text})
 	}
 	fmt.Fprintf(c.Stderr, `On %s keep what is on standard output in a file of mode 0600, such as .fairspool/token, and run
     %s -pilot -home "ssh -T %s@%s serve -pilot" -token .fairspool/token

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/lib/accountant"
@@ -70,12 +71,13 @@ const (
 	JournalLong     Code = "JournalLong"
 	ReportUnread    Code = "ReportUnreadable"
 	EventsUnwritten Code = "EventsUnwritten"
+	EventCommand    Code = "EventCommandFailed"
 )
 
 // Codes are all of them.
 var Codes = []Code{
 	Unreadable, Damage, LockHeld, DiskFull, NoCycle, CycleFailed, NoSlots, OtherMachine, NoStarter, NotHeardOf, MatchNotTaken,
-	SupervisorDied, ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten,
+	SupervisorDied, ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten, EventCommand,
 }
 
 // Finding is one thing that is amiss.
@@ -120,6 +122,10 @@ type Facts struct {
 	// Trouble is what went wrong with the last such cycle, and Troubled when; empty: nothing.
 	Trouble  string
 	Troubled time.Time
+
+	// Hook is how an EVENT_COMMAND failed last, and Hooked when; empty: none did.
+	Hook   string
+	Hooked time.Time
 
 	Cycled  time.Time // policy time of the last cycle; zero: none is known
 	Report  error     // why cycle.json does not read; nil: it does, or is not there
@@ -191,6 +197,7 @@ func (l *look) spool() error {
 		l.add(f)
 	}
 	l.events()
+	l.hooks()
 	return nil
 }
 
@@ -212,6 +219,18 @@ func (l *look) events() {
 	}
 	l.add(Finding{Code: EventsUnwritten, Severity: Warning, What: what,
 		Remedy: "run starter, which tries again; see that the folder is there and can be written to"})
+}
+
+// hookRecent is how long a command for events that failed is reported.
+const hookRecent = time.Hour
+
+// hooks reports a command of the operator's for events that failed.
+func (l *look) hooks() {
+	if ago := l.Clock.Sub(l.Hooked); l.Hook != "" && ago <= hookRecent {
+		l.add(Finding{Code: EventCommand, Severity: Warning,
+			What:   fmt.Sprintf("a command for events failed %s ago: %s", age(ago), l.Hook),
+			Remedy: "run it by hand with the ad of a job on standard input; starter.log in the spool has more"})
+	}
 }
 
 // locks reports processes that keep others waiting.
@@ -325,7 +344,7 @@ func OfDamage(err error) (f Finding, is bool) {
 		return f, false
 	}
 	return Finding{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
-		Remedy: "spool check says what else is damaged, and spool(5) what to do"}, true
+		Remedy: "spool check says what else is damaged, and spool-repair(7) what to do"}, true
 }
 
 // In looks at a spool that is open. The error may be a *spool.DamageError.
@@ -364,6 +383,7 @@ func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	if err != nil {
 		return f, err
 	}
+	f.Hook, f.Hooked = hooks.Failed(s.Dir())
 	if f.Served, err = s.Served(); err != nil {
 		return f, err
 	}

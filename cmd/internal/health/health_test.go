@@ -216,6 +216,13 @@ func TestLook(t *testing.T) {
 		{"one without inodes", here, func(f *Facts) { f.Disk.FreeFiles = 0 }, "CRITICAL DiskFull stops"},
 		{"one with few", here, func(f *Facts) { f.Disk.FreeFiles = 9000 }, "WARNING DiskFull"},
 		{"one that has no number of them", here, func(f *Facts) { f.Disk.Files, f.Disk.FreeFiles = 0, 0 }, ""},
+		{"a command for events failed", here, func(f *Facts) {
+			f.Hook, f.Hooked = "job 1.0, ended: EVENT_COMMAND x: exit status 1", at.Add(-time.Hour)
+		},
+			"WARNING EventCommandFailed"},
+		{"long ago", here, func(f *Facts) {
+			f.Hook, f.Hooked = "job 1.0, ended: EVENT_COMMAND x: exit status 1", at.Add(-61*minutes)
+		}, ""},
 		{"events that are not written", here, func(f *Facts) { f.Events = []joblog.Pending{{Since: at.Add(-time.Hour)}} }, "WARNING EventsUnwritten"},
 		{"that will be", here, func(f *Facts) { f.Events = []joblog.Pending{{Since: at.Add(-minutes)}} }, ""},
 		{"a report that does not read", here, func(f *Facts) { f.Report = spool.ErrOutdated }, "WARNING ReportUnreadable"},

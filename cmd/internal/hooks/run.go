@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
@@ -40,6 +41,22 @@ type Settings struct {
 	Timeout time.Duration // after which a command is killed
 	Nobody  string        // NOBODY_SLOT_USER
 	Warn    func(format string, args ...any)
+}
+
+const (
+	about      = "commands for events"
+	ofOperator = "EVENT_COMMAND"
+)
+
+// Log returns where a runner of the spool in dir writes what goes wrong: the log of the supervisors.
+func Log(dir string) *trouble.Log {
+	return &trouble.Log{Path: filepath.Join(dir, "starter.log"), About: about}
+}
+
+// Failed returns how an EVENT_COMMAND of the spool in dir failed last, and when; empty: none did lately.
+func Failed(dir string) (line string, at time.Time) {
+	l := Log(dir)
+	return trouble.Last(l.Path, l.About, ": "+ofOperator+" ")
 }
 
 // Run runs the commands that wait in the folder, until none is left. It does nothing
@@ -135,7 +152,7 @@ func (r *runner) warn(t *task, err error) {
 	if r.warned++; r.warned > mostWarnings {
 		return
 	}
-	key := "EVENT_COMMAND"
+	key := ofOperator
 	if t.AsOwner {
 		key = "notify_command"
 	}

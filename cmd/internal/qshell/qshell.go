@@ -41,7 +41,7 @@ A cluster with one job stands for that job.`,
 		},
 		Examples: []cmdline.Example{
 			{Does: "look around where job 12 runs", Line: "qshell 12"},
-			{Does: "see the processes of job 12.3", Line: "qshell 12.3 -- top"},
+			{Does: "see the processes of job 13.3", Line: "qshell 13.3 -- top"},
 		},
 		Before: before,
 		Takes:  []string{"JOB"}, Names: complete.Names,

@@ -84,16 +84,16 @@ func run(c *cmdline.Call) error {
 	} else if n, e := c.Replace(file, 0o666, func(w io.Writer) error { _, err := w.Write(text); return err }); e != nil {
 		err = fmt.Errorf("%s: %w", file, cmdline.Cause(e))
 	} else if c.Has("json") {
-		err = c.JSON(wrote{file, form, n, c.Now.Unix()})
+		err = c.JSON(wrote{cmdline.Wrote{File: file, Bytes: n}, form, c.Now.Unix()})
 	}
 	return errors.Join(err, damaged)
 }
 
 // wrote is what -json prints.
 type wrote struct {
-	File, Form string // html or prometheus
-	Bytes      int64
-	Time       int64 // of the pool, in Unix seconds
+	cmdline.Wrote
+	Form string // html or prometheus
+	Time int64  // of the pool, in Unix seconds
 }
 
 // own makes the page the caller's own if the caller may see no other.

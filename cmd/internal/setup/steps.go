@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -243,12 +244,38 @@ func (p *plan) accountStep() step {
 		},
 		removed: "removed",
 		remove: func() error {
+			if u, known, err := asuser.LookUp(p.account); err == nil && known {
+				endProcesses(u.UID)
+			}
 			err := either([]string{"userdel", p.account}, []string{"deluser", p.account})
 			if _, there := entry("/etc/group", p.account); err == nil && there { // as login.defs(5) may want it
 				err = either([]string{"groupdel", p.account}, []string{"delgroup", p.account})
 			}
 			return err
 		},
+	}
+}
+
+// endProcesses kills the processes of an account, and waits until they have ended. podman(1) leaves one when it is asked whether it
+// runs containers, and userdel(8) refuses to remove an account that has processes.
+func endProcesses(uid int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, file := range files {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			continue
+		}
+		fd, err := unix.PidfdOpen(pid, 0) // before its owner is read: the number may be another process's later
+		if err != nil {
+			continue
+		}
+		status, _ := os.ReadFile(file)
+		if bytes.Contains(status, fmt.Appendf(nil, "\nUid:\t%d\t", uid)) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil {
+			for err = unix.EINTR; err == unix.EINTR; {
+				_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+			}
+		}
+		unix.Close(fd)
 	}
 }
 

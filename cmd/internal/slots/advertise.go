@@ -28,6 +28,9 @@ type offer struct {
 	where string // "file:line", or what made it
 }
 
+// advertisement is what advertise and detect print with -json.
+type advertisement struct{ Advertised []string }
+
 func advertise(c *cmdline.Call, files []string) error {
 	if len(files) == 0 {
 		return cmdline.Usagef("advertise: which files? - is standard input")
@@ -195,6 +198,13 @@ func put(c *cmdline.Call, offers []offer, from []string) error {
 		return err
 	}
 	c.Changed()
+	if c.Has("json") {
+		names := make([]string, len(offers))
+		for i, o := range offers {
+			names[i] = o.name
+		}
+		return c.JSON(advertisement{names})
+	}
 	_, err = fmt.Fprintf(c.Stdout, "%s advertised.\n", plural.Count(len(offers), "slot"))
 	return err
 }
@@ -280,6 +290,9 @@ func detect(c *cmdline.Call, args []string) error {
 		for i, o := range offers {
 			ads[i] = o.ad
 			stamp(o.ad, c.Now)
+		}
+		if c.Has("json") {
+			return adprint.Print(c, "json", slices.Values(ads))
 		}
 		return adprint.Long(c.Data(), ads)
 	}

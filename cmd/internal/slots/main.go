@@ -24,16 +24,16 @@ func Command() cmdline.Command {
 		Served: true,
 		Brief:  "advertise, list and withdraw slots",
 		Synopsis: []string{
-			"advertise FILE...|-",
+			"advertise [-json] FILE...|-",
 			"list [-long | -json | -af ATTR...] [NAME...]",
 			"list -pilots [-json]",
-			"withdraw NAME...",
-			"withdraw -all",
-			"withdraw -gone HOST",
+			"withdraw [-json] NAME...",
+			"withdraw [-json] -all",
+			"withdraw [-json] -gone HOST",
 			"reserve -start TIME -end TIME [-reason TEXT] [-json] CONSTRAINT",
 			"reserve [-json]",
 			"reserve -cancel ID [-json]",
-			"detect [-count N | -partitionable [-resource NAME=N]...] [-dry-run]",
+			"detect [-count N | -partitionable [-resource NAME=N]...] [-dry-run] [-json]",
 		},
 		About: `Manages the slots of the pool: those that were advertised, and those written by hand into *.ads files in the spool's folder slots.d. The first word says what to do.
 
@@ -77,15 +77,15 @@ detect advertises the processors of this machine as slots, or the whole machine 
 			return []cmdline.Output{
 				{Name: "slots-list", Value: cmdline.Ads{}}, {Name: "slots-list-pilots", Value: cmdline.List{Member: "Pilots", Of: pilot{}}},
 				{Name: "slots-reserve", Value: reservation{}}, {Name: "slots-reserve-list", Value: cmdline.List{Member: "Maintenances", Of: maintenance{}}},
-				{Name: "slots-reserve-cancel", Value: cancelled{}},
+				{Name: "slots-reserve-cancel", Value: cancelled{}}, {Name: "slots-advertise", Value: advertisement{}}, {Name: "slots-withdraw", Value: withdrawal{}},
 			}
 		},
 		Actions: []cmdline.Action{
-			{Name: "advertise", Run: byAdministrator(advertise)},
+			{Name: "advertise", Flags: []string{"json"}, Run: byAdministrator(advertise)},
 			{Name: "list", Flags: []string{"long", "json", "af", "pilots"}, Run: list},
-			{Name: "withdraw", Flags: []string{"all", "gone"}, Run: byAdministrator(withdraw)},
+			{Name: "withdraw", Flags: []string{"all", "gone", "json"}, Run: byAdministrator(withdraw)},
 			{Name: "reserve", Flags: []string{"start", "end", "reason", "cancel", "json"}, Run: reserveBy},
-			{Name: "detect", Flags: []string{"count", "partitionable", "resource", "dry-run"}, Run: byAdministrator(detect)},
+			{Name: "detect", Flags: []string{"count", "partitionable", "resource", "dry-run", "json"}, Run: byAdministrator(detect)},
 		},
 	}
 }
@@ -279,7 +279,6 @@ func withdraw(c *cmdline.Call, names []string) error {
 	if err != nil {
 		return err
 	}
-	count := 0
 	err = s.Update(func(tx *spool.Tx) error {
 		op := names
 		if all {
@@ -302,15 +301,24 @@ func withdraw(c *cmdline.Call, names []string) error {
 		if len(names) > 0 {
 			lifecycle.NoteGiven(tx)
 		}
-		count = len(names)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	c.Changed()
-	_, err = fmt.Fprintf(c.Stdout, "%s withdrawn.\n", plural.Count(count, "slot"))
+	if c.Has("json") {
+		return c.JSON(withdrawal{Withdrawn: append([]string{}, names...)})
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s withdrawn.\n", plural.Count(len(names), "slot"))
 	return err
+}
+
+// withdrawal is what withdraw prints with -json.
+type withdrawal struct {
+	Withdrawn []string
+	Machine   string   `json:",omitempty"` // that is given up
+	Ended     []string `json:",omitempty"` // its jobs, which have lost their slots
 }
 
 func advertised(tx *spool.Tx) []string {

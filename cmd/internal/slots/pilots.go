@@ -179,7 +179,7 @@ func withdrawGone(c *cmdline.Call, machine string) error {
 	}
 	var events joblog.Events
 	var ended []pool.Claim
-	withdrawn := 0
+	var withdrawn []string
 	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		events = joblog.For(c)
 		var known bool
@@ -203,6 +203,13 @@ func withdrawGone(c *cmdline.Call, machine string) error {
 	}
 	events.Write(c)
 	c.Changed()
-	_, err = fmt.Fprintf(c.Stdout, "%s is given up: %s, %s withdrawn.\n", machine, plural.Pick(len(ended), "1 job has lost its slot", "%d jobs have lost their slots"), plural.Count(withdrawn, "slot"))
+	if c.Has("json") {
+		jobs := make([]string, len(ended))
+		for i, k := range ended {
+			jobs[i] = k.Job.String()
+		}
+		return c.JSON(withdrawal{append([]string{}, withdrawn...), machine, jobs})
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s is given up: %s, %s withdrawn.\n", machine, plural.Pick(len(ended), "1 job has lost its slot", "%d jobs have lost their slots"), plural.Count(len(withdrawn), "slot"))
 	return err
 }

@@ -24,13 +24,13 @@ func Command() cmdline.Command {
 		Brief: "check, measure, fold, archive, copy and mend a spool",
 		Synopsis: []string{
 			"check [-json | -q]",
-			"salvage NEWDIR",
-			"dump [FILE]",
-			"restore [FILE]",
+			"salvage [-json] NEWDIR",
+			"dump [-json] [FILE]",
+			"restore [-json] [FILE]",
 			"stat [-json]",
 			"compact [-json | -q]",
 			"archive [-damaged] [-json] MONTH [DIR]",
-			"rename-domain OLD NEW",
+			"rename-domain [-json] OLD NEW",
 			"log [-since TIME] [-who USER] [-n NUMBER] [-json]",
 		},
 		About: `Maintains the spool. The first word says what to do. Only restore and salvage create a spool.
@@ -51,7 +51,7 @@ rename-domain changes the UID_DOMAIN of the spool from OLD to NEW in one transac
 
 log shows who did what, one transaction a line, the oldest first.`,
 		Flags: []cmdline.Flag{
-			{Name: "json", Help: "check, stat, compact, archive, log: show JSON"},
+			{Name: "json", Help: "print JSON; dump: of the FILE that is written"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "check, compact: print nothing unless something needs attention"},
 			{Name: "damaged", Help: "archive: move only files with damage, unchanged, also of the current month"},
 			{Name: "since", Args: []string{"TIME"}, Help: "log: since TIME: Unix seconds, RFC 3339, a day, or an age such as 90m, 2h or 1d"},
@@ -60,12 +60,12 @@ log shows who did what, one transaction a line, the oldest first.`,
 		},
 		Examples: []cmdline.Example{
 			{Does: "is anything damaged", Line: "spool check"},
-			{Does: "save what is undamaged", Line: "spool salvage /var/spool/fairspool.new"},
-			{Does: "a backup while the pool works", Line: "spool dump /backup/pool.dump"},
-			{Does: "make a spool of the backup", Line: "spool restore -spool /var/spool/fairspool.new /backup/pool.dump"},
+			{Does: "save what is undamaged", Line: "spool salvage /var/spool/fairspool.saved"},
+			{Does: "a backup while the pool works", Line: "spool dump /mnt/backup/pool.dump"},
+			{Does: "make a spool of the backup", Line: "spool restore -spool /var/spool/fairspool.new /mnt/backup/pool.dump"},
 			{Does: "how large the journal is", Line: "spool stat"},
 			{Does: "fold the journal before a backup", Line: "spool compact -q"},
-			{Does: "move the month of October to another disk", Line: "spool archive 2026-10 /backup/pool"},
+			{Does: "move the month of October to another disk", Line: "spool archive 2026-10 /mnt/backup/pool"},
 			{Does: "give the pool the domain example.org instead of the machine's name", Line: "spool rename-domain vm example.org"},
 			{Does: "what alice did since yesterday", Line: "spool log -who alice -since 1d"},
 			{Does: "the last ten changes, for a program", Line: "spool log -n 10 -json"},
@@ -73,18 +73,19 @@ log shows who did what, one transaction a line, the oldest first.`,
 		Outputs: func() []cmdline.Output {
 			return []cmdline.Output{
 				{Name: "spool-check", Value: checked{}}, {Name: "spool-stat", Value: status{}}, {Name: "spool-compact", Value: folding{}},
-				{Name: "spool-archive", Value: archived{}}, {Name: "spool-log", Value: cmdline.List{Member: "Transactions", Of: logged{}}},
+				{Name: "spool-archive", Value: archived{}}, {Name: "spool-dump", Value: cmdline.Wrote{}},
+				{Name: "spool-restore", Value: restored{}}, {Name: "spool-salvage", Value: salvaged{}}, {Name: "spool-rename-domain", Value: renamed{}}, {Name: "spool-log", Value: cmdline.List{Member: "Transactions", Of: logged{}}},
 			}
 		},
 		Actions: []cmdline.Action{
 			{Name: "check", Flags: []string{"json", "q"}, Run: check},
-			{Name: "salvage", Run: salvage},
-			{Name: "dump", Run: dump},
-			{Name: "restore", Run: restore},
+			{Name: "salvage", Flags: []string{"json"}, Run: salvage},
+			{Name: "dump", Flags: []string{"json"}, Run: dump},
+			{Name: "restore", Flags: []string{"json"}, Run: restore},
 			{Name: "stat", Flags: []string{"json"}, Run: stat},
 			{Name: "compact", Flags: []string{"json", "q"}, Run: compact},
 			{Name: "archive", Flags: []string{"damaged", "json"}, Run: archive},
-			{Name: "rename-domain", Run: renameDomain},
+			{Name: "rename-domain", Flags: []string{"json"}, Run: renameDomain},
 			{Name: "log", Flags: []string{"since", "who", "n", "json"}, Run: showLog},
 		},
 	}
@@ -163,8 +164,17 @@ func renameDomain(c *cmdline.Call, args []string) error {
 	if local := c.Config.LocalDomain; local == d.From {
 		c.Warn("warning: the configuration says ACCOUNTANT_LOCAL_DOMAIN = %q: the pool's submitters count as remote now", local)
 	}
+	if c.Has("json") {
+		return c.JSON(renamed{d.From, d.To, n})
+	}
 	_, err = fmt.Fprintf(c.Stdout, "UID_DOMAIN is %s now, and was %s: %s renamed.\n", d.To, d.From, plural.Count(n, "submitter"))
 	return err
+}
+
+// renamed is what rename-domain prints with -json.
+type renamed struct {
+	From, To   string
+	Submitters int // whose names changed
 }
 
 // renameReport renames submitters in the last cycle's report, by which qstat explains why
@@ -185,8 +195,11 @@ func renameReport(s *spool.Spool, d lifecycle.Renaming) error {
 // dump writes the spool as ads.
 func dump(c *cmdline.Call, args []string) error {
 	file, err := oneFile("dump", args)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case file == "" && c.Has("json"):
+		return cmdline.Usagef("-json: the dump goes to standard output: name a file")
 	}
 	s, err := c.ExistingSpool()
 	if err != nil {
@@ -201,6 +214,9 @@ func dump(c *cmdline.Call, args []string) error {
 	n, err := cmdline.Replace(file, 0o600, s.Dump)
 	if err != nil {
 		return fmt.Errorf("%s: not written: %w", file, cmdline.Cause(err))
+	}
+	if c.Has("json") {
+		return c.JSON(cmdline.Wrote{File: file, Bytes: n})
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%s written to %s.\n", size(n), file)
 	return err
@@ -250,8 +266,10 @@ func restore(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, "Restored into %s, UID_DOMAIN %s: %s.\n", dir, made.Domain,
-		contents(made.Clusters, made.Jobs, made.Slots, made.Claims, made.Submitters, made.Factories, made.Left))
+	if c.Has("json") {
+		return c.JSON(restored{dir, made.Domain, made.Contents})
+	}
+	_, err = fmt.Fprintf(c.Stdout, "Restored into %s, UID_DOMAIN %s: %s.\n", dir, made.Domain, contents(made.Contents))
 	return err
 }
 
@@ -280,12 +298,12 @@ func salvage(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(c.Stdout, "Saved into %s: %s.\n", to,
-		contents(saved.Clusters, saved.Jobs, saved.Slots, saved.Claims, saved.Submitters, saved.Factories, saved.Left)); err != nil {
-		return err
-	}
-	if saved.Lost == 0 {
+	if c.Has("json") {
+		err = c.JSON(salvaged{to, saved.Contents, saved.Lost})
+	} else if _, err = fmt.Fprintf(c.Stdout, "Saved into %s: %s.\n", to, contents(saved.Contents)); err == nil && saved.Lost == 0 {
 		_, err = fmt.Fprintln(c.Stdout, "Nothing is lost.")
+	}
+	if err != nil || saved.Lost == 0 {
 		return err
 	}
 	if err := c.Flush(); err != nil {
@@ -304,14 +322,28 @@ func directory(c *cmdline.Call) (string, error) {
 	return filepath.Abs(dir)
 }
 
+// restored is what restore prints with -json.
+type restored struct {
+	Directory string
+	UIDDomain string `json:"UidDomain"`
+	spool.Contents
+}
+
+// salvaged is what salvage prints with -json.
+type salvaged struct {
+	Directory string
+	spool.Contents
+	Damaged int // places of the old spool
+}
+
 // contents words the content of a new spool.
-func contents(clusters, jobs, slots, claims, submitters, factories, left int) string {
+func contents(n spool.Contents) string {
 	parts := []string{
-		plural.Count(jobs, "job") + " in " + plural.Count(clusters, "cluster"), plural.Count(slots, "slot"), plural.Count(claims, "claim"),
-		plural.Count(submitters, "submitter"), plural.Count(left, "job") + " of the history",
+		plural.Count(n.Jobs, "job") + " in " + plural.Count(n.Clusters, "cluster"), plural.Count(n.Slots, "slot"), plural.Count(n.Claims, "claim"),
+		plural.Count(n.Submitters, "submitter"), plural.Count(n.Left, "job") + " of the history",
 	}
-	if factories > 0 { // most pools have none
-		parts = append(parts, plural.Count(factories, "factory"))
+	if n.Factories > 0 { // most pools have none
+		parts = append(parts, plural.Count(n.Factories, "factory"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -3,12 +3,10 @@ package starter
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/hooks"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/cmd/internal/trouble"
 	"fairspool/spool"
 )
 
@@ -19,7 +17,7 @@ func runHooks(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	log := &trouble.Log{Path: filepath.Join(sp.Dir(), "starter.log"), About: "commands for events"}
+	log := hooks.Log(sp.Dir())
 	log.Detach()
 	c.Stderr = log
 	return hooks.Run(hooks.Settings{

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -60,15 +61,19 @@ func (r *report) start(c *cmdline.Call, prefix string, matched []pool.Attempt) (
 	return supervisors, nil
 }
 
+// scope is how supervisors get scopes, once systemd has given this process one. Until then it is asked for each time.
+var scope atomic.Pointer[systemd.Scope]
+
 // spawnAll starts the supervisors of attempts, with the flags, and returns their answers.
 func spawnAll(c *cmdline.Call, prefix string, flags []string, attempts []pool.Attempt) ([]answer, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	var unit *systemd.Scope
-	if len(attempts) > 0 {
+	unit := scope.Load()
+	if unit == nil && len(attempts) > 0 {
 		unit = systemd.Here().Scope()
+		scope.Store(unit)
 	}
 	answers := make([]answer, len(attempts))
 	var all sync.WaitGroup

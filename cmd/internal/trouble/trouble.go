@@ -81,6 +81,31 @@ func has(f *os.File, line string, after time.Time) bool {
 	return false
 }
 
+// Last returns the last line of a log that is about something and has a word, without its time and what it is about, and when
+// it was written. The line is empty if the end of the log has none, or cannot be read.
+func Last(path, about, word string) (line string, at time.Time) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", at
+	}
+	defer f.Close()
+	const end = 64 << 10
+	info, err := f.Stat()
+	if err != nil {
+		return "", at
+	}
+	b := make([]byte, min(end, info.Size()))
+	n, _ := f.ReadAt(b, info.Size()-int64(len(b)))
+	for written := range strings.Lines(string(b[:n])) {
+		date, text, _ := strings.Cut(strings.TrimSuffix(written, "\n"), " ")
+		text, ours := strings.CutPrefix(text, about+": ")
+		if t, err := time.Parse(time.RFC3339, date); err == nil && ours && strings.Contains(text, word) {
+			line, at = text, t
+		}
+	}
+	return line, at
+}
+
 // Write adds the lines of a text, and keeps an unfinished last one for the next Write. It never
 // fails.
 func (l *Log) Write(text []byte) (int, error) {

@@ -107,6 +107,22 @@ func TestWrite(t *testing.T) {
 	equal(t, "pieces", path, "one", "two", "three")
 }
 
+// TestLast holds that the last line about something is found by a word.
+func TestLast(t *testing.T) {
+	path := filepath.Join(newSpool(t), "log")
+	if line, _ := Last(path, "commands", "X "); line != "" {
+		t.Errorf("Last of no log = %q", line)
+	}
+	l, other := &Log{Path: path, About: "commands"}, &Log{Path: path, About: "job 1.0"}
+	for _, text := range []string{"a X 1", "b X 2", "c Y 3"} {
+		l.Add(errors.New(text))
+		other.Add(errors.New(text))
+	}
+	if line, at := Last(path, "commands", "X "); line != "b X 2" || time.Since(at).Abs() > time.Hour {
+		t.Errorf("Last = %q, %v", line, at)
+	}
+}
+
 // TestNoLog holds that an error which cannot be written is lost, and that no file is made in a spool that
 // was removed.
 func TestNoLog(t *testing.T) {

@@ -19,6 +19,7 @@ func outputs() []cmdline.Output {
 		{Name: "userprio-history", Value: cmdline.List{Member: "Submitters", Of: accounts.Course{}}},
 		{Name: "userprio-log", Value: cmdline.List{Member: "Edits", Of: accounts.LogObject{}}},
 		{Name: "userprio-windows", Value: accounts.Windows{}}, {Name: "userprio-decayed", Value: decayed{}}, {Name: "userprio-tree", Value: accounts.Tree{}},
+		{Name: "userprio-export", Value: cmdline.Wrote{}}, {Name: "userprio-plot", Value: cmdline.Wrote{}},
 		{Name: "userprio-flocked", Value: cmdline.List{Member: "Flocked", Of: flockedRow{}}},
 	}
 }

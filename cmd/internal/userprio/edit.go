@@ -24,14 +24,15 @@ type trail struct {
 }
 
 // edited makes an edit in a transaction, and warns if now is before the last event. Only
-// administrators may.
-func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
+// administrators may. It returns what tells of the edit: as -log does with -json, else in the words
+// of done.
+func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) (tell func(done string) error, err error) {
 	who, err := c.Caller()
 	if err == nil && !who.Admin {
 		err = fmt.Errorf("you are %s: only administrators may change accounts", who.Name)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var t *trail
 	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
@@ -39,13 +40,32 @@ func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 		return make(t)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.Changed()
 	if late := lifecycle.Late(t.was, c.Now); late != "" {
 		c.Warn("%s", late)
 	}
-	return nil
+	return func(done string) error {
+		if c.Has("json") {
+			return t.json(c)
+		}
+		_, err := fmt.Fprintln(c.Stdout, done)
+		return err
+	}, nil
+}
+
+// json prints the edit as -log does; none if nothing was committed.
+func (t *trail) json(c *cmdline.Call) error {
+	list := []accounts.Told{}
+	if t.tx.Header.Seq > 0 {
+		told, _, err := accounts.EditOf(spool.Logged{Transaction: t.tx.Header}).Tell(c.Config.Params, func(string) bool { return true })
+		if err != nil {
+			return err
+		}
+		list = append(list, told)
+	}
+	return printLog(c, list)
 }
 
 func (t *trail) change(before, after accountant.Entry) {

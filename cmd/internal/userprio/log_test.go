@@ -114,3 +114,29 @@ func TestLogOfOld(t *testing.T) {
 	printsLog(t, "-log alice")
 	cmdtest.Refuses(t, command(), 1, "-undo", "1")
 }
+
+// TestEditJSON holds that an edit prints with -json what -log then prints of it.
+func TestEditJSON(t *testing.T) {
+	fill(t)
+	edits := func(args string) (list []json.RawMessage) {
+		t.Helper()
+		var all struct{ Edits []json.RawMessage }
+		if err := json.Unmarshal([]byte(must(t, args+" -json")), &all); err != nil {
+			t.Fatal(err)
+		}
+		return all.Edits
+	}
+	for _, args := range []string{
+		"-setfactor carol@pool 4 -duration 60 -create", "-setprio alice@pool 9 -reason why", "-undo 3", "-cancelfactorlease carol@pool",
+		"-resetusage alice@pool", "-delete bob@pool", "-resetall",
+	} {
+		made, log := edits(args), edits("-log")
+		if len(made) != 1 || string(made[0]) != string(log[len(log)-1]) {
+			t.Errorf("%s: printed %s, and the log has %s", args, made, log[len(log)-1])
+		}
+	}
+	must(t, "-export state")
+	if made := edits("-import state"); len(made) > 0 {
+		t.Errorf("an import that changes nothing: %s", made)
+	}
+}

@@ -1,7 +1,6 @@
 package userprio
 
 import (
-	"fmt"
 	"slices"
 
 	"fairspool/cmd/internal/adprint"
@@ -62,11 +61,11 @@ func actions(plot Plot) map[string]action {
 		"why":        {why, []string{"json"}, false},
 		"forecast":   {forecast, []string{"until", "below", "json"}, false},
 		"history":    {showHistory, []string{"since", "csv", "json"}, true},
-		"plot":       {func(c *cmdline.Call, o options) error { return draw(c, o, plot) }, []string{"since"}, true},
+		"plot":       {func(c *cmdline.Call, o options) error { return draw(c, o, plot) }, []string{"since", "json"}, true},
 		"log":        {showLog, []string{"json"}, true},
-		"undo":       {undo, []string{"reason"}, false},
-		"export":     {exportState, nil, false},
-		"import":     {importState, []string{"reason"}, false},
+		"undo":       {undo, []string{"reason", "json"}, false},
+		"export":     {exportState, []string{"json"}, false},
+		"import":     {importState, []string{"reason", "json"}, false},
 		"windows":    {showWindows, []string{"json"}, true},
 		"decayed":    {showDecayed, []string{"json"}, true},
 		"tree":       {showTree, []string{"json"}, true},
@@ -154,7 +153,7 @@ func change(c *cmdline.Call, o options) error {
 	if err != nil {
 		return err
 	}
-	err = edited(c, s, func(t *trail) error {
+	tell, err := edited(c, s, func(t *trail) error {
 		changed, err := ch.Make(&t.tx.View, s.Domain(), c.Now, c.Config.Params)
 		if err != nil {
 			return err
@@ -168,6 +167,5 @@ func change(c *cmdline.Call, o options) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.Stdout, ch.Done())
-	return err
+	return tell(ch.Done())
 }

@@ -64,7 +64,7 @@ func isEdit(flag string) bool {
 // arguments. All other options except the common ones have no meaning with it.
 func beside(asked string) (with []string, names bool) {
 	if isEdit(asked) {
-		with = []string{"reason"}
+		with = []string{"reason", "json"}
 		if edit.Leasable(asked) {
 			with = append(with, "duration")
 		}

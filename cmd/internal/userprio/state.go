@@ -35,15 +35,20 @@ func writeState(c *cmdline.Call, s *spool.Spool, file string, text []byte) error
 	switch {
 	case file == "":
 		return cmdline.Usagef("-export: the name of the file is empty")
+	case file == "-" && c.Has("json"):
+		return cmdline.Usagef("-json: the state goes to standard output: name a file with -export")
 	case file == "-":
 		_, err := c.Data().Write(text)
 		return err
 	case spool.Inside(file, s.Dir()):
 		return cmdline.Usagef("-export: %s is in the spool: give a file outside of it", file)
 	}
-	_, err := c.Replace(file, 0o600, func(w io.Writer) error { _, err := w.Write(text); return err })
+	n, err := c.Replace(file, 0o600, func(w io.Writer) error { _, err := w.Write(text); return err })
 	if err != nil {
 		return fmt.Errorf("%s: not written: %w", file, cmdline.Cause(err))
+	}
+	if c.Has("json") {
+		return c.JSON(cmdline.Wrote{File: file, Bytes: n})
 	}
 	_, err = fmt.Fprintf(c.Stdout, "The accounting state was written to %s.\n", file)
 	return err
@@ -65,19 +70,19 @@ func importState(c *cmdline.Call, o options) error {
 		return err
 	}
 	changed, ahead := 0, false
-	if err := edited(c, s, func(t *trail) error {
+	tell, err := edited(c, s, func(t *trail) error {
 		ahead = t.replace(read, c.Now.Truncate(time.Millisecond), c.Config.Params)
 		t.name(opImport, []string{"from " + file}, o.reason)
 		changed = len(t.rows) / 2
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	if ahead {
 		c.Warn("%s: has figures from the future, which count as of now", file)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "The accounting state was imported: %s and %s, %d changed.\n", plural.Count(len(read.Records), "record"), plural.Count(len(read.Tallies), "tally"), changed)
-	return err
+	return tell(fmt.Sprintf("The accounting state was imported: %s and %s, %d changed.", plural.Count(len(read.Records), "record"), plural.Count(len(read.Tallies), "tally"), changed))
 }
 
 // replace replaces all accounts by the exported ones, and reports whether any of them was

@@ -48,9 +48,14 @@ func showLog(c *cmdline.Call, o options) error {
 		}
 	}
 	if o.form == "json" {
-		return c.JSON(struct{ Edits []accounts.LogObject }{accounts.LogObjects(shown)})
+		return printLog(c, shown)
 	}
 	return accounts.WriteLog(c.Stdout, shown)
+}
+
+// printLog prints edits as JSON.
+func printLog(c *cmdline.Call, list []accounts.Told) error {
+	return c.JSON(struct{ Edits []accounts.LogObject }{accounts.LogObjects(list)})
 }
 
 // undo takes back an edit. The log cannot be read inside a transaction: if another
@@ -69,10 +74,9 @@ func undo(c *cmdline.Call, o options) error {
 		if u, err = undoingOf(s, number, c.Config.Params); err != nil {
 			return err
 		}
-		err = edited(c, s, func(t *trail) error { return u.make(t, c.Now, o.reason) })
+		tell, err := edited(c, s, func(t *trail) error { return u.make(t, c.Now, o.reason) })
 		if err == nil {
-			_, err = fmt.Fprintf(c.Stdout, "Edit %d was undone: %s\n", number, strings.Join(append([]string{u.Op}, u.Words...), " "))
-			return err
+			return tell(fmt.Sprintf("Edit %d was undone: %s", number, strings.Join(append([]string{u.Op}, u.Words...), " ")))
 		}
 		if !errors.Is(err, errOvertaken) {
 			return err

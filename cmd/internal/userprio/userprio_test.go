@@ -122,7 +122,7 @@ func TestLastCycle(t *testing.T) {
 		return string(text)
 	}
 	const unknown = ": shares, limits and quotas are not known until the next cycle\n"
-	damaged := "userprio: " + file + ":1: damaged: it does not read as it was written: nothing was changed; spool check and spool(5) help" + unknown
+	damaged := "userprio: " + file + ":1: damaged: it does not read as it was written: nothing was changed; spool check and spool-repair(7) help" + unknown
 	last := ": not what the last negotiation cycle left" + unknown
 	for i, c := range []struct {
 		what string

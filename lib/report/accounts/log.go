@@ -48,7 +48,7 @@ func (in Pool) Edits(is map[string]bool) (list []*Edit, err error) {
 			}
 		}
 		if is[l.Op] {
-			list = append(list, loggedOf(l))
+			list = append(list, EditOf(l))
 		}
 		return nil
 	})
@@ -76,7 +76,8 @@ func (l *Edit) rename(d lifecycle.Renaming) {
 	l.Rows = rows
 }
 
-func loggedOf(t spool.Logged) *Edit {
+// EditOf returns the edit that a transaction is.
+func EditOf(t spool.Logged) *Edit {
 	l := &Edit{Logged: t, Words: t.Args}
 	if i := slices.Index(t.Args, RowsMark); i >= 0 && (len(t.Args)-i)%2 == 1 {
 		l.Words, l.Rows = t.Args[:i], t.Args[i+1:]

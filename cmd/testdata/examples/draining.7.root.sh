@@ -1,0 +1,4 @@
+. DIR/node7.root.sh
+slots detect -count 1
+submit -owner alice output=/dev/null error=/dev/null -- true
+negotiate -q

@@ -1,0 +1,1 @@
+. DIR/node7.root.sh

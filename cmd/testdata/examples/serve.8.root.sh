@@ -1,0 +1,1 @@
+fairspool-setup
