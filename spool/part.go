@@ -350,7 +350,7 @@ func momentsOf(ad *classad.Ad) (at moments, ok bool) {
 	if ad.Parent() == nil {
 		return at, false
 	}
-	ad.EachOwn(func(name string, e *classad.Expr) {
+	classad.EachOwn(ad, func(name string, e *classad.Expr) {
 		all++
 		v, _ := e.Constant()
 		if n, whole := v.Int(); whole {
@@ -365,8 +365,8 @@ func momentsOf(ad *classad.Ad) (at moments, ok bool) {
 
 // addAlike adds a cluster of a fork that has an ad in common with others. It returns how many procs there are, and
 // how many bytes the lines of the ad would be, which are not written.
-func (tx *Tx) addAlike(cluster int, ad *classad.Ad, at moments, runs []NewRun) (procs int, size int64) {
-	l := tx.likenessOf(ad)
+func addAlike(tx *Tx, cluster int, ad *classad.Ad, at moments, runs []NewRun) (procs int, size int64) {
+	l := likenessOf(tx, ad)
 	c := &Cluster{ID: cluster, Ad: l.ad, forked: true}
 	tx.loaded.part = nil
 	tx.loaded.jobs.put(cluster, c)
@@ -388,7 +388,7 @@ func (tx *Tx) addAlike(cluster int, ad *classad.Ad, at moments, runs []NewRun) (
 // mostAlike bounds how many ads are remembered that clusters of a fork share.
 const mostAlike = 10_000
 
-func (tx *Tx) likenessOf(ad *classad.Ad) *likeness {
+func likenessOf(tx *Tx, ad *classad.Ad) *likeness {
 	known := tx.spool.alike
 	if l := known[ad]; l != nil {
 		return l
@@ -396,7 +396,7 @@ func (tx *Tx) likenessOf(ad *classad.Ad) *likeness {
 	l := &likeness{ad: ad.Clone()}
 	r := record{Kind: 'C', Procs: pool.Procs{Cluster: 1}}
 	from := len(tx.body)
-	ad.EachOwn(func(name string, e *classad.Expr) {
+	classad.EachOwn(ad, func(name string, e *classad.Expr) {
 		r.Name, r.Expr = name, e
 		start := len(tx.body)
 		tx.body = r.append(tx.body)

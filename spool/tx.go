@@ -129,7 +129,7 @@ func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
 	tx.next++
 	by := Owner{Clusters: 1}
 	if at, ok := momentsOf(ad); ok && tx.Forked {
-		by.Jobs, by.Bytes = tx.addAlike(id, ad.Parent(), at, runs)
+		by.Jobs, by.Bytes = addAlike(tx, id, ad.Parent(), at, runs)
 	} else {
 		tx.addAd(id, ad)
 		by.Jobs = tx.addProcs(id, 0, runs)

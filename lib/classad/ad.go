@@ -303,9 +303,9 @@ func (a *Ad) all() []entry {
 	return out
 }
 
-// EachOwn calls do with the ad's own attributes, in the order in which they were set. The expression of a constant lasts
+// EachOwn calls do with an ad's own attributes, in the order in which they were set. The expression of a constant lasts
 // until do returns.
-func (a *Ad) EachOwn(do func(name string, e *Expr)) {
+func EachOwn(a *Ad, do func(name string, e *Expr)) {
 	constant := new(Expr)
 	for i := range a.len() {
 		e, c := constant, a.at(i)
