@@ -64,7 +64,10 @@ type blocks[K cmp.Ordered, V any] struct {
 	made    map[K]*V      // what was asked for or changed; nil: gone
 	under   *blocks[K, V] // that these are a fork of; then base and pending are empty
 	list    []*V          // all there are, in order
+	order   []K           // their keys
 	listed  bool          // list is right
+	lent    bool          // a caller has list
+	changes int           // of list since it was made
 }
 
 // fork returns blocks that begin as these, and whose changes do not show here.
@@ -188,18 +191,44 @@ func (b *blocks[K, V]) put(k K, v *V) {
 		delete(b.made, k) // nothing else says that it was there
 	}
 	delete(b.pending, k)
-	b.listed = false
+	b.relist(k, v)
+}
+
+// mostRelisted bounds the changes of a list that cost less than making it anew.
+const mostRelisted = 1000
+
+// relist makes v the thing with that key in the list, which a caller who has it keeps as it was.
+func (b *blocks[K, V]) relist(k K, v *V) {
+	if b.changes++; b.changes > mostRelisted {
+		b.listed = false
+	}
+	if !b.listed {
+		return
+	}
+	if b.lent {
+		b.list, b.lent = append(make([]*V, 0, len(b.list)+1), b.list...), false
+	}
+	i, there := slices.BinarySearchFunc(b.order, k, b.keys.compare)
+	switch {
+	case v == nil && there:
+		b.list, b.order = slices.Delete(b.list, i, i+1), slices.Delete(b.order, i, i+1)
+	case v != nil && there:
+		b.list[i] = v
+	case v != nil:
+		b.list, b.order = slices.Insert(b.list, i, v), slices.Insert(b.order, i, k)
+	}
 }
 
 // all returns all there are, in the order of their keys.
 func (b *blocks[K, V]) all(hire func() *worker) ([]*V, error) {
-	if b.listed {
-		return b.list, nil
+	if !b.listed {
+		if err := b.makeAll(hire, nil); err != nil {
+			return nil, err
+		}
+		b.list, b.order = b.present()
+		b.listed, b.changes = true, 0
 	}
-	if err := b.makeAll(hire, nil); err != nil {
-		return nil, err
-	}
-	b.list, b.listed = b.present(), true
+	b.lent = true
 	return b.list, nil
 }
 
@@ -207,12 +236,13 @@ func (b *blocks[K, V]) all(hire func() *worker) ([]*V, error) {
 // others besides: all of which the journal speaks, and what was made already.
 func (b *blocks[K, V]) some(hire func() *worker, wanted func(*entry[K]) bool) ([]*V, error) {
 	if b.listed {
-		return b.list, nil
+		return b.all(hire)
 	}
 	if err := b.makeAll(hire, wanted); err != nil {
 		return nil, err
 	}
-	return b.present(), nil
+	list, _ := b.present()
+	return list, nil
 }
 
 // count adds up what segments, blocks and things count for. Only what the journal
@@ -287,16 +317,20 @@ func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) 
 	return list, nil
 }
 
-// present returns what was made and is there, in order.
-func (b *blocks[K, V]) present() []*V {
+// present returns what was made and is there, in order, with the keys.
+func (b *blocks[K, V]) present() (list []*V, order []K) {
 	all := b.known()
-	list := make([]*V, 0, len(all))
-	for _, k := range slices.SortedFunc(maps.Keys(all), b.keys.compare) {
-		if v := all[k]; v != nil {
-			list = append(list, v)
+	list, order = make([]*V, 0, len(all)), make([]K, 0, len(all))
+	for k, v := range all {
+		if v != nil {
+			order = append(order, k)
 		}
 	}
-	return list
+	slices.SortFunc(order, b.keys.compare)
+	for _, k := range order {
+		list = append(list, all[k])
+	}
+	return list, order
 }
 
 // known returns what was made, by key, in a fork with what was made before; nil: gone.

@@ -198,7 +198,14 @@ type Cluster struct {
 	forked bool   // Ad is that of another state, too, and Runs have no ads of their own
 	owner  string // the owner for whom the cluster is counted (empty: none), and its bytes
 	bytes  int64
+	kept   any // see Keep
 }
+
+// Keep keeps what a caller made of the cluster, as long as the cluster does not change. It is for one goroutine.
+func (c *Cluster) Keep(made any) { c.kept = made }
+
+// Kept returns what was kept last, nil if the cluster has changed since.
+func (c *Cluster) Kept() any { return c.kept }
 
 // Run is a row of procs that read alike. Ad holds what they do not share with
 // the rest of the cluster, chained to the cluster's ad; ProcId is not in it
@@ -294,6 +301,7 @@ func (c *Cluster) cut(i, proc int) int {
 
 // apply makes a record's change.
 func (c *Cluster) apply(r record, seq uint64) error {
+	c.kept = nil
 	switch r.Kind {
 	case 'C':
 		c.ownAd()
@@ -327,6 +335,7 @@ func (c *Cluster) apply(r record, seq uint64) error {
 // fork returns a cluster that begins as this one, to be changed in another state.
 func (c *Cluster) fork() *Cluster {
 	f := *c
+	f.kept = nil
 	f.Runs, f.forked = slices.Clone(c.Runs), true
 	for i := range f.Runs {
 		f.Runs[i].own = false
@@ -445,6 +454,7 @@ func (tx *Tx) addRun(r record, run *NewRun) {
 	if tx.loaded != nil {
 		tx.note(r)
 	} else {
+		tx.changed = true
 		start := len(tx.body)
 		tx.body = append(r.appendProcs(append(tx.body, "N "...)), '\n')
 		span = tx.body[start+1 : len(tx.body)-1]

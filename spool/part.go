@@ -338,3 +338,82 @@ func (r *Run) settle() {
 	}
 	r.apart = nil
 }
+
+// likeness is an ad that clusters of a fork share, and how many lines and bytes it is in a cluster whose number has one digit.
+type likeness struct {
+	ad, run     *classad.Ad // run is that of procs without attributes of their own
+	lines, size int64
+}
+
+// momentsOf returns the moments of a cluster's ad that has nothing else of its own.
+func momentsOf(ad *classad.Ad) (at moments, ok bool) {
+	all, found := 0, 0
+	if ad.Parent() == nil {
+		return at, false
+	}
+	for _, name := range ad.OwnNames() {
+		all++
+		e, _ := ad.Lookup(name)
+		v, _ := e.Constant()
+		if n, whole := v.Int(); whole {
+			if which := slices.Index(momentNames[:], name); which >= 0 {
+				at[which] = n
+				found++
+			}
+		}
+	}
+	return at, all == len(at) && found == all
+}
+
+// addAlike adds a cluster of a fork that has an ad in common with others. It returns how many procs there are, and
+// how many bytes the lines of the ad would be, which are not written.
+func addAlike(tx *Tx, cluster int, ad *classad.Ad, at moments, runs []NewRun) (procs int, size int64) {
+	l := likenessOf(tx, ad)
+	c := &Cluster{ID: cluster, Ad: l.ad, forked: true}
+	tx.loaded.part = nil
+	tx.loaded.jobs.put(cluster, c)
+	for which, n := range at {
+		tx.body = record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}, Name: momentNames[which], Expr: classad.Literal(classad.Int(n))}.append(tx.body)
+	}
+	procs = tx.addProcs(cluster, 0, runs)
+	for i := range c.Runs {
+		r := &c.Runs[i]
+		r.apart, r.partly = &at, true
+		if len(r.Ad.OwnNames()) == 0 {
+			r.Ad, r.own = l.run, false
+		}
+	}
+	digits := int64(len(strconv.Itoa(cluster)))
+	return procs, l.size + (digits-1)*l.lines
+}
+
+// mostAlike bounds how many ads are remembered that clusters of a fork share.
+const mostAlike = 10_000
+
+func likenessOf(tx *Tx, ad *classad.Ad) *likeness {
+	known := tx.spool.alike
+	if l := known[ad]; l != nil {
+		return l
+	}
+	l := &likeness{ad: ad.Clone()}
+	r := record{Kind: 'C', Procs: pool.Procs{Cluster: 1}}
+	from := len(tx.body)
+	for _, name := range ad.OwnNames() {
+		r.Name = name
+		r.Expr, _ = ad.Lookup(name)
+		start := len(tx.body)
+		tx.body = r.append(tx.body)
+		if l.lines++; !r.plain() {
+			l.ad.Set(name, tx.check(start))
+		}
+	}
+	l.size = int64(len(tx.body) - from)
+	tx.body = tx.body[:from]
+	tx.expressions.Share(l.ad)
+	l.run = classad.New().Chain(l.ad)
+	if len(known) >= mostAlike {
+		clear(known)
+	}
+	known[ad] = l
+	return l
+}

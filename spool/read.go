@@ -95,6 +95,7 @@ func (v *View) Fork() *Spool {
 	hand, _ := v.spool.handWritten()
 	s := *v.spool
 	s.files, s.forked, s.expressions, s.inUse = unwritable{s.files}, map[int][]byte{}, classad.NewInterner(), false
+	s.alike = map[*classad.Ad]*likeness{}
 	s.state, s.at.seq, s.at.next = v.state().fork(), v.seq, v.next
 	maps.Copy(s.forked, v.digests)
 	for _, slot := range slices.Backward(hand) { // of two of one name the first counts
@@ -105,7 +106,7 @@ func (v *View) Fork() *Spool {
 
 // InMemory returns an empty spool of a UID_DOMAIN that is kept in memory alone, as a fork is. Its jobs leave no history.
 func InMemory(domain string) *Spool {
-	s := &Spool{files: unwritable{}, domain: domain, forked: map[int][]byte{}, expressions: classad.NewInterner()}
+	s := &Spool{files: unwritable{}, domain: domain, forked: map[int][]byte{}, expressions: classad.NewInterner(), alike: map[*classad.Ad]*likeness{}}
 	s.state, s.at = newState(s, pinned{generation: noGeneration(0)}), noGeneration(0).start()
 	return s
 }
@@ -122,7 +123,7 @@ func try(s *Spool, fn func(*Tx) error) error {
 	err := tx.run(fn)
 	if err != nil {
 		s.forget()
-	} else if len(tx.body) > 0 {
+	} else if tx.changed {
 		s.at.seq, s.at.next = tx.seq, tx.next
 	}
 	return err

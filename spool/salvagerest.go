@@ -15,6 +15,7 @@ import (
 	"fairspool/spool/internal/cyclejson"
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/left"
 )
 
 // claimedJobs reads the claims, to know which jobs they need.
@@ -167,7 +168,7 @@ func (v *salvage) history() error {
 		if !ok {
 			continue
 		}
-		m := monthSalvage{salvage: v, month: month, path: v.s.path(name), reader: newChoice(Left{})}
+		m := monthSalvage{salvage: v, month: month, path: v.s.path(name), reader: left.NewReader(Left{}, setLine)}
 		_, err := v.eachLine(name, size, m.line)
 		if err == nil {
 			err = m.end(false)
@@ -189,11 +190,11 @@ func isDamage(err error) bool {
 type monthSalvage struct {
 	*salvage
 	month, path string
-	reader      *choice // reads an ad as History does
-	crc         uint32  // of the file up to the ad, as the footer before it says
-	text        []byte  // the ad: its lines, with the newline before the first
-	first       int     // where it begins
-	taken       int     // ads
+	reader      *left.Reader // reads an ad as History does
+	crc         uint32       // of the file up to the ad, as the footer before it says
+	text        []byte       // the ad: its lines, with the newline before the first
+	first       int          // where it begins
+	taken       int          // ads
 }
 
 func (m *monthSalvage) line(n int, line []byte) error {
@@ -228,7 +229,7 @@ func (m *monthSalvage) end(proven bool) error {
 	}
 	text := m.text
 	m.text = m.text[:0]
-	if _, _, err := m.reader.read(text); err != nil {
+	if _, _, err := m.reader.Read(text); err != nil {
 		m.losing(m.path, m.first, "the ad of a job that left is lost: %v", err)
 		return nil
 	}

@@ -65,8 +65,9 @@ type Spool struct {
 	at    position // up to where
 	inUse bool     // inside View or Update
 
-	forked      map[int][]byte    // of a fork: the digests of its factories, by cluster; else nil
-	expressions *classad.Interner // of a fork, what its transactions have written; else nil
+	forked      map[int][]byte            // of a fork: the digests of its factories, by cluster; else nil
+	expressions *classad.Interner         // of a fork, what its transactions have written; else nil
+	alike       map[*classad.Ad]*likeness // of a fork, by what AddCluster was given
 
 	reserve reserve.Reserve
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"syscall"
@@ -28,6 +29,7 @@ type Tx struct {
 	With    any         // what the function given to Update keeps with it; nil at first
 	Header  Transaction // its line in the log; before it is committed, operation and arguments alone
 	body    []byte
+	changed bool                    // something is to be committed
 	months  []*month                // of the history that jobs leave to, in order of first use
 	settled func() error            // makes the journal durable as it was found
 	charged map[string]bool         // submitters whose records changed: written once, at the end
@@ -68,9 +70,14 @@ func (tx *Tx) note(r record) {
 	if tx.err != nil {
 		return
 	}
-	start := len(tx.body)
-	tx.body = r.append(tx.body)
-	r.Expr = tx.check(start)
+	tx.changed = true
+	if !tx.Forked || r.Row == nil && r.Key == nil {
+		start := len(tx.body)
+		tx.body = r.append(tx.body)
+		if !tx.Forked || !r.plain() {
+			r.Expr = tx.check(start)
+		}
+	}
 	if tx.loaded != nil && tx.err == nil {
 		if err := tx.loaded.apply(r, tx.seq); err != nil {
 			tx.fail(err)
@@ -88,24 +95,53 @@ func (tx *Tx) check(start int) *classad.Expr {
 	return r.Expr
 }
 
+// plain reports whether a record surely reads back as it is: its attribute has a usual name, and is a constant.
+func (r *record) plain() bool {
+	if !usualName(r.Name) {
+		return r.Name == ""
+	}
+	if r.Expr == nil {
+		return true
+	}
+	v, _ := r.Expr.Constant()
+	switch v.Kind() {
+	case classad.KindInteger, classad.KindBoolean:
+		return true
+	case classad.KindReal:
+		x, _ := v.Number()
+		return !math.IsNaN(x) && !math.IsInf(x, 0)
+	case classad.KindString:
+		text, _ := v.Text()
+		return plainly([]byte(text))
+	}
+	return false
+}
+
 // needsState tells which changes refer to what is there already.
 func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == 'L' }
 
 // AddCluster puts a cluster into the queue and returns its id. Procs count
 // from 0 through the runs in their order. There must be at least one proc.
+//
+// The ad may be chained to one that never changes. A fork shares that with other clusters.
 func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
 	id, from := tx.next, len(tx.body)
 	tx.next++
-	tx.addAd(id, ad)
-	by := Owner{Clusters: 1, Jobs: tx.addProcs(id, 0, runs)}
-	by.Bytes = int64(len(tx.body) - from)
+	by := Owner{Clusters: 1}
+	if at, ok := momentsOf(ad); tx.Forked && ok {
+		by.Jobs, by.Bytes = addAlike(tx, id, ad.Parent(), at, runs)
+	} else {
+		tx.addAd(id, ad)
+		by.Jobs = tx.addProcs(id, 0, runs)
+	}
+	by.Bytes += int64(len(tx.body) - from)
 	tx.chargeCluster(id, chargedTo(ad), by)
 	return id
 }
 
 // addAd begins a cluster.
 func (tx *Tx) addAd(cluster int, ad *classad.Ad) {
-	for _, name := range ad.OwnNames() {
+	for _, name := range ad.Names() {
 		e, _ := ad.Lookup(name)
 		tx.put(record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}, Name: name, Expr: e})
 	}
@@ -414,7 +450,7 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	}
 	tx.settle()
 	tx.checkFactories()
-	if tx.err == nil && len(tx.body) > 0 && tx.Header.Op == "" {
+	if tx.err == nil && tx.changed && tx.Header.Op == "" {
 		return errUnnamed
 	}
 	return tx.err

@@ -81,7 +81,7 @@ func (j *job) cron() error {
 	if first.Name == "" {
 		return nil
 	}
-	now := j.options.Now
+	now := j.now()
 	if !j.appears.IsZero() {
 		now = j.appears
 	}
@@ -274,7 +274,7 @@ func (j *job) secondsOf(g given) (int64, error) {
 	if n, ok := j.deadlines[text]; ok {
 		return n, nil
 	}
-	d, wrong := ReadDeadline(text, j.options.Now)
+	d, wrong := ReadDeadline(text, j.now())
 	if wrong != nil {
 		e, err := j.exprs.Expr(g.Text)
 		isDigits := strings.Trim(text, "0123456789") == "" // a date that does not exist, and no seconds

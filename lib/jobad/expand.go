@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
@@ -99,16 +100,41 @@ func (j *Jobs) Expand(cluster int) (Cluster, error) {
 
 // expand makes at most so many procs from first on.
 func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
-	if e := j.last; e != nil && e.cluster == cluster && e.first == first && e.most == most && e.domain == j.options.Domain {
-		return e.made, nil
+	if e := j.last; e != nil && e.first == first && e.most == most && e.domain == j.options.Domain {
+		switch {
+		case e.cluster == cluster && e.now.Equal(j.options.Now):
+			return e.made, nil
+		case e.shared != nil:
+			return e.again(j.options.Now), nil
+		}
 	}
 	_, all := j.description.Queues()
 	x := expansion{Jobs: j, first: first, end: min(all, first+most)}
 	if err := j.description.Walk(cluster, nil, x.queue); err != nil {
 		return Cluster{}, err
 	}
-	j.last = &expanded{cluster, first, most, j.options.Domain, x.cluster()}
+	lasting := !j.timed && j.late == (Late{}) && j.appears.IsZero() && j.options.KeepOutput == "" &&
+		!slices.ContainsFunc(j.description.Assignments(), func(a submitfile.Assignment) bool { return strings.Contains(a.Text, "$") })
+	j.last = &expanded{cluster: cluster, first: first, most: most, domain: j.options.Domain, now: j.options.Now, made: x.cluster()}
+	if lasting && j.repeated {
+		shared := j.last.made.Ad.Clone()
+		for _, name := range ofTime {
+			shared.Delete(name)
+		}
+		j.last.shared, j.exprs = shared, classad.NewInterner() // which has nothing to remember any more
+		return j.last.again(j.options.Now), nil
+	}
 	return j.last.made, nil
+}
+
+// Again has the jobs submitted at a time, for those that submit many alike. If nothing else depends on the time and the
+// cluster's number, Expand gives clusters whose ads have the time of their own, and are chained to one ad that never changes.
+func (j *Jobs) Again(now time.Time) { j.options.Now, j.repeated = now, true }
+
+// now returns the time of submission for what else depends on it than fixed sets.
+func (j *Jobs) now() time.Time {
+	j.timed = true
+	return j.options.Now
 }
 
 // expanded is what expand made last: a caller that looks at a cluster before it has the lock
@@ -116,7 +142,22 @@ func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
 type expanded struct {
 	cluster, first, most int
 	domain               string
+	now                  time.Time
 	made                 Cluster
+	shared               *classad.Ad // see Again: what is made, without ofTime; nil: it is not the same for every cluster and time
+}
+
+// ofTime are the attributes that fixed sets to the time of submission.
+var ofTime = [...]string{pool.AttrQDate, pool.AttrEnteredStatus}
+
+// again returns the cluster as it is when its jobs are submitted at another time.
+func (e *expanded) again(now time.Time) Cluster {
+	c := e.made
+	c.Ad = classad.New().Chain(e.shared)
+	for _, name := range ofTime {
+		c.Ad.SetInt(name, now.Unix())
+	}
+	return c
 }
 
 // expansion is the work of expand.

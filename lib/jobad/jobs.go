@@ -95,6 +95,8 @@ type Jobs struct {
 	doomed        error // see Doomed
 	skips, doubts bool  // see FileChecks
 	late          Late
+	timed         bool             // they depend on the time of submission besides
+	repeated      bool             // see Again
 	deadlines     map[string]int64 // local times of late jobs, by their text, in Unix seconds
 	appears       time.Time        // when late jobs appear; zero: they are there from the beginning
 

@@ -76,7 +76,16 @@ func (v *Views) Of(c *classad.Context, id pool.JobID, ad *classad.Ad) Job {
 	return j
 }
 
-// wholeNumber returns the integer that an attribute is, else 0, and whether it is a constant.
+// Known returns the view of a job ad whose like was met before, if nothing is to be evaluated for it.
+func (v *Views) Known(id pool.JobID, ad *classad.Ad) (j Job, known bool) {
+	if j, known = v.known[v.origin.Of(ad)]; known {
+		j.ID = id
+		j.QDate, known = wholeNumber(nil, ad, qDate)
+	}
+	return j, known
+}
+
+// wholeNumber returns the integer that an attribute is, else 0, and whether it is a constant. Without a context no other is evaluated.
 func wholeNumber(c *classad.Context, ad *classad.Ad, name *classad.Name) (whole int64, constant bool) {
 	v, e, _ := ad.Get(name)
 	if e == nil {
@@ -85,6 +94,9 @@ func wholeNumber(c *classad.Context, ad *classad.Ad, name *classad.Name) (whole 
 			n = 0
 		}
 		return n, true
+	}
+	if c == nil {
+		return 0, false
 	}
 	n, ok := ad.EvalInt(c, name.String())
 	if !ok {

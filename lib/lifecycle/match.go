@@ -170,7 +170,7 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 		c.State = pool.Promised
 		preempt(tx, m, now, p)
 	}
-	slot := seen.slots[c.SlotAd()]
+	slot, _ := seen.slot(c.SlotAd())
 	c.Machine, c.Flocked = slot.machine, FlockedTo(slot.ad)
 	c.MatchedAt = BeginCharge(tx, c, now, p)
 	tx.PutClaim(c)
@@ -264,7 +264,7 @@ func (r *room) take(slot string, p pool.Piece) {
 // has reports whether a match can still be made: its machine is not drained, no maintenance was added, the slot's ad is
 // the one that the cycle saw, and the resources are free, or held as the cycle saw and not promised.
 func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
-	slot := r.seen.slots[cmp.Or(m.Piece.Of, m.Slot)]
+	slot, _ := r.seen.slot(cmp.Or(m.Piece.Of, m.Slot))
 	if _, drained := r.drained.of(slot.machine); drained {
 		return false
 	}
@@ -284,11 +284,12 @@ func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
 		return false
 	}
 	// Names of slots are unique.
-	if _, advertised := tx.Advertised(m.Slot); advertised || r.seen.slots[m.Slot].ad != nil {
+	_, advertised := tx.Advertised(m.Slot)
+	if _, seen := r.seen.slot(m.Slot); advertised || seen {
 		return false
 	}
 	if r.left[of] == nil {
-		r.left[of] = pool.Left(r.eval, r.seen.slots[of].ad, r.pieces[of])
+		r.left[of] = pool.Left(r.eval, slot.ad, r.pieces[of])
 	}
 	return pool.Fits(r.eval, r.left[of], m.Piece.Takes)
 }
@@ -358,7 +359,7 @@ func (l latecomers) outside(held map[string]negotiator.Holding, seen Snapshot, p
 	}
 	held = maps.Clone(held)
 	for _, c := range l.claims {
-		slot, there := seen.slots[c.Slot]
+		slot, there := seen.slot(c.Slot)
 		if !there {
 			continue
 		}

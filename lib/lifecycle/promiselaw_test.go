@@ -93,7 +93,8 @@ func (x *site) preemption(seen Snapshot) (m negotiator.Match, ok bool) {
 	holder, ok := x.one(slices.DeleteFunc(slices.Clone(seen.Pool.Claims), func(c pool.Claim) bool { return c.State != pool.RunningClaim }))
 	m = negotiator.Match{Reason: negotiator.PriorityPreemption, Slot: holder.Slot, Piece: holder.Piece, Weight: holder.Weight, Limits: holder.Limits,
 		Preempts: &negotiator.Preempted{Job: holder.Job, Attempt: holder.Attempt, Submitter: holder.Submitter, Weight: holder.Weight}}
-	if ad := seen.slots[outside].ad; !ok || rapid.IntRange(0, 3).Draw(x.T, "outside") == 0 {
+	slot, _ := seen.slot(outside)
+	if ad := slot.ad; !ok || rapid.IntRange(0, 3).Draw(x.T, "outside") == 0 {
 		if who := negotiator.Holder(&classad.Context{}, ad); who == "" {
 			return m, false
 		}

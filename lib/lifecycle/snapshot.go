@@ -20,9 +20,9 @@ import (
 // Snapshot is the input of a negotiation cycle, with the data to apply its plan later.
 type Snapshot struct {
 	Pool  negotiator.Pool
-	Bad   []error          // what could not be used: hand-written slot ads, by file and line
-	seq   uint64           // the transaction that it was taken after
-	slots map[string]known // by name
+	Bad   []error     // what could not be used: hand-written slot ads, by file and line
+	seq   uint64      // the transaction that it was taken after
+	slots []pool.Slot // as View.Slots returns them
 
 	maintained map[int]bool // maintenances, by number
 
@@ -37,10 +37,20 @@ type known struct {
 	hand    bool   // the ad was written by hand
 }
 
+// slot returns what the cycle saw of a slot; false: it saw none of the name.
+func (s Snapshot) slot(name string) (known, bool) {
+	i, there := slices.BinarySearchFunc(s.slots, name, func(slot pool.Slot, name string) int { return pool.CompareNames(slot.Name, name) })
+	if !there {
+		return known{}, false
+	}
+	slot := s.slots[i]
+	return known{slot.Ad, slot.Machine(&classad.Context{}), slot.Source != ""}, true
+}
+
 // unchanged reports whether a slot's ad is the one that the cycle saw. Ads written by
 // hand have no versions; an edit during a cycle counts in the next.
 func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
-	if s.slots[name].hand {
+	if slot, _ := s.slot(name); slot.hand {
 		return true
 	}
 	return !tx.SlotChanged(name, s.seq)
@@ -50,11 +60,7 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 // beside selects, all submitters. The cycle has to be over before the view is.
 func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside policy.Beside) Snapshot {
 	slots, bad := Slots(v)
-	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots)), maintained: map[int]bool{}}
-	c := &classad.Context{}
-	for _, slot := range slots {
-		s.slots[slot.Name] = known{slot.Ad, slot.Machine(c), slot.Source != ""}
-	}
+	s := Snapshot{Bad: bad, seq: v.Seq(), slots: slots, maintained: map[int]bool{}}
 	for _, m := range Maintenances(v) {
 		s.maintained[m.ID] = true
 	}
@@ -77,24 +83,57 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // that are held or wait for others to end. Some of the idle ones may have a claim already,
 // which the cycle sees for itself.
 func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
-	c := &classad.Context{}
-	known := map[*classad.Ad]standing{}
+	c, known, by := &classad.Context{}, map[*classad.Ad]standing{}, reader{domain, groups, held}
 	for _, cluster := range v.Clusters() {
-		for _, run := range cluster.Runs {
-			is, looked := known[run.Ad]
-			if !looked {
-				is = standing{isIdle(c, run.Ad), held && isKept(c, run.Ad), Submitter(run.Ad, domain, groups)}
-				known[run.Ad] = is
-			}
-			switch {
-			case is.idle:
-				idle = append(idle, part(run, run.First, run.Last, is.submitter))
-			case is.kept:
-				kept = appendUnclaimed(kept, v, run, is.submitter)
-			}
+		made, _ := cluster.Kept().(*stood)
+		if made == nil || made.reader != by {
+			made = by.stood(c, cluster, known)
+			cluster.Keep(made)
+		}
+		idle = append(idle, made.idle...)
+		for _, k := range made.kept {
+			kept = appendUnclaimed(kept, v, k.run, k.submitter)
 		}
 	}
 	return idle, kept
+}
+
+// reader is the settings that decide how a cycle reads a cluster.
+type reader struct {
+	domain string
+	groups *accountant.Groups
+	held   bool
+}
+
+// stood is the jobs that a cycle takes of a cluster. The next cycle finds it there if the cluster has not changed.
+type stood struct {
+	reader
+	idle []jobprio.Run
+	kept []keptRun
+}
+
+// keptRun is procs that are held or wait for others.
+type keptRun struct {
+	run       spool.Run
+	submitter string
+}
+
+func (by reader) stood(c *classad.Context, cluster *spool.Cluster, known map[*classad.Ad]standing) *stood {
+	made := &stood{reader: by}
+	for _, run := range cluster.Runs {
+		is, looked := known[run.Ad]
+		if !looked {
+			is = standing{isIdle(c, run.Ad), by.held && isKept(c, run.Ad), Submitter(run.Ad, by.domain, by.groups)}
+			known[run.Ad] = is
+		}
+		switch {
+		case is.idle:
+			made.idle = append(made.idle, part(run, run.First, run.Last, is.submitter))
+		case is.kept:
+			made.kept = append(made.kept, keptRun{run, is.submitter})
+		}
+	}
+	return made
 }
 
 // standing says how a cycle treats the jobs of an ad.

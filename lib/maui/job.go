@@ -1,6 +1,7 @@
 package maui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,19 +125,73 @@ func Attributes() (names []string) {
 // is its first proc's: an expression that needs ProcId counts for all as for this one.
 // Values of the wrong kind, and sizes and counts below 0, count as missing, and so does a
 // limit that may change; fractions of whole numbers are cut off.
-func JobOf(c *classad.Context, r jobprio.Run) Job {
-	j := Job{ID: r.FirstJob(), Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
+func JobOf(c *classad.Context, r jobprio.Run) Job { return newReader().job(c, r) }
+
+// reader makes jobs of ads, of which those that share an ad mostly share facts. It is for one goroutine: names remember
+// where they were found.
+type reader struct {
+	names  [][]*classad.Name // of Facts
+	origin *classad.Origin   // of all but moving
+	known  map[*classad.Ad]Job
+}
+
+// moving are the attributes that mostly differ from job to job.
+var moving = []string{pool.AttrQDate, pool.AttrEligibleSince, pool.AttrBypassCount}
+
+func newReader() *reader {
+	x := &reader{known: map[*classad.Ad]Job{}}
+	var lasting []*classad.Name
 	for _, f := range Facts {
-		for _, a := range f.Attributes {
-			if f.fixed && !lasting(r.Ad, a) {
-				continue
+		of := make([]*classad.Name, len(f.Attributes))
+		for i, a := range f.Attributes {
+			of[i] = classad.NewName(a)
+			if !slices.Contains(moving, a) {
+				lasting = append(lasting, of[i])
 			}
-			if f.set(&j, a, r.Ad.Eval(c, a, nil)) {
+		}
+		x.names = append(x.names, of)
+	}
+	x.origin = classad.NewOrigin(lasting...)
+	return x
+}
+
+func (x *reader) job(c *classad.Context, r jobprio.Run) Job {
+	from := x.origin.Of(r.Ad)
+	j, known := x.known[from]
+	if !known {
+		j = Job{Tasks: 1, ProcsPerTask: 1}
+		if x.read(&j, c, r.Ad, false) {
+			x.known[from] = j
+		}
+	}
+	j.ID, j.Submitted, j.Since = r.FirstJob(), c.Now.Unix(), c.Now.Unix()
+	x.read(&j, c, r.Ad, true)
+	return j
+}
+
+// read sets the facts that come from moving attributes, or the others, and reports whether all of them are constants.
+func (x *reader) read(j *Job, c *classad.Context, ad *classad.Ad, moves bool) (constant bool) {
+	constant = true
+	for i := range Facts {
+		f := &Facts[i]
+		if slices.Contains(moving, f.Attributes[0]) != moves {
+			continue
+		}
+		for n, a := range f.Attributes {
+			v, e, ok := ad.Get(x.names[i][n])
+			constant = constant && e == nil
+			switch {
+			case !ok, e != nil && f.fixed && !lasting(ad, a):
+				continue
+			case e != nil:
+				v = ad.Eval(c, a, nil)
+			}
+			if f.set(j, a, v) {
 				break
 			}
 		}
 	}
-	return j
+	return constant
 }
 
 // lasting reports whether an attribute has the same value in any ad, at any time.

@@ -122,9 +122,9 @@ func (c *Config) countsService(s Sub) bool {
 func (q *Queue) look(runs []jobprio.Run) []*Queued {
 	all, queued, jobs := make([]*Queued, len(runs)), make([]Queued, len(runs)), make([]Job, len(runs))
 	parallel.Parts(parallel.Bounds(len(runs), manyRuns), func(_, from, to int) {
-		c := &classad.Context{Now: q.world.Now}
+		c, names := &classad.Context{Now: q.world.Now}, newReader()
 		for i := from; i < to; i++ {
-			jobs[i] = JobOf(c, runs[i])
+			jobs[i] = names.job(c, runs[i])
 			queued[i] = Queued{Part: jobprio.Part{Run: i, Procs: runs[i].Procs}, Job: &jobs[i],
 				PE: q.reckoner.PE(&jobs[i]), submitter: runs[i].Submitter, stored: jobs[i].clock()}
 			all[i] = &queued[i]

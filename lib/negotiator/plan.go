@@ -49,6 +49,8 @@ type Pool struct {
 	// Lacks reports whether attributes were looked up that are there and were not read: the plan
 	// is of no use then, and the cycle may end early; nil: all were read.
 	Lacks func() bool
+	// Learned is what cycles before this one learned, and keeps what this one learns; nil: nothing.
+	Learned *Learned
 }
 
 // Config is the administrator's settings for a cycle.

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -86,6 +87,9 @@ var Widths = []Wide{Cores, Split, Drop}
 // Apply returns the workload with its wide jobs as they are wanted, and how many jobs these are. Of Cores, those are left
 // out that ask for more than widest, the cores of the widest slot.
 func (how Wide) Apply(w *workload.Workload, widest int) (*workload.Workload, int) {
+	if !slices.ContainsFunc(w.Jobs, func(j workload.Job) bool { return j.Cores > 1 }) {
+		return w, 0
+	}
 	n := 0
 	changed := *w
 	changed.Jobs = nil

@@ -117,12 +117,12 @@ type replay struct {
 	answers      lifecycle.Answers
 	index        map[pool.JobID]int // of jobs in the queue
 	coming       events
+	learned      negotiator.Learned
 	claimed      map[string]int64 // when the chain of jobs on a slot began
-	descriptions map[string]*submitfile.Description
-	alike        *classad.Interner // by which jobs that are alike share the names of their attributes
-	held         map[string]int64  // cores, by submitter
-	used, wanted int64             // cores that jobs have, and that those ask for that wait
-	waiting      int               // jobs without a slot
+	submitted    map[submission]*jobad.Jobs
+	held         map[string]int64 // cores, by submitter
+	used, wanted int64            // cores that jobs have, and that those ask for that wait
+	waiting      int              // jobs without a slot
 	ended        int
 	arrivals     *arrivals
 	first, last  int64 // submissions; the last one so far
@@ -150,7 +150,7 @@ func (a *area) set(at int64, value float64) {
 // in it: Run gives them up when for a day and ten times the longest run time nothing has happened beside that.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
-		descriptions: map[string]*submitfile.Description{}, alike: classad.NewInterner(), held: map[string]int64{}}
+		submitted: map[submission]*jobad.Jobs{}, held: map[string]int64{}}
 	r.Surplus = map[string]float64{}
 	var err error
 	if r.cycle, err = lifecycle.CycleConfig(s.Config); err != nil {
@@ -309,38 +309,42 @@ func (r *replay) describe(j workload.Job, n int) string {
 	return b.String()
 }
 
+// submission is what tells apart what users submit, but for the time.
+type submission struct{ user, description string }
+
+// mostSubmitted bounds how many submissions are remembered.
+const mostSubmitted = 1000
+
 // submit puts jobs that are alike into the queue.
 func (r *replay) submit(at int64, list []int) (err error) {
 	j := r.Jobs[list[0]]
 	text := r.describe(j, len(list))
-	d, known := r.descriptions[text]
+	r.Spool.At(r.time(at))
+	jobs, known := r.submitted[submission{j.User, text}]
 	if !known {
-		if d, _, err = submitfile.Parse(text, "job "+j.Name, submitfile.Options{}); err != nil {
+		d, _, err := submitfile.Parse(text, "job "+j.Name, submitfile.Options{})
+		if err != nil {
 			return err
 		}
-		r.descriptions[text] = d
+		if jobs, _, err = jobad.New(d, jobad.Options{
+			Owner: j.User, Domain: r.Spool.Domain(), Dir: "/", Now: r.time(at), NiceGroup: r.Config.NiceGroup, Groups: r.Config.Groups,
+			AppendRequirements: r.Config.Text("APPEND_REQUIREMENTS"), AppendRank: r.Config.Text("APPEND_RANK"),
+		}); err != nil {
+			return fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		if len(r.submitted) >= mostSubmitted {
+			clear(r.submitted)
+		}
+		r.submitted[submission{j.User, text}] = jobs
 	}
-	r.Spool.At(r.time(at))
-	jobs, _, err := jobad.New(d, jobad.Options{
-		Owner: j.User, Domain: r.Spool.Domain(), Dir: "/", Now: r.time(at), NiceGroup: r.Config.NiceGroup, Groups: r.Config.Groups,
-		AppendRequirements: r.Config.Text("APPEND_REQUIREMENTS"), AppendRank: r.Config.Text("APPEND_RANK"),
-	})
-	if err != nil {
-		return fmt.Errorf("job %s: %w", j.Name, err)
-	}
+	jobs.Again(r.time(at))
 	rights := policy.RightsOf(registry.Of(r.Config), r.Config, j.User, true, j.User, func(string) ([]string, error) { return nil, nil })
 	id := 0
 	if err := lifecycle.Update(r.Spool, func(tx *spool.Tx) (err error) {
 		tx.Op("submit")
 		id, _, err = lifecycle.Submit(tx, jobs, rights)
-		if c, ok := tx.Cluster(id); ok {
-			r.alike.Share(c.Ad)
-			for _, run := range c.Runs {
-				r.alike.Share(run.Ad)
-			}
-			if r.course != nil {
-				r.course.knows(lifecycle.Submitter(c.Runs[0].Ad, r.Spool.Domain(), r.Config.Groups), j.User)
-			}
+		if c, ok := tx.Cluster(id); ok && r.course != nil {
+			r.course.knows(lifecycle.Submitter(c.Runs[0].Ad, r.Spool.Domain(), r.Config.Groups), j.User)
 		}
 		return err
 	}); err != nil {
@@ -479,6 +483,7 @@ func (r *replay) negotiate(at int64) (matched int, err error) {
 	var seen lifecycle.Snapshot
 	if err := r.Spool.View(func(v *spool.View) error {
 		seen = matchmaking.See(v, r.Spool.Domain(), r.Config)
+		seen.Pool.Learned = &r.learned
 		plan = matchmaking.Compute(v, seen, r.Config, r.cycle, now)
 		return nil
 	}); err != nil {

@@ -21,6 +21,9 @@ type reader struct {
 	// a user or a Unix group.
 	departments     []string
 	ofUser, ofGroup map[string]int
+
+	origin *classad.Origin // of all but the submission; nil: jobs are not remembered
+	known  map[*classad.Ad]Job
 }
 
 // requestReader finds the requests for one complex.
@@ -47,10 +50,20 @@ func newReader(c *Config) *reader {
 }
 
 // own returns a reader for one goroutine: names remember where they were found, which would
-// conflict between goroutines.
+// conflict between goroutines. Jobs that share an ad mostly share facts.
 func (r *reader) own() *reader {
 	own := *r
 	own.findNames()
+	var names []*classad.Name
+	for i, f := range Facts {
+		if f.Attribute != pool.AttrQDate {
+			names = append(names, own.facts[i])
+		}
+	}
+	for _, q := range own.requests {
+		names = append(names, q.attributes...)
+	}
+	own.origin, own.known = classad.NewOrigin(names...), map[*classad.Ad]Job{}
 	return &own
 }
 
@@ -83,10 +96,45 @@ func isFact(name string) bool {
 
 // job returns the facts of a run of procs, as Queue.Job does.
 func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
-	s := sketch{Job: Job{ID: run.FirstJob(), Count: run.Count(), Submitted: min(max(ctx.Now.Unix(), 0), latest), CPUs: 1}}
+	var j Job
+	var from *classad.Ad
+	known := false
+	if r.origin != nil {
+		from = r.origin.Of(run.Ad)
+		j, known = r.known[from]
+	}
+	if !known {
+		constant := false
+		if j, constant = r.lasting(ctx, run.Ad); constant && r.origin != nil {
+			r.known[from] = j
+		}
+	}
+	s := sketch{Job: j}
+	s.ID, s.Count, s.Submitted = run.FirstJob(), run.Count(), min(max(ctx.Now.Unix(), 0), latest)
+	if v, ok := valueOf(ctx, run.Ad, r.facts[submission], false); ok {
+		Facts[submission].set(&s, v)
+	}
+	return s.Job
+}
+
+// submission is the place of the submission among Facts.
+var submission = slices.IndexFunc(Facts, func(f Fact) bool { return f.Attribute == pool.AttrQDate })
+
+// lasting returns the facts but for the submission, and reports whether they come from constants alone.
+func (r *reader) lasting(ctx *classad.Context, ad *classad.Ad) (j Job, constant bool) {
+	s := sketch{Job: Job{CPUs: 1}}
+	constant = true
+	look := func(name *classad.Name) {
+		_, e, _ := ad.Get(name)
+		constant = constant && e == nil
+	}
 	for i := range Facts {
 		f := &Facts[i]
-		if v, ok := valueOf(ctx, run.Ad, r.facts[i], f.fixed); ok {
+		if i == submission {
+			continue
+		}
+		look(r.facts[i])
+		if v, ok := valueOf(ctx, ad, r.facts[i], f.fixed); ok {
 			f.set(&s, v)
 		}
 	}
@@ -101,11 +149,15 @@ func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
 		s.Slots, s.LeastSlots = 1, 1
 	}
 	for i := range r.requests {
-		if q, ok := r.request(ctx, run.Ad, &r.requests[i]); ok {
+		for _, name := range r.requests[i].attributes {
+			look(name)
+		}
+		if q, ok := r.request(ctx, ad, &r.requests[i]); ok {
 			s.Requests = append(s.Requests, q)
 		}
 	}
-	return s.Job
+	s.Requests = slices.Clip(s.Requests)
+	return s.Job, constant
 }
 
 // valueOf returns the value of an attribute of an ad; false if there is none, or if fixed

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -511,6 +512,7 @@ func (v *variant) begun(c *cmdline.Call, p pooled, start time.Time) (*spool.Spoo
 func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) error {
 	progress := c.Progress("replaying")
 	defer progress.End()
+	defer moreGarbage()()
 	var watched []string
 	if o.html != "" || len(o.plots) > 0 {
 		watched = busiest(w, mostWatched)
@@ -573,6 +575,18 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 		}
 	}
 	return nil
+}
+
+// moreGarbage has the collector come more rarely, as long as there is room: replays keep little of what they make. The function
+// that it returns undoes that.
+func moreGarbage() func() {
+	const percent, room = 400, 768 << 20
+	before, most := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(most, room))
+	return func() {
+		debug.SetGCPercent(before)
+		debug.SetMemoryLimit(most)
+	}
 }
 
 // errGivenUp ends a replay beside one that failed.

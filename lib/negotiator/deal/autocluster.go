@@ -96,6 +96,15 @@ func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run
 	if claims {
 		c.fickle, c.fickleRank = isFickle(c.Deciding(c.Config.Preemption.Requirements)), isFickle(c.Deciding(c.Config.Preemption.Rank))
 	}
+	if c.learned != nil {
+		ads := make([]*classad.Ad, len(slots))
+		for i, s := range slots {
+			ads[i] = s.Ad
+		}
+		for i, n := range c.learned.Kinds(c.Looked(), ads) {
+			slots[i].Kind = n
+		}
+	}
 	c.Classify(slots, func(i int, class, wholly *shapes.Class) {
 		c.settle(i, c.classBy(class))
 		if s := &c.Slots[i]; wholly != nil {

@@ -150,6 +150,9 @@ func (c *offers) arrive(at int, k *class) {
 
 // dynamicName returns a name for the next piece of a slot that no slot has.
 func (c *inventory) dynamicName(at int) string {
+	if c.named == nil {
+		c.findNames()
+	}
 	s := &c.Slots[at]
 	for {
 		s.pieces++
@@ -157,6 +160,22 @@ func (c *inventory) dynamicName(at int) string {
 		if !c.named[name] {
 			c.named[name] = true
 			return name
+		}
+	}
+}
+
+// findNames notes the names of slots and of what claims have.
+func (c *inventory) findNames() {
+	c.named = make(map[string]bool, len(c.Slots)+len(c.Claims))
+	for i := range c.Slots {
+		c.named[c.Slots[i].Name] = true
+	}
+	for _, s := range c.Excluded {
+		c.named[s.Name] = true
+	}
+	for _, claims := range c.Claims {
+		for _, cl := range claims {
+			c.named[cl.Slot] = true
 		}
 	}
 }

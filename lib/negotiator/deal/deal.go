@@ -69,7 +69,7 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	c := &Outcome{}
 	c.Config, c.Now, c.Plan = cfg, now, &negotiator.Plan{}
 	c.Payers = shapes.NewPayers(&classad.Context{Now: now}, cfg.Steps, p.Taken, p.PutOff)
-	c.pieces, c.named, c.spent = map[piece]accountant.Weight{}, map[string]bool{}, map[pool.JobID]bool{}
+	c.pieces, c.spent, c.learned = map[piece]accountant.Weight{}, map[pool.JobID]bool{}, p.Learned
 	lasting := c.giveUp(p.Claims, p.Backoffs)
 	c.OneQueue = c.newOneQueue(p)
 	c.InUse = concurrency.NewInUse(cfg.Limits)

@@ -27,6 +27,7 @@ type running struct {
 	holder  *Submitter
 	weight  accountant.Weight // the slot's present weight
 	ad      *classad.Ad       // as it stands
+	shared  bool              // ad is that of others, too, that run alike
 	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
 	tenants *tenants          // that include it
 }
@@ -146,9 +147,19 @@ func (c *inventory) ran(r *running) time.Duration {
 // settleRunning divides the running slots into tenants.
 func (c *arrangement) settleRunning(list []running) {
 	known, kinds, estates := map[string]*tenants{}, map[string]int{}, map[lot]*estate{}
+	type like struct {
+		ad    *classad.Ad
+		usage accountant.Weight
+	}
 	var key []byte
+	runs := map[like]*running{}
 	for i := range list {
 		r := &list[i]
+		if first := runs[like{r.ad, r.claim.Usage()}]; r.shared && first != nil {
+			r.rank = first.rank
+			r.join(first.tenants)
+			continue
+		}
 		k := c.classOf(r.ad, r.weight, false, false)
 		current := c.numberIn(r.ad, currentRank)
 		key = c.appendYielding(key[:0], r.ad, current)
@@ -164,14 +175,10 @@ func (c *arrangement) settleRunning(list []running) {
 			known[string(key)] = t
 			lot{r.holder, r.weight, r.claim.Usage(), numbered(kinds, key[:alike])}.add(t, estates)
 		}
-		r.tenants = t
-		t.slots = append(t.slots, r)
-		t.running++
-		k.group.running += r.weight
-		if r.holder.runs == nil {
-			r.holder.runs = map[*Group]accountant.Weight{}
+		r.join(t)
+		if r.shared {
+			runs[like{r.ad, r.claim.Usage()}] = r
 		}
-		r.holder.runs[k.group] += r.weight
 	}
 	c.kinds, c.estates, c.running = len(kinds), len(estates), len(list)
 	c.choosy = make([][]*tenants, c.kinds)
@@ -185,6 +192,18 @@ func (c *arrangement) settleRunning(list []running) {
 		t.class.group.tenants = append(t.class.group.tenants, t)
 		c.apart = c.apart || t.varies || t.left != nil
 	}
+}
+
+// join makes a running slot one of tenants.
+func (r *running) join(t *tenants) {
+	r.tenants = t
+	t.slots = append(t.slots, r)
+	t.running++
+	t.class.group.running += r.weight
+	if r.holder.runs == nil {
+		r.holder.runs = map[*Group]accountant.Weight{}
+	}
+	r.holder.runs[t.class.group] += r.weight
 }
 
 // add adds tenants to the estate of a lot.
@@ -334,6 +353,18 @@ type overlay struct {
 	// ofClaim and ofHolder have the names of the attributes added for a claim of ours, and
 	// for one from outside: copies share them, and are quick to read.
 	ofClaim, ofHolder *classad.Ad
+	// alike are the ads made so far, by what they depend on, unless JobId is asked for.
+	alike map[runsAlike]*classad.Ad
+}
+
+// runsAlike is what tells apart the ads of slots of known kinds that run jobs.
+type runsAlike struct {
+	kind    int
+	holder  *Submitter
+	weight  accountant.Weight
+	started int64
+	rank    float64
+	limits  string
 }
 
 // claimAttributes are the attributes that a claim of ours with a running job adds to a slot:
@@ -398,6 +429,9 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 			w.holder = append(w.holder, i)
 		}
 	}
+	if !asked.Has(strings.ToLower(pool.AttrJobID)) {
+		w.alike = map[runsAlike]*classad.Ad{}
+	}
 	w.ofClaim, w.ofHolder = classad.New(), classad.New()
 	undefined := classad.Literal(classad.Undefined())
 	for _, i := range w.claim {
@@ -414,9 +448,15 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 func (w *overlay) ours(slot int, cl *pool.Claim) running {
 	c, s := w.c, &w.c.Slots[slot]
 	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.Weight, ad: s.Ad}
+	like := runsAlike{s.Kind, r.holder, s.Weight, cl.StartedAt.Unix(), cl.Rank, cl.Limits}
 	if s.Whole != nil {
 		r.ad = pool.DynamicAd(s.Whole, cl.Slot, cl.Piece.Takes)
 		r.weight = c.weighPart(r.ad)
+	} else if r.shared = s.Kind > 0 && w.alike != nil; r.shared {
+		if ad := w.alike[like]; ad != nil {
+			r.ad = ad
+			return r
+		}
 	}
 	r.ad = w.ofClaim.Clone().Chain(r.ad)
 	for _, i := range w.claim {
@@ -424,6 +464,9 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 		r.ad.Set(a.name, classad.Literal(a.value(&c.common, cl)))
 	}
 	w.remote(r.ad, r.holder)
+	if r.shared {
+		w.alike[like] = r.ad
+	}
 	return r
 }
 

@@ -52,7 +52,7 @@ type inventory struct {
 	Until    map[string]time.Time     // slots that rest
 	faulty   faults
 	Excluded []pool.Slot        // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
-	named    map[string]bool    // names that no new dynamic slot may have
+	named    map[string]bool    // names that no new dynamic slot may have, once asked for
 	InUse    *concurrency.InUse // of concurrency limits
 }
 
@@ -67,7 +67,6 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 		if cl.Piece.Of != "" { // should a slot be advertised under a dynamic one's name
 			c.Claims[cl.Slot] = append(c.Claims[cl.Slot], &pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State})
 		}
-		c.named[cl.Slot] = true
 		c.InUse.Add(cl.Limits)
 	}
 	c.Until = map[string]time.Time{}
@@ -79,9 +78,6 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	c.Plan.Outside = map[string]negotiator.Holding{}
 	usable := c.usable(p.Slots)
 	c.Slots = make([]Slot, 0, len(usable))
-	for _, s := range usable {
-		c.named[s.Name] = true
-	}
 	for _, s := range usable {
 		if c.Config.SlotConstraint != nil && !c.Config.SlotConstraint.Eval(c.Eval, s.Ad, nil).True() {
 			c.Excluded = append(c.Excluded, s)

@@ -59,6 +59,8 @@ type common struct {
 	Config negotiator.Config
 	Now    time.Time
 	Plan   *negotiator.Plan
+
+	learned *negotiator.Learned
 }
 
 // roster is the submitters that want or use something.
@@ -182,7 +184,14 @@ func (c *common) asks(job *classad.Ad) float64 {
 	if !c.Config.UseSlotWeights {
 		return 1
 	}
-	cpus, ok := job.EvalNumber(&c.Bill, pool.AttrRequestCpus)
+	return amountOf(job.Eval(&c.Bill, pool.AttrRequestCpus, nil))
+}
+
+var requestCpusName = classad.NewName(pool.AttrRequestCpus)
+
+// amountOf returns the weight that a RequestCpus asks for.
+func amountOf(v classad.Value) float64 {
+	cpus, ok := v.Number()
 	if !ok || !(cpus >= 1) || math.IsInf(cpus, 0) {
 		return 1
 	}
@@ -191,8 +200,14 @@ func (c *common) asks(job *classad.Ad) float64 {
 
 // asksOf returns the weight that the jobs of a run ask for.
 func (c *common) asksOf(j jobprio.Run) (sum float64) {
+	if !c.Config.UseSlotWeights {
+		return float64(j.Count())
+	}
+	if v, e, _ := j.Ad.Get(requestCpusName); e == nil {
+		return float64(j.Count()) * amountOf(v)
+	}
 	c.BilledFor(j)
-	if !c.Config.UseSlotWeights || j.Count() == 1 || !asksByProc(j.Ad) {
+	if j.Count() == 1 || !asksByProc(j.Ad) {
 		return float64(j.Count()) * c.asks(j.Ad)
 	}
 	for i := range j.Count() {
@@ -241,7 +256,10 @@ func (c *roster) tiers() [][]*Submitter {
 func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
 	jobs, views := make([]jobprio.Job, len(runs)), jobprio.NewViews()
 	for i, r := range runs {
-		jobs[i] = views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
+		known := false
+		if jobs[i], known = views.Known(r.FirstJob(), r.Ad); !known {
+			jobs[i] = views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
+		}
 	}
 	ordered := make([]jobprio.Run, len(runs))
 	for i, at := range jobprio.InOrder(jobs) {

@@ -36,24 +36,39 @@ type Payers struct {
 	byOwner map[string]*Payer     // so far
 	taken   map[string]int        // before the cycle, by owner
 	begins  map[string]pool.JobID // with which job owners' turns begin
+	origin  *classad.Origin       // of owners
+	known   map[*classad.Ad]*Payer
 }
 
 // NewPayers returns payers with unused budgets: each may pay for steps steps, less those
 // in taken.
 func NewPayers(eval *classad.Context, steps int, taken map[string]int, begins map[string]pool.JobID) *Payers {
-	return &Payers{Eval: eval, Bill: *eval, steps: steps, byOwner: map[string]*Payer{}, taken: taken, begins: begins}
+	return &Payers{Eval: eval, Bill: *eval, steps: steps, byOwner: map[string]*Payer{}, taken: taken, begins: begins,
+		origin: classad.NewOrigin(ownerName), known: map[*classad.Ad]*Payer{}}
 }
 
 var ownerName = classad.NewName(pool.AttrOwner)
 
 // PayerOf returns the owner of a job, who pays for its expressions.
 func (p *Payers) PayerOf(j jobprio.Run) *Payer {
-	owner := j.Submitter
+	from := p.origin.Of(j.Ad)
+	if x := p.known[from]; x != nil {
+		return x
+	}
+	owner, told := j.Submitter, false
 	if v, e, ok := j.Ad.Get(ownerName); ok && e == nil {
 		if text, isText := v.Text(); isText {
-			owner = text
+			owner, told = text, true
 		}
 	}
+	x := p.payer(owner)
+	if told {
+		p.known[from] = x
+	}
+	return x
+}
+
+func (p *Payers) payer(owner string) *Payer {
 	x := p.byOwner[owner]
 	if x == nil {
 		x = &Payer{Owner: owner, from: p.begins[owner]}

@@ -15,6 +15,7 @@ type Slot struct {
 	Ad     *classad.Ad // of a partitionable slot, with what claims leave
 	Whole  *classad.Ad // of a partitionable slot, as advertised; nil: a static slot
 	Weight accountant.Weight
+	Kind   int // those of a kind from 1 on have the same under all Looked names; 0: it is not known
 }
 
 // Group is a set of slots that no match of this cycle can tell apart: the Requirements of
@@ -97,7 +98,11 @@ type slotKind struct {
 }
 
 func (p *part) classify(slots []*Slot, x slotKeys) {
-	known := map[string]int{}
+	type like struct {
+		kind   int
+		weight accountant.Weight
+	}
+	known, alike := map[string]int{}, map[like]int{}
 	kindOf := func(k slotKind) int {
 		x.key, _, _ = x.classKey(x.key[:0], k, false)
 		n, ok := known[string(x.key)]
@@ -111,6 +116,15 @@ func (p *part) classify(slots []*Slot, x slotKeys) {
 	p.of, p.wholly = make([]int, p.to-p.from), make([]int, p.to-p.from)
 	for i := range p.of {
 		s := slots[p.from+i]
+		if s.Kind > 0 && s.Whole == nil {
+			n, met := alike[like{s.Kind, s.Weight}]
+			if !met {
+				n = kindOf(slotKind{s.Ad, s.Weight, false})
+				alike[like{s.Kind, s.Weight}] = n
+			}
+			p.of[i] = n
+			continue
+		}
 		p.of[i] = kindOf(slotKind{s.Ad, s.Weight, s.Whole != nil})
 		if s.Whole != nil {
 			p.wholly[i] = kindOf(slotKind{s.Whole, s.Weight, true})

@@ -119,6 +119,13 @@ func (x *Shapes) Among(jobs []jobprio.Run) *Significance {
 	return newSignificance(x.lex, nil, jobs)
 }
 
+// Looked returns the names of all attributes by which slots are told apart.
+func (x *Shapes) Looked() []string {
+	list := slices.Concat(x.InSlots.Texts(), x.keys.raw.Texts())
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // Signature appends the numbers of the ad's attributes called names.
 func (x *Shapes) Signature(to []byte, ad *classad.Ad, names Names) []byte {
 	return x.lex.signature(to, ad, names)

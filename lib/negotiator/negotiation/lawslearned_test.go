@@ -1,0 +1,49 @@
+package negotiation
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+)
+
+// TestLearnedLaw holds that cycles which keep what they learn of slots give the same as cycles that keep nothing, while jobs
+// start and end, slots change, and the configuration looks at other attributes.
+func TestLearnedLaw(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p, cfg := anyBusy(rt, t, rapid.Bool().Draw(rt, "pieces"))
+		cfg.Pie = rapid.SampledFrom([]negotiator.Pie{negotiator.MaxMin, negotiator.Spins}).Draw(rt, "pie")
+		p, cfg = maybeQueued(rt, t, p, cfg)
+		at, learned := now, &negotiator.Learned{}
+		for range rapid.IntRange(1, 4).Draw(rt, "cycles") {
+			p.Learned = nil
+			plan := Cycle(p, cfg, at)
+			p.Learned = learned
+			if got, want := asJSON(rt, Cycle(p, cfg, at)), asJSON(rt, plan); got != want {
+				rt.Fatalf("with what was learned: %s\nwithout: %s\n%s", got, want, portrait(p, cfg))
+			}
+			at = at.Add(time.Minute)
+			p = after(p, plan)
+			for i := range p.Claims {
+				switch c := &p.Claims[i]; {
+				case c.State == pool.Matched:
+					c.State, c.StartedAt = pool.RunningClaim, at
+				case c.State == pool.RunningClaim && rapid.IntRange(0, 3).Draw(rt, "restarted") == 0:
+					c.StartedAt = at
+				}
+			}
+			for i := range p.Slots {
+				if rapid.IntRange(0, 5).Draw(rt, "changed") == 0 {
+					p.Slots[i].Ad = p.Slots[i].Ad.Clone()
+					p.Slots[i].Ad.SetInt("KFlops", int64(rapid.IntRange(0, 2).Draw(rt, "KFlops")))
+				}
+			}
+			if rapid.IntRange(0, 3).Draw(rt, "other rank") == 0 {
+				cfg.PreJobRank = expr(t, rapid.SampledFrom([]string{"KFlops", "-Memory", "0"}).Draw(rt, "rank"))
+			}
+		}
+	})
+}
