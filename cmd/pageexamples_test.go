@@ -179,8 +179,8 @@ func playExamples(t *testing.T, stage string, examples []example) {
 
 // toolFor returns which program of others a command needs that this machine does not have; empty: none.
 func toolFor(line string) string {
-	for _, tool := range []string{"jq", "man"} {
-		if _, err := exec.LookPath(tool); err != nil && regexp.MustCompile(`(^|\| )`+tool+" ").MatchString(line) {
+	for _, tool := range []string{"jq", "man", "ps"} {
+		if _, err := exec.LookPath(tool); err != nil && regexp.MustCompile(`(^|\| |-- )`+tool+`( |$)`).MatchString(line) {
 			return tool
 		}
 	}
