@@ -174,7 +174,7 @@ func (c *reservations) reserve() {
 	busy, pieces := map[*Submitter]bool{}, sync.OnceValue(c.divided)
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
-		if q == nil { // the job has preempted another one since release looked
+		if q == nil { // in one queue the job may have preempted another one since release looked
 			r.over, c.Slots[r.slot].Standing = true, Free
 			continue
 		}
