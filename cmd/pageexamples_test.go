@@ -199,7 +199,8 @@ var machinesOf = map[string]func(t *testing.T) host{
 	"starter.8":       func(t *testing.T) host { return newFarm(t, true).head },
 }
 
-// staying are commands that stay in the foreground until they are told to end, and what succeeds as soon as they work.
+// staying are commands that stay in the foreground until they are told to end, and what succeeds as soon as they work:
+// the job that is matched before them has ended, or their door is there.
 var staying = map[string]string{
 	"starter -watch":               `test -z "$(qstat)"`,
 	"starter -watch -door":         "test -S /var/spool/fairspool/door",
@@ -232,6 +233,7 @@ func playRootExamples(t *testing.T, page, stage string, examples []example) {
 		if strings.HasPrefix(e.line, "criu ") && h.run("root", "command -v criu").status != 0 {
 			t.Skipf("SKIPPED, NOTHING IS TESTED: there is no criu for %s", e.line)
 		} else if works, is := staying[e.line]; is {
+			run("submit -owner alice output=/dev/null error=/dev/null -- true && negotiate -q")
 			run(e.line + " & pid=$!; timeout 170 sh -c 'until " + works + "; do sleep 0.1; done' && kill $pid && wait $pid")
 		} else {
 			run(e.line)
