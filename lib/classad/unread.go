@@ -112,12 +112,14 @@ func (a *Ad) NamesFrom(begin string) (names []string) {
 
 // Origin finds where ads have some attributes from. It is for one goroutine.
 type Origin struct {
-	names []*Name
-	among map[*shape]bool
+	names  []*Name
+	among  map[*shape]bool
+	last   *shape // what was asked for last: most ads that follow each other have one shape
+	lastIs bool
 }
 
 // NewOrigin returns one for the attributes of these names.
-func NewOrigin(names ...*Name) *Origin { return &Origin{names, map[*shape]bool{}} }
+func NewOrigin(names ...*Name) *Origin { return &Origin{names: names, among: map[*shape]bool{}} }
 
 // Of returns the first of an ad and those that it is chained to that has one of the attributes itself,
 // the last if none has: ads of the same origin have the same of them.
@@ -132,6 +134,14 @@ func (o *Origin) has(s *shape) bool {
 	if s == nil {
 		return false
 	}
+	if s != o.last {
+		o.last, o.lastIs = s, o.find(s)
+	}
+	return o.lastIs
+}
+
+// find reports whether a shape has one of the names.
+func (o *Origin) find(s *shape) bool {
 	has, known := o.among[s]
 	if !known {
 		s.frozen.Store(true) // or its names could change
@@ -151,4 +161,27 @@ func (a *Ad) Simple() bool {
 		}
 	}
 	return true
+}
+
+// AppendPrograms appends the names and texts of the expressions that are no constants, in an ad and those that it is chained to,
+// as far as they were read. Ads for which it appends the same have the same such expressions.
+func (a *Ad) AppendPrograms(to []byte) []byte {
+	for ; a != nil; a = a.parent {
+		if standsFor(a) != nil {
+			to = append(to, 1)
+		}
+		for i := range a.len() {
+			c := a.at(i)
+			if c.kind != kindProgram && a.parent == nil {
+				continue
+			}
+			to = append(append(to, fold(a.shape.name(i))...), 0)
+			if c.kind == kindProgram {
+				to = c.program().AppendTo(to, StyleSpool)
+			}
+			to = append(to, 0)
+		}
+		to = append(to, 0)
+	}
+	return to
 }

@@ -408,9 +408,16 @@ func rest(n int, timeout time.Duration) time.Duration {
 // withoutClaimed returns the runs without the procs that hold a claim, by
 // job.
 func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
-	var free []jobprio.Run
-	for _, j := range jobs {
-		at, _ := slices.BinarySearchFunc(claims, j.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
+	free := make([]jobprio.Run, 0, len(jobs))
+	begin := 0
+	for i, j := range jobs {
+		if i > 0 && j.Compare(jobs[i-1].Procs) < 0 {
+			begin = 0
+		}
+		for begin < len(claims) && claims[begin].Job.Compare(j.FirstJob()) < 0 {
+			begin++
+		}
+		at := begin
 		next, end := j.First, j.Last+1
 		for ; at < len(claims) && claims[at].Job.Cluster == j.Cluster && claims[at].Job.Proc < end; at++ {
 			free = appendRun(free, j, next, claims[at].Job.Proc)
