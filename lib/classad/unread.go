@@ -112,10 +112,15 @@ func (a *Ad) NamesFrom(begin string) (names []string) {
 
 // Origin finds where ads have some attributes from. It is for one goroutine.
 type Origin struct {
-	names  []*Name
-	among  map[*shape]bool
-	last   *shape // what was asked for last: most ads that follow each other have one shape
-	lastIs bool
+	names []*Name
+	among map[*shape]bool
+	last  [4]lastShape // asked for, by how deep in the chain: most ads that follow each other have the same
+}
+
+// lastShape is a shape, and whether it has one of an Origin's names.
+type lastShape struct {
+	*shape
+	has bool
 }
 
 // NewOrigin returns one for the attributes of these names.
@@ -124,24 +129,23 @@ func NewOrigin(names ...*Name) *Origin { return &Origin{names: names, among: map
 // Of returns the first of an ad and those that it is chained to that has one of the attributes itself,
 // the last if none has: ads of the same origin have the same of them.
 func (o *Origin) Of(a *Ad) *Ad {
-	for a.parent != nil && !o.has(a.shape) {
+	for depth := 0; a.parent != nil; depth++ {
+		if a.shape != nil {
+			last := &o.last[depth%len(o.last)]
+			if last.shape != a.shape {
+				*last = lastShape{a.shape, o.has(a.shape)}
+			}
+			if last.has {
+				break
+			}
+		}
 		a = a.parent
 	}
 	return a
 }
 
+// has reports whether a shape has one of the names.
 func (o *Origin) has(s *shape) bool {
-	if s == nil {
-		return false
-	}
-	if s != o.last {
-		o.last, o.lastIs = s, o.find(s)
-	}
-	return o.lastIs
-}
-
-// find reports whether a shape has one of the names.
-func (o *Origin) find(s *shape) bool {
 	has, known := o.among[s]
 	if !known {
 		s.frozen.Store(true) // or its names could change
