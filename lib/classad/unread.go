@@ -146,13 +146,21 @@ func (o *Origin) Of(a *Ad) *Ad {
 
 // has reports whether a shape has one of the names.
 func (o *Origin) has(s *shape) bool {
-	has, known := o.among[s]
+	few := len(o.names) < 8 // to look them up takes as long as to look up what was found
+	has, known := false, false
+	if !few {
+		has, known = o.among[s]
+	}
 	if !known {
-		s.frozen.Store(true) // or its names could change
+		if !s.frozen.Load() {
+			s.frozen.Store(true) // or its names could change
+		}
 		for _, n := range o.names {
 			has = has || s.find(&n.finder.attribute) >= 0
 		}
-		o.among[s] = has
+		if !few {
+			o.among[s] = has
+		}
 	}
 	return has
 }

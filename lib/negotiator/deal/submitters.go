@@ -63,7 +63,6 @@ type common struct {
 
 	learned *negotiator.Learned
 	views   *jobprio.Views
-	jobs    []jobprio.Job // scratch
 	asked   map[*classad.Ad]float64
 	asking  *classad.Origin // of what asked depends on
 }
@@ -277,23 +276,35 @@ func (c *roster) tiers() [][]*Submitter {
 
 // inOrder returns one submitter's runs in job-priority order.
 func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
-	c.jobs = slices.Grow(c.jobs[:0], len(runs))[:len(runs)]
-	jobs, inOrder := c.jobs, true
+	inOrder := true
+	var last jobprio.Job
 	for i, r := range runs {
-		known := false
-		if jobs[i], known = c.views.Known(r.FirstJob(), r.Ad); !known {
-			jobs[i] = c.views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
+		job := c.jobOf(r)
+		if inOrder = i == 0 || jobprio.Compare(last, job) <= 0; !inOrder {
+			break
 		}
-		inOrder = inOrder && (i == 0 || jobprio.Compare(jobs[i-1], jobs[i]) <= 0)
+		last = job
 	}
 	if inOrder { // as jobs mostly are, by their numbers
 		return runs
+	}
+	jobs := make([]jobprio.Job, len(runs))
+	for i, r := range runs {
+		jobs[i] = c.jobOf(r)
 	}
 	ordered := make([]jobprio.Run, len(runs))
 	for i, at := range jobprio.InOrder(jobs) {
 		ordered[i] = runs[at]
 	}
 	return ordered
+}
+
+// jobOf returns the first job of a run as jobs are put in order.
+func (c *common) jobOf(r jobprio.Run) jobprio.Job {
+	if j, known := c.views.Known(r.FirstJob(), r.Ad); known {
+		return j
+	}
+	return c.views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
 }
 
 // queue fills the submitter's queues with runs in job-priority order.
