@@ -361,6 +361,16 @@ func WithInts(a, parent *Ad, values ...int64) *Ad {
 	return copied
 }
 
+// WithValues returns a copy of a, an ad with these attributes in the order in which they were set, with other values and a parent.
+// No value is a list or an ad.
+func WithValues(a, parent *Ad, values []Value) *Ad {
+	copied := &Ad{shape: a.shape, parent: parent, cells: make([]cell, len(values))}
+	for i, v := range values {
+		copied.cells[i] = cell{v}
+	}
+	return copied
+}
+
 // Flat returns a copy without a parent that has every attribute, own and
 // inherited.
 func (a *Ad) Flat() *Ad {
