@@ -1,6 +1,7 @@
 package negotiation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // TestLearnedLaw holds that cycles which keep what they learn of slots give the same as cycles that keep nothing, while jobs
-// start and end, slots change, and the configuration looks at other attributes.
+// start and end, slots change, and the configuration looks at other attributes. So do cycles without reasons, but for these.
 func TestLearnedLaw(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, rapid.Bool().Draw(rt, "pieces"))
@@ -24,6 +25,15 @@ func TestLearnedLaw(t *testing.T) {
 			p.Learned = learned
 			if got, want := asJSON(rt, Cycle(p, cfg, at)), asJSON(rt, plan); got != want {
 				rt.Fatalf("with what was learned: %s\nwithout: %s\n%s", got, want, portrait(p, cfg))
+			}
+			quiet, bare := cfg, *plan
+			quiet.NoReasons = true
+			bare.Autoclusters, bare.Rejections = nil, slices.Clone(plan.Rejections)
+			for i := range bare.Rejections {
+				bare.Rejections[i].Jobs, bare.Rejections[i].Reason = nil, ""
+			}
+			if got, want := asJSON(rt, Cycle(p, quiet, at)), asJSON(rt, &bare); got != want {
+				rt.Fatalf("without reasons: %s\nwith: %s\n%s", got, want, portrait(p, cfg))
 			}
 			at = at.Add(time.Minute)
 			p = after(p, plan)
