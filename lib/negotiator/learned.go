@@ -15,28 +15,34 @@ type Learned struct {
 	kinds   map[*classad.Ad]int // from 1
 	numbers map[string]int      // of kinds, by what their ads have under the names
 
-	expressions map[*classad.Ad]int // what Expressions returned
-	different   map[string]int      // the same by these expressions
-	key         []byte
+	expressions *Expressions
 }
 
-// Forget drops what was learned of most ads of jobs when there are far more of them than jobs that wait.
-func (l *Learned) Forget(jobs int) {
-	if l.expressions == nil || len(l.expressions) > 2*jobs+1000 {
-		l.expressions, l.different = map[*classad.Ad]int{}, map[string]int{}
+// Expressions numbers ads from 1: those of one number have the same expressions that are no constants, under the same names.
+type Expressions struct {
+	numbers   map[*classad.Ad]int
+	different map[string]int
+	key       []byte
+}
+
+// Expressions returns the numbering of ads, a new one when the old one has numbers of far more ads than there are jobs.
+func (l *Learned) Expressions(jobs int) *Expressions {
+	if l.expressions == nil || len(l.expressions.numbers) > 2*jobs+10_000 {
+		l.expressions = &Expressions{numbers: map[*classad.Ad]int{}, different: map[string]int{}}
 	}
+	return l.expressions
 }
 
-// Expressions returns the number of an ad's expressions that are no constants, and their names: the same for all ads with the same.
-func (l *Learned) Expressions(ad *classad.Ad) int {
-	n, known := l.expressions[ad]
+// NumberOf returns the number of an ad.
+func (x *Expressions) NumberOf(ad *classad.Ad) int {
+	n, known := x.numbers[ad]
 	if !known {
-		l.key = ad.AppendPrograms(l.key[:0])
-		if n, known = l.different[string(l.key)]; !known {
-			n = len(l.different)
-			l.different[string(l.key)] = n
+		x.key = ad.AppendPrograms(x.key[:0])
+		if n, known = x.different[string(x.key)]; !known {
+			n = len(x.different) + 1
+			x.different[string(x.key)] = n
 		}
-		l.expressions[ad] = n
+		x.numbers[ad] = n
 	}
 	return n
 }
