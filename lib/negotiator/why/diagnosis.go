@@ -233,6 +233,8 @@ func Explain(c *deal.Outcome) {
 	for _, k := range d.asked {
 		if !c.Config.NoReasons {
 			c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
+		} else if n := d.nearest(k); n != nil {
+			d.ahead[k] = d.fieldOf(k, n)
 		}
 	}
 	for _, x := range c.Explained {
