@@ -232,6 +232,7 @@ func TestPage(t *testing.T) {
 	}
 	own := written(t, "-html", "-", "-u", "bob")
 	cmdtest.WellFormed(t, own)
+	cmdtest.Accessible(t, own)
 	if !strings.Contains(own, "Jobs of bob") || !strings.Contains(own, ">2.0</th>") || strings.Contains(own, "alice") {
 		t.Errorf("bob's page is not of bob alone:\n%s", own)
 	}
@@ -259,6 +260,7 @@ func TestPagePictures(t *testing.T) {
 	}
 	text := written(t, "-html", "-")
 	cmdtest.WellFormed(t, text)
+	cmdtest.Accessible(t, text)
 	if n := strings.Count(text, "<svg "); n != 3 || !strings.Contains(text, "var(--axis)") || strings.Contains(text, "#FFFFFF") {
 		t.Errorf("%d pictures, want 3 that follow the page's colours", n)
 	}
