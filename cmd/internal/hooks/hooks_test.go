@@ -104,7 +104,7 @@ func TestKeep(t *testing.T) {
 	must(Put(dir, orders))
 	must(Put(dir, nil))
 	due, _ := files()
-	if len(due) != 3 || !slices.IsSorted(due) || time.Since(dueAt(due[2])).Abs() > time.Hour {
+	if len(due) != 3 || !slices.IsSorted(due) || time.Since(NamedAt(due[2], duePrefix)).Abs() > time.Hour {
 		t.Errorf("due are %v, want 3", due)
 	}
 }

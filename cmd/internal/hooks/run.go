@@ -199,7 +199,7 @@ func (r *runner) open(path string) error {
 	into := &file{File: f}
 	r.files[path] = into
 	started := startedIn(notes)
-	late := time.Since(dueAt(path)) > tryFor
+	late := time.Since(NamedAt(path, duePrefix)) > tryFor
 	for i := range orders {
 		o := &orders[i]
 		account := ""
