@@ -65,16 +65,12 @@ func (d Drained) why() pool.Reason {
 	return pool.Reason{Text: text, Code: MachineDrained, Subcode: 10 * int(d.Haste)}
 }
 
-// drainedMark begins the names of the marks of drained machines; the machine's name in
-// lower case follows.
-const drainedMark = "drained "
-
 func machineKey(machine string) string { return strings.ToLower(machine) }
 
 // DrainOf returns how a machine is drained; false if it is not. A mark that cannot be
 // read says at least that it is.
 func DrainOf(v *spool.View, machine string) (Drained, bool) {
-	text := v.Mark(drainedMark + machineKey(machine))
+	text := v.Mark(pool.DrainedMark + machineKey(machine))
 	if text == "" {
 		return Drained{}, false
 	}
@@ -89,8 +85,8 @@ type drains map[string]Drained
 
 func drainsOf(v *spool.View) drains {
 	all := drains{}
-	for _, name := range v.Marks(drainedMark) {
-		key := strings.TrimPrefix(name, drainedMark)
+	for _, name := range v.Marks(pool.DrainedMark) {
+		key := strings.TrimPrefix(name, pool.DrainedMark)
 		if d, ok := DrainOf(v, key); ok {
 			all[key] = d
 		}
@@ -159,7 +155,7 @@ func (l Leavers) Staying() []pool.Claim { return slices.Concat(l.Told, l.Leaving
 func Drain(tx *spool.Tx, d Drained, now time.Time, p accountant.Params) (l Leavers) {
 	tx.Op("drain", d.Machine)
 	tx.UseReserve()
-	tx.PutMark(drainedMark+machineKey(d.Machine), d.format())
+	tx.PutMark(pool.DrainedMark+machineKey(d.Machine), d.format())
 	for _, c := range tx.Claims() {
 		if machineKey(c.Machine) != machineKey(d.Machine) {
 			continue
@@ -193,7 +189,7 @@ func hurry(tx *spool.Tx, c pool.Claim, why pool.Reason) {
 // Jobs that have to leave it still leave.
 func Reopen(tx *spool.Tx, machine string) bool {
 	tx.Op("reopen", machine)
-	name := drainedMark + machineKey(machine)
+	name := pool.DrainedMark + machineKey(machine)
 	if tx.Mark(name) == "" {
 		return false
 	}
