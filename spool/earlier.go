@@ -33,7 +33,7 @@ const earlierHead = "< "
 // touched is what a transaction does to a slot.
 type touched struct {
 	name       string
-	anew, gone bool // its whole ad is written or removed; and it is gone in the end
+	anew       bool // its whole ad is written, or removed
 	attributes []string
 	heard      string // the new LastHeardFrom
 }
@@ -89,7 +89,7 @@ func (s *state) earlier(body []byte) (lines []string, err error) {
 // take takes a line of a slot, behind its name.
 func (t *touched) take(kind byte, rest []byte) error {
 	if kind == 'S' || kind == 's' {
-		t.anew, t.gone = true, kind == 's'
+		t.anew = true
 		return nil
 	}
 	name, text, err := parseName(rest)
@@ -145,7 +145,6 @@ func (s *state) slotBefore(name string) (*classad.Ad, error) {
 func (t *touched) before(lines []string, ad *classad.Ad) []string {
 	slot := strconv.Quote(t.name)
 	switch {
-	case ad == nil && t.gone:
 	case ad == nil:
 		lines = append(lines, "s "+slot)
 	case t.anew:
@@ -274,6 +273,7 @@ func (s *Spool) Takers(at time.Time) (t TakersSince, err error) {
 		}
 	}
 	list = append(list, d.journal...)
+	expressions := classad.NewInterner()
 	slices.SortStableFunc(list, func(a, b Logged) int { return cmp.Compare(b.Seq, a.Seq) })
 	if t.Takers, err = d.state.takers(); err != nil {
 		return t, err
@@ -286,8 +286,8 @@ func (s *Spool) Takers(at time.Time) (t TakersSince, err error) {
 			}
 		case l.Policy.After(at):
 			now := newTakers()
-			for b := (back{t.Takers, now, nil}); len(l.earlier) > 0; l.earlier = l.earlier[1:] {
-				if err := b.line(l.earlier[0]); err != nil {
+			for b := (back{then: t.Takers, now: now, expressions: expressions}); len(l.earlier) > 0; l.earlier = l.earlier[1:] {
+				if err := b.line(l.earlier[0]); err != nil && !errors.Is(err, errNoSlot) { // transactions of other times may stand between
 					return t, fmt.Errorf("transaction %d of the log: %w", l.Seq, err)
 				}
 			}
@@ -332,6 +332,8 @@ func (s *state) takers() (Takers, error) {
 type back struct {
 	then, now Takers      // made as they were before it; and as it left those that it changed
 	ad        *classad.Ad // of the last S line
+
+	expressions *classad.Interner
 }
 
 var errNoSlot = errors.New("an attribute of no slot")
@@ -343,13 +345,13 @@ func (b *back) line(text string) error {
 		if b.ad == nil {
 			return errNoSlot
 		}
-		err := r.attribute([]byte(attribute), nil)
+		err := r.attribute([]byte(attribute), b.expressions)
 		if err == nil {
 			b.ad.Set(r.Name, r.Expr)
 		}
 		return err
 	}
-	r, err := parseRecord([]byte(text), nil)
+	r, err := parseRecord([]byte(text), b.expressions)
 	if err != nil {
 		return err
 	}
@@ -405,7 +407,7 @@ func (b *back) pilot(id int, was pool.Pilot)      { put(b.then.Pilots, b.now.Pil
 
 // checkEarlier returns an error unless a line is one of earlier, as far as it says by itself.
 func checkEarlier(line string) error {
-	b := back{newTakers(), newTakers(), classad.New()}
+	b := back{newTakers(), newTakers(), classad.New(), classad.NewInterner()}
 	if strings.Contains(line, "\n") {
 		return errors.New("two lines")
 	}
