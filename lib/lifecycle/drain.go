@@ -42,6 +42,15 @@ func HasteOf(why pool.Reason) Haste {
 	return Haste(min(max(why.Subcode/10, int(Graceful)), int(Fast)))
 }
 
+// LetsRetire reports whether a job that leaves its slot for this reason may first run for its retirement time.
+func LetsRetire(why pool.Reason) bool {
+	switch why.Code {
+	case PreemptedByRank, PreemptedByPriority:
+		return true
+	}
+	return why.Code == MachineDrained && HasteOf(why) < Quick
+}
+
 // Drained says that a machine takes no jobs, until it is opened again.
 type Drained struct {
 	Machine string
