@@ -60,6 +60,12 @@ func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, no
 	return next, ok && !s.short
 }
 
+// MayGoOn reports whether a claim may go on with another job after an attempt that ended so: the job ended by itself, and its slot has
+// had jobs one after the other for a time that is below CLAIM_WORKLIFE.
+func MayGoOn(how pool.Ending, worked, worklife time.Duration) bool {
+	return worked < worklife && how.Lost == "" && how.StartFailed == "" && how.OutputFailed == "" && !how.NotStarted
+}
+
 // succeeding is the look for a successor.
 type succeeding struct {
 	*spool.View
