@@ -84,7 +84,9 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // which the cycle sees for itself.
 func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
 	c, known, by := &classad.Context{}, map[*classad.Ad]standing{}, reader{domain, groups, held}
-	for _, cluster := range v.Clusters() {
+	clusters := v.Clusters()
+	idle = make([]jobprio.Run, 0, len(clusters))
+	for _, cluster := range clusters {
 		made, _ := cluster.Kept().(*stood)
 		if made == nil || made.reader != by {
 			made = by.stood(c, cluster, known)

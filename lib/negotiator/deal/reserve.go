@@ -44,8 +44,10 @@ func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
 	left = slices.Clone(left)
 	slices.SortFunc(left, pool.Reservation.Compare)
 	bySlot := map[string]int{}
-	for i, s := range c.Slots {
-		bySlot[s.Name] = i
+	for i := range c.Slots {
+		if len(left) > 0 {
+			bySlot[c.Slots[i].Name] = i
+		}
 	}
 	for _, r := range left {
 		at, there := bySlot[r.Slot]
