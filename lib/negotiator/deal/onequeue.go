@@ -234,7 +234,7 @@ func (c *queueDealer) fill() {
 		c.serveInOrder()
 	}
 	if c.last = len(c.tenants) > 0; c.last {
-		for c.serveAgain() {
+		for c.serveAgain() || c.release() {
 		}
 	}
 	c.reserve()
