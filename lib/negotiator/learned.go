@@ -3,6 +3,7 @@ package negotiator
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"fairspool/lib/classad"
 )
@@ -37,7 +38,7 @@ func (l *Learned) Expressions(jobs int) *Expressions {
 func (x *Expressions) NumberOf(ad *classad.Ad) int {
 	n, known := x.numbers[ad]
 	if !known {
-		x.key = ad.AppendPrograms(x.key[:0])
+		x.key = appendPrograms(x.key[:0], ad)
 		if n, known = x.different[string(x.key)]; !known {
 			n = len(x.different) + 1
 			x.different[string(x.key)] = n
@@ -89,6 +90,27 @@ func appendExprs(key []byte, ad *classad.Ad, names []*classad.Name) []byte {
 		}
 		key = e.AppendTo(key, classad.StyleSpool)
 		binary.LittleEndian.PutUint32(key[from:], uint32(len(key)-from-3)) // 0: there is none
+	}
+	return key
+}
+
+// appendPrograms appends the names and texts of the expressions that are no constants, in an ad and those that it is chained to.
+// Constants may hide those of the ads behind.
+func appendPrograms(key []byte, ad *classad.Ad) []byte {
+	for ; ad != nil; ad = ad.Parent() {
+		for _, name := range ad.OwnNames() {
+			e, _ := ad.Lookup(name)
+			_, constant := e.Constant()
+			if constant && ad.Parent() == nil {
+				continue
+			}
+			key = append(append(key, strings.ToLower(name)...), 0)
+			if !constant {
+				key = e.AppendTo(key, classad.StyleSpool)
+			}
+			key = append(key, 0)
+		}
+		key = append(key, 0)
 	}
 	return key
 }

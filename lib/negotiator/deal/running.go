@@ -468,7 +468,7 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 	for _, i := range w.holder {
 		w.values = append(w.values, remoteAttributes[i].value(r.holder, g))
 	}
-	r.ad = classad.WithValues(w.ofClaim, r.ad, w.values)
+	r.ad = classad.With(w.ofClaim, r.ad, w.values...)
 	if r.shared {
 		w.alike[like] = r.ad
 	}
