@@ -351,7 +351,7 @@ func With(a, parent *Ad, values ...Value) *Ad {
 		ad    Ad
 		cells [4]cell
 	})
-	s.ad.shape, s.ad.parent, s.ad.cells = a.shape, parent, s.cells[:0]
+	s.ad.shape, s.ad.parent, s.ad.cells = a.shape, parent, slices.Grow(s.cells[:0], len(values))
 	for _, v := range values {
 		s.ad.cells = append(s.ad.cells, cell{v})
 	}
