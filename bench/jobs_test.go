@@ -37,9 +37,7 @@ while [ -n "$(qstat -af ClusterId)" ]; do negotiate -q; starter -q -wait; done`}
 			if _, err := exec.LookPath(way.first); err != nil {
 				b.Skip(err)
 			}
-			if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 			used := time.Duration(0)
 			for b.Loop() {
 				dir := testenv.OnDisk(b)
@@ -47,9 +45,7 @@ while [ -n "$(qstat -af ClusterId)" ]; do negotiate -q; starter -q -wait; done`}
 					"slots.ads": ads.String(), "job.sub": fmt.Sprintf("executable = /bin/true\nqueue %d\n", jobs),
 					"config.toml": "NETWORK_HOSTNAME = \"bench\"\nCYCLE_ON_CHANGE = false\n",
 				} {
-					if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-						b.Fatal(err)
-					}
+					testenv.OK(b, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 				}
 				c := exec.Command("sh", "-c", way.script)
 				c.Dir = dir
@@ -78,8 +74,6 @@ func reaped(b *testing.B) time.Duration {
 		}
 	}
 	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &used); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, unix.Getrusage(unix.RUSAGE_CHILDREN, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
