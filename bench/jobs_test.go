@@ -37,7 +37,9 @@ while [ -n "$(qstat -af ClusterId)" ]; do negotiate -q; starter -q -wait; done`}
 			if _, err := exec.LookPath(way.first); err != nil {
 				b.Skip(err)
 			}
-			testenv.OK(b, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+			if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+				b.Fatal(err)
+			}
 			used := time.Duration(0)
 			for b.Loop() {
 				dir := testenv.OnDisk(b)
@@ -45,7 +47,9 @@ while [ -n "$(qstat -af ClusterId)" ]; do negotiate -q; starter -q -wait; done`}
 					"slots.ads": ads.String(), "job.sub": fmt.Sprintf("executable = /bin/true\nqueue %d\n", jobs),
 					"config.toml": "NETWORK_HOSTNAME = \"bench\"\nCYCLE_ON_CHANGE = false\n",
 				} {
-					testenv.OK(b, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+					if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+						b.Fatal(err)
+					}
 				}
 				c := exec.Command("sh", "-c", way.script)
 				c.Dir = dir
@@ -74,6 +78,8 @@ func reaped(b *testing.B) time.Duration {
 		}
 	}
 	var used unix.Rusage
-	testenv.OK(b, unix.Getrusage(unix.RUSAGE_CHILDREN, &used))
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &used); err != nil {
+		b.Fatal(err)
+	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
