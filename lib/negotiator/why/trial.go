@@ -15,7 +15,9 @@ import (
 
 // trials find which job gets a slot once it is open: on a fork of the outcome in which the jobs
 // there have ended, the queues whose jobs the slot takes and nothing keeps back come one after the
-// other. What is the same for many shapes is tried once.
+// other. What keeps a queue back is asked of the fork, by the functions of the deal. The slot is not
+// dealt out again: a rejection says how many jobs go first, which would take a deal for each of them.
+// What is the same for many shapes is tried once.
 type trials struct {
 	findings
 	asIs    *deal.Fork
