@@ -91,6 +91,8 @@ func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool)
 		if made == nil || made.reader != by {
 			made = by.stood(c, cluster, known)
 			cluster.Keep(made)
+		} else if !made.noted {
+			made.note()
 		}
 		idle = append(idle, made.idle...)
 		for _, k := range made.kept {
@@ -112,6 +114,17 @@ type stood struct {
 	reader
 	idle []jobprio.Run
 	kept []keptRun
+
+	noted bool // idle runs have Notes
+}
+
+// note lets cycles keep what they find out about idle jobs, once a process sees them for the second time.
+func (s *stood) note() {
+	s.noted = true
+	notes := make([]jobprio.Note, len(s.idle))
+	for i := range s.idle {
+		s.idle[i].Note = &notes[i]
+	}
 }
 
 // keptRun is procs that are held or wait for others.

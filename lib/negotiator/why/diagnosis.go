@@ -229,7 +229,11 @@ func (d *findings) weigh(k *deal.Autocluster, n *nearest) accountant.Weight {
 func Explain(c *deal.Outcome) {
 	d := diagnose(c)
 	for _, k := range d.asked {
-		c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
+		if !c.Config.NoReasons {
+			c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
+		} else if n := d.nearest(k); n != nil {
+			d.ahead[k] = d.fieldOf(k, n)
+		}
 	}
 	for _, x := range c.Explained {
 		c.Plan.Explained = append(c.Plan.Explained, negotiator.Explained{Jobs: x.Jobs, Autocluster: d.index[x.Cluster]})
@@ -258,7 +262,7 @@ func inQueueOrder(p *negotiator.Plan) {
 
 // reject returns why what is left of a queue got no slot.
 func (d *diagnosis) reject(s *deal.Submitter, w deal.Waiter) negotiator.Rejection {
-	r := negotiator.Rejection{Job: w.Runs[0].FirstJob(), Count: w.Jobs, Jobs: deal.ProcsOf(w.Runs), Submitter: s.Name, Autocluster: d.index[w.Cluster]}
+	r := negotiator.Rejection{Job: w.Runs[0].FirstJob(), Count: w.Jobs, Submitter: s.Name, Autocluster: d.index[w.Cluster]}
 	if d.precedence == nil {
 		if f := d.ahead[w.Cluster]; f != nil {
 			r.Ahead = f.before(s)
@@ -275,6 +279,8 @@ func (d *diagnosis) reject(s *deal.Submitter, w deal.Waiter) negotiator.Rejectio
 	if len(causes) > 1 {
 		r.Also = causes[1:]
 	}
-	r.Reason = d.reason(s, w, &r, others)
+	if !d.c.Config.NoReasons {
+		r.Jobs, r.Reason = deal.ProcsOf(w.Runs), d.reason(s, w, &r, others)
+	}
 	return r
 }

@@ -145,6 +145,9 @@ func (d *diagnosis) others(s *deal.Submitter, k *deal.Autocluster) string {
 	if who > 1 {
 		by += plural.Pick(who-1, " and another", " and %d others")
 	}
+	if d.c.Config.NoReasons {
+		return by
+	}
 	if n := matching(d.c.Plan.Autoclusters[d.index[k]].Steps); sum == n {
 		what = plural.Pick(n, "it", "them")
 	}
