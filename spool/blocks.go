@@ -169,19 +169,27 @@ func (b *blocks[K, V]) entry(k K) (*segment[K], *entry[K], error) {
 	if i < 0 {
 		return nil, nil, nil
 	}
-	g, err := b.index(i)
-	if err != nil {
-		return nil, nil, err
+	if b.open[i] == nil {
+		g, err := openSegment(b.files, b.dir, b.base[i], b.keys)
+		if err != nil {
+			return nil, nil, err
+		}
+		b.open[i] = g
 	}
-	e, _ := g.find(k)
-	return g, e, nil
+	g := b.open[i]
+	e, err := g.find(k)
+	if err != nil {
+		err = g.damage(b.files, g.at, 0, "%v", err)
+	}
+	return g, e, err
 }
 
-// index returns a segment with its index read.
+// index returns a segment with all entries of its index.
 func (b *blocks[K, V]) index(i int) (g *segment[K], err error) {
-	if b.open[i] == nil {
-		b.open[i], err = readIndex(b.files, b.dir, b.base[i], b.keys)
+	if b.open[i] != nil {
+		return b.open[i], b.open[i].parse(b.files)
 	}
+	b.open[i], err = readIndex(b.files, b.dir, b.base[i], b.keys)
 	return b.open[i], err
 }
 
@@ -597,7 +605,7 @@ func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) b
 		if err != nil {
 			return err
 		}
-		s.fresh = slices.DeleteFunc(s.fresh, func(k K) bool { _, old := g.find(k); return old })
+		s.fresh = slices.DeleteFunc(s.fresh, func(k K) bool { old, _ := g.find(k); return old != nil })
 	}
 	for _, k := range s.fresh {
 		v, err := b.assemble(w, k, nil, nil, nil)
