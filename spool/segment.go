@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/quotedtext"
+	"fairspool/spool/internal/summarytext"
 )
 
 // A segment is a file of blocks, in the order of their keys: a cluster with its
@@ -127,6 +129,24 @@ func parseEntry[K cmp.Ordered](line []byte, k keys[K]) (e entry[K], err error) {
 	return e, err
 }
 
+// summaryIn returns the key and the summary in a line of an index.
+func (k keys[K]) summaryIn(line string) (key K, summary string, err error) {
+	text, _ := strings.CutPrefix(line, "I ")
+	key, rest, ok := k.plain(text)
+	for range 4 {
+		_, rest, _ = strings.Cut(rest, " ")
+	}
+	for range 2 {
+		word, behind, _ := strings.Cut(rest, " ")
+		rest, ok = behind, ok && (word == unknown || len(word) > 1 && word[len(word)-1] == '"' && strings.Count(word, `"`) == 2 && strings.IndexByte(word, '\\') < 0)
+	}
+	if ok {
+		return key, rest, nil
+	}
+	e, err := parseEntry([]byte(line), k)
+	return e.key, e.summary, err
+}
+
 // segment is an open segment: its index, and its file to read blocks from.
 type segment[K cmp.Ordered] struct {
 	segmentFile[K]
@@ -176,39 +196,51 @@ func readIndex[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k 
 
 // openSegment reads a segment's index without making entries of its lines.
 func openSegment[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
-	g := &segment[K]{segmentFile: f, path: filepath.Join(dir, f.name), keys: k}
+	var buffer []byte
+	g, lines, at, err := readLines(fsys, dir, f, &buffer)
+	if err != nil {
+		return nil, err
+	}
+	g.keys, g.at, g.index = k, at, lines[:bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1]
+	return g, nil
+}
+
+// readLines reads the lines of a segment's index, which begin at at and check, into a buffer.
+func readLines[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], buffer *[]byte) (g *segment[K], lines []byte, at int64, err error) {
+	g = &segment[K]{segmentFile: f, path: filepath.Join(dir, f.name)}
 	open, err := fsys.Open(g.path, files.ReadOnly, 0)
 	if err != nil {
-		return nil, missing(g.path, err)
+		return g, nil, 0, missing(g.path, err)
 	}
 	defer open.Close()
 	size, err := open.Size()
 	if err != nil {
-		return nil, err
+		return g, nil, 0, err
 	}
 	if size != f.bytes {
-		return nil, g.damage(fsys, 0, 0, "it has %d bytes instead of %d", size, f.bytes)
+		return g, nil, 0, g.damage(fsys, 0, 0, "it has %d bytes instead of %d", size, f.bytes)
 	}
+	r := blockReader[K]{segment: g, files: fsys, file: open, buffer: buffer}
 	from := max(size-tailSize, 0)
-	b, err := files.Tail(open, from)
-	if err != nil {
-		return nil, err
+	lines = r.room(size - from)
+	if err := r.read(lines, from); err != nil {
+		return g, nil, 0, err
 	}
-	at, why := g.indexAt(b)
+	at, why := g.indexAt(lines)
 	if why == nil && at < from {
-		if b, err = files.Tail(open, at); err != nil {
-			return nil, err
+		lines, from = r.room(size-at), at
+		if err := r.read(lines, at); err != nil {
+			return g, nil, at, err
 		}
-		from = at
 	}
 	if why == nil {
-		g.at = at
-		g.index, why = g.checkedIndex(b[at-from:])
+		lines = lines[at-from:]
+		why = g.checkIndex(lines)
 	}
 	if why != nil {
-		return nil, g.damage(fsys, at, 0, "%v", why)
+		return g, nil, at, g.damage(fsys, at, 0, "%v", why)
 	}
-	return g, nil
+	return g, lines, at, nil
 }
 
 // tailSize is how much of a segment is read at first: its last line, and an
@@ -240,13 +272,13 @@ func (g *segment[K]) indexAt(b []byte) (int64, error) {
 	return at, nil
 }
 
-// checkedIndex returns the lines of the index b before the last one, whose checksum is right.
-func (g *segment[K]) checkedIndex(b []byte) ([]byte, error) {
+// checkIndex holds the lines of the index to their checksum.
+func (g *segment[K]) checkIndex(b []byte) error {
 	last := bytes.LastIndexByte(b[:len(b)-1], ' ') + 1
 	if sum := checksum(b[:last]); sum != g.crc || string(b[last:]) != fmt.Sprintf("%08x\n", sum) {
-		return nil, fmt.Errorf("the checksum of its index is %08x, recorded is %08x", sum, g.crc)
+		return fmt.Errorf("the checksum of its index is %08x, recorded is %08x", sum, g.crc)
 	}
-	return b[:bytes.LastIndexByte(b[:last], '\n')+1], nil
+	return nil
 }
 
 // parse makes the entries, if that was not done.
@@ -420,8 +452,9 @@ func (w *segmentWriter[K]) flush() error {
 type keys[K cmp.Ordered] struct {
 	compare func(a, b K) int // the order in which they are listed
 	append  func(b []byte, k K) []byte
-	parse   func(b []byte) (k K, rest []byte, err error) // rest: what follows the blank behind it
-	file    func(first, last K, n int) string            // names the n-th segment of a fold, without its generation
+	parse   func(b []byte) (k K, rest []byte, err error)  // rest: what follows the blank behind it
+	plain   func(text string) (k K, rest string, ok bool) // the same of a key without escapes
+	file    func(first, last K, n int) string             // names the n-th segment of a fold, without its generation
 }
 
 // clusterKeys are the numbers of clusters.
@@ -431,6 +464,11 @@ var clusterKeys = keys[int]{
 	parse: func(b []byte) (int, []byte, error) {
 		k, rest, err := number(b, ' ')
 		return k, rest, err
+	},
+	plain: func(text string) (int, string, bool) {
+		digits, rest, ok := strings.Cut(text, " ")
+		k, err := strconv.Atoi(digits)
+		return k, rest, ok && err == nil
 	},
 	file: func(first, last, _ int) string { return fmt.Sprintf("%d-%d", first, last) },
 }
@@ -444,6 +482,10 @@ var slotKeys = keys[string]{
 		var r record
 		rest, err := r.slot(b)
 		return r.Slot, rest, err
+	},
+	plain: func(text string) (string, string, bool) {
+		name, rest, ok := summarytext.Plain(text)
+		return name, strings.TrimPrefix(rest, " "), ok
 	},
 	file: func(_, _ string, n int) string { return strconv.Itoa(n) },
 }

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"testing"
@@ -29,10 +30,7 @@ func TestIndexOfLargeBlocks(t *testing.T) {
 		}
 		b = fmt.Appendf(b, "X %d %d ", test.at, len(test.sizes))
 		g := &segment[int]{segmentFile: segmentFile[int]{blocks: len(test.sizes), crc: checksum(b)}, keys: clusterKeys, at: test.at}
-		var err error
-		if g.index, err = g.checkedIndex(fmt.Appendf(b, "%08x\n", g.crc)); err != nil {
-			t.Fatal(err)
-		}
+		g.index = b[:bytes.LastIndexByte(b, '\n')+1]
 		if err := g.parseIndex(); (err == nil) != test.ok {
 			t.Errorf("parseIndex with blocks of %v before byte %d = %v, want it to be right: %v", test.sizes, test.at, err, test.ok)
 		}

@@ -262,12 +262,7 @@ func (s Snapshot) Misspelt(groups *accountant.Groups) bool {
 			return true
 		}
 	}
-	for _, c := range s.Pool.Claims {
-		if groups.Spelled(c.Submitter) != c.Submitter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Pool.Claims, func(c pool.Claim) bool { return groups.Spelled(c.Submitter) != c.Submitter })
 }
 
 // queueFact is an attribute that a policy with one queue keeps in equal procs.

@@ -22,6 +22,28 @@ var Summarized = []string{
 	AttrMachine, AttrState, AttrAccountingGroup, AttrRemoteUser, AttrCpus, AttrLoadAvg, AttrLastHeardFrom, AttrAdLifetime, AttrPartitionable,
 }
 
+// Totalled are the attributes that totals of jobs come from, by submitter, state and reason.
+var Totalled = [...]string{
+	AttrOwner, AttrAccountingGroup, AttrJobStatus, AttrHoldReasonCode, AttrHoldReason, AttrNumJobStarts,
+	"AfterOk", "AfterAny", "DependenciesMet", "DeferralTime", AttrRequestCpus,
+}
+
+// ClaimSummary is what totals need of a claim.
+type ClaimSummary struct {
+	Job           JobID
+	State         ClaimState
+	Slot, Machine string
+	Piece         Piece
+}
+
+// Summary returns what totals need of the claim.
+func (c *Claim) Summary() ClaimSummary {
+	return ClaimSummary{c.Job, c.State, c.Slot, c.Machine, c.Piece}
+}
+
+// SlotAd does as that of a Claim.
+func (c *ClaimSummary) SlotAd() string { return cmp.Or(c.Piece.Of, c.Slot) }
+
 // SummaryOf returns the summary of a slot.
 func SummaryOf(c *classad.Context, slot Slot) SlotSummary {
 	s := SlotSummary{Name: slot.Name, Cpus: math.NaN(), Load: math.NaN(), Partitionable: Partitionable(c, slot.Ad)}
@@ -34,11 +56,17 @@ func SummaryOf(c *classad.Context, slot Slot) SlotSummary {
 	if x, ok := slot.Ad.EvalNumber(c, AttrLoadAvg); ok {
 		s.Load = x
 	}
-	life, limited := slot.Ad.EvalInt(c, AttrAdLifetime)
-	if heard, known := slot.Ad.EvalInt(c, AttrLastHeardFrom); limited && life > 0 && known {
-		s.Until = max(heard+life, 1)
-	}
+	s.Until = ValidUntil(c, slot.Ad)
 	return s
+}
+
+// ValidUntil returns until when a slot's ad is valid, in Unix seconds; 0: for ever.
+func ValidUntil(c *classad.Context, ad *classad.Ad) int64 {
+	life, limited := ad.EvalInt(c, AttrAdLifetime)
+	if heard, known := ad.EvalInt(c, AttrLastHeardFrom); limited && life > 0 && known {
+		return max(heard+life, 1)
+	}
+	return 0
 }
 
 // SummariesOf returns the summaries of slots.
