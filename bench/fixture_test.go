@@ -226,7 +226,7 @@ func BenchmarkFill(b *testing.B) {
 			s.fill(b, dir)
 		}
 	}
-	for _, f := range slices.Concat(fixtures, listings) {
+	for _, f := range slices.Concat(fixtures, listings, growths) {
 		if f.name == name {
 			if err := f.fill(dir); err != nil {
 				b.Fatal(err)
