@@ -223,7 +223,7 @@ func BenchmarkFill(b *testing.B) {
 			s.fill(b, dir)
 		}
 	}
-	for _, f := range slices.Concat(fixtures, listings) {
+	for _, f := range slices.Concat(fixtures, listings, growths) {
 		if f.name == name {
 			testenv.OK(b, f.fill(dir))
 		}
