@@ -238,16 +238,6 @@ func (a *Ad) Has(name string) bool {
 	return a.cellNamed(name) != nil
 }
 
-// Spelling returns how the ad that has an attribute spells its name.
-func (a *Ad) Spelling(name string) (spelled string, ok bool) {
-	for ; a != nil; a = a.parent {
-		if i := a.shape.named(name); i >= 0 {
-			return a.shape.name(i), true
-		}
-	}
-	return "", false
-}
-
 // Chain lets a see the attributes of parent where it has none of its own, and
 // returns a. A nil parent undoes it. Making an ad its own ancestor is refused
 // and changes nothing.

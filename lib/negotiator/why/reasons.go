@@ -119,7 +119,7 @@ func (d *diagnosis) share(s *deal.Submitter, w deal.Waiter) (others string, limi
 
 // weights does as the cycle's, once for each autocluster.
 func (d *diagnosis) weights(k *deal.Autocluster) (lightest, heaviest accountant.Weight) {
-	known := once(d.weighed, k, func() (w [2]accountant.Weight) {
+	known := once(&d.weighed, k, func() (w [2]accountant.Weight) {
 		w[0], w[1] = d.c.Weights(k)
 		return w
 	})
