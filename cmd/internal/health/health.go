@@ -147,7 +147,19 @@ type Disk struct{ Size, Free, Files, FreeFiles uint64 }
 // to the function that opened the view.
 func Look(v *spool.View, f Facts) ([]Finding, error) {
 	l := look{Facts: f, view: v, claims: spool.ClaimSummaries(v)}
-	for _, step := range []func() error{l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.clock, l.spool} {
+	return l.take(l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.clock, l.spool)
+}
+
+// Stopping returns those problems that keep jobs from running. It reads no accounts and little of claims.
+func Stopping(v *spool.View, f Facts) ([]Finding, error) {
+	l := look{Facts: f, view: v, claims: spool.ClaimSummaries(v)}
+	found, err := l.take(l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.spool)
+	return slices.DeleteFunc(found, func(f Finding) bool { return !f.Stops }), err
+}
+
+// take takes the steps of a look.
+func (l *look) take(steps ...func() error) ([]Finding, error) {
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
 		}
