@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"fairspool/spool/internal/quoted"
 	"strconv"
 	"testing"
 
@@ -24,9 +25,9 @@ func TestUnquoteFirst(t *testing.T) {
 		if wantErr == nil {
 			want, wantErr = strconv.Unquote(prefix)
 		}
-		got, rest, err := unquoteFirst(s)
+		got, rest, err := quoted.First(s)
 		if (err == nil) != (wantErr == nil) || err == nil && (got != want || rest != s[len(prefix):]) {
-			t.Fatalf("unquoteFirst(%q) = %q, %q, %v, want %q, %q, %v", s, got, rest, err, want, s[len(prefix):], wantErr)
+			t.Fatalf("quoted.First(%q) = %q, %q, %v, want %q, %q, %v", s, got, rest, err, want, s[len(prefix):], wantErr)
 		}
 	})
 }

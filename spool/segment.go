@@ -14,6 +14,7 @@ import (
 
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/quoted"
 	"fairspool/spool/internal/summarytext"
 )
 
@@ -119,11 +120,11 @@ func parseEntry[K cmp.Ordered](line []byte, k keys[K]) (e entry[K], err error) {
 		return e, errors.Join(err, errors.New("a line of an index with too few fields"))
 	}
 	e.at, e.size, e.crc, e.jobs = int64(at), int64(size), uint32(sum), jobs
-	owner, rest, err := word(rest)
+	owner, rest, err := quoted.Word(rest)
 	if err != nil {
 		return e, err
 	}
-	user, rest, err := word(rest)
+	user, rest, err := quoted.Word(rest)
 	e.owner, e.user, e.summary = string(owner), string(user), string(rest)
 	return e, err
 }
@@ -144,27 +145,6 @@ func (k keys[K]) summaryIn(line string) (key K, summary string, err error) {
 	}
 	e, err := parseEntry([]byte(line), k)
 	return e.key, e.summary, err
-}
-
-// word returns a quoted text or a - as it stands, and what follows the blank
-// behind it.
-func word(b []byte) (w, rest []byte, err error) {
-	n := 1
-	if len(b) == 0 {
-		return nil, nil, errors.New("a word is missing")
-	}
-	if b[0] == '"' {
-		for n < len(b) && b[n] != '"' {
-			if b[n] == '\\' {
-				n++
-			}
-			n++
-		}
-		if n++; n > len(b) {
-			return nil, nil, errors.New("a text without an end")
-		}
-	}
-	return b[:n], bytes.TrimPrefix(b[n:], []byte(" ")), nil
 }
 
 // segment is an open segment: its index, and its file to read blocks from.
@@ -440,9 +420,9 @@ func (w *segmentWriter[K]) flush() error {
 type keys[K cmp.Ordered] struct {
 	compare func(a, b K) int // the order in which they are listed
 	append  func(b []byte, k K) []byte
-	parse   func(b []byte) (k K, rest []byte, err error) // rest: what follows the blank behind it
+	parse   func(b []byte) (k K, rest []byte, err error)  // rest: what follows the blank behind it
 	plain   func(text string) (k K, rest string, ok bool) // the same of a key without escapes
-	file    func(first, last K, n int) string            // names the n-th segment of a fold, without its generation
+	file    func(first, last K, n int) string             // names the n-th segment of a fold, without its generation
 }
 
 // clusterKeys are the numbers of clusters.
