@@ -28,9 +28,7 @@ const (
 // replayed are jobs that can be told apart from cycles by their times: what the pool does with them does not depend on how quick it is.
 func replayed(t *testing.T, config string) *workload.Workload {
 	cfg, err := registry.Parse("fairspool.toml", []byte(config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	runs := []int64{3, 5, 6, 10, 11, 13, 14}
 	for seed := uint64(1); ; seed++ {
 		draw := rand.New(rand.NewPCG(seed, 1))
@@ -46,13 +44,9 @@ func replayed(t *testing.T, config string) *workload.Workload {
 		if err == nil {
 			err = replay.Put(s, ads, nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		r, err := replay.Run(w, replay.Settings{Config: &cfg, Spool: s, Interval: replayInterval * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		apart := true
 		var ends []int64
 		for _, f := range r.Fates {
@@ -90,9 +84,7 @@ func TestSoakReplay(t *testing.T) {
 	all.Wait()
 	for _, f := range pools {
 		config, err := os.ReadFile(f.path("fairspool.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		f.run("spool", "check")
 		rows, err := csv.NewReader(strings.NewReader(f.run("replay", "-csv", "jobs"))).ReadAll()
 		if err != nil || len(rows)%2 != 1 {

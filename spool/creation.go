@@ -295,6 +295,15 @@ func (n *creation) logged(l Logged) error {
 	return m.flush()
 }
 
+// earlier adds a line to the transaction that was added to a month's log last.
+func (n *creation) earlier(name, line string) error {
+	m, err := n.month("log", name, logFile(name))
+	if err == nil {
+		m.put([]byte(earlierHead), []byte(line), newline)
+	}
+	return err
+}
+
 var aMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
 
 // month returns a file that is only appended to.

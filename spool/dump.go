@@ -106,9 +106,9 @@ func (d *dumping) read() error {
 	}
 	d.state, d.at, d.journal = newState(s, base), base.start(), nil
 	err = s.advance(&d.at, current, func(f frame, line int) error {
-		l, err := f.logged()
+		l, err := f.loggedIn(d.state, s.journal(d.at.generation), line)
 		if err != nil {
-			return &DamageError{s.journal(d.at.generation), line, err.Error()}
+			return err
 		}
 		d.journal = append(d.journal, l)
 		return d.state.take(f.Body, f.Seq, s.journal(d.at.generation), line+1)
@@ -373,18 +373,17 @@ func (d *dumping) log() error {
 
 // logMonth writes what a month's log holds.
 func (d *dumping) logMonth(month string, known stretch) error {
-	var l Logged
 	name := logFile(month)
-	return d.spool.eachLine(name, known, func(n int, line []byte) (err error) {
-		if n%2 == 0 {
-			if l.Transaction, err = parseHeader(string(line)); err != nil {
-				err = &DamageError{d.spool.path(name), n + 1, err.Error()}
-			}
-			return err
-		}
-		l.What = string(bytes.TrimPrefix(line, []byte("= ")))
-		return d.transaction(l)
-	})
+	path := d.spool.path(name)
+	r, n := logReader{each: d.transaction}, 0
+	if err := d.spool.eachLine(name, known, func(_ int, line []byte) error {
+		err := r.located(path, n, r.line(line))
+		n++
+		return err
+	}); err != nil {
+		return err
+	}
+	return r.end()
 }
 
 func (d *dumping) transaction(l Logged) error {
@@ -398,6 +397,9 @@ func (d *dumping) transaction(l Logged) error {
 	d.Text("Op", l.Op)
 	d.Texts("Args", l.Args)
 	d.Text("What", l.What)
+	if len(l.earlier) > 0 {
+		d.Texts("Earlier", l.earlier)
+	}
 	return d.End()
 }
 

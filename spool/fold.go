@@ -144,9 +144,9 @@ func (f *fold) read() error {
 		if fr.Seq > f.upTo.Seq {
 			return errFar
 		}
-		l, err := fr.logged()
+		l, err := fr.loggedIn(f.state, s.journal(p.generation), line)
 		if err != nil {
-			return &DamageError{s.journal(p.generation), line, err.Error()}
+			return err
 		}
 		f.headers = append(f.headers, l)
 		return f.state.take(fr.Body, fr.Seq, s.journal(p.generation), line+1)

@@ -109,7 +109,18 @@ func parseFrame(b []byte, seq uint64) (frame, error) {
 // logged returns the transaction as the log tells it.
 func (f frame) logged() (Logged, error) {
 	h, err := parseHeader(string(f.head))
-	return Logged{h, summary(f)}, err
+	return Logged{Transaction: h, What: summary(f)}, err
+}
+
+// loggedIn does as logged, with how the transaction, the next one of the state, finds slots. It begins on a line of a journal.
+func (f frame) loggedIn(s *state, journal string, line int) (l Logged, err error) {
+	if l, err = f.logged(); err == nil {
+		l.earlier, err = s.earlier(f.Body)
+	}
+	if err != nil && !isDamage(err) {
+		err = &DamageError{journal, line, err.Error()}
+	}
+	return l, err
 }
 
 var (
@@ -193,12 +204,17 @@ func wasSynced(b []byte, seq uint64) bool {
 // are folded away.
 type Logged struct {
 	Transaction
-	What string // what it changed, in a few words
+	What    string   // what it changed, in a few words
+	earlier []string // how it found slots: see state.earlier
 }
 
-// append writes the two lines of the log.
+// append writes the lines of the log.
 func (l Logged) append(b []byte) []byte {
-	return fmt.Appendf(l.Transaction.append(b), "= %s\n", l.What)
+	b = fmt.Appendf(l.Transaction.append(b), "= %s\n", l.What)
+	for _, line := range l.earlier {
+		b = append(append(append(b, earlierHead...), line...), '\n')
+	}
+	return b
 }
 
 // writeLog adds the transactions that are folded to the log, by months of the
@@ -279,7 +295,10 @@ func (s *Spool) Log(each func(Logged) error) error {
 	for _, name := range slices.Sorted(maps.Keys(base.log)) {
 		text, err := s.logMonth(name, base.log[name])
 		if err == nil {
-			err = eachLogged(s.path(logFile(name)), text, each)
+			err = eachLogged(s.path(logFile(name)), text, func(l Logged) error {
+				l.earlier = nil // the journal's have none either
+				return each(l)
+			})
 		}
 		if err != nil {
 			return err
@@ -355,17 +374,63 @@ func (s *Spool) logText(name string, known stretch) ([]byte, error) {
 
 // eachLogged goes through the transactions of a month's log.
 func eachLogged(path string, text []byte, each func(Logged) error) error {
-	for n := 1; len(text) > 0; n += 2 {
+	r := logReader{each: each}
+	n := 0
+	for ; len(text) > 0; n++ {
 		line, rest, _ := bytes.Cut(text, newline)
-		what, rest, _ := bytes.Cut(rest, newline)
-		h, err := parseHeader(string(line))
-		if err != nil {
-			return &DamageError{path, n, err.Error()}
-		}
-		if err := each(Logged{h, strings.TrimPrefix(string(what), "= ")}); err != nil {
-			return err
+		if err := r.line(line); err != nil {
+			return r.located(path, n, err)
 		}
 		text = rest
 	}
+	return r.located(path, n, r.end())
+}
+
+// logReader reads the lines of a month's log.
+type logReader struct {
+	each  func(Logged) error
+	next  Logged
+	lines int // of next
+	bad   error
+}
+
+// line reads the next line.
+func (r *logReader) line(line []byte) (err error) {
+	what, second := bytes.CutPrefix(line, []byte("= "))
+	was, further := bytes.CutPrefix(line, []byte(earlierHead))
+	switch {
+	case r.lines == 1 && second:
+		r.next.What = string(what)
+	case r.lines > 1 && further:
+		r.next.earlier = append(r.next.earlier, string(was))
+	case r.lines == 1:
+		r.bad = fmt.Errorf("%.80q: not what a transaction changed", line)
+		return r.bad
+	default:
+		if err := r.end(); err != nil {
+			return err
+		}
+		if r.next.Transaction, r.bad = parseHeader(string(line)); r.bad != nil {
+			return r.bad
+		}
+	}
+	r.lines++
 	return nil
+}
+
+// end hands over the last transaction.
+func (r *logReader) end() (err error) {
+	if r.lines > 0 {
+		err = r.each(r.next)
+	}
+	r.next, r.lines = Logged{}, 0
+	return err
+}
+
+// located returns an error, if there is one, as damage in a line, counted from 0, unless it is that of each.
+func (r *logReader) located(path string, n int, err error) error {
+	if err != nil && err == r.bad {
+		return &DamageError{path, n + 1, err.Error()}
+	}
+	return err
 }

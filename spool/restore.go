@@ -317,12 +317,20 @@ func (r *restoring) transaction(w *dumptext.Words) error {
 	l.UID = int(w.Number("UID", math.MinInt, math.MaxInt))
 	l.User, l.Program, l.Op = w.Text("User"), w.Text("Program"), w.Text("Op")
 	l.Args, l.What = w.Texts("Args"), w.Text("What")
+	if w.Next("Earlier") {
+		l.earlier = w.Texts("Earlier")
+	}
 	err := w.End()
 	if err == nil {
 		err = cmp.Or(err1, err2)
 	}
 	if err == nil && strings.Contains(l.What, "\n") {
 		err = errors.New("the word What has two lines")
+	}
+	for _, line := range l.earlier {
+		if err == nil {
+			err = checkEarlier(line)
+		}
 	}
 	if err != nil {
 		return err

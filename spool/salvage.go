@@ -337,6 +337,9 @@ func (v *salvage) lostOnes(path string, line int, first, last uint64, why error)
 func (v *salvage) takeFrame(path string, line int, f frame) {
 	v.seq, v.next = f.Seq, max(v.next, f.Next)
 	l, err := f.logged()
+	if err == nil {
+		l.earlier, _ = v.state.earlier(f.Body) // without what is lost of slots
+	}
 	v.failed(path, err, fmt.Sprintf("the log lacks transaction %d", f.Seq))
 	if err == nil {
 		v.journal = append(v.journal, l)

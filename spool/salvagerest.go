@@ -262,14 +262,20 @@ func (v *salvage) logMonth(month string, known stretch) error {
 		return nil
 	}
 	var l Logged
-	begun := false
+	begun, told := false, false // its first line, and both
 	sum, err := v.eachLine(name, size, func(n int, line []byte) (err error) {
 		what, second := bytes.CutPrefix(line, []byte("= "))
 		switch {
 		case second && begun:
-			begun, l.What = false, string(what)
+			begun, told, l.What = false, true, string(what)
 			return v.to.logged(l)
+		case told && bytes.HasPrefix(line, []byte(earlierHead)):
+			was := string(line[len(earlierHead):])
+			if err = checkEarlier(was); err == nil {
+				return v.to.earlier(month, was)
+			}
 		case bytes.HasPrefix(line, []byte("T ")):
+			told = false
 			l.Transaction, err = parseHeader(string(line))
 			if of := monthOf(l.Machine); err == nil && of != month {
 				err = fmt.Errorf("it is of %s", of)
@@ -277,6 +283,8 @@ func (v *salvage) logMonth(month string, known stretch) error {
 			begun = err == nil
 		case second:
 			return nil // its first line was told
+		case bytes.HasPrefix(line, []byte(earlierHead)):
+			return nil // and so were those before it
 		default:
 			err = errors.New("not a transaction")
 		}

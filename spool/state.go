@@ -448,31 +448,20 @@ func (t *table[K, V]) inOrder() ([]V, error) {
 
 // merged returns a list with what rows and texts say of it.
 func (t *table[K, V]) merged(list []V) []V {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(t.rows)), maps.Keys(t.texts)) // texts are of rows that are gone
+	slices.SortFunc(keys, t.kind.order)
 	all := make([]V, 0, len(list)+len(t.rows))
-	for _, k := range slices.SortedFunc(maps.Keys(t.rows), t.kind.order) {
-		n := 0
-		for n < len(list) && t.kind.order(t.kind.key(list[n]), k) < 0 {
-			n++
+	for _, k := range keys {
+		n, there := slices.BinarySearchFunc(list, k, func(v V, k K) int { return t.kind.order(t.kind.key(v), k) })
+		all = append(all, list[:n]...)
+		if row, put := t.rows[k]; put {
+			all = append(all, row)
 		}
-		all = append(t.kept(all, list[:n]), t.rows[k])
-		if list = list[n:]; len(list) > 0 && t.kind.key(list[0]) == k {
+		if list = list[n:]; there {
 			list = list[1:]
 		}
 	}
-	return t.kept(all, list)
-}
-
-// kept appends those rows of a list to all that are not gone.
-func (t *table[K, V]) kept(all, list []V) []V {
-	if len(t.texts) == 0 {
-		return append(all, list...)
-	}
-	for _, v := range list {
-		if _, gone := t.texts[t.kind.key(v)]; !gone {
-			all = append(all, v)
-		}
-	}
-	return all
+	return append(all, list...)
 }
 
 // parsed reads all rows of the generation's file, on all processors.

@@ -42,6 +42,15 @@ func HasteOf(why pool.Reason) Haste {
 	return Haste(min(max(why.Subcode/10, int(Graceful)), int(Fast)))
 }
 
+// LetsRetire reports whether a job that leaves its slot for this reason may first run for its retirement time.
+func LetsRetire(why pool.Reason) bool {
+	switch why.Code {
+	case PreemptedByRank, PreemptedByPriority:
+		return true
+	}
+	return why.Code == MachineDrained && HasteOf(why) < Quick
+}
+
 // Drained says that a machine takes no jobs, until it is opened again.
 type Drained struct {
 	Machine string
@@ -65,16 +74,12 @@ func (d Drained) why() pool.Reason {
 	return pool.Reason{Text: text, Code: MachineDrained, Subcode: 10 * int(d.Haste)}
 }
 
-// drainedMark begins the names of the marks of drained machines; the machine's name in
-// lower case follows.
-const drainedMark = "drained "
-
 func machineKey(machine string) string { return strings.ToLower(machine) }
 
 // DrainOf returns how a machine is drained; false if it is not. A mark that cannot be
 // read says at least that it is.
 func DrainOf(v *spool.View, machine string) (Drained, bool) {
-	text := v.Mark(drainedMark + machineKey(machine))
+	text := v.Mark(pool.DrainedMark + machineKey(machine))
 	if text == "" {
 		return Drained{}, false
 	}
@@ -89,8 +94,8 @@ type drains map[string]Drained
 
 func drainsOf(v *spool.View) drains {
 	all := drains{}
-	for _, name := range v.Marks(drainedMark) {
-		key := strings.TrimPrefix(name, drainedMark)
+	for _, name := range v.Marks(pool.DrainedMark) {
+		key := strings.TrimPrefix(name, pool.DrainedMark)
 		if d, ok := DrainOf(v, key); ok {
 			all[key] = d
 		}
@@ -159,7 +164,7 @@ func (l Leavers) Staying() []pool.Claim { return slices.Concat(l.Told, l.Leaving
 func Drain(tx *spool.Tx, d Drained, now time.Time, p accountant.Params) (l Leavers) {
 	tx.Op("drain", d.Machine)
 	tx.UseReserve()
-	tx.PutMark(drainedMark+machineKey(d.Machine), d.format())
+	tx.PutMark(pool.DrainedMark+machineKey(d.Machine), d.format())
 	for _, c := range tx.Claims() {
 		if machineKey(c.Machine) != machineKey(d.Machine) {
 			continue
@@ -193,7 +198,7 @@ func hurry(tx *spool.Tx, c pool.Claim, why pool.Reason) {
 // Jobs that have to leave it still leave.
 func Reopen(tx *spool.Tx, machine string) bool {
 	tx.Op("reopen", machine)
-	name := drainedMark + machineKey(machine)
+	name := pool.DrainedMark + machineKey(machine)
 	if tx.Mark(name) == "" {
 		return false
 	}

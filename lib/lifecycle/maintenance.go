@@ -13,15 +13,12 @@ import (
 	"fairspool/spool"
 )
 
-// maintenanceMark begins the names of the marks under which the spool keeps maintenances; behind it stands the number.
-const maintenanceMark = "maintenance "
-
 // Maintenances returns the maintenances of a pool, by number, also those that are over. It leaves out a mark that
 // cannot be read.
 func Maintenances(v *spool.View) (list []pool.Maintenance) {
-	for _, name := range v.Marks(maintenanceMark) {
+	for _, name := range v.Marks(pool.MaintenanceMark) {
 		m, err := parseMaintenance(v.Mark(name))
-		id, also := strconv.Atoi(strings.TrimPrefix(name, maintenanceMark))
+		id, also := strconv.Atoi(strings.TrimPrefix(name, pool.MaintenanceMark))
 		if m.ID = id; err == nil && also == nil {
 			list = append(list, m)
 		}
@@ -37,17 +34,17 @@ func ReserveForMaintenance(tx *spool.Tx, m pool.Maintenance, now time.Time) pool
 	for _, other := range Maintenances(&tx.View) {
 		m.ID = max(m.ID, other.ID+1)
 		if other.Over(now) {
-			tx.PutMark(maintenanceMark+strconv.Itoa(other.ID), "")
+			tx.PutMark(pool.MaintenanceMark+strconv.Itoa(other.ID), "")
 		}
 	}
 	tx.Op("reserve", strconv.Itoa(m.ID))
-	tx.PutMark(maintenanceMark+strconv.Itoa(m.ID), formatMaintenance(m))
+	tx.PutMark(pool.MaintenanceMark+strconv.Itoa(m.ID), formatMaintenance(m))
 	return m
 }
 
 // CancelMaintenance forgets a maintenance, and reports whether there was one with this number.
 func CancelMaintenance(tx *spool.Tx, id int) bool {
-	name := maintenanceMark + strconv.Itoa(id)
+	name := pool.MaintenanceMark + strconv.Itoa(id)
 	if tx.Mark(name) == "" {
 		return false
 	}

@@ -239,15 +239,22 @@ func withdrawOthers(tx *spool.Tx, machine string, stay map[string]bool) (names [
 	slots, _ := tx.Slots()
 	for _, s := range slots {
 		if s.Source == "" && !claimed[s.Name] && !stay[s.Name] && machineKey(s.Machine(eval)) == machineKey(machine) {
-			tx.DropSlot(s.Name)
-			tx.DropBackoff(s.Name)
 			names = append(names, s.Name)
 		}
+	}
+	Withdraw(tx, names)
+	return names
+}
+
+// Withdraw takes advertised slots, which have no claims, out of the pool. The caller names the transaction.
+func Withdraw(tx *spool.Tx, names []string) {
+	for _, name := range names {
+		tx.DropSlot(name)
+		tx.DropBackoff(name)
 	}
 	if len(names) > 0 {
 		NoteGiven(tx)
 	}
-	return names
 }
 
 // pilotOn returns the pilot that is on a machine: Live or Leaving; false if it has no such pilot.

@@ -60,6 +60,12 @@ func Successor(tx *spool.Tx, ended pool.Claim, ad *classad.Ad, domain string, no
 	return next, ok && !s.short
 }
 
+// MayGoOn reports whether a claim may go on with another job after an attempt that ended so: the job ended by itself, and its slot has
+// had jobs one after the other for a time that is below CLAIM_WORKLIFE.
+func MayGoOn(how pool.Ending, worked, worklife time.Duration) bool {
+	return worked < worklife && how.Lost == "" && how.StartFailed == "" && how.OutputFailed == "" && !how.NotStarted
+}
+
 // succeeding is the look for a successor.
 type succeeding struct {
 	*spool.View
@@ -77,12 +83,7 @@ type succeeding struct {
 
 // reserved reports whether the slot is reserved for a wider job.
 func (s *succeeding) reserved() bool {
-	for _, r := range spool.Reservations.All(s.View) {
-		if r.Slot == s.ended.SlotAd() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spool.Reservations.All(s.View), func(r pool.Reservation) bool { return r.Slot == s.ended.SlotAd() })
 }
 
 // yields reports whether the slot is to go to another submitter that is below its share and has a job

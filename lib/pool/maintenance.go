@@ -25,6 +25,13 @@ func LongestRun(job *classad.Ad) (seconds float64, ok bool) {
 	return seconds, ok && seconds >= 0
 }
 
+// Beginnings of the names of the marks that keep jobs from slots: of a drained machine, whose name in lower case follows, and of a
+// maintenance, whose number does.
+const (
+	DrainedMark     = "drained "
+	MaintenanceMark = "maintenance "
+)
+
 // Maintenance is a time in which some slots take no jobs, and before which they take only jobs that end in time.
 type Maintenance struct {
 	ID         int

@@ -41,6 +41,23 @@ func CompareNames(a, b string) int {
 	return strings.Compare(a, b)
 }
 
+// volatile are attributes of slots that tell of a moment, in lower case; momentary are beginnings of others.
+var (
+	volatile = strings.Fields(`
+		lastheardfrom mycurrenttime loadavg cpubusy cpubusytime cpuisbusy keyboardidle consoleidle clockmin clockday
+		disk totaldisk totalslotdisk virtualmemory totalvirtualmemory enteredcurrentactivity enteredcurrentstate retirementtimeremaining
+		kflops mips lastbenchmark daemonlastreconfigtime jobstarts`)
+	momentary = []string{"updates", "recent", "monitorself", "totaltime", "expectedmachinegraceful"}
+)
+
+// Volatile reports whether an attribute of a slot's ad tells of a moment only, as loads, idle times, the free disk and when the slot
+// was heard of do.
+func Volatile(name string) bool {
+	name = strings.ToLower(name)
+	begins := func(with string) bool { return strings.HasPrefix(name, with) }
+	return slices.Contains(volatile, name) || strings.HasSuffix(name, "loadavg") || slices.ContainsFunc(momentary, begins)
+}
+
 // digits returns how many digits s begins with.
 func digits(s string) int {
 	n := 0

@@ -61,11 +61,17 @@ func SummaryOf(c *classad.Context, slot Slot) SlotSummary {
 	if x, ok := slot.Ad.EvalNumber(c, AttrLoadAvg); ok {
 		s.Load = x
 	}
-	life, limited := slot.Ad.EvalInt(c, AttrAdLifetime)
-	if heard, known := slot.Ad.EvalInt(c, AttrLastHeardFrom); limited && life > 0 && known {
-		s.Until = max(heard+life, 1)
-	}
+	s.Until = ValidUntil(c, slot.Ad)
 	return s
+}
+
+// ValidUntil returns until when a slot's ad is valid, in Unix seconds; 0: for ever.
+func ValidUntil(c *classad.Context, ad *classad.Ad) int64 {
+	life, limited := ad.EvalInt(c, AttrAdLifetime)
+	if heard, known := ad.EvalInt(c, AttrLastHeardFrom); limited && life > 0 && known {
+		return max(heard+life, 1)
+	}
+	return 0
 }
 
 // SummariesOf returns the summaries of slots.

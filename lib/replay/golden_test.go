@@ -107,7 +107,7 @@ func (run *realRun) replayed(t *testing.T) (w *workload.Workload, r *Result, eup
 	}
 	var events []Event
 	for at := int64(0); float64(at) < run.Samples[len(run.Samples)-1].T; at++ {
-		events = append(events, Event{at, func(tx *spool.Tx) error {
+		events = append(events, Event{At: at, Do: func(tx *spool.Tx) error {
 			now := w.Start.Add(time.Duration(at) * time.Second)
 			eups[at] = map[string]float64{}
 			for _, rec := range tx.Submitters() {

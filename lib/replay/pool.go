@@ -64,7 +64,7 @@ func Put(s *spool.Spool, ads []*classad.Ad, accounts []accountant.Record) error 
 
 // Edit returns the event of an edit that was made to an account.
 func Edit(e accountant.Edit, start time.Time, p accountant.Params) Event {
-	return Event{int64(e.At.Sub(start) / time.Second), func(tx *spool.Tx) error {
+	return Event{At: int64(e.At.Sub(start) / time.Second), Do: func(tx *spool.Tx) error {
 		tx.Op("edit")
 		r, _ := tx.Submitter(e.Before.Name)
 		tx.PutSubmitter(e.Redo(r, e.At, p))

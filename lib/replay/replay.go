@@ -41,10 +41,12 @@ type Settings struct {
 	Told func(ended, all int) error
 }
 
-// Event is a change of the pool at a time in seconds after the workload's start. Of one second it comes first.
+// Event is a change of the pool at a time in seconds after the workload's start. Of one second it comes first, except that slots go
+// after jobs have ended.
 type Event struct {
-	At int64
-	Do func(*spool.Tx) error
+	At     int64
+	Do     func(*spool.Tx) error
+	Takers *Takers // if not nil, in place of Do
 }
 
 // Fate is what became of a job. Times are in seconds after the workload's start.
@@ -60,7 +62,7 @@ type Fate struct {
 // Result is what became of a workload.
 type Result struct {
 	Fates  []Fate // as the workload's jobs
-	Cores  int64  // of all slots
+	Cores  int64  // of all slots, the most at once
 	Cycles int    // that were made; none is, while no job waits
 	// Unfair is the share error: half the sum of the differences between what submitters hold and what they are entitled to,
 	// over the pool, as the mean over the time from the first submission to the last, from 0 to 1. No error is counted while
@@ -73,7 +75,11 @@ type Result struct {
 	// Surplus is by submitter, in core seconds: what it held beyond what it was entitled to while jobs waited, less what it lacked.
 	Surplus map[string]float64
 	Course  *Course // see Settings.Watched
+	Changes Changes // of the slots
 }
+
+// Changes are how often slots came, changed and went, and how often machines were drained.
+type Changes struct{ Came, Changed, Went, Drained int }
 
 type kind int
 
@@ -125,11 +131,14 @@ type replay struct {
 	waiting      int              // jobs without a slot
 	ended        int
 	arrivals     *arrivals
-	first, last  int64 // submissions; the last one so far
-	progress     int64 // when a job was submitted or ended last, or the pool changed
-	patience     int64 // for how long there may be no progress, while jobs preempt each other
-	error        area  // cores
-	busy, idle   area  // cores
+	first, last  int64           // submissions; the last one so far
+	progress     int64           // when a job was submitted or ended last, or the pool changed
+	patience     int64           // for how long there may be no progress, while jobs preempt each other
+	error        area            // cores
+	busy, idle   area            // cores
+	cores        int64           // of all slots
+	capacity     area            // cores
+	going        map[string]bool // slots that go when their jobs have ended
 	course       *recorder
 }
 
@@ -150,7 +159,7 @@ func (a *area) set(at int64, value float64) {
 // in it: Run gives them up when for a day and ten times the longest run time nothing has happened beside that.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
-		submitted: map[submission]*jobad.Jobs{}, held: map[string]int64{}}
+		submitted: map[submission]*jobad.Jobs{}, held: map[string]int64{}, going: map[string]bool{}}
 	r.Surplus = map[string]float64{}
 	var err error
 	if r.cycle, err = lifecycle.CycleConfig(s.Config); err != nil {
@@ -162,13 +171,13 @@ func Run(w *workload.Workload, s Settings) (*Result, error) {
 	if err := s.Spool.View(func(v *spool.View) error {
 		slots, _ := v.Slots()
 		for _, slot := range slots {
-			n, _ := slot.Ad.EvalInt(&classad.Context{}, pool.AttrCpus)
-			r.Cores += n
+			r.cores += cpus(slot.Ad)
 		}
 		return nil
 	}); err != nil {
 		return nil, err
 	}
+	r.Cores = r.cores
 	r.Fates = make([]Fate, len(w.Jobs))
 	for i := range r.Fates {
 		r.Fates[i] = Fate{Submit: -1, Start: -1, End: -1, First: -1}
@@ -179,15 +188,17 @@ func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r.arrivals = newArrivals(w)
 	r.first = r.arrivals.at()
 	r.error.since, r.busy.since, r.idle.since = r.first, r.first, r.first
+	r.capacity.since, r.capacity.value = r.first, float64(r.cores)
 	r.course = r.record()
 	if err := r.all(); err != nil {
 		return nil, err
 	}
 	r.Course = r.course.course()
-	if r.last > r.first && r.Cores > 0 {
-		r.Unfair = r.error.submitted / float64(r.last-r.first) / float64(r.Cores)
-		r.Busy = r.busy.submitted / float64(r.last-r.first) / float64(r.Cores)
-		r.Idle = r.idle.submitted / float64(r.last-r.first) / float64(r.Cores)
+	if r.last > r.first && r.capacity.submitted > 0 {
+		mean := r.capacity.submitted / float64(r.last-r.first)
+		r.Unfair = r.error.submitted / float64(r.last-r.first) / mean
+		r.Busy = r.busy.submitted / float64(r.last-r.first) / mean
+		r.Idle = r.idle.submitted / float64(r.last-r.first) / mean
 	}
 	return &r.Result, nil
 }
@@ -241,16 +252,16 @@ func (r *replay) all() error {
 			}
 		}
 		idled = false
-		for ; len(r.Events) > 0 && r.Events[0].At == at; r.Events = r.Events[1:] {
-			if err := r.account(at, r.Events[0].Do); err != nil {
-				return err
-			}
-			r.progress = at
+		if err := r.happens(at, false); err != nil {
+			return err
 		}
 		for len(r.coming) > 0 && r.coming[0].at == at {
 			if err := r.happen(heap.Pop(&r.coming).(event)); err != nil {
 				return err
 			}
+		}
+		if err := r.happens(at, true); err != nil {
+			return err
 		}
 		for jobs := r.arrivals.take(at); len(jobs) > 0; {
 			n := 1
@@ -356,7 +367,7 @@ func (r *replay) submit(at int64, list []int) (err error) {
 	}
 	r.wait(at, len(list), j)
 	r.last, r.progress = at, at
-	for _, a := range []*area{&r.error, &r.busy, &r.idle} {
+	for _, a := range []*area{&r.error, &r.busy, &r.idle, &r.capacity} {
 		a.set(at, a.value)
 		a.submitted = a.sum
 	}
@@ -400,7 +411,7 @@ func (r *replay) hold(at int64, submitter string, cores int64) {
 func (r *replay) note(at int64) {
 	r.course.note(at, r.used, r.wanted, r.waiting)
 	r.busy.set(at, float64(r.used))
-	r.idle.set(at, float64(min(r.wanted, r.Cores-r.used)))
+	r.idle.set(at, float64(max(min(r.wanted, r.cores-r.used), 0)))
 }
 
 // happen has an attempt end, if it has not ended yet.
@@ -413,7 +424,7 @@ func (r *replay) happen(e event) error {
 	ran := time.Duration(e.at-f.Start) * time.Second
 	how := pool.Ending{Wall: ran, UserCPU: ran}
 	var ended, next pool.Claim
-	goesOn := false
+	goesOn, cores := false, int64(0)
 	err := r.account(e.at, func(tx *spool.Tx) error {
 		var ok bool
 		if ended, ok = tx.Claim(e.Job); !ok || ended.Attempt != e.Number || e.kind == leaves && ended.State != pool.Vacating {
@@ -431,7 +442,11 @@ func (r *replay) happen(e event) error {
 		if next, goesOn = tx.Claim(ended.PromisedTo); goesOn && next.State == pool.Matched {
 			return r.start(tx, next, e.at)
 		}
-		if goesOn = how.Lost == "" && r.worklife(ended, e.at); !goesOn {
+		if cores = r.leave(tx, ended.SlotAd()); cores > 0 || r.going[ended.SlotAd()] {
+			goesOn = false
+			return nil
+		}
+		if goesOn = lifecycle.MayGoOn(how, r.worked(ended, e.at), r.Config.ClaimWorklife); !goesOn {
 			return nil
 		}
 		if next, goesOn = lifecycle.Successor(tx, ended, ad, r.Spool.Domain(), r.time(e.at), &r.cycle); !goesOn {
@@ -444,6 +459,9 @@ func (r *replay) happen(e event) error {
 		return err
 	}
 	r.hold(e.at, ended.Submitter, -int64(r.Jobs[i].Cores))
+	if r.resize(e.at, -cores); cores > 0 {
+		delete(r.going, ended.SlotAd())
+	}
 	if how.Lost != "" {
 		f.Lost += e.at - f.Start
 		r.wait(e.at, 1, r.Jobs[i])
@@ -465,14 +483,14 @@ func (r *replay) happen(e event) error {
 	return nil
 }
 
-// worklife reports whether a claim may go on with another job: CLAIM_WORKLIFE of its chain of jobs is not over.
-func (r *replay) worklife(c pool.Claim, at int64) bool {
+// worked returns for how long the slot of a claim has had jobs one after the other.
+func (r *replay) worked(c pool.Claim, at int64) time.Duration {
 	since, ok := r.claimed[c.Slot]
 	if !ok {
 		since = r.Fates[r.index[c.Job]].Start
 		r.claimed[c.Slot] = since
 	}
-	return time.Duration(at-since)*time.Second < r.Config.ClaimWorklife
+	return time.Duration(at-since) * time.Second
 }
 
 // negotiate makes a cycle, and returns how many jobs it matched.
@@ -524,14 +542,15 @@ func (r *replay) negotiate(at int64) (matched int, err error) {
 	return len(made), nil
 }
 
-// retires returns for how many seconds the job of a claim may still run that another one is to have.
+// retires returns after how many seconds the job of a claim is told to leave its slot, when it ends.
 func (r *replay) retires(tx *spool.Tx, c pool.Claim, now time.Time) int64 {
 	slot, ad := lifecycle.SlotOf(&tx.View, c), (*classad.Ad)(nil)
-	if ad, _ = tx.Job(c.Job); slot == nil || ad == nil {
+	if ad, _ = tx.Job(c.Job); slot == nil || ad == nil || !lifecycle.LetsRetire(pool.Reason{Code: c.VacateCode, Subcode: c.VacateSubcode}) {
 		return 0
 	}
 	allowed := launch.Retirement(&classad.Context{Now: now}, r.retirement, slot, ad)
-	return int64((max(allowed-now.Sub(c.StartedAt), 0) + time.Second - 1) / time.Second)
+	wait, _ := launch.Retiring(ad, r.Config.MachineMaxVacateTime, allowed, now.Sub(c.StartedAt))
+	return int64((wait + time.Second - 1) / time.Second)
 }
 
 // measure notes how fair the pool is behind a cycle.
@@ -549,7 +568,7 @@ func (r *replay) measure(at int64, plan *negotiator.Plan) {
 	if divide == nil {
 		divide = shares.Targets
 	}
-	all := divide(float64(r.Cores), claimants)
+	all := divide(float64(r.cores), claimants)
 	r.course.entitle(at, plan.Submitters, all)
 	for i, entitled := range all {
 		name := plan.Submitters[i].Name

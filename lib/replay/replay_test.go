@@ -104,7 +104,8 @@ func TestRun(t *testing.T) {
 		{"parts of a slot", nil, 1, 4, []string{"0 100 2 ann", "0 100 2 ann", "0 100 1 ann"}, "0-0-100 0-0-100 100-100-200"},
 		{"too wide for all slots", nil, 1, 4, []string{"0 100 5 ann", "0 100 1 bob"}, "-1--1--1 0-0-100"},
 		{"preempted, and once more", []string{hour, "MAXJOBRETIREMENTTIME=0"}, 2, 1, []string{"0 4000 1 ann", "0 4000 1 ann", "10 100 1 bob"}, "0-3780-7780 0-0-4000 3660-3660-3760"},
-		{"preempted when its retirement time is over", []string{hour, "MAXJOBRETIREMENTTIME=3700"}, 2, 1, []string{"0 4000 1 ann", "0 4000 1 ann", "10 100 1 bob"}, "0-3840-7840 0-0-4000 3700-3700-3800"},
+		{"preempted when its retirement time is over", []string{hour, "MAXJOBRETIREMENTTIME=3700", "MACHINE_MAX_VACATE_TIME=0"}, 2, 1, []string{"0 4000 1 ann", "0 4000 1 ann", "10 100 1 bob"}, "0-3840-7840 0-0-4000 3700-3700-3800"},
+		{"told in time to take a minute over it", []string{hour, "MAXJOBRETIREMENTTIME=3700", "MACHINE_MAX_VACATE_TIME=60"}, 2, 1, []string{"0 4000 1 ann", "0 4000 1 ann", "10 100 1 bob"}, "0-3780-7780 0-0-4000 3660-3660-3760"},
 		{"done before that", []string{hour, "MAXJOBRETIREMENTTIME=36000"}, 2, 1, []string{"0 4000 1 ann", "0 5000 1 ann", "10 100 1 bob"}, "0-0-4000 0-0-5000 4000-4000-4100"},
 	} {
 		if got := starts(run(t, jobs(t, c.jobs...), configured(t, c.settings...), c.slots, c.cores)); got != c.want {

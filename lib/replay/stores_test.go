@@ -76,7 +76,7 @@ func drawWorld(t testing.TB, policy string, seed uint64) world {
 		some, held := 1+draw.IntN(3), draw.IntN(2) == 0
 		name := []string{"u0@pool", "u1@pool", "u2@pool"}[draw.IntN(3)]
 		limit := accountant.LimitOf(int64(draw.IntN(4) - 1))
-		w.events = append(w.events, Event{at, func(tx *spool.Tx) error {
+		w.events = append(w.events, Event{At: at, Do: func(tx *spool.Tx) error {
 			tx.Op("test")
 			now := start.Add(time.Duration(at) * time.Second)
 			r, _ := tx.Submitter(name)

@@ -472,7 +472,7 @@ func (d *Desk) Terms(why pool.Reason) (t supervise.Terms, err error) {
 			return nil
 		}
 		t.Ad, t.Leaving = ad, leaving(ad, why.Code)
-		if claim, ok := v.Claim(d.Job); ok && t.Leaving.Retires() && lifecycle.HasteOf(why) < lifecycle.Quick {
+		if claim, ok := v.Claim(d.Job); ok && t.Leaving.Retires() && lifecycle.LetsRetire(why) {
 			if slot := lifecycle.SlotOf(v, claim); slot != nil {
 				t.Retirement = launch.Retirement(&classad.Context{Now: d.Now().Now}, d.retirement, slot, ad)
 			}

@@ -3,6 +3,7 @@ package desk
 import (
 	"errors"
 	"fmt"
+	"math"
 	"syscall"
 	"time"
 
@@ -184,8 +185,11 @@ type successor struct {
 // successor returns the successor of an attempt that ended so, nil if there may be none. Only a job
 // that ended by itself has one, and only until CLAIM_WORKLIFE is over or the supervisor is to end.
 func (d *Desk) successor(how pool.Ending, wanted bool, last func() bool) *successor {
-	over := d.pilot == nil && time.Since(d.since) >= d.Config.ClaimWorklife // a pilot says so
-	if !wanted || over || how.Lost != "" || how.StartFailed != "" || how.OutputFailed != "" || how.NotStarted {
+	worked := time.Since(d.since)
+	if d.pilot != nil {
+		worked = math.MinInt64 // the pilot says when it is over
+	}
+	if !wanted || !lifecycle.MayGoOn(how, worked, d.Config.ClaimWorklife) {
 		return nil
 	}
 	return &successor{Desk: d, last: last}

@@ -299,9 +299,9 @@ func run(c *cmdline.Call) error {
 		}
 	}
 	if o.html == "" && len(o.plots) == 0 {
-		return o.print(c, w, variants)
+		return o.print(c, w, p, variants)
 	}
-	g := newGallery(c, o, w, variants)
+	g := newGallery(c, o, w, p, variants)
 	if o.html == "-" {
 		text, err := g.page(o)
 		if err == nil {
@@ -309,18 +309,18 @@ func run(c *cmdline.Call) error {
 		}
 		return errors.Join(err, o.draw(c, g))
 	}
-	return errors.Join(o.print(c, w, variants), o.draw(c, g))
+	return errors.Join(o.print(c, w, p, variants), o.draw(c, g))
 }
 
 // print prints what was found in the form that is asked for.
-func (o options) print(c *cmdline.Call, w *workload.Workload, variants []*variant) error {
+func (o options) print(c *cmdline.Call, w *workload.Workload, p pooled, variants []*variant) error {
 	switch o.form {
 	case "json":
-		return c.JSON(reportOf(w, o.following, variants))
+		return c.JSON(reportOf(w, p, o.following, variants))
 	case "csv":
 		return writeCSV(c, o, w, variants)
 	}
-	return write(c, o, variants)
+	return write(c, o, p, variants)
 }
 
 // draw writes the pictures and the page that go into files.
@@ -418,13 +418,23 @@ type pooled struct {
 	slots    []*classad.Ad
 	accounts []accountant.Record
 	edits    []accountant.Edit // that were made to them later
+	past     *replay.Past      // of the slots, as the spool recorded it; nil: they stay as they are
+	source   string            // of the slots
 }
+
+// Where the slots come from.
+const (
+	ofOption   = "slots"    // -slots
+	ofSpool    = "spool"    // those that it has now
+	ofRecorded = "recorded" // those that it had
+)
 
 // poolOf returns the pool: as -slots says, or the spool's. Where the spool is read, its accounts count: with its own history as
 // they were at the start, else as they are now, without their usage.
 func poolOf(c *cmdline.Call, o options, start time.Time) (p pooled, err error) {
-	p.domain = cmp.Or(c.Config.UIDDomain, "replay")
+	p.domain, p.source = cmp.Or(c.Config.UIDDomain, "replay"), ofSpool
 	if o.slots > 0 {
+		p.source = ofOption
 		if p.slots, err = replay.Slots(o.slots, o.cores); err != nil || len(c.Args) > 0 {
 			return p, err
 		}
@@ -443,6 +453,11 @@ func poolOf(c *cmdline.Call, o options, start time.Time) (p pooled, err error) {
 			c.Warn("%v", d)
 		}
 		p.accounts, p.edits = past.Records, past.Edits
+		if o.slots == 0 {
+			if err := p.recollect(c, s, start); err != nil {
+				return p, err
+			}
+		}
 	}
 	err = s.View(func(v *spool.View) error {
 		for _, r := range v.Submitters() {
@@ -460,18 +475,37 @@ func poolOf(c *cmdline.Call, o options, start time.Time) (p pooled, err error) {
 			c.Warn("%v", b)
 		}
 		for _, slot := range slots {
-			p.slots = append(p.slots, slot.Ad.Clone())
+			if p.past == nil || slot.Source != "" { // no log has slots written by hand
+				p.slots = append(p.slots, slot.Ad.Clone())
+			}
 		}
 		return nil
 	})
-	if err == nil && len(p.slots) == 0 {
+	if err == nil && len(p.slots) == 0 && (p.past == nil || len(p.past.Events) == 0) {
 		err = errors.New("the pool has no slots; -slots N[xCORES] says how large one is to be")
 	}
 	return p, err
 }
 
+// recollect takes the slots that the spool had at the start and later.
+func (p *pooled) recollect(c *cmdline.Call, s *spool.Spool, start time.Time) error {
+	t, err := s.Takers(start)
+	if err != nil {
+		return err
+	}
+	if !t.Known.IsZero() {
+		c.Warn("the spool does not know which slots came and went before %s: until then the pool has those of that time", t.Known.In(c.Now.Location()).Format(time.DateTime))
+	}
+	p.past, p.source = replay.PastOf(t, start), ofRecorded
+	p.slots = p.past.Slots
+	return nil
+}
+
 // prepare makes the pool of each configuration. It returns the number of cores of the widest slot of all.
 func prepare(c *cmdline.Call, p pooled, start time.Time, variants []*variant) (widest int, err error) {
+	if p.past != nil {
+		widest = int(p.past.Widest)
+	}
 	for _, v := range variants {
 		if v.pool, v.config, err = v.begun(c, p, start); err != nil {
 			return 0, err
@@ -496,6 +530,11 @@ func (v *variant) begun(c *cmdline.Call, p pooled, start time.Time) (*spool.Spoo
 	s.At(start)
 	if err := replay.Put(s, p.slots, p.accounts); err != nil {
 		return nil, nil, err
+	}
+	if p.past != nil {
+		if err := s.Update(func(tx *spool.Tx) error { tx.Op("slots"); p.past.PutTakers(tx); return nil }); err != nil {
+			return nil, nil, err
+		}
 	}
 	if v.change != nil {
 		w := whatif.NewWorld(c, s)
@@ -597,6 +636,10 @@ func (v *variant) run(w *workload.Workload, p pooled, in *spool.Spool, number in
 	s.Config, s.Spool = v.config, in
 	for _, e := range p.edits {
 		s.Events = append(s.Events, replay.Edit(e, w.Start, v.config.Params))
+	}
+	if p.past != nil {
+		s.Events = append(s.Events, p.past.Events...)
+		slices.SortStableFunc(s.Events, func(a, b replay.Event) int { return cmp.Compare(a.At, b.At) })
 	}
 	if s.Interval == 0 {
 		s.Interval = v.config.CycleInterval

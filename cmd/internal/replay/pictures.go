@@ -34,6 +34,7 @@ const (
 // gallery is what pictures are drawn of.
 type gallery struct {
 	*workload.Workload
+	pool     pooled
 	name     string // of the workload
 	variants []*variant
 	courses  []*variant // those with a course
@@ -59,8 +60,8 @@ func busiest(w *workload.Workload, n int) []string {
 	return names[:min(n, len(names))]
 }
 
-func newGallery(c *cmdline.Call, o options, w *workload.Workload, variants []*variant) *gallery {
-	g := &gallery{Workload: w, name: "the pool's history", variants: variants, zone: c.Now.Location(), base: base(variants), chance: o.shake > 0}
+func newGallery(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) *gallery {
+	g := &gallery{Workload: w, pool: p, name: "the pool's history", variants: variants, zone: c.Now.Location(), base: base(variants), chance: o.shake > 0}
 	if len(c.Args) > 0 {
 		g.name = clean.Line(c.Args[0])
 	}
@@ -231,7 +232,7 @@ func (g *gallery) queues() []chart.Group {
 	}
 	return []chart.Group{{Title: "", Plots: []chart.Axes{
 		{Label: "cores that waiting jobs ask for, lower is better", Height: 150, X: g.times(), Y: chart.UpTo(wanted), Marks: waiting},
-		{Label: fmt.Sprintf("cores in use of %d, higher is better", cores), Height: 150, X: g.times(), Y: chart.UpTo(float64(cores)), Marks: using},
+		{Label: fmt.Sprintf("cores in use of %d at most, higher is better", cores), Height: 150, X: g.times(), Y: chart.UpTo(float64(cores)), Marks: using},
 	}}}
 }
 
@@ -347,9 +348,9 @@ func (g *gallery) page(o options) ([]byte, error) {
 	p := page.Page{Title: "Replay of " + g.name, Subject: plural.Count(len(g.variants), "configuration"), Program: "replay",
 		Lead: template.HTML(template.HTMLEscapeString(fmt.Sprintf("Jobs submitted from %s to %s, under %s", from, to, plural.Count(len(g.variants), "configuration")))),
 		Figures: []page.Figure{{Name: "Jobs", Value: page.Count(len(g.Jobs))}, {Name: "Users", Value: page.Count(len(g.users))},
-			{Name: "Slots", Value: page.Count(g.base.slots)}, {Name: "Cores", Value: fmt.Sprint(g.base.result.Cores)}}}
+			{Name: "Slots", Value: page.Count(g.base.slots)}, {Name: "Cores", Value: fmt.Sprint(g.base.cores)}}}
 	measures := page.Section{ID: "measures", Title: "Measures", Text: []string{`"now" is the pool's own configuration. replay-measures(7) has the formula of each measure, and what a replay cannot tell.`}}
-	measures.Text = append(measures.Text, o.arrivals())
+	measures.Text = append(measures.Text, o.arrivals(), g.pool.words(g.base))
 	if o.shake > 0 {
 		measures.Text = append(measures.Text, o.shaken(g.variants))
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -77,12 +78,12 @@ func same(a, b []float64) bool {
 }
 
 // write prints the table of measures, and with -users that of users.
-func write(c *cmdline.Call, o options, variants []*variant) error {
+func write(c *cmdline.Call, o options, p pooled, variants []*variant) error {
 	columns, rows := measureTable(variants)
 	if err := c.Table(columns, rows); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(c.Stdout, "\n%s\n", o.arrivals()); err != nil {
+	if _, err := fmt.Fprintf(c.Stdout, "\n%s\n%s\n", o.arrivals(), p.words(base(variants))); err != nil {
 		return err
 	}
 	if o.shake > 0 {
@@ -133,6 +134,34 @@ func (o options) arrivals() string {
 			plural.Pick(o.following, "1 job is submitted", "%d jobs are submitted"))
 	}
 	return "Open arrivals: all jobs are submitted at their recorded times, though users of a faster pool would submit sooner, and those of a slower one later."
+}
+
+// words says which slots the pool of a configuration had.
+func (p pooled) words(v *variant) string {
+	switch p.source {
+	case ofOption:
+		return fmt.Sprintf("Slots: %s of -slots, all the time.", count(v.slots))
+	case ofSpool:
+		return fmt.Sprintf("Slots: %s that the spool has now, all the time.", plural.Pick(v.slots, "the 1", "the %d"))
+	}
+	text := "Slots: as the spool recorded them, " + count(v.slots) + " at the start"
+	n := v.result.Changes
+	var more []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{n.Came, "came"}, {n.Went, "went"}, {n.Changed, "changed"}} {
+		if part.n > 0 {
+			more = append(more, count(part.n)+" "+part.what)
+		}
+	}
+	if n.Drained > 0 {
+		more = append(more, plural.Pick(n.Drained, "1 machine was drained", "%d machines were drained"))
+	}
+	if len(more) == 0 {
+		return text + "; none came, changed or went."
+	}
+	return text + "; later " + strings.Join(more, ", ") + "."
 }
 
 // cell returns what the table says of a configuration, beside that which others are compared with.
@@ -207,6 +236,8 @@ type report struct {
 	Start          time.Time
 	Slots          int
 	Cores          int64
+	SlotsFrom      string           // slots (-slots), spool (as they are now) or recorded
+	Changes        replay.Changes   // of the slots, under the pool's own configuration
 	Arrivals       string           // open or dependent
 	Following      int              // jobs that are submitted a think time after the end of others
 	Left           []workload.Count // out of the workload, by reason
@@ -221,8 +252,8 @@ type configuration struct {
 	Shaken []shaken // the same of each run with shaken submissions
 }
 
-func reportOf(w *workload.Workload, following int, variants []*variant) report {
-	r := report{Start: w.Start, Slots: base(variants).slots, Cores: base(variants).cores,
+func reportOf(w *workload.Workload, p pooled, following int, variants []*variant) report {
+	r := report{Start: w.Start, Slots: base(variants).slots, Cores: base(variants).cores, SlotsFrom: p.source, Changes: base(variants).result.Changes,
 		Arrivals: open, Following: following, Left: append([]workload.Count{}, w.Left...), Unknown: append([]workload.Count{}, w.Unknown...)}
 	if w.Steps != nil {
 		r.Arrivals = dependent

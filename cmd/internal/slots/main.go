@@ -294,13 +294,7 @@ func withdraw(c *cmdline.Call, names []string) error {
 		if err := mayGo(tx, names, byHand); err != nil {
 			return err
 		}
-		for _, name := range names {
-			tx.DropSlot(name)
-			tx.DropBackoff(name)
-		}
-		if len(names) > 0 {
-			lifecycle.NoteGiven(tx)
-		}
+		lifecycle.Withdraw(tx, names)
 		return nil
 	})
 	if err != nil {
