@@ -334,7 +334,9 @@ func (l *look) supervisors() error {
 }
 
 // supervised reports whether a claim in a state should have a supervisor.
-func supervised(state pool.ClaimState) bool { return state == pool.RunningClaim || state == pool.Vacating }
+func supervised(state pool.ClaimState) bool {
+	return state == pool.RunningClaim || state == pool.Vacating
+}
 
 // Of looks at the spool that a command line names, and does not make one. Damage is a finding; the
 // error says that nothing can be told.
