@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"fairspool/spool/internal/files"
-	"fairspool/spool/internal/quoted"
+	"fairspool/spool/internal/quotedtext"
 )
 
 // castagnoli is the CRC polynomial that processors have an instruction for.
@@ -162,7 +162,7 @@ func parseHeader(line string) (Transaction, error) {
 	machine, err2 := time.Parse(timeLayout, fields[2])
 	policy, err3 := time.Parse(timeLayout, fields[3])
 	uid, err4 := strconv.Atoi(fields[4])
-	texts, err5 := quoted.Texts(fields[5])
+	texts, err5 := quotedtext.All(fields[5])
 	for _, err := range []error{err1, err2, err3, err4, err5} {
 		if err != nil {
 			return Transaction{}, fmt.Errorf("a T line that does not parse: %w", err)
