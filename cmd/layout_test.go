@@ -83,7 +83,7 @@ var layout = map[string][]string{
 	"lib/supervise":                 {"lib/classad", "lib/jobpolicy", "lib/launch", "lib/pool"},
 	"lib/userlog":                   {"lib/elapsed", "lib/pool"},
 	"lib/workload":                  {"lib/classad", "lib/pool"},
-	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/localdisk", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/cyclejson", "spool/internal/dumptext", "spool/internal/extracttext", "spool/internal/files", "spool/internal/flocks", "spool/internal/left", "spool/internal/lockline", "spool/internal/poolrows", "spool/internal/postpone", "spool/internal/quotedtext", "spool/internal/reserve", "spool/internal/rowtext", "spool/internal/summarytext", "spool/internal/wantedlines"},
+	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/localdisk", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/cyclejson", "spool/internal/dumptext", "spool/internal/extracttext", "spool/internal/files", "spool/internal/flocks", "spool/internal/left", "spool/internal/lockline", "spool/internal/poolrows", "spool/internal/postpone", "spool/internal/quoted", "spool/internal/quotedtext", "spool/internal/reserve", "spool/internal/rowtext", "spool/internal/sampling", "spool/internal/summarytext", "spool/internal/wantedlines"},
 	"spool/heard":                   nil,
 }
 

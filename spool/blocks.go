@@ -307,19 +307,19 @@ func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) 
 			return nil, err
 		}
 	}
-	bad := make([]error, len(b.base))
-	parallel.Each(len(b.base), func(_, i int) { _, bad[i] = b.index(i) })
-	for i, err := range bad {
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range b.open[i].entries {
-			_, spoken := b.pending[e.key]
-			if _, made := b.made[e.key]; !spoken && !made {
-				list = append(list, e.key)
+	found, bad := make([][]K, len(b.base)), make([]error, len(b.base))
+	buffers := make([][]byte, parallel.Workers(len(b.base)))
+	parallel.Each(len(b.base), func(worker, i int) {
+		bad[i] = b.scanSegment(i, &buffers[worker], func(k K, _ string) {
+			if _, spoken := b.pending[k]; !spoken && !b.has(k) {
+				found[i] = append(found[i], k)
 			}
-		}
+		})
+	})
+	if err := cmp.Or(bad...); err != nil {
+		return nil, err
 	}
+	list = slices.Concat(found...)
 	for k, parts := range b.pending {
 		if text := parts[len(parts)-1].text; !gone(text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1:]) {
 			list = append(list, k)

@@ -15,6 +15,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/quoted"
 	"fairspool/spool/internal/summarytext"
 	"fairspool/spool/internal/wantedlines"
 )
@@ -488,34 +489,9 @@ func (tx *Tx) addAttr(r *record, span []byte, a Attr) {
 	at := len(b)
 	b = a.Expr.AppendTo(b, classad.StyleSpool)
 	tx.body = append(b, '\n')
-	if !usualName(a.Name) || !surely(b[at:]) {
+	if !usualName(a.Name) || !quoted.Surely(b[at:]) {
 		tx.check(start)
 	}
-}
-
-// plainly reports whether a text stands for itself between quotes: it is printing
-// ASCII without quotes and backslashes.
-func plainly(text []byte) bool {
-	for _, c := range text {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-// surely reports whether what was written for an expression reads back for sure,
-// since it is a plain text or a number of few digits.
-func surely(b []byte) bool {
-	if n := len(b); n > 1 && b[0] == '"' && b[n-1] == '"' {
-		return plainly(b[1 : n-1])
-	}
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return len(b) > 0 && len(b) < 16
 }
 
 // slotOf makes a slot from its lines; nil if it was withdrawn. What is set one

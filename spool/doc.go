@@ -127,7 +127,8 @@
 // command that needs whole ads of all, each once, reads them in pieces that are not kept
 // (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one before: it
 // reads a part of each ad, from extracts where there are any, and notes what it looks up besides
-// (View.Part).
+// (View.Part). Totals read the summaries in the indexes of segments, and the beginning of claims' rows
+// (Totals, SlotSummaries, ClaimSummaries); what the journal speaks of they read whole.
 //
 // # Archiving a month, step by step
 //

@@ -336,8 +336,8 @@ func (p *portion) jobsExtract(w *worker, g *segment[int], from *blockReader[int]
 	return slices.Concat(clusters.Text, runs.Text, rows), nil
 }
 
-// slotsExtract does as jobsExtract for slots. Attributes that more than half of them have values of their
-// own of are not shared.
+// slotsExtract does as jobsExtract for slots. Attributes with more values than a sixteenth of the slots are
+// not shared: one such as LastHeardFrom would tell most slots apart.
 func (p *portion) slotsExtract(w *worker, g *segment[string], from *blockReader[string]) ([]byte, error) {
 	type read struct {
 		name  string
@@ -379,7 +379,7 @@ func (p *portion) slotsExtract(w *worker, g *segment[string], from *blockReader[
 	for _, s := range list {
 		shared, own = shared[:0], own[:0]
 		for line := range bytes.Lines(s.lines) {
-			if 2*values[string(extracttext.AttributeOf(line))] > len(list) {
+			if values[string(extracttext.AttributeOf(line))] > max(len(list)/16, 4) {
 				own = append(own, line...)
 			} else {
 				shared = append(shared, line...)

@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/quoted"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -189,16 +190,16 @@ func (r record) appendCharge(b []byte) []byte {
 // look at anything else: the journal is read backwards, transaction by transaction.
 func (s *Spool) ownerThen(w *writing, name string) (Owner, error) {
 	back := backwards{spool: s, w: w, at: w.end.End, seq: w.end.Seq}
-	var quoted []byte // what a row of the owner has in it; empty: it may be written in several ways
-	if plainly([]byte(name)) {
-		quoted = strconv.AppendQuote(nil, name)
+	var owned []byte // what a row of the owner has in it; empty: it may be written in several ways
+	if quoted.Plainly([]byte(name)) {
+		owned = strconv.AppendQuote(nil, name)
 	}
 	for {
 		f, err := back.next()
 		if err != nil || f.Size == 0 {
 			return s.ownerInTable(w, name, err)
 		}
-		if !bytes.Contains(f.Body, quoted) {
+		if !bytes.Contains(f.Body, owned) {
 			continue
 		}
 		for _, line := range (chunk{text: f.Body}).lines() {

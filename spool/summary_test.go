@@ -2,6 +2,7 @@ package spool
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -97,6 +98,137 @@ func TestSlotSummaries(t *testing.T) {
 			rt.Fatal(err)
 		}
 		look()
+		if sound, err := Check(dir, Options{}, func(f Finding) {
+			if f.Damaged {
+				rt.Errorf("%s:%d: %s", f.File, f.Line, f.What)
+			}
+		}); err != nil || !sound {
+			rt.Errorf("sound: %v, %v", sound, err)
+		}
+	})
+}
+
+// totalled are the attributes of pool.Totalled of a job, as they stand.
+func totalled(ad *classad.Ad) string {
+	var b strings.Builder
+	for _, name := range pool.Totalled {
+		if e, ok := ad.Lookup(name); ok {
+			fmt.Fprintf(&b, "%s = %v\n", name, e)
+		}
+	}
+	return b.String()
+}
+
+// drawTotalled draws an ad of attributes that totals of jobs need, some of which are no constants, and of others.
+func drawTotalled(t *rapid.T) *classad.Ad {
+	ad := classad.New()
+	for range rapid.IntRange(0, 4).Draw(t, "attributes") {
+		text := rapid.SampledFrom([]string{"1", "2", "2", "5", "true", "1.5", `"] 1 2 3"`, `"é\"\\ ["`, "undefined", "error", "{1}", "ProcId + 1", "Cmd"}).Draw(t, "value")
+		e, err := classad.ParseExpr(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ad.Set(rapid.SampledFrom([]string{"Owner", "JobStatus", "JobStatus", "HoldReason", "numjobstarts", "AfterOk", "RequestCpus", "DeferralTime", "Cmd"}).Draw(t, "name"), e)
+	}
+	return ad
+}
+
+// TestTotals holds that totals are what counting the jobs one by one comes to, after any history.
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		s := mustOpen(t, dir)
+		defer s.Close()
+		change := func(tx *Tx) error {
+			tx.Op("test")
+			for range rapid.IntRange(0, 3).Draw(rt, "clusters") {
+				var runs []NewRun
+				for range rapid.IntRange(1, 3).Draw(rt, "runs") {
+					runs = append(runs, NewRun{Count: rapid.IntRange(1, 3).Draw(rt, "procs"), Ad: drawTotalled(rt)})
+				}
+				tx.AddCluster(drawTotalled(rt), runs)
+			}
+			for _, c := range tx.Clusters() {
+				r := c.Runs[rapid.IntRange(0, len(c.Runs)-1).Draw(rt, "run")]
+				id := pool.JobID{Cluster: c.ID, Proc: r.Last}
+				switch rapid.IntRange(0, 5).Draw(rt, "change") {
+				case 0:
+					tx.Set(id, "JobStatus", classad.Literal(classad.Int(2)))
+				case 1:
+					tx.SetRange(r.Procs, "RequestCpus", nil)
+				case 2, 3:
+					tx.PutClaim(pool.Claim{Job: id, Attempt: 1, Slot: drawText(rt, "slot") + id.String(), Machine: "m", State: rapid.SampledFrom([]pool.ClaimState{pool.Matched, pool.RunningClaim, pool.Promised}).Draw(rt, "state"), MatchedAt: noon,
+						Piece: rapid.SampledFrom([]pool.Piece{{}, {Of: "p@m"}, {Of: "p@m", Takes: "Cpus=1"}}).Draw(rt, "piece")})
+				case 4:
+					for p := r.First; p <= r.Last; p++ {
+						tx.DropClaim(pool.JobID{Cluster: c.ID, Proc: p})
+					}
+					tx.LeaveRange(r.Procs, noon)
+				}
+			}
+			return nil
+		}
+		look := func() {
+			type key struct {
+				ad    string
+				claim pool.ClaimState
+			}
+			if err := s.View(func(v *View) error {
+				claims := ClaimSummaries(v)
+				got, want, states := map[key]int{}, map[key]int{}, map[pool.JobID]pool.ClaimState{}
+				alike, others := Totals(v, claims)
+				var whole []pool.ClaimSummary
+				for _, c := range v.Claims() {
+					whole, states[c.Job] = append(whole, c.Summary()), c.State
+				}
+				if !slices.Equal(claims, whole) {
+					rt.Errorf("the summaries of claims are %+v, want %+v", claims, whole)
+				}
+				count := func(to map[key]int, list []*Cluster) {
+					for _, c := range list {
+						for _, r := range c.Runs {
+							for id := range r.Jobs() {
+								to[key{totalled(r.Proc(id.Proc)), states[id]}]++
+							}
+						}
+					}
+				}
+				for _, a := range alike {
+					got[key{totalled(a.Ad), a.Claim}] += a.Jobs
+				}
+				count(got, others)
+				count(want, v.Clusters())
+				if !maps.Equal(got, want) {
+					rt.Errorf("totals are %v, want %v", got, want)
+				}
+				return nil
+			}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		for range rapid.IntRange(1, 4).Draw(rt, "transactions") {
+			if err := s.Update(change); err != nil {
+				rt.Fatal(err)
+			}
+			if rapid.Bool().Draw(rt, "folded") {
+				if _, err := s.Fold(1, nil); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			if rapid.Bool().Draw(rt, "read anew") {
+				s.forget()
+			}
+			if rapid.Bool().Draw(rt, "looked at") {
+				look()
+			}
+		}
+		s.forget()
+		look()
+		look() // what is made already
 		if sound, err := Check(dir, Options{}, func(f Finding) {
 			if f.Damaged {
 				rt.Errorf("%s:%d: %s", f.File, f.Line, f.What)

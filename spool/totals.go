@@ -43,22 +43,28 @@ func summaries(b *blocks[string, pool.Slot]) ([]pool.SlotSummary, error) {
 	for _, f := range b.base {
 		all += f.blocks
 	}
-	room := make([]pool.SlotSummary, all)
-	for i, f := range b.base {
-		parts[i], room = room[:0:f.blocks], room[f.blocks:]
+	list := make([]pool.SlotSummary, all)
+	for i, room := 0, list; i < len(parts); i++ {
+		parts[i], room = room[:0:b.base[i].blocks], room[b.base[i].blocks:]
 	}
 	read, err := b.scan(func(_, segment int, name, summary string) bool {
-		s := pool.SlotSummary{Name: name}
-		ok := summarytext.Read(&s, summary)
+		n := len(parts[segment])
+		to := parts[segment][:n+1]
+		ok := summarytext.Read(&to[n], summary)
 		if ok {
-			parts[segment] = append(parts[segment], s)
+			to[n].Name, parts[segment] = name, to
 		}
 		return ok
 	})
-	for _, s := range read {
-		parts = append(parts, []pool.SlotSummary{pool.SummaryOf(&classad.Context{}, *s)})
+	all = 0
+	for _, part := range parts {
+		all += copy(list[all:], part)
 	}
-	return slices.Concat(parts...), err
+	list = list[:all]
+	for _, s := range read {
+		list = append(list, pool.SummaryOf(&classad.Context{}, *s))
+	}
+	return list, err
 }
 
 // Alike is jobs of the queue that are alike in what totals need: in the attributes pool.Totalled, and in the
@@ -188,21 +194,22 @@ func (b *blocks[K, V]) scanSegment(i int, buffer *[]byte, do func(k K, summary s
 		}
 		return nil
 	}
-	g, lines, _, err := readLines(b.files, b.dir, b.base[i], buffer)
+	g, lines, at, err := readLines(b.files, b.dir, b.base[i], buffer)
 	if err != nil {
 		return err
 	}
-	n := 0
+	left := g.blocks
 	for line := range strings.Lines(string(lines[:bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1])) {
 		k, summary, err := b.keys.summaryIn(line[:len(line)-1])
 		if err != nil {
-			return g.damage(b.files, 0, 0, "%v", err)
+			return g.damage(b.files, at, 0, "%v", err)
 		}
-		do(k, summary)
-		n++
+		if left--; left >= 0 {
+			do(k, summary)
+		}
 	}
-	if n != g.blocks {
-		return g.damage(b.files, 0, 0, "its index does not cover its blocks")
+	if left != 0 {
+		return g.damage(b.files, at, 0, "its index does not cover its blocks")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/quoted"
 )
 
 // Tx is one transaction in the making. It sees its own changes. They are
@@ -112,7 +113,7 @@ func (r *record) plain() bool {
 		return !math.IsNaN(x) && !math.IsInf(x, 0)
 	case classad.KindString:
 		text, _ := v.Text()
-		return plainly([]byte(text))
+		return quoted.Plainly([]byte(text))
 	}
 	return false
 }

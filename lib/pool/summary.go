@@ -34,11 +34,16 @@ type ClaimSummary struct {
 	State         ClaimState
 	Slot, Machine string
 	Piece         Piece
+	MatchedAt     int64 // in milliseconds since 1970, while the claim is Matched; otherwise 0
 }
 
 // Summary returns what totals need of the claim.
 func (c *Claim) Summary() ClaimSummary {
-	return ClaimSummary{c.Job, c.State, c.Slot, c.Machine, c.Piece}
+	s := ClaimSummary{Job: c.Job, State: c.State, Slot: c.Slot, Machine: c.Machine, Piece: c.Piece}
+	if c.State == Matched && !c.MatchedAt.IsZero() {
+		s.MatchedAt = c.MatchedAt.UnixMilli()
+	}
+	return s
 }
 
 // SlotAd does as that of a Claim.

@@ -146,8 +146,20 @@ type Disk struct{ Size, Free, Files, FreeFiles uint64 }
 // Look returns the problems of a pool, the worst first. A *spool.DamageError of the view is left
 // to the function that opened the view.
 func Look(v *spool.View, f Facts) ([]Finding, error) {
-	l := look{Facts: f, view: v, claims: v.Claims()}
-	for _, step := range []func() error{l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.clock, l.spool} {
+	l := look{Facts: f, view: v, claims: spool.ClaimSummaries(v)}
+	return l.take(l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.clock, l.spool)
+}
+
+// Stopping returns those problems that keep jobs from running. It reads no accounts and little of claims.
+func Stopping(v *spool.View, f Facts) ([]Finding, error) {
+	l := look{Facts: f, view: v, claims: spool.ClaimSummaries(v)}
+	found, err := l.take(l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.spool)
+	return slices.DeleteFunc(found, func(f Finding) bool { return !f.Stops }), err
+}
+
+// take takes the steps of a look.
+func (l *look) take(steps ...func() error) ([]Finding, error) {
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -160,7 +172,7 @@ func Look(v *spool.View, f Facts) ([]Finding, error) {
 type look struct {
 	Facts
 	view   *spool.View
-	claims []pool.Claim
+	claims []pool.ClaimSummary
 	found  []Finding
 
 	waits *waiting // once it is known
@@ -304,9 +316,12 @@ func (l *look) disk() error {
 
 // supervisors reports jobs that run by the spool and have no supervisor.
 func (l *look) supervisors() error {
+	if len(l.Died) == 0 {
+		return nil
+	}
 	var died []pool.Claim
-	for _, c := range l.claims {
-		if supervised(c) && l.Died[c.LockName()] {
+	for _, c := range l.view.Claims() {
+		if supervised(c.State) && l.Died[c.LockName()] {
 			died = append(died, c)
 		}
 	}
@@ -318,9 +333,9 @@ func (l *look) supervisors() error {
 	return nil
 }
 
-// supervised reports whether a claim should have a supervisor.
-func supervised(c pool.Claim) bool {
-	return c.State == pool.RunningClaim || c.State == pool.Vacating
+// supervised reports whether a claim in a state should have a supervisor.
+func supervised(state pool.ClaimState) bool {
+	return state == pool.RunningClaim || state == pool.Vacating
 }
 
 // Of looks at the spool that a command line names, and does not make one. Damage is a finding; the
@@ -437,7 +452,7 @@ func died(s *spool.Spool, host string) (map[string]bool, error) {
 	var here []pool.Claim
 	err := s.View(func(v *spool.View) error {
 		for _, c := range v.Claims() {
-			if supervised(c) && strings.EqualFold(c.Machine, host) {
+			if supervised(c.State) && strings.EqualFold(c.Machine, host) {
 				here = append(here, c)
 			}
 		}
@@ -536,7 +551,7 @@ func (l *look) waiting() (w waiting, err error) {
 
 // running reports whether a job runs: then cycles go on.
 func (l *look) running() bool {
-	return slices.ContainsFunc(l.claims, supervised)
+	return slices.ContainsFunc(l.claims, func(c pool.ClaimSummary) bool { return supervised(c.State) })
 }
 
 // idleSince returns since when the jobs of a run have been idle; false if they are not.

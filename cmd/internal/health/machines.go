@@ -163,8 +163,8 @@ func (l *look) untaken() map[string]*untaken {
 		timeout = l.Patience
 	}
 	for _, c := range l.claims {
-		if c.State == pool.Matched && l.At.Now.Sub(c.MatchedAt) > timeout {
-			at(c.Machine).add(untaken{matches: 1, oldest: c.MatchedAt, job: c.Job})
+		if since := time.UnixMilli(c.MatchedAt).UTC(); c.State == pool.Matched && l.At.Now.Sub(since) > timeout {
+			at(c.Machine).add(untaken{matches: 1, oldest: since, job: c.Job})
 		}
 	}
 	var resting []string
@@ -206,18 +206,25 @@ const mostRead = 50
 // slotsByMachine counts slots by their Machine. Slots whose names have the same text behind the @
 // count for one machine: the first one's.
 func (l *look) slotsByMachine(slots []string) map[string]int {
-	by := map[string][]string{}
+	type some struct {
+		first string
+		n     int
+	}
+	by := map[string]*some{}
 	for _, s := range slots {
 		_, host, _ := strings.Cut(s, "@")
 		if host == "" {
 			host = s
 		}
-		by[host] = append(by[host], s)
+		if by[host] == nil {
+			by[host] = &some{first: s}
+		}
+		by[host].n++
 	}
 	var read []string
 	for host, some := range by {
 		if !strings.EqualFold(host, l.Host) && len(read) < mostRead {
-			read = append(read, some[0])
+			read = append(read, some.first)
 		}
 	}
 	of := map[string]string{}
@@ -228,11 +235,11 @@ func (l *look) slotsByMachine(slots []string) map[string]int {
 	}
 	count := map[string]int{}
 	for host, some := range by {
-		m := of[some[0]]
+		m := of[some.first]
 		if m == "" {
 			m = host
 		}
-		count[m] += len(some)
+		count[m] += some.n
 	}
 	return count
 }

@@ -152,7 +152,7 @@ func stuck(c *cmdline.Call, s *spool.Spool, v *spool.View) func(state string, cl
 		if err != nil {
 			return nil
 		}
-		found, err := health.Look(v, facts)
+		found, err := health.Stopping(v, facts)
 		if err != nil {
 			return nil
 		}
@@ -163,9 +163,7 @@ func stuck(c *cmdline.Call, s *spool.Spool, v *spool.View) func(state string, cl
 			return nil
 		}
 		for _, f := range look() {
-			switch {
-			case !f.Stops:
-			case state == "qw" && f.Severity == health.Critical, claim != nil && late(f, claim):
+			if state == "qw" && f.Severity == health.Critical || claim != nil && late(f, claim) {
 				lines = append(lines, f.Line())
 			}
 		}

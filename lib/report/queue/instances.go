@@ -116,8 +116,8 @@ func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
 	ctx := l.context()
 	resting := l.resting()
 	for _, slot := range slots {
-		s := &instance{}
-		if l.summarized(s, pool.SummaryOf(ctx, slot), resting) {
+		s, of := &instance{}, pool.SummaryOf(ctx, slot)
+		if l.summarized(s, &of, resting) {
 			s.read(ctx, slot.Ad)
 			list = append(list, s)
 		}
@@ -135,7 +135,7 @@ func (q *Queue) resting() map[string]bool {
 }
 
 // summarized makes s the slot of a summary, and reports whether -q asks for it.
-func (l Listing) summarized(s *instance, slot pool.SlotSummary, resting map[string]bool) bool {
+func (l Listing) summarized(s *instance, slot *pool.SlotSummary, resting map[string]bool) bool {
 	if !l.takes(slot.Name, slot.Machine) {
 		return false
 	}
@@ -156,7 +156,7 @@ func (l Listing) summarized(s *instance, slot pool.SlotSummary, resting map[stri
 	if slot.Until != 0 && slot.Until < l.Now.Unix() {
 		s.states += "u"
 	}
-	if resting[slot.Name] {
+	if len(resting) > 0 && resting[slot.Name] {
 		s.states += "D"
 	}
 	return true

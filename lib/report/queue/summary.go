@@ -34,7 +34,7 @@ func (l Listing) Machines() (list []Machine) {
 		l.Warn("%v", err)
 	}
 	var s instance
-	at, resting, kept, held := map[string]int{}, l.resting(), l.kept(), l.held()
+	at, resting, kept, taken := map[string]int{}, l.resting(), l.kept(), l.taken()
 	add := func() {
 		i, ok := at[s.machine]
 		if !ok {
@@ -44,23 +44,17 @@ func (l Listing) Machines() (list []Machine) {
 		list[i].add(&s)
 	}
 	for i := range slots {
-		if s = (instance{}); !l.summarized(&s, slots[i], resting) {
+		if s = (instance{}); !l.summarized(&s, &slots[i], resting) {
 			continue
 		}
 		if len(kept) > 0 {
-			s.reserved += kept[s.name]
+			s.reserved = kept[s.name]
 		}
-		if h := held[s.name]; h != nil {
-			h.found = true
-			s.used, s.reserved = s.used+h.used+float64(h.whole)*s.total, s.reserved+h.reserved+float64(h.promised)*s.total
-		}
+		taken.of(&s)
 		add()
 	}
-	for _, c := range l.bound() {
-		if h := held[c.SlotAd()]; h != nil && h.ad && !h.found {
-			h.found, s = true, instance{machine: h.machine, states: "o", used: h.used, reserved: h.reserved}
-			add()
-		}
+	for _, s = range l.unadvertised(taken, slots) {
+		add()
 	}
 	slices.SortFunc(list, func(a, b Machine) int { return pool.CompareNames(a.Name, b.Name) })
 	if len(list) < 2 {
@@ -75,61 +69,101 @@ func (l Listing) Machines() (list []Machine) {
 	return append(list, sum)
 }
 
-// held is what claims take of a slot.
-type held struct {
-	whole, promised int     // claims on all of it
-	used, reserved  float64 // cores of pieces
-	ad              bool    // it is the slot ad of a claim, and not only the dynamic slot of one
-	machine         string  // of the claim
-	found           bool
+// taken is what claims take of slots, by name.
+type taken struct {
+	whole  map[string]int // how many claims use all of a slot: most do
+	parts  map[string]*parts
+	unseen int // claims on all of a slot that is not found so far
 }
 
-// held returns what claims take, by the names of slots.
-func (l Listing) held() map[string]*held {
+// parts is what other claims take of a slot.
+type parts struct {
+	used, reserved float64 // cores of pieces
+	promised       int     // claims that are to have all of it
+	found          bool    // the slot is advertised, or no claim's slot ad
+	machine        string  // of the claim
+}
+
+// taken returns what those claims take that -q asks for.
+func (l Listing) taken() *taken {
 	claims := l.bound()
-	room, slots := make([]held, len(claims)), make(map[string]*held, len(claims))
-	of := func(name string) *held {
-		h := slots[name]
-		if h == nil {
-			if len(room) == 0 {
-				room = make([]held, 1+len(claims))
-			}
-			h, room = &room[0], room[1:]
-			slots[name] = h
-		}
-		return h
-	}
+	t := &taken{whole: make(map[string]int, len(claims)), parts: map[string]*parts{}}
 	for i := range claims {
 		c := &claims[i]
-		if l.Slots != nil && !l.takes(c.Slot, c.SlotAd(), c.Machine) {
-			continue
-		}
-		h := of(c.SlotAd())
-		if !h.ad {
-			h.ad, h.machine = true, c.Machine
-		}
-		if c.Piece.Of == "" {
-			if c.State == pool.Promised {
-				h.promised++
-			} else {
-				h.whole++
+		switch {
+		case l.Slots != nil && !l.takes(c.Slot, c.SlotAd(), c.Machine):
+		case c.Piece.Of != "":
+			cores := c.Piece.Takes.Of(pool.AttrCpus)
+			t.part(c.Piece.Of, c.Machine).take(c.State, cores)
+			if t.parts[c.Slot] == nil {
+				t.parts[c.Slot] = &parts{found: true}
 			}
-			continue
+			t.parts[c.Slot].take(c.State, cores)
+		case c.State == pool.Promised:
+			t.part(c.Slot, c.Machine).promised++
+		default:
+			t.whole[c.Slot]++
+			t.unseen++
 		}
-		cores := c.Piece.Takes.Of(pool.AttrCpus)
-		h.piece(c.State, cores)
-		of(c.Slot).piece(c.State, cores)
 	}
-	return slots
+	return t
 }
 
-// piece adds the cores of a piece.
-func (h *held) piece(state pool.ClaimState, cores float64) {
-	if state == pool.Promised {
-		h.reserved += cores
-	} else {
-		h.used += cores
+// part returns what claims take of a slot ad in parts.
+func (t *taken) part(slot, machine string) *parts {
+	p := t.parts[slot]
+	if p == nil {
+		p = &parts{found: true}
+		t.parts[slot] = p
 	}
+	if p.found {
+		p.found, p.machine = false, machine
+	}
+	return p
+}
+
+func (p *parts) take(state pool.ClaimState, cores float64) {
+	if state == pool.Promised {
+		p.reserved += cores
+	} else {
+		p.used += cores
+	}
+}
+
+// of counts what is taken of an advertised slot.
+func (t *taken) of(s *instance) {
+	n := t.whole[s.name]
+	t.unseen -= n
+	s.used += float64(n) * s.total
+	if len(t.parts) == 0 {
+		return
+	}
+	if p := t.parts[s.name]; p != nil {
+		p.found = true
+		s.used, s.reserved = s.used+p.used, s.reserved+p.reserved+float64(p.promised)*s.total
+	}
+}
+
+// unadvertised returns the slots of claims that are not among those advertised.
+func (l Listing) unadvertised(t *taken, slots []pool.SlotSummary) (list []instance) {
+	if t.unseen > 0 {
+		for i := range slots {
+			if l.takes(slots[i].Name, slots[i].Machine) {
+				delete(t.whole, slots[i].Name)
+			}
+		}
+	}
+	for _, c := range l.bound() {
+		s := instance{machine: c.Machine, states: "o"}
+		if p := t.parts[c.SlotAd()]; p != nil && !p.found {
+			p.found, s.used, s.reserved = true, p.used, p.reserved
+			list = append(list, s)
+		} else if t.unseen > 0 && t.whole[c.SlotAd()] > 0 {
+			delete(t.whole, c.SlotAd())
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // totalName is what tables call the total of all machines.

@@ -176,6 +176,10 @@ func Claim(c *pool.ClaimSummary, line string) bool {
 	}
 	job, state := next("K [ Job = "), next("; State = ")
 	c.Slot, c.Machine = next("; Slot = "), next("; Machine = ")
+	matched, behind, found := strings.Cut(strings.TrimPrefix(line, "; MatchedAt = "), ";")
+	if ok = ok && found && strings.HasPrefix(line, "; MatchedAt = "); ok {
+		line = line[len(line)-len(behind)-1:]
+	}
 	if ok && strings.HasPrefix(line, "; Of = ") {
 		c.Piece = pool.Piece{Of: next("; Of = "), Takes: pool.Resources(next("; Takes = "))}
 	}
@@ -185,6 +189,9 @@ func Claim(c *pool.ClaimSummary, line string) bool {
 	var bad, wrong error
 	c.Job, bad = pool.ParseJobID(job)
 	c.State, wrong = pool.ParseClaimState(state)
+	if c.State == pool.Matched && bad == nil {
+		c.MatchedAt, bad = strconv.ParseInt(matched, 10, 64)
+	}
 	return bad == nil && wrong == nil
 }
 
