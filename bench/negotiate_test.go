@@ -86,9 +86,7 @@ func onCopy(b *testing.B, dir, name string, args ...string) (mb float64, process
 	b.StartTimer()
 	mb, processor = spent(b, fresh, name, args...)
 	b.StopTimer()
-	if err := os.RemoveAll(fresh); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.RemoveAll(fresh))
 	b.StartTimer()
 	return mb, processor
 }
@@ -107,29 +105,23 @@ func BenchmarkCycle(b *testing.B) {
 	for _, f := range fixtures {
 		b.Run(f.name, func(b *testing.B) {
 			s, err := spool.Open(f.dir(b), spool.Options{Program: "bench", Now: now})
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, err)
 			defer s.Close()
-			if err := s.View(func(v *spool.View) error {
+			testenv.OK(b, s.View(func(v *spool.View) error {
 				p, matches := snapshot(v, s.Domain()), 0
 				for b.Loop() {
 					matches = len(negotiation.Cycle(p, cfg, now).Matches)
 				}
 				b.ReportMetric(float64(matches), "matches")
 				return nil
-			}); err != nil {
-				b.Fatal(err)
-			}
+			}))
 		})
 	}
 }
 
 func expression(b *testing.B, text string) *classad.Expr {
 	e, err := classad.ParseExpr(text)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	return e
 }
 

@@ -91,6 +91,8 @@ func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool)
 		if made == nil || *made.by != *look.by {
 			made = look.stood(cluster)
 			cluster.Keep(made)
+		} else if !made.noted {
+			made.note()
 		}
 		look.fresh--
 		idle = append(idle, made.idle...)
@@ -113,6 +115,17 @@ type stood struct {
 	by   *reader
 	idle []jobprio.Run
 	kept []keptRun
+
+	noted bool // idle runs have Notes
+}
+
+// note lets cycles keep what they find out about idle jobs, once a process sees them for the second time.
+func (s *stood) note() {
+	s.noted = true
+	notes := make([]jobprio.Note, len(s.idle))
+	for i := range s.idle {
+		s.idle[i].Note = &notes[i]
+	}
 }
 
 // keptRun is procs that are held or wait for others.
