@@ -111,7 +111,7 @@ func TestOwnHistory(t *testing.T) {
 		}
 		differs := 0
 		for i, fate := range fates {
-			is := func(row []string) string { return row[11] + " " + row[12] }
+			is := func(row []string) string { return row[12] + " " + row[13] }
 			if now := rows[1+len(fates)+i]; now[0] != "now" || is(now) != fate {
 				t.Errorf("with %q, the pool had %s, its replay %v", settings, fate, now)
 			}
