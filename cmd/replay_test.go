@@ -39,7 +39,7 @@ func replayed(t *testing.T, config string) *workload.Workload {
 		draw := rand.New(rand.NewPCG(seed, 1))
 		w := &workload.Workload{Start: time.Unix(1e9, 0)}
 		for i := range 8 {
-			w.Jobs = append(w.Jobs, workload.Job{Name: fmt.Sprint(i + 1), Submit: int64(max(replayInterval*draw.IntN(3)-replayInterval/2, 0)), Run: runs[draw.IntN(len(runs))], Cores: 1,
+			w.Jobs = append(w.Jobs, workload.Job{Name: fmt.Sprint(i + 1), Submit: int64(max(replayInterval*draw.IntN(6)-replayInterval/2, 0)), Run: runs[draw.IntN(len(runs))], Cores: 1,
 				User: []string{"ann", "bob", "eve"}[draw.IntN(3)]})
 		}
 		w.Jobs[0].Submit = 0
@@ -52,10 +52,12 @@ func replayed(t *testing.T, config string) *workload.Workload {
 		if err != nil {
 			t.Fatal(err)
 		}
+		went := int64(-1)
 		events := []replay.Event{{At: thirdSlot, Do: func(tx *spool.Tx) error { tx.Op("advertise"); tx.PutSlot("slot1@n3", ads[2]); return nil }}}
 		for at := int64(thirdSlot + replayInterval); at < 100*replayInterval; at += replayInterval {
 			events = append(events, replay.Event{At: at, Do: func(tx *spool.Tx) error {
-				if !slices.ContainsFunc(tx.Claims(), func(c pool.Claim) bool { return c.Slot == "slot1@n1" }) {
+				if went < 0 && !slices.ContainsFunc(tx.Claims(), func(c pool.Claim) bool { return c.Slot == "slot1@n1" }) {
+					went = at
 					tx.Op("withdraw")
 					tx.DropSlot("slot1@n1")
 				}
@@ -66,7 +68,7 @@ func replayed(t *testing.T, config string) *workload.Workload {
 		if err != nil {
 			t.Fatal(err)
 		}
-		apart := true
+		apart := went > 0 && went < w.Jobs[len(w.Jobs)-1].Submit
 		var ends []int64
 		for _, f := range r.Fates {
 			after := f.End % replayInterval
