@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -20,9 +21,7 @@ const classadsPage = "../docs/classads.md"
 // of docs/classads.md; -update writes the values into it.
 func TestClassadsPage(t *testing.T) {
 	page, err := os.ReadFile(classadsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	x := newExamples(t, string(page))
 	lines := strings.Split(string(page), "\n")
 	for i, line := range lines {
@@ -35,9 +34,7 @@ func TestClassadsPage(t *testing.T) {
 		t.Errorf("%s has %d values that can be checked, want them all, more than 200", classadsPage, x.count)
 	}
 	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(classadsPage, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(classadsPage, []byte(strings.Join(lines, "\n")), 0o644))
 	}
 }
 
@@ -47,9 +44,7 @@ var pageSummary = regexp.MustCompile("(?s)(<!-- What it prints: TestClassadsPage
 // its ads; -update writes what is printed into it.
 func TestClassadsPageSummary(t *testing.T) {
 	page, err := os.ReadFile(classadsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	ads, shown := pageAds.FindAllStringSubmatch(string(page), -1), pageSummary.FindSubmatch(page)
 	if len(ads) != 2 || shown == nil {
 		t.Fatalf("%s has %d marked ads and the summary %q, want two and one", classadsPage, len(ads), shown)
@@ -70,9 +65,7 @@ func TestClassadsPageSummary(t *testing.T) {
 	case string(got) == string(shown[2]):
 	case flag.Lookup("update").Value.String() == "true":
 		page = pageSummary.ReplaceAllLiteral(page, []byte(string(shown[1])+string(got)+"```"))
-		if err := os.WriteFile(classadsPage, page, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(classadsPage, page, 0o644))
 	default:
 		t.Errorf("%s: match -summary prints\n%s\nnot\n%s", classadsPage, got, shown[2])
 	}
@@ -166,9 +159,7 @@ var functionKey = regexp.MustCompile(`(?m)(?:^\t|, )"([a-z][a-z0-9_]+)":`)
 // tables in the first columns of the page's.
 func TestClassadsPageHasEveryFunction(t *testing.T) {
 	page, err := os.ReadFile(classadsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var first strings.Builder
 	for line := range strings.SplitSeq(strings.ToLower(string(page)), "\n") {
 		if cell, ok := strings.CutPrefix(line, "| "); ok {
@@ -176,15 +167,11 @@ func TestClassadsPageHasEveryFunction(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob("../lib/classad/func_*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	count := 0
 	for _, f := range files {
 		source, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, m := range functionKey.FindAllStringSubmatch(string(source), -1) {
 			if m[1] == "is" || m[1] == "isnt" { // operators that anyCompare takes
 				continue

@@ -19,9 +19,7 @@ func TestContainersOfPilots(t *testing.T) {
 		t.Skipf("SKIPPED, NOTHING IS TESTED: %v", err)
 	}
 	program, err := os.ReadFile(busybox)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	f := newFarmHere(t, "", "", "n1")
 	// The machine says itself what its containers may do.
 	write(t, f.path("machine.toml"), "CONTAINER_RUNTIMES = [\"bwrap\"]\nCONTAINER_ROOT = true\n")
@@ -35,9 +33,7 @@ func TestContainersOfPilots(t *testing.T) {
 	for _, job := range [][2]string{{"travels", ""}, {"stays", "transfer_container = false\n"}} {
 		image, more := job[0], job[1]
 		for _, dir := range []string{"bin", "lib"} {
-			if err := os.MkdirAll(f.path(image+"/"+dir), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.MkdirAll(f.path(image+"/"+dir), 0o755))
 		}
 		testenv.WriteProgram(t, f.path(image+"/bin/sh"), program)
 		write(t, f.path(image+"/lib/release"), image+"\n")

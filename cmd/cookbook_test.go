@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 )
 
 // A cookbookStage is a folder with the pool and the files of the cookbook, which are made once.
@@ -19,9 +20,7 @@ type cookbookStage struct{ dir string }
 func newCookbookStage(t *testing.T) cookbookStage {
 	t.Helper()
 	script, err := filepath.Abs("testdata/cookbook.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s := cookbookStage{t.TempDir()}
 	write(t, filepath.Join(s.dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
 	cmdtest.Share(t, s.dir)
@@ -38,9 +37,7 @@ func (s cookbookStage) try(t *testing.T, settings string, commands ...string) {
 	}
 	file := filepath.Join(dir, "fairspool.toml")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	write(t, file, string(text)+settings)
 	s.run(t, dir, commands...)
 }
@@ -64,9 +61,7 @@ func fences(text, language string) string {
 func TestCookbook(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/cookbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	stage := newCookbookStage(t)
 	questions := strings.Split(string(text), "\n### ")[1:]
 	if want := fmt.Sprintf("\n%d questions", len(questions)); !strings.Contains(string(text), want) {
@@ -92,9 +87,7 @@ func TestCookbook(t *testing.T) {
 func TestMovingHere(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/moving-here.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	stage := newCookbookStage(t)
 	code := regexp.MustCompile("`([^`]+)`")
 	for _, section := range strings.Split(string(text), "\n## ")[1:] {

@@ -14,9 +14,7 @@ import (
 func TestCrontab(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	line := regexp.MustCompile("(?m)```crontab\n\\* \\* \\* \\* \\* (.*)\n```").FindSubmatch(text)
 	if line == nil {
 		t.Fatal("README.md has no crontab of one line")

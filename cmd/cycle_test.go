@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // TestCycleBetween stops negotiate when it has computed its plan and waits to apply it.
@@ -49,9 +51,7 @@ func TestCycleBetween(t *testing.T) {
 		m = g.sure(look(g, m), readers[3].call)
 		p.resume()
 		steps, err := cycle(t, 3).steps(p.answer())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if m, ok := m.after(steps[0]); ok {
 			look(g, m)
 		} else {
@@ -80,9 +80,7 @@ func TestCycleBetween(t *testing.T) {
 			p.resume()
 			a := p.answer()
 			steps, err := cycle(t, change.want).steps(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if change.lost != "" && strings.Contains(a.out, fmt.Sprintf("%q,", change.lost)) {
 				t.Errorf("%v between plan and claims, and yet the cycle matched %s:\n%s", change.args, change.lost, a.out)
 			}

@@ -44,18 +44,12 @@ func (b *batch) revive(name string) {
 	c.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}, b.env...) // nothing of the farm's, whose processes are found by that
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := os.OpenFile(b.site+"/log/"+name+".again", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	defer out.Close()
 	c.Stdout, c.Stderr = out, out
-	if err := c.Start(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, c.Start())
 	go c.Wait()
-	if err := os.WriteFile(b.site+"/"+name+".mypid", []byte(strconv.Itoa(c.Process.Pid)), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.WriteFile(b.site+"/"+name+".mypid", []byte(strconv.Itoa(c.Process.Pid)), 0o600))
 	b.Cleanup(func() {
 		if text, _ := os.ReadFile(out.Name()); b.Failed() {
 			b.Logf("%s: %s", name, text[max(0, len(text)-2000):])
@@ -67,9 +61,7 @@ func (b *batch) revive(name string) {
 func (b *batch) reconfigured(change func(string) string) {
 	b.Helper()
 	text, err := os.ReadFile(b.site + "/slurm.conf")
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	write(b.T, b.site+"/slurm.conf", change(string(text)))
 	for _, name := range []string{"ctld", "n1", "n2"} {
 		b.kill(name)

@@ -20,9 +20,7 @@ import (
 func newQueue(t *testing.T, system, kind string) *batch {
 	t.Helper()
 	b := newBatch(t, system)
-	if err := os.Mkdir(b.path("commands"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(b.path("commands"), 0o755))
 	for _, name := range []string{"sbatch", "squeue", "scancel", "qsub", "qstat", "qdel"} {
 		testenv.WriteProgram(t, b.path("commands/"+name), []byte(fmt.Sprintf("#!/bin/sh\necho %s >>'%s'\nexec /usr/bin/%[1]s \"$@\"\n", name, b.path("calls"))))
 	}
@@ -40,9 +38,7 @@ func newQueue(t *testing.T, system, kind string) *batch {
 func slurmByTables(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/engines.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	_, tables, found := strings.Cut(string(text), "```toml\n")
 	tables, _, closed := strings.Cut(tables, "```")
 	if !found || !closed {
@@ -157,9 +153,7 @@ func asksKilled(t *testing.T, system string, kills int, seed uint64) {
 		c := b.command(t.Context(), "glidein", "-q")
 		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		asked := b.called("sbatch") + b.called("qsub")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, c.Start())
 		if draw.IntN(3) > 0 { // most often when it has begun to submit
 			testenv.Await(func() bool { return b.called("sbatch")+b.called("qsub") > asked || endedChild(c.Process.Pid) })
 		}
@@ -181,9 +175,7 @@ func asksKilled(t *testing.T, system string, kills int, seed uint64) {
 			Ref, State string
 		}
 	}
-	if err := json.Unmarshal([]byte(b.run("slots", "list", "-pilots", "-json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal([]byte(b.run("slots", "list", "-pilots", "-json")), &all))
 	of := map[string]int{} // the pilot, by the engine's name for its job
 	for _, row := range all.Pilots {
 		if row.State != "Void" {

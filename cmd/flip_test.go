@@ -37,9 +37,7 @@ func TestFlippedSpool(t *testing.T) {
 		"job.sub": "executable = /bin/true\ntransfer_executable = false\nqueue 2\n",
 		"one.ads": "Name = \"slot1@elsewhere\"\nMachine = \"elsewhere\"\nCpus = 1\nMemory = 1024\nDisk = 100000\nRequirements = true\n",
 	} {
-		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(base, name), []byte(text), 0o600))
 	}
 	const now = "2026-11-20T10:02:00Z"
 	for _, step := range []struct{ now, line string }{
@@ -63,7 +61,7 @@ func TestFlippedSpool(t *testing.T) {
 	if _, bad, err := run(base, now, "spool check -q"); err != nil {
 		t.Fatalf("the undamaged spool: %s", bad)
 	}
-	if err := filepath.WalkDir(filepath.Join(base, "spool"), func(path string, e fs.DirEntry, err error) error {
+	testenv.OK(t, filepath.WalkDir(filepath.Join(base, "spool"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || e.Name() == "reserve" { // which only takes room
 			return err
 		}
@@ -78,15 +76,11 @@ func TestFlippedSpool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(base)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.CopyFS(dir, os.DirFS(base)))
 			at := len(good) / 2
 			bad := bytes.Clone(good)
 			bad[at] ^= 1
-			if err := os.WriteFile(filepath.Join(dir, name), bad, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, name), bad, 0o600))
 			if _, _, err := run(dir, now, "spool check -q"); err == nil {
 				t.Errorf("byte %d of %s: check says nothing", at, name)
 			}
@@ -99,7 +93,5 @@ func TestFlippedSpool(t *testing.T) {
 			}
 		})
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

@@ -29,9 +29,7 @@ func newFlocking(t *testing.T, more string) flocking {
 	t.Helper()
 	a, account := newOwnPool(t)
 	b := &farmHere{T: t, bin: a.bin, dir: a.path("b"), as: a.as}
-	if err := os.Mkdir(b.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(b.dir, 0o755))
 	via := func(f *farmHere, name, args string) {
 		testenv.WriteProgram(t, a.path(name), []byte(fmt.Sprintf("#!/bin/sh\nexport HOME='%s' FAIRSPOOL_DIR='%s' FAIRSPOOL_CONFIG='%s' FAIRSPOOL_CYCLE_ON_CHANGE=false\nexec '%s/serve' %s \"$@\"\n",
 			f.dir, f.path("spool"), f.path("fairspool.toml"), f.bin, args)))
@@ -64,21 +62,15 @@ func newFlocking(t *testing.T, more string) flocking {
 func newOwnPool(t *testing.T) (a *farmHere, account string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	a = &farmHere{T: t, bin: testenv.Commands(t), dir: dir}
 	u, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	account = u.Username
 	if os.Geteuid() == 0 { // the pilots of a pool of root's run as another account, which may not call home
 		a.as, account = &syscall.Credential{Uid: nobody, Gid: nobody}, "nobody"
 		a.bin = a.path("bin")
-		if err := os.CopyFS(a.bin, os.DirFS(testenv.Commands(t))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.CopyFS(a.bin, os.DirFS(testenv.Commands(t))))
 	}
 	return a, account
 }
@@ -150,9 +142,7 @@ func TestFlocking(t *testing.T) {
 	}
 
 	config, err := os.ReadFile(f.a.path("fairspool.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	write(t, f.a.path("fairspool.toml"), string(config)+"AFTER = 100000\n")
 	f.a.ours()
 	if n := f.a.asked(); n != 0 {
@@ -215,9 +205,7 @@ SUBMIT_REQUIREMENT_NAMES = ["Known"]
 SUBMIT_REQUIREMENT_Known = "Owner != \"dora@a.org\""
 SUBMIT_REQUIREMENT_Known_REASON = "\"dora is not known here\""`)
 	config, err := os.ReadFile(f.a.path("fairspool.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	write(t, f.a.path("fairspool.toml"), string(config)+"MAX_WAITING = 30\n")
 	f.a.ours()
 	f.there.cores(6)
@@ -255,9 +243,7 @@ SUBMIT_REQUIREMENT_Known_REASON = "\"dora is not known here\""`)
 	testenv.Until(t, "bob and eve have what is theirs", locals)
 
 	wish, err := json.Marshal(engine.Wish{Name: "fs-x-1", Pilot: 1, Token: "00", Home: "false", User: "dora@a.org", Cpus: 1, Memory: 100, Idle: 10, Time: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	ask := f.there.command(context.Background(), "serve", "-flock", "a.org", "ask")
 	ask.Stdin = bytes.NewReader(wish)
 	if out, err := ask.CombinedOutput(); err == nil || !strings.Contains(string(out), "dora is not known here") {

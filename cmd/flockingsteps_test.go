@@ -317,13 +317,9 @@ func flockingSteps(t *testing.T, todo []fault) {
 	faults := len(todo)
 	l.there.cores(slots)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	program, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	socket := l.a.path("home.sock")
 	testenv.WriteProgram(t, l.a.path("dial"), program)
 	testenv.WriteProgram(t, l.a.path("home"), []byte(fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s'\n", dials, socket, l.a.path("dial"))))
@@ -340,9 +336,7 @@ if rm '%[2]s'."$1".unanswered 2>/dev/null; then kill -9 $PPID; exit 1; fi
 printf '%%s\n' "$out"
 `, l.there.dir, l.a.path("due"), l.a.bin)))
 	config, err := os.ReadFile(l.a.path("fairspool.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	write(t, l.a.path("fairspool.toml"), strings.Replace(string(config), "IDLE = 10\n", "IDLE = 4\n", 1))
 	l.a.ours()
 	l.listen(socket)

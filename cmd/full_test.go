@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // TestFullFileSystem has a file system with ever more space left, until a command has
@@ -264,13 +266,9 @@ func newSmallDisk(t *testing.T) *smallDisk {
 	var bad strings.Builder
 	c.Stderr = &bad
 	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if err := c.Start(); err != nil {
 		t.Skipf("no namespace to mount a small file system in: %v", err)
 	}
@@ -287,9 +285,7 @@ func newSmallDisk(t *testing.T) *smallDisk {
 // folder returns a new name on the disk, and removes what stood there before.
 func (d *smallDisk) folder(t *testing.T) string {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(d.root, fmt.Sprint(d.folders))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.RemoveAll(filepath.Join(d.root, fmt.Sprint(d.folders))))
 	d.folders++
 	return filepath.Join(d.root, fmt.Sprint(d.folders))
 }
@@ -298,9 +294,7 @@ func (d *smallDisk) folder(t *testing.T) string {
 func (d *smallDisk) fill(t *testing.T, pages int) (release func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(d.root, "fill"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	page := make([]byte, os.Getpagesize())
 	size := int64(0)
@@ -310,13 +304,9 @@ func (d *smallDisk) fill(t *testing.T, pages int) (release func()) {
 		if errors.Is(err, unix.ENOSPC) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
-	if err := f.Truncate(max(0, size-int64(pages*len(page)))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, f.Truncate(max(0, size-int64(pages*len(page)))))
 	return func() {
 		if err := os.Remove(f.Name()); err != nil {
 			t.Error(err)

@@ -44,9 +44,7 @@ func TestHealthOfFullDisk(t *testing.T) {
 func TestHealthOnPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../man/health.7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, code := range health.Codes {
 		if !strings.Contains(string(page), "\n.It Li "+string(code)+"\n") {
 			t.Errorf("health(7) lacks %s", code)

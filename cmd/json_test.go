@@ -18,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"fairspool/internal/testenv"
 )
 
 // valid is the word of scripts that holds what a command prints with -json to its schemas:
@@ -107,15 +109,11 @@ func validate(name string, v any) error {
 func TestGoldenJSONValid(t *testing.T) {
 	files, err := filepath.Glob("internal/*/testdata/messages/*.txt")
 	own, _ := filepath.Glob("testdata/messages/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	held := 0
 	for _, file := range append(files, own...) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for entry := range strings.SplitSeq(string(text), "\n\n") {
 			head, _, _ := strings.Cut(entry, "\n")
 			_, call, _ := strings.Cut(head, ": ")
@@ -185,9 +183,7 @@ func TestNoSchemaLibrary(t *testing.T) {
 // TestEachJSONValid holds that the script of JSON has each command with -json, and each of its schemas.
 func TestEachJSONValid(t *testing.T) {
 	script, err := os.ReadFile("testdata/script/json.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	called, held := map[string]bool{}, map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^valid (?:(?:[0-9]+|any) )?(\S+) (?:(\S+) .*-json|cat )`).FindAllStringSubmatch(string(script), -1) {
 		called[m[2]] = true
@@ -196,9 +192,7 @@ func TestEachJSONValid(t *testing.T) {
 		}
 	}
 	programs, err := os.ReadDir(binaries(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, p := range programs {
 		help, err := exec.Command(filepath.Join(binaries(t), p.Name()), "-help").Output()
 		if err != nil {

@@ -32,9 +32,7 @@ func TestKilledWriters(t *testing.T) {
 		g.haltWithLock(c).kill(g)
 		if m = g.looks(m); change.name == "negotiate" {
 			s, err := g.foresee()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			c.might = []step{s}
 		}
 		p = g.startUnheard(c)
@@ -347,7 +345,5 @@ func (m *model) settle() {
 
 func write(t testing.TB, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(name, []byte(text), 0o600))
 }

@@ -49,9 +49,7 @@ func TestKilledLogs(t *testing.T) {
 	f.done("", "starter", "-q", "-wait")
 
 	gate := filepath.Join(f.dir, "gate") // the job waits for a writer to open it
-	if err := unix.Mkfifo(gate, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(gate, 0o666))
 	cluster = submit(fmt.Sprintf("arguments = \"-c ': <%s'\"\n", gate))
 	f.done("", "negotiate", "-q")
 	f.done("", "starter", "-q")
@@ -72,9 +70,7 @@ func TestKilledLogs(t *testing.T) {
 	f.killAtLog(cluster, command("", "negotiate", "-q"))
 	cluster = submit("")
 	f.killAtLog(cluster, command("", "qhold", strconv.Itoa(cluster)))
-	if err := f.runOut(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, f.runOut())
 	if jobs := f.logsHaveEnds(); jobs != f.submitted {
 		t.Errorf("%d jobs have left the queue, want %d", jobs, f.submitted)
 	}
@@ -140,9 +136,7 @@ func (f *logField) do(stdin string, kill bool, args ...string) (answer, error) {
 func newLogField(t *testing.T) *logField {
 	f := &logField{ground: newGround(t), life: map[string]time.Duration{}, killed: map[string]int{}}
 	f.env = []string{"FAIRSPOOL_NOW="} // the machine's clock
-	if err := os.Mkdir(filepath.Join(f.dir, "logs"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(filepath.Join(f.dir, "logs"), 0o777))
 	ads := advertise([]string{slotName(0), slotName(1), slotName(2), slotName(3)}, slot{1, true, 0, false})
 	f.done(ads.stdin, ads.args...)
 	return f

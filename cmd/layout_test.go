@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // layout says which of our packages each of ours may import; docs/design.md
@@ -232,9 +234,7 @@ func excesses(t *testing.T) map[string]int {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	over := map[string]int{}
 	for name, n := range methods {
 		if n > mostMethods {
@@ -293,14 +293,10 @@ func TestNoClock(t *testing.T) {
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join("..", name, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, f := range files {
 			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if !strings.HasSuffix(f, "_test.go") && strings.Contains(string(text), "time.Now(") {
 				t.Errorf("%s reads the clock", f)
 			}
@@ -341,9 +337,7 @@ func TestOneWayOut(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for path := range may {
 		if !used[path] {
 			t.Errorf("%s is an exception no more", path)
@@ -362,9 +356,7 @@ func eachTestFile(t *testing.T, f func(path, text string)) {
 		f(strings.TrimPrefix(path, "../"), string(text))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 }
 
 // TestLawsDrawTheSame holds that laws run by testenv.Run, which sets their seed.
@@ -397,9 +389,7 @@ func TestNoSleep(t *testing.T) {
 // that the page is short.
 func TestWayOfAJob(t *testing.T) {
 	text, err := os.ReadFile("../docs/design.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if lines := strings.Count(string(text), "\n"); lines > 400 {
 		t.Errorf("docs/design.md has %d lines, want 400 at most", lines)
 	}
@@ -411,14 +401,10 @@ func TestWayOfAJob(t *testing.T) {
 	}
 	there := map[string]bool{}
 	files, err := filepath.Glob("../lib/negotiator/*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, path := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, d := range f.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok && d.Recv != nil {
 				there[f.Name.Name+"."+receiver(d.Recv.List[0].Type)+"."+d.Name.Name] = true

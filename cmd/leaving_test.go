@@ -32,9 +32,7 @@ func newBatch(t *testing.T, kind string) *batch {
 		t.Skip("SKIPPED, NOTHING IS TESTED: a private Grid Engine is root's")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	b := &batch{farmHere: &farmHere{T: t, bin: testenv.Commands(t), dir: dir}, kind: kind}
 	var machines []string
 	for i := range 100 {
@@ -67,9 +65,7 @@ func (b *batch) start(up string) {
 	if b.site, err = os.MkdirTemp("/tmp", "fs"); err != nil { // sockets have short paths
 		b.Fatal(err)
 	}
-	if err := os.Chmod(b.site, 0o755); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.Chmod(b.site, 0o755))
 	port := freePorts(b.T, 4)
 	args := map[string][]string{"slurm": {b.site, "2", strconv.Itoa(port)}, "sge": {b.site, strconv.Itoa(port)}}[b.kind]
 	c := exec.Command("/bin/bash", append([]string{up}, args...)...)
@@ -171,9 +167,7 @@ func (b *batch) must(args ...string) string {
 func (b *batch) pilot(machine string, idle, length int, more ...string) string {
 	b.Helper()
 	token := b.run("glidein", "-token", machine)
-	if err := os.WriteFile(b.path("token."+machine), []byte(token), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.WriteFile(b.path("token."+machine), []byte(token), 0o600))
 	script := fmt.Sprintf("#!/bin/sh\nexec env -i PATH=\"$PATH\" HOME='%[1]s' CMD_TEST_THERE='%[1]s' SLURM_JOB_ID=\"$SLURM_JOB_ID\" SGE_TASK_ID=\"$SGE_TASK_ID\" '%[2]s/starter' -pilot -state '%[1]s/state.%[3]s' -home '%[1]s/home' -token '%[1]s/token.%[3]s' -idle %[4]d -time %[5]d\n",
 		b.dir, b.bin, machine, idle, length)
 	args := []string{"sbatch", "--parsable", "-J", machine, "-n", "1", "-t", "60", "-o", b.path("out." + machine), "--open-mode=append"}

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // TestLicences holds that every module that is linked into a program is in the
@@ -12,9 +14,7 @@ import (
 func TestLicences(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/licences.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	listed := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		if cells := strings.Split(line, " | "); len(cells) == 2 && strings.Contains(cells[0], "/") {
@@ -22,13 +22,9 @@ func TestLicences(t *testing.T) {
 		}
 	}
 	programs, err := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, err := exec.Command("go", append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, strings.Fields(string(programs))...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	linked := map[string]bool{}
 	for _, module := range strings.Fields(string(out)) {
 		if module == "fairspool" || linked[module] {

@@ -123,9 +123,7 @@ func (f farm) append(path, text string) {
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }

@@ -174,14 +174,10 @@ func (g *ground) historyIsWhole(put int) {
 func history(t *testing.T, spool string) (ads []string) {
 	t.Helper()
 	months, err := filepath.Glob(filepath.Join(spool, "history", "*.ads"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, month := range months {
 		text, err := os.ReadFile(month)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for ad := range strings.SplitAfterSeq(string(text), "\n\n") {
 			if strings.HasSuffix(ad, "\n\n") {
 				ads = append(ads, "\n"+strings.TrimSuffix(ad, "\n"))

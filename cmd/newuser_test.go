@@ -22,18 +22,12 @@ type newUser struct {
 func newNewUser(t *testing.T) newUser {
 	u := newUser{t, filepath.Join(t.TempDir(), "home")}
 	bin := filepath.Join(u.home, ".local", "bin")
-	if err := os.MkdirAll(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(bin, os.DirFS(testenv.Commands(t))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(bin, 0o755))
+	testenv.OK(t, os.CopyFS(bin, os.DirFS(testenv.Commands(t))))
 	cmdtest.Share(t, u.home)
 	if os.Geteuid() == 0 {
 		for _, dir := range []string{u.home, filepath.Dir(bin)} {
-			if err := os.Chown(dir, cmdtest.OwnerID, cmdtest.OwnerID); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Chown(dir, cmdtest.OwnerID, cmdtest.OwnerID))
 		}
 	}
 	t.Cleanup(func() { killAll(u.home) })

@@ -27,9 +27,7 @@ func TestPageExamples(t *testing.T) {
 	}
 	programs := []string{"condor_status", "criu", "jq", "man", "qconf", "sacct", "ssh"} // others that pages name
 	built, err := os.ReadDir(binaries(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, b := range built {
 		programs = append(programs, b.Name())
 	}
@@ -38,9 +36,7 @@ func TestPageExamples(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			examples, missed := readExamples(string(text), programs)
 			for _, line := range missed {
 				t.Errorf("the example %q has no prompt, so nothing runs it", line)
@@ -78,9 +74,7 @@ func TestPageExamples(t *testing.T) {
 func stageOf(t *testing.T, name string) (path string, is bool) {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("testdata/examples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if _, err := os.Stat(path); err != nil {
 		return "", false
 	}
@@ -222,9 +216,7 @@ func playRootExamples(t *testing.T, page, stage string, examples []example) {
 		}
 	}
 	script, err := os.ReadFile(stage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	run("set -e\n" + strings.ReplaceAll(string(script), "DIR", filepath.Dir(stage)))
 	if criu := os.Getenv("FAIRSPOOL_CRIU"); criu != "" {
 		testenv.WriteProgram(t, h.path("bin/criu"), []byte("#!/bin/sh\nexec "+criu+" \"$@\"\n"))

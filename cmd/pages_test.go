@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -26,9 +27,7 @@ type page struct {
 func (p page) read(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(p.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return string(text)
 }
 
@@ -78,15 +77,11 @@ func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 func (p page) files(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(p.examples, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	files := map[string]string{}
 	for _, name := range names {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		files[filepath.Base(name)] = string(b)
 	}
 	return files

@@ -134,14 +134,10 @@ type farmHere struct {
 func newFarmHere(t *testing.T, domain string, more string, machines ...string) *farmHere {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	f := &farmHere{T: t, bin: testenv.Commands(t), dir: dir}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	testenv.WriteProgram(t, f.path("ssh"), []byte("#!/bin/sh\n"+isPipe+"='"+dir+"' exec '"+self+"' \"$@\"\n"))
 	f.config = fmt.Sprintf("NETWORK_HOSTNAME = \"head\"\nUID_DOMAIN = \"pool\"\nJOB_LEASE = 10\n%s\n[engine.farm]\nKIND = \"ssh\"\nHOSTS = [\"%s\"]\nSSH = [\"%s\"]\nSTARTER = \"%s\"\nSTATE = \"%s\"\n",
 		more, strings.Join(machines, `", "`), f.path("ssh"), filepath.Join(f.bin, "starter"), f.path("state"))
@@ -545,9 +541,7 @@ func twins(t *testing.T, jobs int) {
 			}
 		}
 		write(t, f.path("fairspool.toml.new"), strings.ReplaceAll(f.config, `state"`, state+`"`))
-		if err := os.Rename(f.path("fairspool.toml.new"), f.path("fairspool.toml")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Rename(f.path("fairspool.toml.new"), f.path("fairspool.toml")))
 		f.strike("serve", "KILL", draw)
 		f.turns()
 		lasts(time.Duration(draw.IntN(300)) * time.Millisecond)

@@ -32,9 +32,7 @@ type screen struct {
 func onScreen(t *testing.T, c *exec.Cmd) *screen {
 	t.Helper()
 	tty, err := pty.StartWithSize(c, &pty.Winsize{Rows: 30, Cols: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s := &screen{T: t, program: c, tty: tty}
 	t.Cleanup(func() { tty.Close(); c.Process.Kill(); c.Wait() })
 	go func() {
@@ -139,9 +137,7 @@ func TestShellBesideJob(t *testing.T) {
 	s := onScreen(t, command("qshell", "1"))
 	s.shows("> ")
 	s.types("stty size; echo $FAIRSPOOL_JOB $TERM\r", "30 100\r\n1.0 vt100\r\n")
-	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, pty.Setsize(s.tty, &pty.Winsize{Rows: 40, Cols: 120}))
 	testenv.Until(t, "the shell has the new size", func() bool {
 		s.types("stty size | tr '\\n' .; echo\r", ".\r\n")
 		s.mu.Lock()

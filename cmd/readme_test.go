@@ -21,9 +21,7 @@ var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	size := regexp.MustCompile(`\d+ cpus?, [\d.]+ GiB`)
 	comparePage(t, "../README.md", func(session string) string {
 		u := newNewUser(t)
@@ -65,9 +63,7 @@ func TestTutorial(t *testing.T) {
 func comparePage(t *testing.T, file string, play func(session string) string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if !console.Match(text) {
 		t.Fatalf("%s has no session", file)
 	}
@@ -80,9 +76,7 @@ func comparePage(t *testing.T, file string, play func(session string) string) {
 		return []byte("```console\n" + got + "```")
 	})
 	if cmdtest.Updating() && !bytes.Equal(played, text) {
-		if err := os.WriteFile(file, played, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, played, 0o644))
 	}
 }
 
@@ -128,9 +122,7 @@ func TestReplayGuide(t *testing.T) {
 	t.Parallel()
 	const page = "../docs/replay.md"
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	dir := t.TempDir()
 	for name, kind := range map[string]string{"week.awk": "awk", "quotas.toml": "toml"} {
 		_, shown, ok := strings.Cut(string(text), "`"+name+"`:\n\n```"+kind+"\n")
@@ -146,9 +138,7 @@ func TestReplayGuide(t *testing.T) {
 	}
 	for _, m := range pictures {
 		drawn, err := os.ReadFile(filepath.Join(dir, m[2]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		shown := "../docs/" + m[1]
 		if updating() {
 			write(t, shown, string(drawn))
@@ -171,9 +161,7 @@ func TestLinks(t *testing.T) {
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			dir := filepath.Dir(file)
 			if names == path {
 				dir = ".."

@@ -31,9 +31,7 @@ const (
 // replayed are jobs that can be told apart from cycles by their times: what the pool does with them does not depend on how quick it is.
 func replayed(t *testing.T, config string) *workload.Workload {
 	cfg, err := registry.Parse("fairspool.toml", []byte(config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	runs := []int64{3, 5, 6, 10, 11, 13, 14}
 	for seed := uint64(1); ; seed++ {
 		draw := rand.New(rand.NewPCG(seed, 1))
@@ -49,9 +47,7 @@ func replayed(t *testing.T, config string) *workload.Workload {
 		if err == nil {
 			err = replay.Put(s, ads[:2], nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		went := int64(-1)
 		events := []replay.Event{{At: thirdSlot, Do: func(tx *spool.Tx) error { tx.Op("advertise"); tx.PutSlot("slot1@n3", ads[2]); return nil }}}
 		for at := int64(thirdSlot + replayInterval); at < 100*replayInterval; at += replayInterval {
@@ -65,9 +61,7 @@ func replayed(t *testing.T, config string) *workload.Workload {
 			}})
 		}
 		r, err := replay.Run(w, replay.Settings{Config: &cfg, Spool: s, Interval: replayInterval * time.Second, Events: events})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		apart := went > 0 && went < w.Jobs[len(w.Jobs)-1].Submit
 		var ends []int64
 		for _, f := range r.Fates {
@@ -81,8 +75,8 @@ func replayed(t *testing.T, config string) *workload.Workload {
 	}
 }
 
-// TestSoakReplay has real pools run jobs that sleep, on slots that come and go, and replays their histories: each start and end is the same, to the second. On a
-// machine with other work programs take seconds, and the pools' times are theirs.
+// TestSoakReplay has real pools run jobs that sleep, on slots that come and go, and replays their histories: each start and end is the
+// same, to the second. On a machine with other work programs take seconds, and the pools' times are theirs.
 func TestSoakReplay(t *testing.T) {
 	testenv.SoakWhole(t)
 	var all sync.WaitGroup
@@ -106,9 +100,7 @@ func TestSoakReplay(t *testing.T) {
 	all.Wait()
 	for _, f := range pools {
 		config, err := os.ReadFile(f.path("fairspool.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		f.run("spool", "check")
 		if text := f.run("replay"); !strings.Contains(text, "Slots: as the spool recorded them, 2 at the start; later 1 came, 1 went.") {
 			t.Errorf("replay says %s", text)

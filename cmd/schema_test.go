@@ -37,6 +37,7 @@ import (
 	"fairspool/cmd/internal/starter"
 	"fairspool/cmd/internal/submit"
 	"fairspool/cmd/internal/userprio"
+	"fairspool/internal/testenv"
 	ads "fairspool/lib/classad"
 )
 
@@ -61,9 +62,7 @@ func schemas(t *testing.T) map[string]string {
 			t.Errorf("%s: two outputs have this name", o.Name)
 		}
 		text, err := json.MarshalIndent(schemaOf(t, o), "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		texts[o.Name] = string(text) + "\n"
 	}
 	add(cmdline.Output{Name: "error", Value: cmdline.Failure{}})
@@ -126,9 +125,7 @@ func schemaOf(t *testing.T, o cmdline.Output) *jsonschema.Schema {
 	if s.Properties != nil {
 		s.Required = append([]string{"SchemaVersion"}, s.Required...)
 		s.Properties.Set("SchemaVersion", &jsonschema.Schema{Const: cmdline.SchemaVersion})
-		if err := s.Properties.MoveToFront("SchemaVersion"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, s.Properties.MoveToFront("SchemaVersion"))
 	}
 	return s
 }
@@ -179,13 +176,9 @@ func mapped(t *testing.T, of reflect.Type) *jsonschema.Schema {
 func TestSchemas(t *testing.T) {
 	texts := schemas(t)
 	there, err := filepath.Glob(schemaFolder + "/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if cmdtest.Updating() {
-		if err := os.MkdirAll(schemaFolder, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(schemaFolder, 0o755))
 	}
 	for _, file := range there {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
@@ -198,9 +191,7 @@ func TestSchemas(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		file := filepath.Join(schemaFolder, name+".json")
 		if cmdtest.Updating() {
-			if err := os.WriteFile(file, []byte(texts[name]), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(file, []byte(texts[name]), 0o644))
 			continue
 		}
 		if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, []byte(texts[name])) {

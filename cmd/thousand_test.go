@@ -45,9 +45,7 @@ func BenchmarkThousandJobs(b *testing.B) {
 		run("submit", "-owner", "bob", "job.sub")
 		watch := exec.Command(filepath.Join(bin, "starter"), "-watch", "-q")
 		watch.Env, watch.Dir = env, dir
-		if err := watch.Start(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, watch.Start())
 		defer watch.Process.Kill()
 		begun := time.Now()
 		run("negotiate", "-q")
@@ -59,9 +57,7 @@ func BenchmarkThousandJobs(b *testing.B) {
 		testenv.Until(b, "all jobs have ended", func() bool { return !running() && run("qstat") == "" })
 		cpu = before // looking is no part of it
 		took += time.Since(begun)
-		if err := watch.Process.Signal(syscall.SIGTERM); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, watch.Process.Signal(syscall.SIGTERM))
 		watch.Wait()
 		cpu += watch.ProcessState.UserTime() + watch.ProcessState.SystemTime()
 	}

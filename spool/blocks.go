@@ -530,7 +530,11 @@ func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool)
 	case b.under != nil:
 		return b.under.makeAll(hire, wanted)
 	}
-	shares := b.shares()
+	return b.makeShares(hire, wanted, b.shares())
+}
+
+// makeShares does as makeAll for some pieces of the work.
+func (b *blocks[K, V]) makeShares(hire func() *worker, wanted func(*entry[K]) bool, shares []share[K]) error {
 	got := make([]harvest[K, V], len(shares))
 	workers := make([]*worker, parallel.Workers(len(shares)))
 	for i := range workers {

@@ -15,6 +15,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/summarytext"
 	"fairspool/spool/internal/wantedlines"
 )
 
@@ -158,7 +159,11 @@ func clusterBlock(b []byte, c *Cluster) []byte {
 
 // clusterEntry is the line of the index about a cluster.
 func clusterEntry(c *Cluster) entry[int] {
-	return entry[int]{key: c.ID, jobs: c.jobs(), owner: c.common(pool.AttrOwner), user: c.common(pool.AttrUser)}
+	var jobs summarytext.Jobs
+	for _, r := range c.Runs {
+		jobs.Add(r.Ad, r.Procs)
+	}
+	return entry[int]{key: c.ID, jobs: c.jobs(), owner: c.common(pool.AttrOwner), user: c.common(pool.AttrUser), summary: jobs.Text()}
 }
 
 // common returns the text, quoted, that an attribute is for all of the

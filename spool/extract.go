@@ -15,7 +15,6 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/files"
-	"fairspool/spool/internal/summarytext"
 )
 
 // An extract is what views of a part read of one segment, in the file of the same name in the folder
@@ -407,65 +406,4 @@ func (p *portion) sweep() {
 			p.jobs.files.Remove(filepath.Join(p.extracts(), e.Name()))
 		}
 	}
-}
-
-// SlotSummaries returns what Slots does, summarized and in any order. It reads only the index of slots that
-// have a summary there and of which the journal does not speak.
-func SlotSummaries(v *View) ([]pool.SlotSummary, []error) {
-	hand, bad := v.spool.handWritten()
-	list, err := summaries(v.state().slots)
-	must(err)
-	if len(hand) == 0 {
-		return list, bad
-	}
-	taken := make(map[string]bool, len(hand))
-	for _, s := range hand {
-		taken[s.Name] = true
-	}
-	list = slices.DeleteFunc(list, func(s pool.SlotSummary) bool { return taken[s.Name] })
-	for _, s := range hand {
-		if !taken[s.Name] {
-			bad = append(bad, duplicate(s, hand))
-			continue
-		}
-		taken[s.Name] = false
-		list = append(list, pool.SummaryOf(&classad.Context{}, s))
-	}
-	return list, bad
-}
-
-// summaries returns those of advertised slots.
-func summaries(b *blocks[string, pool.Slot]) ([]pool.SlotSummary, error) {
-	if b.under != nil {
-		list, err := b.all(newWorker)
-		return summarized(list), err
-	}
-	read, err := b.some(newWorker, func(e *entry[string]) bool {
-		return !summarytext.Read(new(pool.SlotSummary), e.summary)
-	})
-	if err != nil {
-		return nil, err
-	}
-	parts := make([][]pool.SlotSummary, len(b.base)+1)
-	parts[len(b.base)] = summarized(read)
-	parallel.Each(len(b.base), func(_, i int) {
-		entries := b.open[i].entries
-		parts[i] = make([]pool.SlotSummary, 0, len(entries))
-		for n := range entries {
-			e := &entries[n]
-			if _, gone := b.pending[e.key]; gone || b.has(e.key) {
-				continue
-			}
-			parts[i] = append(parts[i], pool.SlotSummary{Name: e.key})
-			summarytext.Read(&parts[i][len(parts[i])-1], e.summary)
-		}
-	})
-	return slices.Concat(parts...), nil
-}
-
-func summarized(slots []*pool.Slot) (list []pool.SlotSummary) {
-	for _, s := range slots {
-		list = append(list, pool.SummaryOf(&classad.Context{}, *s))
-	}
-	return list
 }

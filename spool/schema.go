@@ -466,9 +466,13 @@ func (k *Kind[K, V]) Set(tx *Tx, list []V) {
 	old, err := tableIn(tx.state(), k).all()
 	must(err)
 	old = maps.Clone(old)
+	var was, is []byte
 	for _, v := range list {
-		before, ok := old[k.key(v)]
-		if !ok || !bytes.Equal(k.appendRow(nil, before), k.appendRow(nil, v)) {
+		before, there := old[k.key(v)]
+		if there {
+			was, is = k.appendRow(was[:0], before), k.appendRow(is[:0], v)
+		}
+		if !there || !bytes.Equal(was, is) {
 			k.Put(tx, v)
 		}
 		delete(old, k.key(v))

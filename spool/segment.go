@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/summarytext"
 )
 
 // A segment is a file of blocks, in the order of their keys: a cluster with its
@@ -126,6 +128,24 @@ func parseEntry[K cmp.Ordered](line []byte, k keys[K]) (e entry[K], err error) {
 	return e, err
 }
 
+// summaryIn returns the key and the summary in a line of an index.
+func (k keys[K]) summaryIn(line string) (key K, summary string, err error) {
+	text, _ := strings.CutPrefix(line, "I ")
+	key, rest, ok := k.plain(text)
+	for range 4 {
+		_, rest, _ = strings.Cut(rest, " ")
+	}
+	for range 2 {
+		word, behind, _ := strings.Cut(rest, " ")
+		rest, ok = behind, ok && (word == unknown || len(word) > 1 && word[len(word)-1] == '"' && strings.Count(word, `"`) == 2 && strings.IndexByte(word, '\\') < 0)
+	}
+	if ok {
+		return key, rest, nil
+	}
+	e, err := parseEntry([]byte(line), k)
+	return e.key, e.summary, err
+}
+
 // word returns a quoted text or a - as it stands, and what follows the blank
 // behind it.
 func word(b []byte) (w, rest []byte, err error) {
@@ -165,38 +185,55 @@ func (g *segment[K]) find(k K) (*entry[K], bool) {
 
 // readIndex reads a segment's index.
 func readIndex[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
-	g := &segment[K]{segmentFile: f, path: filepath.Join(dir, f.name)}
+	var buffer []byte
+	g, lines, at, err := readLines(fsys, dir, f, &buffer)
+	if err == nil {
+		if why := g.parseIndex(lines, at, k); why != nil {
+			err = g.damage(fsys, at, 0, "%v", why)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// readLines reads the lines of a segment's index, which begin at at and check, into a buffer.
+func readLines[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], buffer *[]byte) (g *segment[K], lines []byte, at int64, err error) {
+	g = &segment[K]{segmentFile: f, path: filepath.Join(dir, f.name)}
 	open, err := fsys.Open(g.path, files.ReadOnly, 0)
 	if err != nil {
-		return nil, missing(g.path, err)
+		return g, nil, 0, missing(g.path, err)
 	}
 	defer open.Close()
 	size, err := open.Size()
 	if err != nil {
-		return nil, err
+		return g, nil, 0, err
 	}
 	if size != f.bytes {
-		return nil, g.damage(fsys, 0, 0, "it has %d bytes instead of %d", size, f.bytes)
+		return g, nil, 0, g.damage(fsys, 0, 0, "it has %d bytes instead of %d", size, f.bytes)
 	}
+	r := blockReader[K]{segment: g, files: fsys, file: open, buffer: buffer}
 	from := max(size-tailSize, 0)
-	b, err := files.Tail(open, from)
-	if err != nil {
-		return nil, err
+	lines = r.room(size - from)
+	if err := r.read(lines, from); err != nil {
+		return g, nil, 0, err
 	}
-	at, why := g.indexAt(b)
+	at, why := g.indexAt(lines)
 	if why == nil && at < from {
-		if b, err = files.Tail(open, at); err != nil {
-			return nil, err
+		lines, from = r.room(size-at), at
+		if err := r.read(lines, at); err != nil {
+			return g, nil, at, err
 		}
-		from = at
 	}
 	if why == nil {
-		why = g.parseIndex(b[at-from:], at, k)
+		lines = lines[at-from:]
+		why = g.checkIndex(lines)
 	}
 	if why != nil {
-		return nil, g.damage(fsys, at, 0, "%v", why)
+		return g, nil, at, g.damage(fsys, at, 0, "%v", why)
 	}
-	return g, nil
+	return g, lines, at, nil
 }
 
 // tailSize is how much of a segment is read at first: its last line, and an
@@ -228,12 +265,17 @@ func (g *segment[K]) indexAt(b []byte) (int64, error) {
 	return at, nil
 }
 
-// parseIndex reads the index b, which begins at at.
-func (g *segment[K]) parseIndex(b []byte, at int64, k keys[K]) error {
+// checkIndex holds the lines of the index to their checksum.
+func (g *segment[K]) checkIndex(b []byte) error {
 	last := bytes.LastIndexByte(b[:len(b)-1], ' ') + 1
 	if sum := checksum(b[:last]); sum != g.crc || string(b[last:]) != fmt.Sprintf("%08x\n", sum) {
 		return fmt.Errorf("the checksum of its index is %08x, recorded is %08x", sum, g.crc)
 	}
+	return nil
+}
+
+// parseIndex reads the lines of the index, which begin at at.
+func (g *segment[K]) parseIndex(b []byte, at int64, k keys[K]) error {
 	g.entries = make([]entry[K], 0, min(g.blocks, len(b)))
 	end := int64(0)
 	for {
@@ -399,6 +441,7 @@ type keys[K cmp.Ordered] struct {
 	compare func(a, b K) int // the order in which they are listed
 	append  func(b []byte, k K) []byte
 	parse   func(b []byte) (k K, rest []byte, err error) // rest: what follows the blank behind it
+	plain   func(text string) (k K, rest string, ok bool) // the same of a key without escapes
 	file    func(first, last K, n int) string            // names the n-th segment of a fold, without its generation
 }
 
@@ -409,6 +452,11 @@ var clusterKeys = keys[int]{
 	parse: func(b []byte) (int, []byte, error) {
 		k, rest, err := number(b, ' ')
 		return k, rest, err
+	},
+	plain: func(text string) (int, string, bool) {
+		digits, rest, ok := strings.Cut(text, " ")
+		k, err := strconv.Atoi(digits)
+		return k, rest, ok && err == nil
 	},
 	file: func(first, last, _ int) string { return fmt.Sprintf("%d-%d", first, last) },
 }
@@ -422,6 +470,10 @@ var slotKeys = keys[string]{
 		var r record
 		rest, err := r.slot(b)
 		return r.Slot, rest, err
+	},
+	plain: func(text string) (string, string, bool) {
+		name, rest, ok := summarytext.Plain(text)
+		return name, strings.TrimPrefix(rest, " "), ok
 	},
 	file: func(_, _ string, n int) string { return strconv.Itoa(n) },
 }

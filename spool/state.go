@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
+	"fairspool/spool/internal/summarytext"
 )
 
 // state is the spool in memory, as of one transaction: a generation, and what the journal
@@ -445,31 +447,20 @@ func (t *table[K, V]) inOrder() ([]V, error) {
 
 // merged returns a list with what rows and texts say of it.
 func (t *table[K, V]) merged(list []V) []V {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(t.rows)), maps.Keys(t.texts)) // texts are of rows that are gone
+	slices.SortFunc(keys, t.kind.order)
 	all := make([]V, 0, len(list)+len(t.rows))
-	for _, k := range slices.SortedFunc(maps.Keys(t.rows), t.kind.order) {
-		n := 0
-		for n < len(list) && t.kind.order(t.kind.key(list[n]), k) < 0 {
-			n++
+	for _, k := range keys {
+		n, there := slices.BinarySearchFunc(list, k, func(v V, k K) int { return t.kind.order(t.kind.key(v), k) })
+		all = append(all, list[:n]...)
+		if row, put := t.rows[k]; put {
+			all = append(all, row)
 		}
-		all = append(t.kept(all, list[:n]), t.rows[k])
-		if list = list[n:]; len(list) > 0 && t.kind.key(list[0]) == k {
+		if list = list[n:]; there {
 			list = list[1:]
 		}
 	}
-	return t.kept(all, list)
-}
-
-// kept appends those rows of a list to all that are not gone.
-func (t *table[K, V]) kept(all, list []V) []V {
-	if len(t.texts) == 0 {
-		return append(all, list...)
-	}
-	for _, v := range list {
-		if _, gone := t.texts[t.kind.key(v)]; !gone {
-			all = append(all, v)
-		}
-	}
-	return all
+	return append(all, list...)
 }
 
 // parsed reads all rows of the generation's file, on all processors.
@@ -478,6 +469,20 @@ func (t *table[K, V]) parsed() ([]V, error) {
 	if err != nil {
 		return nil, err
 	}
+	list, err := eachRow(file, func(v *V, line string) error { return t.kind.parseInto(v, line, 0) })
+	for i := 1; i < len(list) && err == nil; i++ {
+		if t.kind.order(t.kind.key(list[i-1]), t.kind.key(list[i])) >= 0 {
+			err = file.damaged(i, errors.New("a row that is out of order"))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// eachRow reads the lines of a table's file, on all processors.
+func eachRow[T any](file chunk, read func(to *T, line string) error) ([]T, error) {
 	const piece = 64 << 10 // bytes
 	var pieces [][]byte
 	first := []int{0} // rows before each
@@ -487,27 +492,54 @@ func (t *table[K, V]) parsed() ([]V, error) {
 		some = rest[:min(len(some)+1, len(rest))]
 		pieces, first = append(pieces, some), append(first, first[len(first)-1]+bytes.Count(some, newline))
 	}
-	list, bad := make([]V, first[len(pieces)]), make([]error, len(pieces)+1)
+	list, bad := make([]T, first[len(pieces)]), make([]error, len(pieces))
 	parallel.Each(len(pieces), func(_, i int) {
 		n := first[i]
 		for line := range strings.Lines(string(pieces[i])) {
-			if err := t.kind.parseInto(&list[n], strings.TrimSuffix(line, "\n"), 0); err != nil {
+			if err := read(&list[n], strings.TrimSuffix(line, "\n")); err != nil {
 				bad[i] = file.damaged(n, err)
 				return
 			}
 			n++
 		}
 	})
-	for i := 1; i < len(list); i++ {
-		if t.kind.order(t.kind.key(list[i-1]), t.kind.key(list[i])) >= 0 {
-			bad[len(pieces)] = file.damaged(i, errors.New("a row that is out of order"))
+	return list, cmp.Or(bad...)
+}
+
+// claimSummaries returns what totals need of claims, in the order of their jobs.
+func claimSummaries(t *table[pool.JobID, pool.Claim]) ([]pool.ClaimSummary, error) {
+	var list []pool.ClaimSummary
+	if t.load == nil {
+		rows, err := t.inOrder()
+		for i := range rows {
+			list = append(list, rows[i].Summary())
 		}
+		return list, err
 	}
-	for _, err := range bad {
-		if err != nil {
-			return nil, err
+	file, err := t.load()
+	if err != nil {
+		return nil, err
+	}
+	t.load = func() (chunk, error) { return file, nil }
+	list, err = eachRow(file, func(s *pool.ClaimSummary, line string) (err error) {
+		if !summarytext.Claim(s, line) {
+			var c pool.Claim
+			err = t.kind.parseInto(&c, line, 0)
+			*s = c.Summary()
 		}
+		return err
+	})
+	if err == nil {
+		err = t.parse()
 	}
+	if err != nil || len(t.rows)+len(t.texts) == 0 {
+		return list, err
+	}
+	list = slices.DeleteFunc(list, func(s pool.ClaimSummary) bool { return t.noted(s.Job) })
+	for _, c := range t.rows {
+		list = append(list, c.Summary())
+	}
+	slices.SortFunc(list, func(a, b pool.ClaimSummary) int { return a.Job.Compare(b.Job) })
 	return list, nil
 }
 

@@ -531,6 +531,19 @@ func (v *View) shown(c *Cluster) *Cluster {
 	return &masked
 }
 
+// shownAd returns an ad of jobs of the queue as the reader may see it, nil if that is not at all.
+func (v *View) shownAd(ad *classad.Ad) *classad.Ad {
+	switch {
+	case !v.hides():
+		return ad
+	case v.sees(ownerIn(ad)) == Whole:
+		return ad
+	case v.listed && v.sees(ownerIn(ad)) == Unlisted:
+		return nil
+	}
+	return outline(ad, ad.Parent())
+}
+
 // shownOf does as shown for each cluster.
 func (v *View) shownOf(list []*Cluster) []*Cluster {
 	if !v.hides() {

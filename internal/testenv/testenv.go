@@ -90,6 +90,17 @@ func OnDisk(t testing.TB) string {
 // waits so long has found a fault.
 const Longest = 3 * time.Minute
 
+// OK ends a test, of package testing or rapid, with an error unless it is nil.
+func OK(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Until waits until a condition is met that other processes or goroutines bring about, and
 // fails the test when that takes longer than Longest. what says in the failure what was
 // waited for.

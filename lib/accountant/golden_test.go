@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // recorded is a series of HTCondor's accountant's records, one entry for each
@@ -88,9 +90,7 @@ func TestGoldenDecaySeries(t *testing.T) {
 	}
 	for _, dir := range dirs {
 		files, err := filepath.Glob(filepath.Join(dir, "decay_series*.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, file := range files {
 			t.Run(filepath.Base(file), func(t *testing.T) { follow(t, file) })
 		}
@@ -99,9 +99,7 @@ func TestGoldenDecaySeries(t *testing.T) {
 
 func follow(t *testing.T, file string) {
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var s recorded
 	if err := json.Unmarshal(b, &s); err != nil {
 		t.Fatalf("%s: %v", file, err)

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 // tree returns the groups with these names, or fails.
 func tree(t testing.TB, list ...Group) *Groups {
 	t.Helper()
 	g, err := NewGroups(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g
 }
 
@@ -175,9 +175,7 @@ func TestGroupOfAgrees(t *testing.T) {
 // The Kelvin sign is a k in capitals, and takes two bytes more.
 func TestCanonical(t *testing.T) {
 	g, err := NewGroups([]Group{{Name: "Physics"}, {Name: "Physics.HEP"}, {Name: "\u212a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for user, want := range map[string]string{
 		"alice": "alice", "alice.x": "alice.x", "": "", ".": ".", "<none>": "<none>", "<NONE>.alice": "<NONE>.alice",
 		"physics": "Physics", "PHYSICS.alice": "Physics.alice", "physics.hep": "Physics.HEP", "physics.hep.": "Physics.HEP.",

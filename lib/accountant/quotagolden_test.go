@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // recordedQuotas is what HTCondor's negotiator logged of its quotas.
@@ -80,13 +82,9 @@ func TestGoldenQuotas(t *testing.T) {
 
 func compareQuotas(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var r recordedQuotas
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal(text, &r))
 	g := r.groups(t)
 	same := func(what, name string, got float64, want string) {
 		t.Helper()

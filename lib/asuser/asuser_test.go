@@ -37,13 +37,9 @@ func other(t *testing.T) (name string, uid uint32) {
 func folder(t *testing.T, mode fs.FileMode) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "asuser")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, mode); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(dir, mode))
 	return dir
 }
 
@@ -52,9 +48,7 @@ func touch(path string) error { return os.WriteFile(path, nil, 0o644) }
 func owner(t *testing.T, path string) uint32 {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return info.Sys().(*syscall.Stat_t).Uid
 }
 
@@ -75,9 +69,7 @@ func TestDo(t *testing.T) {
 		t.Errorf("root's own file afterwards: %v, want root to have its rights", err)
 	}
 	secret := filepath.Join(roots, "secret")
-	if err := os.WriteFile(secret, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(secret, nil, 0o600))
 	if err := Do(name, "", func() error { _, err := os.ReadFile(secret); return err }); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Do of reading root's file = %v, want permission denied", err)
 	}
@@ -173,18 +165,14 @@ func TestRightsAreBack(t *testing.T) {
 func TestDoToProcesses(t *testing.T) {
 	name, _ := other(t)
 	u, _, err := LookUp(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	p := exec.Command("sleep", "60")
 	p.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID)}, Pdeathsig: syscall.SIGKILL,
 	}
 	runtime.LockOSThread() // the process dies with the thread
 	defer runtime.UnlockOSThread()
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, p.Start())
 	defer func() { p.Process.Kill(); p.Wait() }()
 	want := unix.Rlimit{Cur: 11, Max: 12}
 	if err := u.DoToProcesses(func() error { return unix.Prlimit(p.Process.Pid, unix.RLIMIT_NOFILE, &want, nil) }); err != nil {
@@ -220,9 +208,7 @@ func awaitNoThread(t *testing.T, u User) {
 func TestFirstThread(t *testing.T) {
 	name, _ := other(t)
 	u, _, err := LookUp(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for as, do := range map[string]func(func() error) error{"Do": u.Do, "DoToProcesses": u.DoToProcesses} {
 		for range 50 {
 			var all sync.WaitGroup
@@ -274,9 +260,7 @@ func serve(t *testing.T, dir string) {
 			t.Fatalf("Serve(%+v) = nil, want an error", u)
 		}
 	}
-	if err := Serve(daemon, 1000); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Serve(daemon, 1000))
 	ids := func() string {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()

@@ -3,6 +3,7 @@ package classad
 import (
 	"encoding/json"
 	"errors"
+	"fairspool/internal/testenv"
 	"fairspool/lib/caseless"
 	"fmt"
 	"slices"
@@ -169,9 +170,7 @@ func TestSettersAndGetters(t *testing.T) {
 func TestJSON(t *testing.T) {
 	ad := mustAd(t, `[ s = "a\"\n/\\é"; I = 1; r = 2.0; b = true; u = undefined; l = {1, "x", {}}; n = [ z = 1; A = 2 ]; e = a =?= "q\"" ]`)
 	got, err := json.Marshal(ad)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := `{"b":true,"e":"\/Expr(a =?= \"q\\\"\")\/","I":1,"l":[1,"x",[]],"n":{"A":2,"z":1},"r":2.0,"s":"a\"\n/\\é","u":null}`
 	if string(got) != want {
 		t.Errorf("MarshalJSON = %s, want %s", got, want)
@@ -260,13 +259,9 @@ func TestMatcherLooksUp(t *testing.T) {
 func TestUnmarshalJSONMakesTheAdThatWasMarshalled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ad, err := ParseAd(drawnAd(t, 4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		text, err := json.Marshal(ad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		got := New().Chain(mustParse(t, "[ Inherited = 1 ]"))
 		got.SetInt("Before", 1)
 		if err := json.Unmarshal(text, got); err != nil {
@@ -280,9 +275,7 @@ func TestUnmarshalJSONMakesTheAdThatWasMarshalled(t *testing.T) {
 
 func mustParse(t *rapid.T, text string) *Ad {
 	ad, err := ParseAd(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return ad
 }
 
@@ -315,9 +308,7 @@ func TestUnmarshalJSON(t *testing.T) {
 		}
 	}
 	var job struct{ Ads []*Ad }
-	if err := json.Unmarshal([]byte(`{"Ads": [{"A": 1}, null, {"B": [true]}]}`), &job); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal([]byte(`{"Ads": [{"A": 1}, null, {"B": [true]}]}`), &job))
 	if got, want := fmt.Sprint(job.Ads), "[[ A = 1 ] [  ] [ B = { true } ]]"; got != want {
 		t.Errorf("Unmarshal = %s, want %s", got, want)
 	}

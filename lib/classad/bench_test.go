@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 var benchContext = &Context{Now: time.Unix(1_700_000_000, 0).UTC()}
@@ -18,9 +20,7 @@ var benchContext = &Context{Now: time.Unix(1_700_000_000, 0).UTC()}
 func poolFile(tb testing.TB, name string) *os.File {
 	tb.Helper()
 	f, err := os.Open(filepath.Join("testdata", "golden", "bench", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.OK(tb, err)
 	tb.Cleanup(func() { f.Close() })
 	return f
 }
@@ -28,18 +28,14 @@ func poolFile(tb testing.TB, name string) *os.File {
 func poolReader(tb testing.TB) io.Reader {
 	tb.Helper()
 	z, err := gzip.NewReader(poolFile(tb, "slots.ads.gz"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.OK(tb, err)
 	return z
 }
 
 func poolText(tb testing.TB) []byte {
 	tb.Helper()
 	text, err := io.ReadAll(poolReader(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.OK(tb, err)
 	return text
 }
 
@@ -49,9 +45,7 @@ func firstOfPool(tb testing.TB, n int) (slots []*Ad) {
 	r := NewReader(poolReader(tb), "slots.ads")
 	for range n {
 		ad, err := r.Next()
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testenv.OK(tb, err)
 		slots = append(slots, ad)
 	}
 	return slots
@@ -69,9 +63,7 @@ func readPool(tb testing.TB, text []byte, in *Interner) []*Ad {
 		if err == io.EOF {
 			return slots
 		}
-		if err != nil {
-			tb.Fatal(err)
-		}
+		testenv.OK(tb, err)
 		slots = append(slots, ad)
 	}
 }
@@ -79,9 +71,7 @@ func readPool(tb testing.TB, text []byte, in *Interner) []*Ad {
 func poolJob(tb testing.TB) *Ad {
 	tb.Helper()
 	job, err := NewReader(poolFile(tb, "job.ad"), "job.ad").Next()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.OK(tb, err)
 	return job
 }
 
@@ -212,9 +202,7 @@ func BenchmarkFormat(b *testing.B) {
 func mustAd(tb testing.TB, text string) *Ad {
 	tb.Helper()
 	ad, err := ParseAd(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.OK(tb, err)
 	return ad
 }
 

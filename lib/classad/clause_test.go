@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 func TestClauses(t *testing.T) {
@@ -154,13 +156,9 @@ func TestExplainAgreesWithMatching(t *testing.T) {
 func TestExplainAgreesOnGoldenMatch(t *testing.T) {
 	overGolden(t, "match", func(a *agreement, c matchCase) {
 		left, err := goldenAd(c.Left)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		right, err := goldenAd(c.Right)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		ok := true
 		for _, clause := range append(Explain(goldenContext, right, left, "Requirements"), Explain(goldenContext, left, right, "Requirements")...) {
 			ok = ok && !clause.Fails()

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // goldenFiles finds the files of one kind with results of the reference: a
@@ -28,9 +30,7 @@ func goldenFiles(t *testing.T, kind string) []string {
 		return sample
 	}
 	more, err := filepath.Glob(filepath.Join(all, "classad", kind+"*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return append(sample, more...)
 }
 
@@ -88,9 +88,7 @@ func overGolden[T any](t *testing.T, kind string, f func(a *agreement, c T)) {
 		t.Run(strings.ReplaceAll(label, "/", "_"), func(t *testing.T) {
 			a := &agreement{t: t, label: label, meant: map[string]int{}}
 			in, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			defer in.Close()
 			lines := bufio.NewScanner(in)
 			lines.Buffer(nil, 1<<24)
@@ -101,9 +99,7 @@ func overGolden[T any](t *testing.T, kind string, f func(a *agreement, c T)) {
 				}
 				seen[lines.Text()] = true
 				var c T
-				if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, json.Unmarshal(lines.Bytes(), &c))
 				f(a, c)
 			}
 			if lines.Err() != nil || a.all+a.skipped == 0 {
@@ -262,13 +258,9 @@ func TestGoldenClassAdRefs(t *testing.T) {
 	}
 	overGolden(t, "refs", func(a *agreement, c refsCase) {
 		ad, err := goldenAd(c.My)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		e, err := ParseLongExpr(c.Expr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		own, external := References(e, ad)
 		list := func(names []string) string {
 			if names == nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 // orderedText is an ad's long form with its lines in an order of somebody
@@ -159,9 +161,7 @@ var remakes = map[string]func(t *rapid.T, ad *Ad) *Ad{
 			fmt.Fprintf(&b, "%s = %s;", e.name, e.expr.Format(StyleSpool))
 		}
 		again, err := ParseAd("[" + b.String() + "]")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return again
 	},
 }
@@ -286,9 +286,7 @@ func TestNamesAreFoundAfterEveryChange(t *testing.T) {
 				r.Intern(in)
 				for range 3 {
 					ad, err := r.Next()
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.OK(t, err)
 					ads = append(ads, ad)
 				}
 			}

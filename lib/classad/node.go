@@ -427,9 +427,9 @@ func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 }
 
 // Share makes the reading of an ad like that of earlier ads with the same names: looking
-// at one after the other is faster.
+// at one after the other is faster. Nobody else reads the ad meanwhile.
 func (i *Interner) Share(ad *Ad) {
-	if ad.shape != nil && !ad.shape.frozen.Load() {
+	if ad.shape != nil {
 		ad.shape, _ = i.shape(ad.shape)
 	}
 }

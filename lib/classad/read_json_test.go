@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 // adStream is what the readers of JSON and XML have in common.
@@ -304,9 +306,7 @@ func TestReadJSONReadsWhatIsWritten(t *testing.T) {
 			t.Fatalf("ParseAd(%s): %v", text, err)
 		}
 		written, err := ad.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if got, want := jsonText(string(written)), ad.Format(StyleSpool); got != want {
 			t.Errorf("reading %s =\n%s, want\n%s", written, got, want)
 		}
@@ -378,9 +378,7 @@ func FuzzJSON(f *testing.F) {
 func poolAds(tb testing.TB, n int) []*Ad {
 	tb.Helper()
 	requirements, err := ParseExpr(`(TARGET.RequestMemory <= MY.Memory) && (TARGET.Owner != "root") && (time() - EnteredCurrentState > 60 || State =?= "Unclaimed")`)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.OK(tb, err)
 	ads := make([]*Ad, n)
 	for i := range ads {
 		ad := New()
@@ -411,9 +409,7 @@ func benchmarkStream(b *testing.B, text string, open func(io.Reader) adStream) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, err)
 			ads++
 		}
 		if ads != 100 {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 var allForms = []Form{FormLong, FormNew, FormJSON, FormXML}
@@ -41,9 +43,7 @@ func TestEqualAdsShareWhateverTheirForm(t *testing.T) {
 			r.Intern(in)
 			for range 2 {
 				got, err := r.Next()
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				if want := ad.Format(StyleSpool); got.Format(StyleSpool) != want {
 					t.Fatalf("%v = %v, want %s", form, got, want)
 				}
@@ -89,9 +89,7 @@ func TestAdsInEveryFormReadAsAlone(t *testing.T) {
 			}
 			text += " ]\n"
 			ad, err := ParseAd(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			want = append(want, ad)
 			texts[FormNew].WriteString(text)
 			texts[FormJSON].WriteString(adAs(ad, FormJSON))

@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 func xmlText(text string) string { return streamText(newXMLStream(strings.NewReader(text), "f")) }
@@ -97,9 +99,7 @@ func TestReadXMLRealFiles(t *testing.T) {
 		want int
 	}{{"slots/009-glidein-machines.xml", 7}, {"jobs/010-glidein-queue.xml", 13}} {
 		in, err := os.Open(filepath.Join(realFolder(t), filepath.FromSlash(c.name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer in.Close()
 		s, ads, attributes := newXMLStream(in, c.name), 0, 0
 		for {
@@ -107,9 +107,7 @@ func TestReadXMLRealFiles(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			ads++
 			attributes += ad.Len()
 			spool := ad.Format(StyleSpool)
@@ -181,9 +179,7 @@ func TestReadXMLReadsWhatHTCondorWrites(t *testing.T) {
 				ad.SetString(name, word.Draw(t, "text"))
 			case 4:
 				e, err := ParseExpr("x < " + Literal(String(word.Draw(t, "text"))).Format(StyleSpool) + " && y")
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				ad.Set(name, e)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"fairspool/internal/testenv"
 )
 
 func TestReader(t *testing.T) {
@@ -91,9 +93,7 @@ func TestReaderKnowsLines(t *testing.T) {
 func TestReaderOfLongLines(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	ad, err := NewReader(strings.NewReader("A = \""+long+"\"\nB = 2"), "f").Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if s, _ := ad.EvalString(nil, "A"); s != long {
 		t.Errorf("A has %d bytes, want %d", len(s), len(long))
 	}
@@ -105,9 +105,7 @@ func TestInternedAdsShareExpressions(t *testing.T) {
 		r := NewReader(strings.NewReader(text), "f")
 		r.Intern(in)
 		ad, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		e, _ := ad.Lookup("A")
 		return e
 	}
@@ -116,9 +114,7 @@ func TestInternedAdsShareExpressions(t *testing.T) {
 	}
 	old := read(`A = "x\y"`)
 	spool, err := in.Expr(` "x\y"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if old.String() == spool.String() {
 		t.Errorf("the old and new dialects share %s", old)
 	}
@@ -127,9 +123,7 @@ func TestInternedAdsShareExpressions(t *testing.T) {
 func TestInternerWithoutNew(t *testing.T) {
 	in := new(Interner)
 	a, err := in.Expr("b + 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if b, _ := in.Expr("b + 1"); a != b {
 		t.Error("equal expressions of a zero Interner are compiled twice")
 	}
@@ -138,9 +132,7 @@ func TestInternerWithoutNew(t *testing.T) {
 		r.Intern(nil)
 		for range 2 {
 			ad, err := r.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			e, _ := ad.Lookup("A")
 			if r.Intern(nil); e.String() != "b + 1" {
 				t.Errorf("A of %q = %v, want b + 1", text, e)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // realFolder is where the ads of real pools are; the test is skipped without.
@@ -23,9 +25,7 @@ func realFiles(t *testing.T, kind string) []string {
 	var files []string
 	for _, pattern := range []string{"*.ads", "*.ad"} {
 		names, err := filepath.Glob(filepath.Join(realFolder(t), kind, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		files = append(files, names...)
 	}
 	if len(files) == 0 {
@@ -39,9 +39,7 @@ func realAds(t *testing.T, kind string) []*Ad {
 	var all []*Ad
 	for _, file := range realFiles(t, kind) {
 		in, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		ads, bad := readAll(t, NewReader(in, filepath.Base(file)))
 		in.Close()
 		if len(bad) > 0 || len(ads) == 0 {
@@ -57,9 +55,7 @@ func TestRealAdsReadBack(t *testing.T) {
 		for _, ad := range realAds(t, kind) {
 			long := string(ad.AppendLong(nil))
 			again, err := NewReader(strings.NewReader(long), "again").Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if got := string(again.AppendLong(nil)); got != long {
 				t.Errorf("long form read back = %s, want %s", got, long)
 			}

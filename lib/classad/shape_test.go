@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 func TestBuilderLines(t *testing.T) {
@@ -78,9 +80,7 @@ func TestBuilderBeginsAndDrops(t *testing.T) {
 	var b Builder // the zero one
 	set := func(name, text string) {
 		t.Helper()
-		if err := b.Set(name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, b.Set(name, []byte(text)))
 	}
 	if ad := b.Finish(); ad.Len() != 0 {
 		t.Errorf("an ad without a beginning = %v, want an empty one", ad)
@@ -118,9 +118,7 @@ func TestBuilderStreams(t *testing.T) {
 				for name := range strings.FieldsSeq(names) {
 					number++
 					want.SetInt(name, int64(number))
-					if err := b.Line(fmt.Appendf(nil, "%s = %d", name, number)); err != nil {
-						t.Fatal(err)
-					}
+					testenv.OK(t, b.Line(fmt.Appendf(nil, "%s = %d", name, number)))
 				}
 				if got := b.Finish(); got.Format(StyleSpool) != want.Format(StyleSpool) || got.Len() != want.Len() {
 					t.Errorf("%q, round %d: the ad of %q = %v, want %v", stream, round, names, got, want)
@@ -325,9 +323,7 @@ func TestBuiltAdsShare(t *testing.T) {
 	for i := range 4 {
 		b.Begin()
 		for _, line := range []string{"A = B + 1", fmt.Sprintf("B = C + %d", i), "C = 1"} {
-			if err := b.Line([]byte(line)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, b.Line([]byte(line)))
 		}
 		ads = append(ads, b.Finish())
 	}
@@ -355,9 +351,7 @@ func TestBuilderTellsKindsApart(t *testing.T) {
 	build := func(lines []string) *Ad {
 		b.Begin()
 		for _, line := range lines {
-			if err := b.Line([]byte(line)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, b.Line([]byte(line)))
 		}
 		return b.Finish()
 	}
@@ -385,9 +379,7 @@ func TestBuilderKeepsLittle(t *testing.T) {
 	for kind := range 3 * maxKinds {
 		for range 3 {
 			for i := range 16 {
-				if err := b.Set(fmt.Sprint("A", kind, "_", i), long); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, b.Set(fmt.Sprint("A", kind, "_", i), long))
 			}
 			b.Finish()
 		}
@@ -406,9 +398,7 @@ func TestBuilderKeepsLittle(t *testing.T) {
 	}
 	for range 3 {
 		for i := range maxKindNames + 1 {
-			if err := b.Set(fmt.Sprint("B", i), []byte("1")); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, b.Set(fmt.Sprint("B", i), []byte("1")))
 		}
 		if ad := b.Finish(); ad.Len() != maxKindNames+1 {
 			t.Errorf("attributes of a large ad = %d, want %d", ad.Len(), maxKindNames+1)
@@ -469,9 +459,7 @@ func BenchmarkBuilder(b *testing.B) {
 				for i, ad := range lines {
 					build.Begin()
 					for _, line := range ad {
-						if err := build.Line(line); err != nil {
-							b.Fatal(err)
-						}
+						testenv.OK(b, build.Line(line))
 					}
 					out[i] = build.Finish()
 				}
@@ -483,9 +471,7 @@ func BenchmarkBuilder(b *testing.B) {
 func TestMask(t *testing.T) {
 	m := NewMask([]string{"Env", "IWD"})
 	parent, err := ParseAd(`[Owner = "alice"; Iwd = "/home/alice"; A = Iwd]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for range 2 {
 		shared := m.Of(parent, nil)
 		for _, c := range []struct{ text, want string }{
@@ -495,9 +481,7 @@ func TestMask(t *testing.T) {
 			{`[]`, `[ A = Iwd; Owner = "alice" ]`},
 		} {
 			ad, err := ParseAd(c.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			masked := m.Of(ad.Chain(parent), shared)
 			if got := masked.String(); got != c.want {
 				t.Errorf("mask of %s = %q, want %q", c.text, got, c.want)

@@ -114,31 +114,53 @@ func (a *Ad) NamesFrom(begin string) (names []string) {
 type Origin struct {
 	names []*Name
 	among map[*shape]bool
+	last  [4]lastShape // asked for, by how deep in the chain: most ads that follow each other have the same
+}
+
+// lastShape is a shape, and whether it has one of an Origin's names.
+type lastShape struct {
+	*shape
+	has bool
 }
 
 // NewOrigin returns one for the attributes of these names.
-func NewOrigin(names ...*Name) *Origin { return &Origin{names, map[*shape]bool{}} }
+func NewOrigin(names ...*Name) *Origin { return &Origin{names: names, among: map[*shape]bool{}} }
 
 // Of returns the first of an ad and those that it is chained to that has one of the attributes itself,
 // the last if none has: ads of the same origin have the same of them.
 func (o *Origin) Of(a *Ad) *Ad {
-	for a.parent != nil && !o.has(a.shape) {
+	for depth := 0; a.parent != nil; depth++ {
+		if a.shape != nil {
+			last := &o.last[depth%len(o.last)]
+			if last.shape != a.shape {
+				*last = lastShape{a.shape, o.has(a.shape)}
+			}
+			if last.has {
+				break
+			}
+		}
 		a = a.parent
 	}
 	return a
 }
 
+// has reports whether a shape has one of the names.
 func (o *Origin) has(s *shape) bool {
-	if s == nil {
-		return false
+	few := len(o.names) < 8 // to look them up takes as long as to look up what was found
+	has, known := false, false
+	if !few {
+		has, known = o.among[s]
 	}
-	has, known := o.among[s]
 	if !known {
-		s.frozen.Store(true) // or its names could change
+		if !s.frozen.Load() {
+			s.frozen.Store(true) // or its names could change
+		}
 		for _, n := range o.names {
 			has = has || s.find(&n.finder.attribute) >= 0
 		}
-		o.among[s] = has
+		if !few {
+			o.among[s] = has
+		}
 	}
 	return has
 }
@@ -151,4 +173,27 @@ func (a *Ad) Simple() bool {
 		}
 	}
 	return true
+}
+
+// AppendPrograms appends the names and texts of the expressions that are no constants, in an ad and those that it is chained to,
+// as far as they were read. Ads for which it appends the same have the same such expressions.
+func (a *Ad) AppendPrograms(to []byte) []byte {
+	for ; a != nil; a = a.parent {
+		if standsFor(a) != nil {
+			to = append(to, 1)
+		}
+		for i := range a.len() {
+			c := a.at(i)
+			if c.kind != kindProgram && a.parent == nil {
+				continue
+			}
+			to = append(append(to, fold(a.shape.name(i))...), 0)
+			if c.kind == kindProgram {
+				to = c.program().AppendTo(to, StyleSpool)
+			}
+			to = append(to, 0)
+		}
+		to = append(to, 0)
+	}
+	return to
 }

@@ -3,6 +3,8 @@ package classad
 import (
 	"slices"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // A look-up of an attribute in a partly read ad is noted if the attribute was not read, however it is
@@ -41,13 +43,9 @@ func TestUnread(t *testing.T) {
 		{"as JSON", func(part, other *Ad) { part.MarshalJSON() }, nil, true},
 	} {
 		part, err := ParseAd(`[ Cpus = 2; Asks = Gone + Cpus; Requirements = true ]`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		other, err := ParseAd(`[ Asks = TARGET.Cpus + TARGET.Arch; Requirements = TARGET.Memory =?= undefined && TARGET.OpSys == "LINUX" ]`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		u := NewUnread([]string{"Cpus", "Memory", "Asks"}, "Request")
 		c.look(part.Chain(u.Ad()), other)
 		if names, all := u.Missed(); !slices.Equal(names, c.want) || all != c.all {
@@ -59,9 +57,7 @@ func TestUnread(t *testing.T) {
 // Of gives ads the same origin that have the same of the attributes, and no others.
 func TestOrigin(t *testing.T) {
 	base, err := ParseAd(`[ A = 1; B = 2 ]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	own, other := New().Chain(base), New().Chain(base)
 	own.SetInt("B", 3)
 	other.SetInt("C", 4)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 func TestParseForm(t *testing.T) {
@@ -30,13 +32,9 @@ func written(t *testing.T, f Form, ads ...*Ad) string {
 	var b strings.Builder
 	w := NewWriter(&b, f)
 	for _, ad := range ads {
-		if err := w.Write(ad); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, w.Write(ad))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, w.Close())
 	return b.String()
 }
 
@@ -185,9 +183,7 @@ func readBack(t *rapid.T, f Form, d drawing) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, w.Close())
 	text := b.String()
 	r := NewReader(&b, "f")
 	r.SetForm(f)
@@ -240,9 +236,7 @@ func TestPrinterForgets(t *testing.T) {
 					continue
 				}
 				e, err := in.Expr(rapid.SampledFrom(values).Draw(t, "value"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				ad.Set(name, e)
 			}
 		}
@@ -264,9 +258,7 @@ func TestPrinterForgets(t *testing.T) {
 				t.Fatalf("in long form %q, want %q", got, want)
 			}
 			var want bytes.Buffer
-			if err := json.Indent(&want, appendJSONAd(nil, ad), "  ", "  "); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, json.Indent(&want, appendJSONAd(nil, ad), "  ", "  "))
 			got := object.Append([]byte("{\n"), ad)
 			if got = append(got, "\n  }"...); ad.Len() == 0 {
 				got = []byte("{}")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/negotiator"
 )
 
@@ -169,9 +170,7 @@ NOBODY_SLOT_USER = "nobody"
 BASE_CGROUP = "system.slice/pool"
 CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := schema.Default()
 	want.HalfLife = time.Hour
 	want.DefaultFactor = 1000
@@ -320,9 +319,7 @@ func TestParseRefuses(t *testing.T) {
 // from then on.
 func TestOlderNames(t *testing.T) {
 	c, err := schema.Parse("f", []byte("\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"Cpus > 1\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	const key = "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
 	if got := c.Where(key); c.Text(key) != "Cpus > 1" || got != "f:2" {
 		t.Errorf("%s = %q by %q, want Cpus > 1 by f:2", key, c.Text(key), got)
@@ -340,9 +337,7 @@ func TestLoad(t *testing.T) {
 	if _, err := schema.Load(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Load of no file = %v, want %v", err, os.ErrNotExist)
 	}
-	if err := os.WriteFile(path, []byte("KILLING_TIMEOUT = 7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, []byte("KILLING_TIMEOUT = 7\n"), 0o600))
 	c, err := schema.Load(path)
 	if err != nil || c.KillingTimeout != 7*time.Second {
 		t.Errorf("Load = %v, %v, want 7s", c.KillingTimeout, err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 func TestEngines(t *testing.T) {
@@ -22,9 +24,7 @@ FILESYSTEM_DOMAIN = "example.org"
 HOSTS = ["n1", "n2.example.org"]
 KIND = "ssh"
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	plain := Engine{
 		SSH: []string{"ssh"}, Starter: ".fairspool/starter", Link: LinkAttach, Kind: KindSSH, Time: 4 * time.Hour, MaxPilots: 100, MaxWaiting: 10,
 		Idle: 5 * time.Minute, AskTimeout: 5 * time.Minute, RunAs: RunAsOwner, Bin: "/usr/bin",
@@ -38,9 +38,7 @@ KIND = "ssh"
 		t.Errorf("Engines = %+v, want %+v", c.Engines, want)
 	}
 	with, err := c.With([]string{"engine.lab.HOSTS=['n9']", "engine.new.KIND=ssh", "engine.new.HOSTS=['n4']", "engine.farm.LINK=home"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var got []string
 	for _, e := range with.Engines {
 		got = append(got, fmt.Sprint(e.Name, e.Hosts, e.Link))
@@ -110,9 +108,7 @@ func TestAsked(t *testing.T) {
 		text += "[engine." + name + "]\nKIND = 'fairspool'\nVIA = 'x'" + pilots
 	}
 	c, err := schema.Parse("f", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var names []string
 	for _, e := range c.Asked() {
 		names = append(names, e.Name)

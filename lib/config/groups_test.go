@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 func TestGroups(t *testing.T) {
@@ -16,9 +18,7 @@ GROUP_PRIO_FACTOR_chem = 10
 GROUP_ACCEPT_SURPLUS_chem = true
 GROUP_AUTOREGROUP_chem = false
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	// The order is that of the tree: breadth first, by name.
 	want := []string{
 		"{<none> -1 [1 2] 0 0 false true false}",
@@ -47,9 +47,7 @@ func TestGroupKeyTwice(t *testing.T) {
 	if err == nil {
 		c, err = c.With([]string{"GROUP_QUOTA_A=6"})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got := c.Groups.List[c.Groups.Of("a.x@x")].Quota; got != 6 {
 		t.Errorf("the quota is %v, want 6", got)
 	}
@@ -60,9 +58,7 @@ func TestWhereGroup(t *testing.T) {
 GROUP_QUOTA_Physics = 20
 GROUP_PRIO_FACTOR_PHYSICS = 3
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range []struct{ prefix, group, want string }{
 		{"GROUP_PRIO_FACTOR_", "Physics", "f:3"},
 		{"GROUP_QUOTA_", "physics", "f:2"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // TestMembers holds what [groups.NAME] says to whom it lets in: the group's own list, or that of
@@ -18,9 +20,7 @@ members = ["carol"]
 [groups.closed]
 members = []
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range []struct{ group, want string }{
 		{"physics", "[alice @physics] physics true"},
 		{"PHYSICS.HEP", "[alice @physics] physics true"},
@@ -50,9 +50,7 @@ members = []
 		t.Error("NamesGroups does not tell lists with groups from others")
 	}
 	with, err := c.With([]string{"groups.physics.members=['bob']", `groups."physics.hep".members=["dave"]`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for group, want := range map[string]string{"physics": "bob", "physics.hep": "dave"} {
 		if members, _, _ := with.MembersOf(group); !slices.Equal(members, []string{want}) {
 			t.Errorf("MembersOf(%s) = %q, want %s", group, members, want)

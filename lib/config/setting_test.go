@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/negotiator"
 )
 
@@ -20,9 +21,7 @@ DEPTH = 5
 
 func TestWith(t *testing.T) {
 	c, err := schema.Parse("f", []byte(somePool))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range []struct {
 		settings string // between bars
 		got      func(Config) any
@@ -81,9 +80,7 @@ func TestWith(t *testing.T) {
 
 func TestWithRefuses(t *testing.T) {
 	c, err := schema.Parse("f", []byte(somePool))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range []struct{ setting, want string }{
 		{"PRIORITY_HALFLIFE", "config PRIORITY_HALFLIFE: want KEY=VALUE"},
 		{"=5", "config =5: want KEY=VALUE"},
@@ -119,9 +116,7 @@ func TestWithRefuses(t *testing.T) {
 
 func TestWithTellsWhere(t *testing.T) {
 	c, err := schema.Default().With([]string{"SLOT_WEIGHT=Cpus +"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got, want := c.Complain("SLOT_WEIGHT", fmt.Errorf("bad")).Error(), "config SLOT_WEIGHT: bad"; got != want || c.Where("SLOT_WEIGHT") != "config" {
 		t.Errorf("Complain = %q, Where = %q, want %q, config", got, c.Where("SLOT_WEIGHT"), want)
 	}

@@ -87,12 +87,8 @@ func cgroupFiles(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -100,9 +96,7 @@ func cgroupFiles(t *testing.T, files map[string]string) string {
 func content(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return string(b)
 }
 
@@ -254,9 +248,7 @@ func TestOwnScope(t *testing.T) {
 	})
 	f := open(t, "")
 	fd, err := openFile(scope, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer syscall.Close(fd)
 	s := exec.Command(os.Args[0], "name", "base/sub", "cd "+f.dir+"; cat /proc/self/cgroup >group; >ready; "+"sleep "+f.token)
 	s.Env = append(os.Environ(), "FAMILY_TEST=supervise")
@@ -264,9 +256,7 @@ func TestOwnScope(t *testing.T) {
 	if _, err := s.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, s.Start())
 	f.sleepers(1)
 	want := strings.TrimPrefix(scope, mount) + "/base/sub/name"
 	if got := content(t, f.dir+"/group"); !strings.Contains(got, "0::"+want+"\n") {
@@ -292,9 +282,7 @@ func TestSweep(t *testing.T) {
 	job := f.start(`>ready; $S`)
 	dir := filepath.Dir(f.cell.dir)
 	for _, name := range []string{"kept", "left"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 		defer os.Remove(filepath.Join(dir, name))
 	}
 	Sweep("fairspool-test", func(name string) bool { return name == "kept" })

@@ -189,14 +189,10 @@ func TestEndWithoutPatience(t *testing.T) {
 func TestOwnPrograms(t *testing.T) {
 	f := open(t, "")
 	own := exec.Command("sleep", f.token)
-	if err := own.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, own.Start())
 	for range 100 {
 		job, err := begin(f.Family, `(true &) ; exit 7`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if err := exec.Command("true").Run(); err != nil {
 			t.Fatalf("a program of our own: %v", err)
 		}
@@ -228,9 +224,7 @@ func TestReaping(t *testing.T) {
 func TestDescendantsOfAll(t *testing.T) {
 	f := open(t, "")
 	own := exec.Command("sleep", f.token)
-	if err := own.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, own.Start())
 	job := f.start(`(setsid sh -c "$S; :" &) ; $S & >ready; wait`)
 	f.sleepers(3)
 	ids := func(list []process) (pids []int) {
@@ -252,9 +246,7 @@ func TestDescendantsOfAll(t *testing.T) {
 // A number alone does not make a process the one that was found.
 func TestSignalsNobodyElse(t *testing.T) {
 	c := exec.Command("sleep", "1000")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, c.Start())
 	p, ok := readProcess(c.Process.Pid)
 	if !ok {
 		t.Fatal("readProcess of a child = none")

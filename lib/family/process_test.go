@@ -23,9 +23,7 @@ func orphaned(t *testing.T, base, script string, processes int) (*try, Options) 
 	if _, err := s.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, s.Start())
 	f.sleepers(processes)
 	s.Process.Kill()
 	s.Wait()
@@ -51,9 +49,7 @@ func TestSurvivors(t *testing.T) {
 			f, o := orphaned(t, c.base, c.script, c.processes)
 			other := exec.Command("sleep", f.token)
 			other.Env = []string{o.mark() + "0", "X" + o.mark(), "X=" + o.mark(), markName + "=0" + o.Name + ",x"}
-			if err := other.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, other.Start())
 			killed, err := Survivors(o, testenv.Longest)
 			if err != nil || killed < c.processes {
 				t.Errorf("Survivors = %d, %v, want %d at least", killed, err, c.processes)
@@ -77,20 +73,14 @@ func TestSurvivors(t *testing.T) {
 func TestEndHolders(t *testing.T) {
 	f := open(t, "")
 	path := f.dir + "/pipe"
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(path, 0o600))
 	start := func(flag int) *exec.Cmd {
 		end, err := os.OpenFile(path, flag|unix.O_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer end.Close()
 		c := exec.Command("sleep", f.token)
 		c.ExtraFiles = []*os.File{end}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, c.Start())
 		return c
 	}
 	reader := start(os.O_RDONLY)

@@ -21,9 +21,7 @@ func TestReadProcess(t *testing.T) {
 		var sum time.Duration
 		for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 			var u syscall.Rusage
-			if err := syscall.Getrusage(who, &u); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, syscall.Getrusage(who, &u))
 			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
 		}
 		return sum
@@ -57,17 +55,13 @@ func TestUsageTimes(t *testing.T) {
 			first := f.Usage()
 			job.Process.Kill()
 			job.Wait()
-			if err := f.Family.End(testenv.Longest); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, f.Family.End(testenv.Longest))
 			last := f.Usage()
 			if first.Processes != 1 || last.Processes != 0 {
 				t.Errorf("Usage = %d processes, then %d, want 1 and 0", first.Processes, last.Processes)
 			}
 			var u syscall.Rusage
-			if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u))
 			want := time.Duration(u.Utime.Nano() + u.Stime.Nano() - f.before.Utime.Nano() - f.before.Stime.Nano())
 			const unit = 8 * tick // each of the eight numbers of two processes is cut
 			for _, x := range []struct {
@@ -106,9 +100,7 @@ func TestUsageMemory(t *testing.T) {
 	}
 	job.Process.Kill()
 	job.Wait()
-	if err := f.Family.End(testenv.Longest); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, f.Family.End(testenv.Longest))
 	if last := f.Usage(); last.RSSKB != 0 || last.PeakKB != u.PeakKB {
 		t.Errorf("Usage at the end = %+v, want no memory and a peak of %d KB", last, u.PeakKB)
 	}
@@ -136,9 +128,7 @@ func TestSparing(t *testing.T) {
 func TestUsageTransfers(t *testing.T) {
 	f := open(t, "")
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(f.dir, &fs); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Statfs(f.dir, &fs))
 	const tmpfs = 0x01021994
 	if int64(fs.Type) == tmpfs {
 		t.Skip("the test's directory is in memory")
@@ -150,9 +140,7 @@ func TestUsageTransfers(t *testing.T) {
 	}
 	job.Process.Kill()
 	job.Wait()
-	if err := f.Family.End(testenv.Longest); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, f.Family.End(testenv.Longest))
 	if last := f.Usage(); last.WrittenBytes < u.WrittenBytes {
 		t.Errorf("Usage at the end = %d bytes written, want %d at least", last.WrittenBytes, u.WrittenBytes)
 	}
@@ -162,9 +150,7 @@ func TestUsageTransfers(t *testing.T) {
 func processorTime(b *testing.B) (report func()) {
 	total := func() int64 {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 		return u.Utime.Nano() + u.Stime.Nano()
 	}
 	before := total()
@@ -177,9 +163,7 @@ func BenchmarkUsage(b *testing.B) {
 		b.Run(kind.name, func(b *testing.B) {
 			f := Open(Options{Name: "bench-" + strconv.Itoa(os.Getpid()), Base: kind.base})
 			job, err := begin(f, `sleep 1000 & sleep 1000 & sleep 1000 & sleep 1000 & wait`)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, err)
 			testenv.Until(b, "the job has five processes", func() bool { return f.Usage().Processes >= 5 })
 			cpu := processorTime(b)
 			for b.Loop() {

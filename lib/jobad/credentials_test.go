@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 )
@@ -24,17 +25,11 @@ func TestUnixGroup(t *testing.T) {
 			t.Fatalf("read(%q) = %v", c.line, err)
 		}
 		digest, first, err := jobs.Digest(false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		now, err := jobs.Expand(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		later, _, err := Materialize(bytes.NewReader(digest), "example.org", 1, 1, 1, first, time.Unix(1700000600, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, made := range []Cluster{now, later} {
 			got := "-"
 			if e, ok := adsOf(made)[0].Lookup(pool.AttrUnixGroup); ok {
@@ -50,9 +45,7 @@ func TestUnixGroup(t *testing.T) {
 // TestGroups holds submit descriptions to the pool's accounting groups.
 func TestGroups(t *testing.T) {
 	groups, err := accountant.NewGroups([]accountant.Group{{Name: "group_physics"}, {Name: "group_physics.hep"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, c := range []struct{ line, said string }{
 		{"accounting_group = group_physics", ""},
 		{"accounting_group = GROUP_PHYSICS.HEP", ""},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/sge"
 )
@@ -94,17 +95,11 @@ func TestLateDeadline(t *testing.T) {
 	o := testOptions()
 	o.Now = time.Date(2026, 3, 1, 9, 0, 0, 0, berlin(t)) // in winter
 	d, _, err := read(sleep+"deadline = 2026-07-01 12:00\nmax_materialize = 1\nqueue 2\n", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	first, digest, offset, err := d.Begin(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	late, _, err := Materialize(bytes.NewReader(digest), "example.org", 7, 1, 1, offset, o.Now.UTC())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := time.Date(2026, 7, 1, 10, 0, 0, 0, time.UTC).Unix()
 	for _, c := range []Cluster{first, late} {
 		if got, _ := c.Ad.EvalInt(&classad.Context{}, sge.AttrDeadline); got != want {

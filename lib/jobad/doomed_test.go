@@ -3,6 +3,8 @@ package jobad
 import (
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 func TestSpan(t *testing.T) {
@@ -61,9 +63,7 @@ func TestFileChecks(t *testing.T) {
 		skip, warn bool
 	}{{"", false, false}, {"skip_filechecks = true", true, false}, {"skip_filechecks = false", false, false}, {"skip_filechecks = Warn", false, true}} {
 		d, _, err := read("executable = /bin/true\n"+c.line+"\nqueue\n", testOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if skip, warn := d.FileChecks(); skip != c.skip || warn != c.warn {
 			t.Errorf("FileChecks with %q = %v, %v, want %v, %v", c.line, skip, warn, c.skip, c.warn)
 		}
@@ -90,9 +90,7 @@ func TestFirst(t *testing.T) {
 		jobs int
 	}{{"queue 5", 5}, {"max_materialize = 2\nqueue 5", 2}, {"max_materialize = 9\nqueue 5", 5}} {
 		d, _, err := read("executable = /bin/true\narguments = $(Cluster).$(Process)\n"+c.text+"\n", testOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, number := range []int{1, 7} {
 			first, err := d.First(number)
 			if err != nil || first.Jobs() != c.jobs {

@@ -83,8 +83,6 @@ func BenchmarkQueueLines(b *testing.B) {
 		if err == nil {
 			_, err = jobs.Expand(1)
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, err)
 	}
 }

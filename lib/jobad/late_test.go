@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -46,32 +47,22 @@ func TestMaterialize(t *testing.T) {
 		queue := fmt.Sprintf("queue %d a, b from %s (\n%s\n)\n", rapid.IntRange(1, 3).Draw(t, "count"),
 			rapid.SampledFrom([]string{"", "[1:]", "[::2]", "[-3:]"}).Draw(t, "slice"), strings.Join(items, "\n"))
 		whole, _, err := read(text+queue, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		everything, err := whole.Expand(7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		want := flat(everything)
 		kept, _, err := read(text+fmt.Sprintf("max_materialize = %d\n", rapid.IntRange(1, 9).Draw(t, "bound"))+queue, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if kept.Count() == 0 {
 			return
 		}
 		c, digest, offset, err := kept.Begin(7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		got := flat(c)
 		for len(got) < kept.Count() {
 			n := min(rapid.IntRange(1, 5).Draw(t, "room"), kept.Count()-len(got))
 			more, next, err := Materialize(bytes.NewReader(digest), "example.org", 7, len(got), n, offset, at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if more.Ad.Format(classad.StyleSpool) != c.Ad.Format(classad.StyleSpool) {
 				t.Fatalf("the common ad of later procs is %v, want %v", more.Ad, c.Ad)
 			}
@@ -134,9 +125,7 @@ func TestRoom(t *testing.T) {
 func TestMaterializeDamaged(t *testing.T) {
 	d, _ := parse(t, sleep+"max_materialize = 2\nqueue x in (a, b, c, d)")
 	_, digest, offset, err := d.Begin(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, c := range []struct {
 		name      string
 		digest    []byte
@@ -163,17 +152,11 @@ func TestMaterializeBytes(t *testing.T) {
 	o := testOptions()
 	o.Dir, o.Environ = "/home/\xe9", []string{"PLACE=caf\xe9"}
 	kept, _, err := read(sleep+"arguments = caf\xe9 $(Item)\ngetenv = PLACE\nmax_idle = 1\nqueue Item in (x\xe9 x\xe9)\n", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	first, digest, offset, err := kept.Begin(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	next, _, err := Materialize(bytes.NewReader(digest), "example.org", 7, 1, 1, offset, time.Unix(1700000600, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got, want := flat(next)[0], flat(first)[0]; got != want {
 		t.Errorf("the job that appears later = %q, want as the first: %q", got, want)
 	}
@@ -184,9 +167,7 @@ func TestDigestBound(t *testing.T) {
 	o := testOptions()
 	o.Environ = []string{"BIG=" + strings.Repeat("x", maxHead)}
 	kept, _, err := read(sleep+"getenv = BIG\nmax_idle = 1\nqueue 2\n", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if _, _, _, err := kept.Begin(7); err == nil || !strings.Contains(err.Error(), "cannot be kept") {
 		t.Errorf("Begin with %d bytes of environment = %v, want an error", maxHead, err)
 	}
@@ -221,19 +202,13 @@ func FuzzMaterialize(f *testing.F) {
 // TestMaterializeOddNumbers puts numbers into a digest that no description has.
 func TestMaterializeOddNumbers(t *testing.T) {
 	jobs, _, err := read(sleep+"arguments = $(a) $(Row) $(Step)\nmax_idle = 1\nqueue 2 a in (x y z)\n", testOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	digest, _, err := jobs.Digest(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	line, items, _ := bytes.Cut(digest, []byte("\n"))
 	rapid.Check(t, func(t *rapid.T) {
 		var head map[string]any
-		if err := json.Unmarshal(line, &head); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, json.Unmarshal(line, &head))
 		queue := head["Description"].(map[string]any)["Queues"].([]any)[0].(map[string]any)
 		number := rapid.SampledFrom([]int{math.MinInt, -1, 0, 1, 2, 3, 5, 1 << 31, 1 << 32, 1 << 62, math.MaxInt})
 		for _, name := range []string{"Count", "N", "First", "Step"} {
@@ -244,9 +219,7 @@ func TestMaterializeOddNumbers(t *testing.T) {
 		queue["Given"] = rapid.Bool().Draw(t, "Given")
 		queue["Vars"] = rapid.SampledFrom([][]string{nil, {"a"}, {"a", "a"}, {"", "Item", "Process"}}).Draw(t, "Vars")
 		odd, err := json.Marshal(head)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		text := append(append(odd, '\n'), items...)
 		first, n := number.Draw(t, "first"), min(number.Draw(t, "n"), 1000)
 		c, _, err := Materialize(bytes.NewReader(text), "example.org", 7, first, n, int64(len(odd)+1), time.Unix(1700000600, 0))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -119,18 +120,12 @@ func TestLateCron(t *testing.T) {
 	o := testOptions()
 	o.Now = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
 	d, _, err := read(sleep+"cron_minute = 0\nmax_materialize = 1\nqueue 2\n", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	_, digest, offset, err := d.Begin(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	appears := o.Now.Add(90 * time.Minute)
 	late, _, err := Materialize(bytes.NewReader(digest), "example.org", 7, 1, 1, offset, appears)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC).Unix()
 	if got, _ := late.Runs[0].Ad().Chain(late.Ad).EvalInt(&classad.Context{}, "DeferralTime"); got != want {
 		t.Errorf("DeferralTime of a proc that appears at %v = %d, want %d", appears, got, want)

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/submitfile"
 )
@@ -39,13 +40,9 @@ func TestKeptOutput(t *testing.T) {
 func filesOf(t *testing.T, text string, o Options) string {
 	t.Helper()
 	d, _, err := read(text, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cluster, err := d.Expand(12)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var jobs []string
 	for _, r := range cluster.Runs {
 		ad, values := r.Ad().Chain(cluster.Ad), []string(nil)
@@ -74,13 +71,9 @@ func TestCommandAlone(t *testing.T) {
 		}
 	}
 	d, _, err := read("queue\n", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	c, err := d.Expand(12)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if e, _ := c.Ad.Lookup("Arguments"); e.String() != `"a"` {
 		t.Errorf("Arguments = %s, want \"a\"", e)
 	}

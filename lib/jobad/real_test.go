@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/internal/golden"
 	"fairspool/lib/submitfile"
@@ -101,9 +102,7 @@ func readReal(t *testing.T, file string) (*Jobs, error) {
 	t.Helper()
 	name := filepath.Base(file)
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	d, _, err := submitfile.Parse(string(text), name, submitfile.Options{
 		Dir:        "/submit",
 		Predefined: map[string]string{"ARCH": "X86_64", "OPSYS": "LINUX"},
@@ -137,16 +136,12 @@ func readReal(t *testing.T, file string) (*Jobs, error) {
 func compareReal(t *testing.T, name string, jobs *Jobs, expected string) bool {
 	t.Helper()
 	text, err := os.ReadFile(expected)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var want struct {
 		Jobs     *int           `json:"jobs"`
 		FirstJob map[string]any `json:"first_job"`
 	}
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal(text, &want))
 	c, err := jobs.Expand(7)
 	if err != nil {
 		t.Errorf("%s: Expand: %v", name, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/submitfile"
 )
@@ -45,9 +46,7 @@ func TestRegress(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			compareRegress(t, ads, expected[name], i+1)
 		})
 	}
@@ -57,9 +56,7 @@ func TestRegress(t *testing.T) {
 func sections(t *testing.T, file string) (names []string, texts map[string]string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	texts = map[string]string{}
 	name := ""
 	for line := range strings.Lines(string(text)) {

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -189,9 +190,7 @@ func TestFromAd(t *testing.T) {
 		{"new", EnvFromAd, `[Env = "A=2"; Environment = "A=1 B='x y'"]`, []string{"A=1", "B=x y"}},
 	} {
 		ad, err := classad.ParseAd(c.ad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if got, err := c.from(ad); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: of %s = %q, %v, want %q", c.name, c.ad, got, err, c.want)
 		}
@@ -204,9 +203,7 @@ func TestFromAdErrors(t *testing.T) {
 		{`[Arguments = "'"]`, "Arguments: a single quote is not closed"},
 	} {
 		ad, err := classad.ParseAd(c.ad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if _, err := FromAd(ad); err == nil || err.Error() != c.want {
 			t.Errorf("FromAd(%s) = %v, want %s", c.ad, err, c.want)
 		}

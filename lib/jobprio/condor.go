@@ -109,16 +109,24 @@ func wholeNumber(c *classad.Context, ad *classad.Ad, name *classad.Name) (whole 
 // when it goes behind, and 0 for the same job: by PreJobPrio1, PreJobPrio2, JobPrio, PostJobPrio1
 // and PostJobPrio2, each higher first, then the older job (QDate, ClusterId, ProcId; HTCondor's
 // manual, "Negotiation": in job priority order, and older jobs first when priorities are the same).
-func Compare(a, b Job) int {
-	return cmp.Or(
-		cmp.Compare(b.PreJobPrio1, a.PreJobPrio1),
-		cmp.Compare(b.PreJobPrio2, a.PreJobPrio2),
-		cmp.Compare(b.JobPrio, a.JobPrio),
-		cmp.Compare(b.PostJobPrio1, a.PostJobPrio1),
-		cmp.Compare(b.PostJobPrio2, a.PostJobPrio2),
-		cmp.Compare(a.QDate, b.QDate),
-		a.ID.Compare(b.ID),
-	)
+func Compare(a, b Job) int { return a.compare(&b) }
+
+func (a *Job) compare(b *Job) int {
+	switch {
+	case a.PreJobPrio1 != b.PreJobPrio1:
+		return cmp.Compare(b.PreJobPrio1, a.PreJobPrio1)
+	case a.PreJobPrio2 != b.PreJobPrio2:
+		return cmp.Compare(b.PreJobPrio2, a.PreJobPrio2)
+	case a.JobPrio != b.JobPrio:
+		return cmp.Compare(b.JobPrio, a.JobPrio)
+	case a.PostJobPrio1 != b.PostJobPrio1:
+		return cmp.Compare(b.PostJobPrio1, a.PostJobPrio1)
+	case a.PostJobPrio2 != b.PostJobPrio2:
+		return cmp.Compare(b.PostJobPrio2, a.PostJobPrio2)
+	case a.QDate != b.QDate:
+		return cmp.Compare(a.QDate, b.QDate)
+	}
+	return a.ID.Compare(b.ID)
 }
 
 // InOrder returns the indices of jobs in the order of Compare.
@@ -127,6 +135,6 @@ func InOrder(jobs []Job) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(i, j int) int { return Compare(jobs[i], jobs[j]) })
+	slices.SortFunc(order, func(i, j int) int { return jobs[i].compare(&jobs[j]) })
 	return order
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -50,9 +51,7 @@ func TestInOrder(t *testing.T) {
 
 func TestViews(t *testing.T) {
 	ad, err := classad.ParseAd(`[ JobPrio = 2 + 3; PreJobPrio1 = undefined; PreJobPrio2 = "9"; PostJobPrio1 = 1.5; PostJobPrio2 = -4; QDate = 77 ]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := Job{ID: id(4, 2), JobPrio: 5, PostJobPrio2: -4, QDate: 77}
 	views := NewViews()
 	for range 2 {
@@ -61,9 +60,7 @@ func TestViews(t *testing.T) {
 		}
 	}
 	shared, err := classad.ParseAd(`[ JobPrio = 3 ]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for prio, at := range []int64{3, 8} {
 		one := classad.New().Chain(shared)
 		one.SetInt("QDate", at)

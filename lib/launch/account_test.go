@@ -26,31 +26,23 @@ func otherAccount(t *testing.T) (a Account, folder string) {
 		t.Skip("only root can run a job as somebody else")
 	}
 	folder, err := os.MkdirTemp("", "launch")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { RemoveTree(folder) })
-	if err := os.Chmod(folder, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(folder, 0o711))
 	return Account{Name: "somebody", Home: "/nowhere", UID: 65534, GID: 65533, Groups: []int{65533, 54321}}, folder
 }
 
 // givenTo makes a directory that belongs to an account.
 func givenTo(t *testing.T, a Account, path string) string {
 	t.Helper()
-	if err := makeFor(a, path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, makeFor(a, path))
 	return path
 }
 
 func ownerOf(t *testing.T, path string) int {
 	t.Helper()
 	info, err := os.Lstat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return int(info.Sys().(*syscall.Stat_t).Uid)
 }
 
@@ -113,9 +105,7 @@ func users(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, script := range map[string]string{"getent": script, "id": "echo 0"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 	}
 	before := asuser.Folders
 	t.Cleanup(func() { asuser.Folders = before })
@@ -139,9 +129,7 @@ func TestRunsAsItsOwner(t *testing.T) {
 	a, folder := otherAccount(t)
 	job := shellIn(givenTo(t, a, filepath.Join(folder, "iwd")), `id -u; id -g; id -G; grep ^CapEff /proc/self/status; cat secret; touch made`)
 	job.Account = a
-	if err := os.WriteFile(filepath.Join(job.Dir, "secret"), []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(job.Dir, "secret"), []byte("secret\n"), 0o600))
 	start(t, job, nil).Wait()
 	if got, want := contents(t, job.Out), "65534\n65533\n65533 54321\nCapEff:\t0000000000000000\n"; got != want {
 		t.Errorf("the job is %q, want %q", got, want)
@@ -161,23 +149,15 @@ func TestStartForbidden(t *testing.T) {
 	a, folder := otherAccount(t)
 	own := givenTo(t, a, filepath.Join(folder, "own"))
 	roots := filepath.Join(folder, "roots")
-	if err := os.Mkdir(roots, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(roots, 0o700))
 	file := func(name string, mode fs.FileMode) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte("#!/bin/sh\n"), mode))
+		testenv.OK(t, os.Chmod(path, mode))
 		return path
 	}
 	secret, mine := file("secret", 0o600), file("mine", 0o700)
-	if err := os.Symlink(secret, filepath.Join(own, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Symlink(secret, filepath.Join(own, "link")))
 	for _, c := range []struct {
 		name   string
 		change func(*Job)
@@ -216,9 +196,7 @@ func benchOf(t *testing.T) (b bench, a Account) {
 	b = bench{T: t, iwd: filepath.Join(folder, "iwd"), execute: filepath.Join(folder, "execute"), staging: filepath.Join(folder, "execute"), account: a}
 	givenTo(t, a, b.iwd)
 	for _, dir := range []string{b.execute, filepath.Join(folder, "staging")} {
-		if err := os.Mkdir(dir, 0o711); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Mkdir(dir, 0o711))
 	}
 	return b, a
 }
@@ -281,9 +259,7 @@ func TestStoreForbiddenToItsOwner(t *testing.T) { bothWaysAs(t, testStoreForbidd
 
 func testStoreForbiddenToItsOwner(t *testing.T, b bench, a Account) {
 	secret := filepath.Join(b.execute, "secret")
-	if err := os.WriteFile(secret, []byte("S"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(secret, []byte("S"), 0o600))
 	for _, c := range []struct{ name, remap, want string }{
 		{"a file of root's", "out = " + secret, "output " + secret + ": permission denied"},
 		{"a folder of root's", "out = " + b.execute + "/new", "output " + b.execute + "/new: permission denied"},
@@ -313,9 +289,7 @@ func testStoreForbiddenToItsOwner(t *testing.T, b bench, a Account) {
 // A scratch directory that its owner cannot get at holds the job.
 func TestPlaceOutOfReach(t *testing.T) {
 	a, folder := otherAccount(t)
-	if err := os.Chmod(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(folder, 0o700))
 	job := shellIn("/", "exit 0")
 	job.Account, job.Scratch = a, filepath.Join(folder, "1.0.1")
 	_, err := job.Place(context.Background())
@@ -330,14 +304,10 @@ func TestPlaceOutOfReach(t *testing.T) {
 func TestRemoveTreeOfAnother(t *testing.T) {
 	a, folder := otherAccount(t)
 	victim := filepath.Join(folder, "victim")
-	if err := os.Mkdir(victim, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(victim, 0o755))
 	const files = 50
 	for i := range files {
-		if err := os.WriteFile(filepath.Join(victim, fmt.Sprint(i)), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(victim, fmt.Sprint(i)), nil, 0o644))
 	}
 	for range 20 {
 		tree := givenTo(t, a, filepath.Join(folder, "tree"))
@@ -350,9 +320,7 @@ func TestRemoveTreeOfAnother(t *testing.T) {
 			}
 			return errors.Join(append(errs, os.Symlink(victim, link))...)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		swap := func() error {
 			return unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE)
 		}
@@ -395,17 +363,11 @@ func TestRemoveDeepTreeOfAnother(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	few := syscall.Rlimit{Cur: 256, Max: limit.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few))
 	defer syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 	if err := RemoveTree(tree); err != nil {
 		t.Errorf("RemoveTree of 600 levels = %.200v, want none", err)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 func TestApartTransfers(t *testing.T) {
@@ -99,9 +101,7 @@ func TestApartRuns(t *testing.T) {
 			b.write(b.iwd, "data", "data\n", 0o644)
 			b.write(b.iwd, "out", "before\n", 0o640)
 			if strings.Contains(c.name, "link") {
-				if err := os.Symlink("out", filepath.Join(b.iwd, "alias")); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.Symlink("out", filepath.Join(b.iwd, "alias")))
 			}
 			a := b.attempt(append([]string{"Cmd", `"run"`, "In", `"in"`, "Out", `"out"`, "Err", `"err"`, "TransferInput", `"data"`}, c.pairs...)...)
 			a.whole()
@@ -120,9 +120,7 @@ func TestApartRuns(t *testing.T) {
 
 func TestApartArgument0(t *testing.T) {
 	bothWays(t, "it", func(t *testing.T, b bench) {
-		if err := os.Symlink("/bin/sh", filepath.Join(b.iwd, "shell")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink("/bin/sh", filepath.Join(b.iwd, "shell")))
 		b.attempt("Cmd", `"shell"`, "Arguments", `"-c 'echo $0'"`, "Out", `"out"`, "ShouldTransferFiles", `"YES"`).whole()
 		if got, want := contents(t, b.iwd+"/out"), b.iwd+"/shell\n"; got != want {
 			t.Errorf("argument 0 is %q, want %q", got, want)
@@ -196,9 +194,7 @@ func TestApartUnknownFiles(t *testing.T) {
 func TestApartInPlace(t *testing.T) {
 	b := newBench(t).apartFrom()
 	job, err := b.job("ShouldTransferFiles", `"NO"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	there := job.There()
 	sent, received := through(
 		func(w io.Writer) error { return job.Send(t.Context(), w) },
@@ -257,9 +253,7 @@ func TestSendRefuses(t *testing.T) {
 			b.write(b.iwd, "file", "F", 0o644)
 			b.write(b.iwd, "run", "R", 0o755)
 			b.write(b.iwd, "dir/x", "X", 0o755)
-			if err := unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644))
 			_, err := b.attempt(c.pairs...).tryPlace(t.Context())
 			var refused *StartError
 			want := strings.ReplaceAll(c.want, "IWD", b.iwd)
@@ -280,15 +274,11 @@ func TestApartKeepsFiles(t *testing.T) {
 	}
 	for name, size := range sizes {
 		b.write(b.iwd, "d/"+name, strings.Repeat(string(rune('a'+size%26)), size), 0o640)
-		if err := os.Chtimes(filepath.Join(b.iwd, "d", name), at, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Chtimes(filepath.Join(b.iwd, "d", name), at, at))
 	}
 	a := b.attempt("TransferInput", `"d"`, "TransferOutput", `"d"`, "TransferOutputRemaps", `"d = e"`, "TransferExecutable", "false")
 	placed := a.place()
-	if err := a.back(t.Context(), placed, Output); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, a.back(t.Context(), placed, Output))
 	for name, size := range sizes {
 		for _, path := range []string{filepath.Join(b.scratch(), "d", name), filepath.Join(b.iwd, "e", name)} {
 			info, err := os.Stat(path)
@@ -320,9 +310,7 @@ func TestCutStream(t *testing.T) {
 	a := b.attempt("TransferInput", `"a, sub"`, "TransferOutput", `"a, sub"`, "TransferOutputRemaps", `"a = new; sub = news"`,
 		"TransferExecutable", "false", "Out", `"out"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
 	var sent, back bytes.Buffer
-	if err := a.job.Send(t.Context(), &sent); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, a.job.Send(t.Context(), &sent))
 	whole := sent.Bytes()
 	// The blocks of zeros behind the last entry are no loss.
 	end := bytes.LastIndex(whole, []byte("ustar")) / 512 * 512
@@ -333,15 +321,11 @@ func TestCutStream(t *testing.T) {
 		}
 	}
 	placed, err := a.there.Receive(t.Context(), &sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	before := tree(t, b.iwd)
 	for _, of := range []Files{Output, Checkpoint, Rest} {
 		back.Reset()
-		if err := a.there.SendBack(t.Context(), &back, placed, of); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, a.there.SendBack(t.Context(), &back, placed, of))
 		for n := 0; n < bytes.LastIndex(back.Bytes(), []byte("ustar"))/512*512; n += 64 {
 			if err := a.job.TakeBack(t.Context(), bytes.NewReader(back.Bytes()[:n]), of); !isLink(err) {
 				t.Errorf("TakeBack of %d bytes = %v, want an error of the link", n, err)
@@ -407,13 +391,9 @@ func TestApartLinks(t *testing.T) {
 	placed := a.place()
 	b.write(b.scratch(), "d/e/x", "X", 0o644)
 	for name, to := range map[string]string{"d/file": "e/x", "d/dir": "e", "d/e/up": "..", "d/out": "../..", "d/gone": "nothing", "d/root": "/"} {
-		if err := os.Symlink(to, filepath.Join(b.scratch(), name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink(to, filepath.Join(b.scratch(), name)))
 	}
-	if err := a.back(t.Context(), placed, Output); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, a.back(t.Context(), placed, Output))
 	if got, want := tree(t, b.iwd), "d/ d/dir>e d/e/ d/e/up>.. d/e/x=X d/file=X d/gone>nothing"; got != want {
 		t.Errorf("Iwd has %s, want %s", got, want)
 	}
@@ -446,18 +426,14 @@ func TestApartRunsAsItsOwner(t *testing.T) {
 func BenchmarkApart(b *testing.B) {
 	const size = 256 << 20
 	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, size), 0o644); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.WriteFile(filepath.Join(dir, "big"), make([]byte, size), 0o644))
 	here := Job{Dir: dir, In: os.DevNull, Out: os.DevNull, Err: os.DevNull, Scratch: filepath.Join(dir, "there")}
 	here.Transfer = &Transfer{Iwd: dir, Scratch: here.Scratch, apart: true,
 		inputs: []parcel{{name: "big", from: filepath.Join(dir, "big"), to: filepath.Join(here.Scratch, "big")}}}
 	b.SetBytes(size)
 	for b.Loop() {
 		r, w, err := os.Pipe()
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, err)
 		sent := make(chan error, 1)
 		go func() {
 			err := here.Send(context.Background(), w)

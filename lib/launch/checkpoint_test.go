@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 func TestCheckpointExit(t *testing.T) {
@@ -73,9 +75,7 @@ func TestCheckpoint(t *testing.T) {
 			b.write(b.scratch(), "a", "new", 0o644)
 			b.write(b.scratch(), "state", "S", 0o644)
 			b.write(b.scratch(), "sub/b", "B", 0o644)
-			if err := os.Symlink("../a", filepath.Join(b.scratch(), "sub/link")); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Symlink("../a", filepath.Join(b.scratch(), "sub/link")))
 			before := tree(t, b.scratch())
 			for range 2 { // the second takes the place of the first
 				if err := a.back(t.Context(), Placed{}, Checkpoint); err != nil {
@@ -113,9 +113,7 @@ func testCheckpointFails(t *testing.T, b bench) {
 		t.Fatalf("Checkpoint = %v, want nil", err)
 	}
 	b.write(b.scratch(), "one", "11", 0o644)
-	if err := os.Remove(filepath.Join(b.scratch(), "two")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Remove(filepath.Join(b.scratch(), "two")))
 	err := a.back(t.Context(), Placed{}, Checkpoint)
 	var refused *StartError
 	if !errors.As(err, &refused) || refused.Code != HoldCheckpoint || refused.Subcode != int(unix.ENOENT) {

@@ -83,9 +83,7 @@ func TestNiceIsTheJobsAlone(t *testing.T) {
 
 func TestProcessors(t *testing.T) {
 	var have unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &have); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.SchedGetaffinity(0, &have))
 	last := -1
 	for cpu := range 1024 {
 		if have.IsSet(cpu) {
@@ -152,9 +150,7 @@ func TestLimits(t *testing.T) {
 func TestLimitsOfAnother(t *testing.T) {
 	a, folder := otherAccount(t)
 	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_SIGPENDING, &before); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Getrlimit(unix.RLIMIT_SIGPENDING, &before))
 	job := shellIn(givenTo(t, a, filepath.Join(folder, "iwd")), `grep -e "pending signals" -e "processes" -e "open files" /proc/self/limits`)
 	job.Account = a
 	job.Limits = []Rlimit{{unix.RLIMIT_SIGPENDING, before.Max + 1, before.Max + 2}, {unix.RLIMIT_NPROC, 90, 91}, {unix.RLIMIT_NOFILE, 70, 80}}
@@ -172,9 +168,7 @@ func TestLimitsOfAnother(t *testing.T) {
 func TestMayLimit(t *testing.T) {
 	a, folder := otherAccount(t)
 	header, have := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
-	if err := unix.Capget(&header, &have[0]); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Capget(&header, &have[0]))
 	may := have[0].Effective&(1<<unix.CAP_SYS_RESOURCE) != 0
 	for _, c := range []struct {
 		account Account
@@ -245,9 +239,7 @@ func TestLimitsOfProgramWithRights(t *testing.T) {
 	if err == nil {
 		err = os.Chmod(filepath.Join(dir, "sh"), os.ModeSetuid|0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if path := filepath.Join(dir, "sh"); !takesRights(path) || takesRights("/bin/sh") {
 		t.Fatalf("takesRights(%s) = %v, of /bin/sh %v, want true, false", path, takesRights(path), takesRights("/bin/sh"))
 	}

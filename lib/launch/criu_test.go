@@ -98,9 +98,7 @@ func newFakeCriu(t *testing.T, verb string, o orders) (c *Criu, folder string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, verb+".json"), text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return NewCriu([]string{os.Args[0], fakeCriu, folder}), folder
 }
 
@@ -151,9 +149,7 @@ func lines(t *testing.T, name string) int { return strings.Count(contents(t, nam
 func TestDump(t *testing.T) {
 	dir := t.TempDir()
 	images := filepath.Join(dir, "images")
-	if err := os.MkdirAll(filepath.Join(images, "older"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Join(images, "older"), 0o700))
 	p := start(t, shellIn(dir, counting), nil)
 	c, folder := newFakeCriu(t, "dump", orders{})
 	if err := c.Dump(t.Context(), p, images); err != nil {
@@ -238,12 +234,8 @@ func goesOn(t *testing.T, dir string) {
 func imagesIn(t *testing.T, pid int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "images")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, numberFile), []byte(strconv.Itoa(pid)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(dir, 0o700))
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, numberFile), []byte(strconv.Itoa(pid)), 0o600))
 	return dir
 }
 
@@ -281,9 +273,7 @@ func TestRestoreFails(t *testing.T) {
 	if _, err := c.Restore(t.Context(), Job{}, dir, nil); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("Restore without images = %v, want %v", err, unix.ENOENT)
 	}
-	if err := os.WriteFile(filepath.Join(imagesIn(t, 1), numberFile), []byte("no number"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(imagesIn(t, 1), numberFile), []byte("no number"), 0o600))
 	if p, err := c.Restore(t.Context(), Job{}, imagesIn(t, 1), nil); err == nil {
 		t.Errorf("Restore of process 1 = %v, want an error", p)
 	}

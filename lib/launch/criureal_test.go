@@ -58,9 +58,7 @@ func eachAccount(t *testing.T, try func(t *testing.T, account Account)) {
 	t.Run("other", func(t *testing.T) {
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var have [2]unix.CapUserData
-		if err := unix.Capget(&header, &have[0]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, unix.Capget(&header, &have[0]))
 		if os.Geteuid() != 0 || have[0].Effective&(1<<unix.CAP_SYS_RESOURCE) == 0 {
 			t.Skip("criu reads and sets the limits of another user's processes only for root with CAP_SYS_RESOURCE")
 		}
@@ -73,13 +71,9 @@ func eachAccount(t *testing.T, try func(t *testing.T, account Account)) {
 func dumped(t *testing.T, c *Criu, account Account) (p *Process, job Job, images string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "launch-criu-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { RemoveTree(dir) })
-	if err := os.Chown(dir, account.UID, account.GID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chown(dir, account.UID, account.GID))
 	job = shellIn(dir, `(trap 'echo child >child; exit' TERM; while :; do sleep 0.02; done) & `+counting)
 	job.Account, job.Core = account, -1
 	images = filepath.Join(t.TempDir(), "images")
@@ -152,9 +146,7 @@ func TestRealCriuFollowsItsSupervisor(t *testing.T) {
 		supervisor := exec.Command(os.Args[0])
 		supervisor.Env = append(os.Environ(), restoreIn+"="+images, "LAUNCH_TEST_CRIU="+strings.Join(c.command, " "))
 		supervisor.Stderr = os.Stderr
-		if err := supervisor.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, supervisor.Start())
 		defer supervisor.Process.Kill()
 		testenv.Until(t, "the job goes on", func() bool { return lines(t, job.Out) > at+3 })
 		supervisor.Process.Kill()

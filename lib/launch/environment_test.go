@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -53,9 +54,7 @@ func TestEnvironment(t *testing.T) {
 				place.SlotAd = slotWith(t, c.slot...)
 			}
 			job, err := FromAd(jobAd(t, append([]string{"Cmd", `"/bin/true"`, "Iwd", `"/data"`}, c.job...)...), place, alice)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for _, want := range c.want {
 				if !slices.Contains(job.Env, want) {
 					t.Errorf("environment %q lacks %s", job.Env, want)
@@ -76,13 +75,9 @@ func TestExpandLeavesScratch(t *testing.T) {
 	ad := jobAd(t, "Cmd", `"/bin/true"`, "Iwd", `"/"`, "Environment", `"A=$$(CondorScratchDir) B=$$(Name)"`, "Arguments", `"-d $$(CondorScratchDir)/x '$$(CondorScratchDir) y'"`)
 	slot := slotWith(t, "Name", `"slot1"`)
 	expanded, _, err := Expand(ad, slot, valueIn(ad, slot))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	job, err := FromAd(expanded, Place{Scratch: "/a b", SlotAd: slot}, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if want := []string{"-d", "/a b/x", "/a b y"}; !slices.Equal(job.Args, want) {
 		t.Errorf("arguments = %q, want %q", job.Args, want)
 	}

@@ -6,15 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
 func slotAd(t *testing.T) *classad.Ad {
 	t.Helper()
 	ad, err := classad.ParseAd(`[Name = "slot1@node"; OpSys = "LINUX"; Arch = "X86_64"; Memory = 1024; Cpus = 2; SlotWeight = Cpus; Dollars = "$$(Memory)"]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return ad
 }
 
@@ -76,9 +75,7 @@ func TestExpandRefuses(t *testing.T) {
 func TestExpandTellsWhatItFound(t *testing.T) {
 	ad := jobAd(t, "Cmd", `"run.$$OPSYS.$$ARCH"`, "Args", `"-m $$(Memory) $$(Extra:none)"`, "MATCH_EXP_Args", `"$$(Nothing)"`, "Iwd", `"/tmp"`)
 	got, found, err := Expand(ad, slotAd(t), valueIn(ad, slotAd(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var all []string
 	for _, f := range found {
 		all = append(all, f.Name+"="+f.Expr.String())

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // TestMakeFolder has many make the folder at once, beside what a power cut left in the place
@@ -13,15 +15,11 @@ import (
 func TestMakeFolder(t *testing.T) {
 	for range 50 {
 		folder := filepath.Join(t.TempDir(), "execute")
-		if err := os.WriteFile(folder+Unfinished, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(folder+Unfinished, nil, 0o600))
 		if err := MakeFolder(folder); err != nil {
 			t.Fatalf("MakeFolder beside a file %s = %v, want no error", Unfinished, err)
 		}
-		if err := os.Remove(folder); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Remove(folder))
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // tarEntry is an entry of a malicious archive.
@@ -175,9 +177,7 @@ func TestSparseArchive(t *testing.T) {
 	// GNU.sparse.map says that all of it is a hole. It is small, for a test that fails.
 	const size = 8 << 20
 	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, Name: "pax", PAXRecords: map[string]string{"comment": "none"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	w.Flush()
 	record := func(k, v string) string {
 		text := fmt.Sprintf(" %s=%s\n", k, v)
@@ -190,9 +190,7 @@ func TestSparseArchive(t *testing.T) {
 	records := record("GNU.sparse.major", "0") + record("GNU.sparse.minor", "1") + record("GNU.sparse.numblocks", "1") +
 		record("GNU.sparse.map", fmt.Sprintf("%d,0", size)) + record("GNU.sparse.size", fmt.Sprint(size))
 	x := tar.NewWriter(&b)
-	if err := x.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "pax", Size: int64(len(records)), Format: tar.FormatUSTAR}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, x.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "pax", Size: int64(len(records)), Format: tar.FormatUSTAR}))
 	head := b.Len() - 512
 	io.WriteString(x, records)
 	x.Flush()

@@ -123,9 +123,7 @@ func TestInPlaceLink(t *testing.T) {
 	dir := t.TempDir()
 	into := &inPlace{folders: map[string]bool{}}
 	path := filepath.Join(dir, "x")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, nil, 0o644))
 	for _, to := range []string{"one", "two"} {
 		err := into.link(to, path)
 		if got, _ := os.Readlink(path); err != nil || got != to {
@@ -133,9 +131,7 @@ func TestInPlaceLink(t *testing.T) {
 		}
 	}
 	folder := filepath.Join(dir, "folder")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(folder, 0o755))
 	var at *fs.PathError
 	if err := into.link("one", folder); !errors.As(err, &at) || at.Path != folder {
 		t.Errorf("link in the place of a directory = %v, want an error that names %s", err, folder)
@@ -148,9 +144,7 @@ func TestInPlaceLink(t *testing.T) {
 // A folder of the user's that has become a named pipe without a reader delays no process.
 func TestSyncOfNamedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := unix.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(pipe, 0o600))
 	for name, sync := range map[string]func() error{
 		"of output":       (&inPlace{folders: map[string]bool{pipe: true}}).sync,
 		"of a checkpoint": func() error { return syncPath(pipe) },

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // left is what the job of TestStore leaves in its scratch directory, where the
@@ -21,9 +23,7 @@ func (b bench) left() {
 	b.write(s, "changed", "more", 0o644)
 	b.write(s, "dir/x", "X", 0o644)
 	b.write(s, "dir/ro/y", "Y", 0o444)
-	if err := os.Chmod(filepath.Join(s, "dir/ro"), 0o500); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.Chmod(filepath.Join(s, "dir/ro"), 0o500))
 }
 
 func TestStore(t *testing.T) {
@@ -100,9 +100,7 @@ func TestStoreFails(t *testing.T) {
 			b.write(b.iwd, "same", "S", 0o644)
 			b.write(b.iwd, "changed", "C", 0o644)
 			b.write(b.iwd, "old/old", "O", 0o644)
-			if err := unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644))
 			a := b.attempt(append([]string{"ShouldTransferFiles", `"YES"`}, c.pairs...)...)
 			placed := a.place()
 			b.left()
@@ -144,14 +142,10 @@ func TestStoreBreaksOff(t *testing.T) {
 	placed := b.place(tr)
 	b.write(b.scratch(), "new", strings.Repeat("x", 64<<20), 0o644)
 	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &before))
 	small := before
 	small.Cur = 32 << 20 // enough for what the test program itself may write meanwhile
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &small))
 	err := tr.Store(context.Background(), placed)
 	if e := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); e != nil {
 		t.Fatal(e)
@@ -173,9 +167,7 @@ func TestStoreLinkOverStream(t *testing.T) {
 		a := b.attempt("TransferOutput", `"./"`, "Out", `"out"`)
 		placed := a.place()
 		b.write(b.scratch(), "dir/x", "X", 0o644)
-		if err := os.Symlink("dir", filepath.Join(b.scratch(), "out")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink("dir", filepath.Join(b.scratch(), "out")))
 		err := a.back(t.Context(), placed, Output)
 		if want := "output " + b.iwd + "/out: is the job's standard output or error as well"; err == nil || err.Error() != want {
 			t.Errorf("Store = %v, want %s", err, want)
@@ -192,9 +184,7 @@ func TestStoreForbidden(t *testing.T) {
 	tr := b.transfer("TransferOutput", `"new"`)
 	placed := b.place(tr)
 	b.write(b.scratch(), "new", "N", 0o644)
-	if err := os.Chmod(b.iwd, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(b.iwd, 0o500))
 	defer os.Chmod(b.iwd, 0o700)
 	err := tr.Store(context.Background(), placed)
 	if want := "output " + b.iwd + "/new: permission denied"; err == nil || err.Error() != want {
@@ -206,15 +196,11 @@ func TestStoreForbidden(t *testing.T) {
 func TestStoreThroughLink(t *testing.T) {
 	bothWays(t, "a file", func(t *testing.T, b bench) {
 		b.write(b.iwd, "real/file", "before", 0o644)
-		if err := os.Symlink("real/file", filepath.Join(b.iwd, "new")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink("real/file", filepath.Join(b.iwd, "new")))
 		a := b.attempt("TransferOutput", `"new"`)
 		placed := a.place()
 		b.write(b.scratch(), "new", "after", 0o644)
-		if err := a.back(context.Background(), placed, Output); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, a.back(context.Background(), placed, Output))
 		if got, want := tree(t, b.iwd), "new>real/file real/ real/file=after"; got != want {
 			t.Errorf("Iwd has %s, want %s", got, want)
 		}
@@ -260,9 +246,7 @@ func testKeep(t *testing.T, b bench) {
 		}
 		b.left()
 		if attempt == 0 {
-			if err := os.Symlink("/no/such", filepath.Join(b.scratch(), "link")); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Symlink("/no/such", filepath.Join(b.scratch(), "link")))
 		}
 		if err := a.back(t.Context(), Placed{}, Rest); err != nil {
 			t.Fatalf("Keep: %v", err)

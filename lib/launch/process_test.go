@@ -64,9 +64,7 @@ func start(t *testing.T, job Job, held *os.File) *Process {
 func contents(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return string(b)
 }
 
@@ -99,16 +97,12 @@ func alive(pid int) bool {
 
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("hello\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "in"), []byte("hello\n"), 0o600))
 	job := shellIn(dir, `read word; echo "$word $1 $N" "$PWD"; echo bad >&2; exit 3`)
 	job.Args = append(job.Args, "sh", "two words")
 	job.Env = append(job.Env, "N=5")
 	job.In = filepath.Join(dir, "in")
-	if err := os.WriteFile(job.Out, []byte(strings.Repeat("of a former run\n", 10)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(job.Out, []byte(strings.Repeat("of a former run\n", 10)), 0o600))
 	begun := time.Now()
 	p := start(t, job, nil)
 	got := p.Wait()
@@ -172,9 +166,7 @@ func TestOutAndErrTogether(t *testing.T) {
 func TestOutAndErrTogetherByTwoNames(t *testing.T) {
 	dir := t.TempDir()
 	job := shellIn(dir, `echo one; echo two >&2; echo three`)
-	if err := os.Symlink(job.Out, job.Err); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Symlink(job.Out, job.Err))
 	start(t, job, nil).Wait()
 	if got, want := contents(t, job.Out), "one\ntwo\nthree\n"; got != want {
 		t.Errorf("output and error in one file = %q, want %q", got, want)
@@ -183,18 +175,14 @@ func TestOutAndErrTogetherByTwoNames(t *testing.T) {
 
 func TestDirectoryWithBlanks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "two  words 'and' quotes")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(dir, 0o755))
 	if err := os.WriteFile(filepath.Join(dir, "the job"), []byte("#!/bin/sh\npwd; echo \"$0\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	ad := jobAd(t, "Cmd", `"the job"`, "Out", `"the output"`)
 	ad.SetString("Iwd", dir)
 	job, err := FromAd(ad, Place{Slot: "slot1@node"}, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	start(t, job, nil).Wait()
 	if got, want := contents(t, dir+"/the output"), dir+"\n"+dir+"/the job\n"; got != want {
 		t.Errorf("output = %q, want %q", got, want)
@@ -217,9 +205,7 @@ func TestNoSignalIsBlocked(t *testing.T) {
 	var before unix.Sigset_t
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &blocked, &before); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.PthreadSigmask(unix.SIG_BLOCK, &blocked, &before))
 	out, err := c.CombinedOutput()
 	unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
 	if err != nil {
@@ -301,9 +287,7 @@ func TestKill(t *testing.T) {
 func lockIsFree(t *testing.T, name string) bool {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
@@ -315,12 +299,8 @@ func lockIsFree(t *testing.T, name string) bool {
 func TestJobHoldsTheLock(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	held, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, unix.Flock(int(held.Fd()), unix.LOCK_EX))
 	p := start(t, shellIn(filepath.Dir(name), `sleep 1000; exit 0`), held)
 	held.Close()
 	if lockIsFree(t, name) {
@@ -339,13 +319,9 @@ func TestJobDiesWithItsSupervisor(t *testing.T) {
 	c.Env = append(os.Environ(), supervise+"="+dir,
 		"LAUNCH_TEST_SCRIPT=sleep 1000 & echo $! >child; echo $$ >main; wait")
 	c.Stderr = os.Stderr
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, c.Start())
 	main, child := number(t, filepath.Join(dir, "main")), number(t, filepath.Join(dir, "child"))
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, c.Process.Kill())
 	c.Wait()
 	testenv.Until(t, "the job's own process is gone", func() bool { return !alive(main) })
 	lock := filepath.Join(dir, "lock")
@@ -360,16 +336,12 @@ func TestStartRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), mode))
 		return path
 	}
 	plain, script := file("plain", "x", 0o644), file("script", "#!/bin/sh\n", 0o755)
 	link := func(to string) string {
-		if err := os.Symlink(to, filepath.Join(dir, "link")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink(to, filepath.Join(dir, "link")))
 		return filepath.Join(dir, "link")
 	}
 	for _, c := range []struct {
@@ -422,9 +394,7 @@ func TestStartRefuses(t *testing.T) {
 func TestNamedPipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := unix.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(pipe, 0o600))
 	job := shellIn(dir, "cat")
 	job.In = pipe
 	if got := start(t, job, nil).Wait(); got.Code != 0 {
@@ -451,13 +421,9 @@ func terminal(t *testing.T) string {
 		t.Skipf("no terminals: %v", err)
 	}
 	t.Cleanup(func() { unix.Close(fd) })
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return fmt.Sprintf("/dev/pts/%d", n)
 }
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // plainJob returns a job that transfers nothing and has a scratch directory.
@@ -23,9 +25,7 @@ func TestNotes(t *testing.T) {
 	ad := jobAd(t, "Cmd", `"/bin/true"`, "Iwd", `"/"`)
 	scratch := filepath.Join(t.TempDir(), "12.0.1")
 	job, err := FromAd(ad, Place{Scratch: scratch, SlotAd: slotWith(t, "Name", `"slot1"`, "Cpus", "2")}, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if job.Transfer != nil || job.Dir != "/" {
 		t.Fatalf("FromAd = %+v, want a job that runs in its place", job)
 	}
@@ -43,9 +43,7 @@ func TestNotes(t *testing.T) {
 		if err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("the scratch directory: %v, %v, want it for its owner alone", info, err)
 		}
-		if err := os.WriteFile(scratch+"/rest", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(scratch+"/rest", nil, 0o600))
 	}
 	if entries, _ := os.ReadDir(scratch); len(entries) != 3 {
 		t.Errorf("in the scratch directory are %v, want the ads and the rest", entries)
@@ -76,18 +74,14 @@ func testNotesStay(t *testing.T, b bench) {
 	a.place()
 	b.write(b.scratch(), jobNote, "changed", 0o600)
 	b.write(b.scratch(), machineNote, "changed", 0o600)
-	if err := a.back(t.Context(), Placed{}, Rest); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, a.back(t.Context(), Placed{}, Rest))
 	placed := a.place()
 	if got := contents(t, filepath.Join(b.scratch(), jobNote)); !strings.HasPrefix(got, "ClusterId = 12\n") {
 		t.Errorf("the next attempt finds the ad %q, want its own", got)
 	}
 	b.write(b.scratch(), jobNote, "changed again", 0o600)
 	b.write(b.scratch(), "out", "O", 0o644)
-	if err := a.back(t.Context(), placed, Output); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, a.back(t.Context(), placed, Output))
 	entries, err := os.ReadDir(b.iwd)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "out" {
 		t.Errorf("in Iwd are %v, %v, want the output alone", entries, err)
@@ -98,9 +92,7 @@ func testNotesStay(t *testing.T, b bench) {
 func TestNotesReplace(t *testing.T) {
 	dir := t.TempDir()
 	victim := filepath.Join(dir, "victim")
-	if err := os.WriteFile(victim, []byte("V"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(victim, []byte("V"), 0o600))
 	for what, put := range map[string]func(path string) error{
 		"a link": func(path string) error { return os.Symlink(victim, path) },
 		"a directory": func(path string) error {
@@ -109,9 +101,7 @@ func TestNotesReplace(t *testing.T) {
 		"a file": func(path string) error { return os.WriteFile(path, []byte("long before"), 0o400) },
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(what, " ", "-"))
-		if err := put(path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, put(path))
 		if err := leave(path, []byte("A")); err != nil || contents(t, path) != "A" {
 			t.Errorf("leave in the place of %s = %v, want it written", what, err)
 		}
@@ -134,19 +124,13 @@ func BenchmarkScratch(b *testing.B) {
 			}
 			job := plainJob(b)
 			job.Account = account
-			if err := os.Chmod(job.Dir, 0o711); err != nil {
-				b.Fatal(err)
-			}
-			if err := os.Chmod(filepath.Dir(job.Dir), 0o711); err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, os.Chmod(job.Dir, 0o711))
+			testenv.OK(b, os.Chmod(filepath.Dir(job.Dir), 0o711))
 			for b.Loop() {
 				if _, err := job.Place(context.Background()); err != nil {
 					b.Fatal(err)
 				}
-				if err := RemoveTree(job.Scratch); err != nil {
-					b.Fatal(err)
-				}
+				testenv.OK(b, RemoveTree(job.Scratch))
 			}
 		})
 	}
@@ -159,9 +143,7 @@ func BenchmarkStart(b *testing.B) {
 			job.Cmd, job.Limits = "/bin/true", limits
 			for b.Loop() {
 				p, err := Start(job, nil, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.OK(b, err)
 				p.Wait()
 			}
 		})

@@ -27,9 +27,7 @@ func TestSignalWakes(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, shellIn(dir, `trap 'exit 7' TERM; kill -STOP $$; while :; do sleep 0.01; done`), nil)
 	testenv.Until(t, "the job has stopped itself", func() bool { return stopped(p.PID()) })
-	if err := p.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, p.Signal(syscall.SIGTERM))
 	if got := p.Wait(); got.Code != 7 {
 		t.Errorf("Wait = code %d, signal %d, want 7, 0", got.Code, got.Signal)
 	}
@@ -39,19 +37,13 @@ func TestSignalWakes(t *testing.T) {
 func TestSignalStops(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGTSTP} {
 		p := start(t, shellIn(t.TempDir(), `exec sleep 1000`), nil)
-		if err := p.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, p.Signal(sig))
 		if sig == syscall.SIGSTOP { // SIGTSTP does nothing to who leads a session by itself
 			testenv.Until(t, "the job has stopped", func() bool { return stopped(p.PID()) })
-			if err := p.Signal(syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, p.Signal(syscall.SIGCONT))
 		}
 		testenv.Until(t, "the job goes on", func() bool { return !stopped(p.PID()) })
-		if err := p.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, p.Kill())
 		if got := p.Wait(); got.Signal != int(syscall.SIGKILL) {
 			t.Errorf("Wait = code %d, signal %d, want 0, 9", got.Code, got.Signal)
 		}
@@ -65,9 +57,7 @@ func TestAdopted(t *testing.T) {
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, cmd.Start())
 	p := adopted(cmd.Process.Pid)
 	t.Cleanup(func() { p.Kill(); p.Wait() })
 	child := number(t, filepath.Join(dir, "child"))
@@ -78,9 +68,7 @@ func TestAdopted(t *testing.T) {
 		status, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/status")
 		return isIn("SigCgt:", string(status), syscall.SIGUSR1)
 	})
-	if err := p.Signal(syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, p.Signal(syscall.SIGUSR1))
 	if got := p.Wait(); got.Code != 5 || got.Signal != 0 || got.Wall <= 0 || got.MaxRSSKB <= 0 {
 		t.Errorf("Wait = %+v, want code 5", got)
 	}
@@ -131,9 +119,7 @@ func TestStartInCell(t *testing.T) {
 	}
 	defer os.Remove(dir)
 	f, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	if p, err = Start(job, nil, cell{f}); err != nil {
 		t.Fatalf("Start in a cgroup = %v", err)

@@ -76,9 +76,7 @@ func TestAppend(t *testing.T) {
 				job.Err = job.Out
 			}
 			for _, name := range []string{job.Out, job.Err} {
-				if err := os.WriteFile(name, []byte("old\n"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(name, []byte("old\n"), 0o644))
 			}
 			start(t, job, nil).Wait()
 			if got := contents(t, job.Out); got != c.wantOut {
@@ -95,24 +93,18 @@ func TestAppend(t *testing.T) {
 func TestAppendTogether(t *testing.T) {
 	dir := t.TempDir()
 	more := filepath.Join(dir, "more")
-	if err := unix.Mkfifo(more, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(more, 0o600))
 	job := shellIn(dir, `echo one; read line <more; echo three`)
 	job.AppendOut = true
 	p := start(t, job, nil)
 	testenv.Until(t, "the job has written", func() bool { return strings.HasSuffix(contents(t, job.Out), "one\n") })
 	other, err := os.OpenFile(job.Out, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer other.Close()
 	if _, err := other.WriteString("two\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(more, nil, 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(more, nil, 0))
 	p.Wait()
 	if got, want := contents(t, job.Out), "one\ntwo\nthree\n"; got != want {
 		t.Errorf("output = %q, want %q", got, want)

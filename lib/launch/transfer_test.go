@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 // bench is a job's Iwd and a place for its scratch directory; apart: that is on another machine, and staging is what
@@ -41,9 +43,7 @@ func newBench(t *testing.T) bench {
 	t.Helper()
 	b := bench{T: t, iwd: filepath.Join(t.TempDir(), "iwd"), execute: t.TempDir(), account: alice}
 	b.staging = b.execute
-	if err := os.Mkdir(b.iwd, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(b.iwd, 0o755))
 	return b
 }
 
@@ -58,9 +58,7 @@ func (b bench) write(dir, name, text string, mode fs.FileMode) {
 	if err == nil {
 		err = os.Chmod(path, mode)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 }
 
 func (b bench) scratch() string { return filepath.Join(b.execute, "12.0.1") }
@@ -171,9 +169,7 @@ func (a attempt) back(ctx context.Context, placed Placed, of Files) error {
 func (b bench) transfer(pairs ...string) *Transfer {
 	b.Helper()
 	job, err := b.job(pairs...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	if job.Transfer == nil {
 		b.Fatal("the job transfers nothing")
 	}
@@ -220,9 +216,7 @@ func tree(t *testing.T, dir string) string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return strings.Join(all, " ")
 }
 
@@ -340,17 +334,13 @@ func TestPlace(t *testing.T) {
 			b.write(b.iwd, "ro/a", "A", 0o644)
 			b.write(b.iwd, "more/ro/b", "B", 0o644)
 			for _, dir := range []string{"ro", "more/ro"} {
-				if err := os.Chmod(filepath.Join(b.iwd, dir), 0o500); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.Chmod(filepath.Join(b.iwd, dir), 0o500))
 			}
 			defer RemoveTree(b.iwd)
 			defer RemoveTree(b.scratch())
 			os.Remove(filepath.Join(b.iwd, "links/.keep"))
 			for link, to := range map[string]string{"link": "a", "dirlink": "sub", "links/a": "../a", "links/up": "..", "links/gone": "nowhere"} {
-				if err := os.Symlink(to, filepath.Join(b.iwd, link)); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.Symlink(to, filepath.Join(b.iwd, link)))
 			}
 			pairs := slices.Clone(c.pairs)
 			for i := range pairs {
@@ -384,9 +374,7 @@ func TestPlaceFails(t *testing.T) {
 			}
 			b.write(b.execute, ".x", "", 0o644)
 			b.write(b.iwd, "file", "", 0o644)
-			if err := unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, unix.Mkfifo(filepath.Join(b.iwd, "pipe"), 0o644))
 			_, err := b.attempt("TransferInput", `"`+c.input+`"`).tryPlace(context.Background())
 			var refused *StartError
 			want := strings.ReplaceAll(c.want, "IWD", b.iwd)
@@ -441,9 +429,7 @@ func TestInputsStayInside(t *testing.T) {
 		b.write(b.iwd, "a", "A", 0o644)
 		b.write(b.iwd, "sub/b", "B", 0o644)
 		b.write(b.iwd, "sub/links/out/x", "X", 0o644)
-		if err := os.Symlink(b.iwd, filepath.Join(b.iwd, "links")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink(b.iwd, filepath.Join(b.iwd, "links")))
 		before := tree(t, b.iwd)
 		var names []string
 		for range rapid.IntRange(1, 4).Draw(rt, "names") {

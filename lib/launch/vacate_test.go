@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -129,9 +130,7 @@ func TestHandles(t *testing.T) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if Handles(cmd.Process.Pid, syscall.SIGTSTP) {
 		t.Errorf("Handles(cat, SIGTSTP) = true, want false")
 	}
@@ -250,9 +249,7 @@ func TestRetirement(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			limit, err := classad.ParseExpr(c.limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			at := &classad.Context{Now: time.Unix(150, 0)}
 			if got := Retirement(at, limit, jobAd(t, c.slot...), jobAd(t, c.job...)); got != c.want {
 				t.Errorf("Retirement(%s) = %v, want %v", c.limit, got, c.want)

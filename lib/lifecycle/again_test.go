@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
@@ -19,17 +20,11 @@ import (
 func greedy(t *testing.T, commands string) bench {
 	t.Helper()
 	d, _, err := submitfile.Parse("executable = /x\n"+commands+"\nqueue\n", "a.sub", submitfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	jobs, _, err := jobad.New(d, jobad.Options{Owner: "alice", Domain: "example.org", Dir: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cluster, err := jobs.Expand(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	ad := cluster.Runs[0].Ad().Chain(cluster.Ad).Flat()
 	b := newBench(t)
 	b.hold(1, 3, noon)

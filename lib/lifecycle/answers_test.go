@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
@@ -178,14 +179,12 @@ func TestMailOutsideLock(t *testing.T) {
 		WatchNew(tx, id.Cluster)
 		return Finish(tx, id, 1, noon.Add(time.Minute), pool.Ending{Wall: time.Minute}, params)
 	})
-	if err := b.s.View(func(v *spool.View) error {
+	testenv.OK(t, b.s.View(func(v *spool.View) error {
 		if e, _ := EndingsOf(v, id.Cluster); times != 1 || !slices.Equal(e.Shown, []string{id.String(), "Foo = 2048"}) {
 			t.Errorf("the mail shows %q after %d evaluations, want Foo = 2048 after one", e.Shown, times)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // finishAsked ends the job's attempt, with change called at each evaluation, and returns how many there were.
@@ -243,7 +242,7 @@ func TestBudgetOfRange(t *testing.T) {
 		}
 		return nil
 	})
-	if err := b.s.View(func(v *spool.View) error {
+	testenv.OK(t, b.s.View(func(v *spool.View) error {
 		stay := 0
 		if c, ok := v.Cluster(hostile); ok {
 			for _, r := range c.Runs {
@@ -254,9 +253,7 @@ func TestBudgetOfRange(t *testing.T) {
 			t.Errorf("%d of %d jobs stay, want the first ones until the steps are spent", stay, procs)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := b.textOf(pool.JobID{Cluster: honest, Proc: 1}, "JobStatus"); got != "3" {
 		t.Errorf("the job of another owner has status %s, want it to stay removed", got)
 	}
@@ -344,8 +341,6 @@ func TestQuestionParts(t *testing.T) {
 func adOf(t *testing.T, text string) *classad.Ad {
 	t.Helper()
 	ad, err := classad.ParseAd("[" + text + "]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return ad
 }

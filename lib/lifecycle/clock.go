@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -92,12 +93,7 @@ func charges(v *spool.View) bool {
 	if len(v.Claims()) > 0 {
 		return true
 	}
-	for _, r := range v.Submitters() {
-		if r.ResourcesUsed > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Submitters(), func(r accountant.Record) bool { return r.ResourcesUsed > 0 })
 }
 
 // Late says in words that the last event of the records was after now, which

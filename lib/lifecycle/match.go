@@ -29,7 +29,10 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	late := giveUp(tx, plan, now, p)
 	settleAll(tx, plan, late.outside(plan.Outside, seen, p), now, p)
 	reserve(tx, plan)
-	free := roomIn(tx, seen, now)
+	var free *room
+	if len(plan.Matches) > 0 {
+		free = roomIn(tx, seen, now)
+	}
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	attempts := make([]attempt, 0, len(plan.Matches))
 	for _, m := range plan.Matches {
@@ -236,10 +239,13 @@ type room struct {
 func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
 	r := &room{
 		seen: seen, eval: &classad.Context{Now: now},
-		taken: map[string]bool{}, promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
+		promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
 		drained: drainsOf(&tx.View), later: maintainedIn(&tx.View).without(seen.maintained),
 	}
-	for _, c := range tx.Claims() {
+	claims := tx.Claims()
+	r.taken = make(map[string]bool, len(claims))
+	for i := range claims {
+		c := &claims[i]
 		r.take(c.Slot, c.Piece)
 		if c.State == pool.Promised {
 			r.promised[c.Slot] = true

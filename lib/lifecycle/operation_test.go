@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
@@ -37,9 +38,7 @@ func newBench(t *testing.T) bench {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "spool")
 	s, err := spool.Open(dir, spool.Options{Program: "test", UIDDomain: "example.org"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	b := bench{t, dir, s}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("submit")
@@ -152,9 +151,7 @@ func TestLife(t *testing.T) {
 	if err := begin(first, 2, noon); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("beginning another attempt = %v, want ErrGone", err)
 	}
-	if err := begin(first, 1, noon.Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, begin(first, 1, noon.Add(time.Second)))
 	if err := begin(first, 1, noon.Add(time.Second)); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("beginning twice = %v, want ErrGone", err)
 	}
@@ -165,9 +162,7 @@ func TestLife(t *testing.T) {
 	finish := func(how pool.Ending) error {
 		return b.s.Update(func(tx *spool.Tx) error { return Finish(tx, first, 1, hour, how, params) })
 	}
-	if err := finish(pool.Ending{Code: 3, Wall: time.Hour, UserCPU: time.Minute, MaxRSSKB: 99}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, finish(pool.Ending{Code: 3, Wall: time.Hour, UserCPU: time.Minute, MaxRSSKB: 99}))
 	if err := finish(pool.Ending{}); !errors.Is(err, pool.ErrGone) {
 		t.Errorf("finishing twice = %v, want ErrGone", err)
 	}
@@ -260,17 +255,11 @@ func TestDamagedSpoolIsNotGone(t *testing.T) {
 	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, "", params) })
 	journal := filepath.Join(b.dir, "journal.1")
 	text, err := os.ReadFile(journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	text[100] ^= 4
-	if err := os.WriteFile(journal, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(journal, text, 0o600))
 	s, err := spool.Open(b.dir, spool.Options{Program: "test", UIDDomain: "example.org"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	err = s.Update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon, pool.Ending{}, params) })
 	var damage *spool.DamageError
 	if !errors.As(err, &damage) {

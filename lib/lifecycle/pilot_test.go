@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -172,9 +173,7 @@ func TestPilotsTakeMatches(t *testing.T) {
 func TestLeaveAndBye(t *testing.T) {
 	b := newBench(t)
 	b.asked()
-	if err := b.greets(1, "a", -1); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, b.greets(1, "a", -1))
 	if made := b.negotiate(noon, nil); len(made) != 2 {
 		t.Fatalf("matches %v", made)
 	}
@@ -307,9 +306,7 @@ func TestUnheard(t *testing.T) {
 func TestGiveUpMachine(t *testing.T) {
 	b := newBench(t)
 	b.asked()
-	if err := b.greets(1, "a", -1); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, b.greets(1, "a", -1))
 	b.runs(proc(0), "slot1@here", "a")
 	b.runs(proc(1), "slot3@here", "")
 	b.update(func(tx *spool.Tx) error {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -11,15 +12,11 @@ import (
 // BenchmarkPolicies looks at 100,000 jobs in as many runs that want nothing.
 func BenchmarkPolicies(b *testing.B) {
 	s, err := spool.Open(b.TempDir()+"/spool", spool.Options{Program: "test", UIDDomain: "example.org"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	ad, err := classad.ParseAd(`[Owner = "alice"; JobStatus = 1; PeriodicHold = false; PeriodicRelease = false; PeriodicRemove = false; LeaveJobInQueue = false;
 		OnExitHold = false; OnExitRemove = true; Requirements = true]`)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := s.Update(func(tx *spool.Tx) error {
+	testenv.OK(b, err)
+	testenv.OK(b, s.Update(func(tx *spool.Tx) error {
 		tx.Op("submit")
 		for range 100 {
 			runs := make([]spool.NewRun, 1000)
@@ -29,10 +26,8 @@ func BenchmarkPolicies(b *testing.B) {
 			tx.AddCluster(ad, runs)
 		}
 		return nil
-	}); err != nil {
-		b.Fatal(err)
-	}
-	if err := s.View(func(v *spool.View) error {
+	}))
+	testenv.OK(b, s.View(func(v *spool.View) error {
 		v.Clusters() // which a cycle reads anyway
 		for b.Loop() {
 			if o := Policies(v, noon, Look{}); len(o.Due) > 0 {
@@ -40,7 +35,5 @@ func BenchmarkPolicies(b *testing.B) {
 			}
 		}
 		return nil
-	}); err != nil {
-		b.Fatal(err)
-	}
+	}))
 }

@@ -327,10 +327,5 @@ func (e *Endings) saw(proc int) bool {
 	if e.From >= 0 && proc >= e.From {
 		return true
 	}
-	for _, s := range e.seen() {
-		if s.First <= proc && proc <= s.Last {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.seen(), func(s pool.Procs) bool { return s.First <= proc && proc <= s.Last })
 }

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/negotiation"
@@ -26,9 +27,7 @@ func drawn(t *rapid.T, what string, of map[string][]string, order ...string) *cl
 			continue
 		}
 		e, err := classad.ParseExpr(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		ad.Set(name, e)
 	}
 	return ad
@@ -112,9 +111,7 @@ func changePool(t *rapid.T, tx *spool.Tx, now time.Time) {
 func decided(t *rapid.T, v *spool.View, now time.Time, lacks func() bool) (seen Snapshot, plan *negotiator.Plan, policies Outlook) {
 	expr := func(text string) *classad.Expr {
 		e, err := classad.ParseExpr(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return e
 	}
 	cfg := negotiator.Config{
@@ -135,15 +132,11 @@ func TestReadingLaw(t *testing.T) {
 		dir, now := t.TempDir(), time.Unix(1790000000, 0)
 		open := func() *spool.Spool {
 			s, err := spool.Open(dir, spool.Options{Program: "test", UIDDomain: "example.org"})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			testenv.OK(rt, err)
 			return s
 		}
 		update := func(s *spool.Spool, fn func(tx *spool.Tx) error) {
-			if err := s.Update(fn); err != nil {
-				rt.Fatal(err)
-			}
+			testenv.OK(rt, s.Update(fn))
 		}
 		s := open()
 		defer func() { s.Close() }()
@@ -162,7 +155,7 @@ func TestReadingLaw(t *testing.T) {
 			var reading *Reading
 			var seen Snapshot
 			var plan *negotiator.Plan
-			if err := s.View(func(v *spool.View) error {
+			testenv.OK(rt, s.View(func(v *spool.View) error {
 				reading = ReadingOf(v)
 				var policies Outlook
 				if err := reading.Look(v, func(v *spool.View) error {
@@ -184,9 +177,7 @@ func TestReadingLaw(t *testing.T) {
 				}
 				reading.Extract(v)
 				return nil
-			}); err != nil {
-				rt.Fatal(err)
-			}
+			}))
 			update(s, func(tx *spool.Tx) error {
 				plan.Matches = Match(tx, plan, seen, now, params)
 				reading.Keep(tx)
@@ -202,8 +193,6 @@ func TestReadingLaw(t *testing.T) {
 // asText is all that a plan says.
 func asText(t *rapid.T, plan *negotiator.Plan) string {
 	b, err := json.Marshal(plan.Report(1, noon))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return fmt.Sprintf("%s\n%+v\n%+v", b, plan.Matches, plan.Succession)
 }

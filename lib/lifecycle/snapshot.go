@@ -84,7 +84,9 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // which the cycle sees for itself.
 func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
 	c, known, by := &classad.Context{}, map[*classad.Ad]standing{}, reader{domain, groups, held}
-	for _, cluster := range v.Clusters() {
+	clusters := v.Clusters()
+	idle = make([]jobprio.Run, 0, len(clusters))
+	for _, cluster := range clusters {
 		made, _ := cluster.Kept().(*stood)
 		if made == nil || made.reader != by {
 			made = by.stood(c, cluster, known)
@@ -236,12 +238,7 @@ func (s Snapshot) Misspelt(groups *accountant.Groups) bool {
 			return true
 		}
 	}
-	for _, c := range s.Pool.Claims {
-		if groups.Spelled(c.Submitter) != c.Submitter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Pool.Claims, func(c pool.Claim) bool { return groups.Spelled(c.Submitter) != c.Submitter })
 }
 
 // queueFact is an attribute that a policy with one queue keeps in equal procs.

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobad"
 	"fairspool/lib/negotiator"
@@ -192,17 +193,11 @@ func TestRunsOfManyProcsShareOneList(t *testing.T) {
 	cost := func(procs int) float64 {
 		t.Helper()
 		d, _, err := submitfile.Parse(fmt.Sprintf("executable = /bin/sleep\nrequest_memory = 1000 + $(Process)\nqueue %d\n", procs), "a.sub", submitfile.Options{Dir: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		jobs, _, err := jobad.New(d, jobad.Options{Owner: "alice", Domain: "example.org", Dir: "/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		c, err := jobs.Expand(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return testing.AllocsPerRun(3, func() { newRuns(c) }) - float64(procs) // an expression for each
 	}
 	if few, many := cost(100), cost(3000); many > few {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
@@ -88,9 +89,7 @@ func TestMaterializeFails(t *testing.T) {
 				_, err := Remove(tx, pool.JobID{Cluster: cluster}, "why", noon, params)
 				return err
 			})
-			if err := c.spoil(digest); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, c.spoil(digest))
 			if procs, warned := b.materialize(); procs != 0 || !strings.Contains(warned, c.warns) {
 				t.Errorf("it makes %d procs and warns %q, want none and %q", procs, warned, c.warns)
 			}
@@ -105,9 +104,7 @@ func TestMaterializeFails(t *testing.T) {
 				}
 				return
 			}
-			if err := os.Rename(digest+".away", digest); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Rename(digest+".away", digest))
 			if procs, warned := b.materialize(); procs != 1 || warned != "" {
 				t.Errorf("when that is over it makes %d procs and warns %q, want 1", procs, warned)
 			}
@@ -159,9 +156,7 @@ func TestLateNames(t *testing.T) {
 		r := anyRights("alice")
 		r.Admin = c.admin
 		cluster, err := b.try(r, c.line+"\nmax_materialize = 1\nqueue x in (alice, alice, bob)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for i := range 2 {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("remove")
@@ -199,9 +194,7 @@ func TestLimits(t *testing.T) {
 	} {
 		b := newBench(t)
 		cfg, err := registry.Default().With(c.settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		r := anyRights("dave")
 		r.Config = &cfg
 		for i, text := range c.texts {
@@ -243,9 +236,7 @@ func TestEditWithinLimits(t *testing.T) {
 	r := anyRights("dave")
 	r.Config.MaxSpoolBytesPerOwner = 30000
 	cluster, err := b.try(r, "queue 10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	edit := func(bytes int64) (has int64, err error) {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("set priority")
@@ -288,9 +279,7 @@ func TestLateWithinLimits(t *testing.T) {
 	var clusters []int
 	for _, text := range []string{"max_materialize = 2\nqueue 10", "max_materialize = 2\nqueue 10", "queue"} {
 		cluster, err := b.try(r, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		clusters = append(clusters, cluster)
 	}
 	made := func() (n int) {
@@ -349,13 +338,9 @@ func TestRequire(t *testing.T) {
 		{memory + "SUBMIT_REQUIREMENT_Memory = 'ProcId < 3'", "alice", "args = $(x)\nqueue x in (a, b, c, d)", "SUBMIT_REQUIREMENT_Memory: not met: ProcId < 3", ""},
 	} {
 		cfg, err := registry.Parse("f", []byte(c.config))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		jobs, err := newBench(t).description(c.owner, c.text).First(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		got, warned := "", ""
 		if err := Require(&cfg, jobs, &classad.Context{Now: noon}, func(format string, args ...any) { warned += fmt.Sprintf(format, args...) + "|" }); err != nil {
 			got = err.Error()
@@ -372,17 +357,13 @@ func TestRequire(t *testing.T) {
 func configured(t *testing.T, text string) *config.Config {
 	t.Helper()
 	c, err := registry.Parse("f", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return &c
 }
 
 func TestCycleConfig(t *testing.T) {
 	n, err := CycleConfig(configured(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if n.Pie != negotiator.MaxMin || n.SkipClusters || n.JobConstraint != nil || n.SlotConstraint != nil || n.PoolSizeConstraint != nil ||
 		n.DepthFirst || n.IgnoreUserPriorities || n.GlobalJobPrios || n.VacateTimeout != 630*time.Second || n.Reserve != (negotiator.Reserve{Fraction: 0.1, Time: 24 * time.Hour}) {
 		t.Errorf("settings of no file = %+v, want the defaults", n)
@@ -401,9 +382,7 @@ REMOVE_SIGNIFICANT_ATTRIBUTES = ["F"]
 RESERVE_POOL_FRACTION = 0.5
 RESERVE_MAX_TIME = 60
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if n.Pie != negotiator.Spins || !n.IgnoreUserPriorities || !n.GlobalJobPrios || !n.DepthFirst || !n.SkipClusters ||
 		n.Reserve != (negotiator.Reserve{Fraction: 0.5, Time: time.Minute}) {
 		t.Errorf("settings = %+v, want all that was set", n)
@@ -482,9 +461,7 @@ func says(t *testing.T, e *classad.Expr, text string) bool {
 		return (e != nil) == (text == "*")
 	}
 	want, err := classad.ParseExpr(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	plain := strings.NewReplacer("(", "", ")", "")
 	return e != nil && plain.Replace(e.String()) == plain.Replace(want.String())
 }
@@ -493,14 +470,10 @@ func says(t *testing.T, e *classad.Expr, text string) bool {
 // the ranks that the slots themselves have are worlds apart; the smallest free one first.
 func TestDefaultRankPrefersFreeSlots(t *testing.T) {
 	n, err := CycleConfig(configured(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	rank := func(text string) float64 {
 		ad, err := classad.ParseAd(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		v, ok := n.PreJobRank.Eval(&classad.Context{}, ad, nil).Number()
 		if !ok {
 			t.Fatalf("the rank of %s is no number", text)
@@ -532,9 +505,7 @@ func TestCycleConfigRefuse(t *testing.T) {
 			t.Errorf("settings with a bad %s = %v, want f:2: %s: ...", name, err, name)
 		}
 		with, err := c.With([]string{name + "=Cpus -"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if _, err := CycleConfig(&with); err == nil || !strings.HasPrefix(err.Error(), "config "+name+": ") {
 			t.Errorf("settings with a bad %s asked for = %v, want config %s: ...", name, err, name)
 		}
@@ -554,9 +525,7 @@ func TestLimitNames(t *testing.T) {
 			continue
 		}
 		with, err = with.With([]string{"CONCURRENCY_LIMIT_DEFAULT=9"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if n, err := CycleConfig(&with); err != nil || !reflect.DeepEqual(n.Limits, limits) {
 			t.Errorf("limits with one of %q = %+v, %v, want %+v", name, n.Limits, err, limits)
 		}

@@ -83,12 +83,7 @@ type succeeding struct {
 
 // reserved reports whether the slot is reserved for a wider job.
 func (s *succeeding) reserved() bool {
-	for _, r := range spool.Reservations.All(s.View) {
-		if r.Slot == s.ended.SlotAd() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spool.Reservations.All(s.View), func(r pool.Reservation) bool { return r.Slot == s.ended.SlotAd() })
 }
 
 // yields reports whether the slot is to go to another submitter that is below its share and has a job

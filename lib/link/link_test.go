@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 func TestReadGreeting(t *testing.T) {
@@ -65,9 +67,7 @@ func linked(t testing.TB) (first, second *Link) {
 		done <- err
 	}()
 	first, err := New(a, Settings{Version: "1.0", First: true, Patience: time.Minute, Every: time.Minute})
-	if err := errors.Join(err, <-done); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, errors.Join(err, <-done))
 	t.Cleanup(func() { first.Close(); second.Close() })
 	return first, second
 }
@@ -95,9 +95,7 @@ func TestLink(t *testing.T) {
 	}()
 	for _, text := range []string{"", "a", strings.Repeat("long ", 1<<20)} {
 		stream, err := first.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var got string
 		if err := errors.Join(WriteMessage(stream, text), ReadMessage(stream, &got)); err != nil || got != text+"!" {
 			t.Errorf("%.10q is answered %.10q, %v", text, got, err)
@@ -148,9 +146,7 @@ func TestSilentEnd(t *testing.T) {
 		io.Copy(io.Discard, b)
 	}()
 	l, err := New(a, Settings{Patience: 50 * time.Millisecond, Every: 20 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	select {
 	case <-l.Done():
 	case <-time.After(time.Minute):
@@ -164,9 +160,7 @@ func TestMessages(t *testing.T) {
 		texts := rapid.SliceOf(rapid.String()).Draw(t, "texts")
 		var b bytes.Buffer
 		for _, text := range texts {
-			if err := WriteMessage(&b, text); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, WriteMessage(&b, text))
 		}
 		whole := bytes.Clone(b.Bytes())
 		r := iotest.OneByteReader(&b)
@@ -343,18 +337,14 @@ func BenchmarkBody(b *testing.B) {
 	b.SetBytes(size)
 	for b.Loop() {
 		stream, err := first.Open()
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, err)
 		body := NewBody(stream)
 		for range size / len(part) {
 			if _, err := body.Write(part); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if err := body.Close(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, body.Close())
 		stream.Close()
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // allLines returns each logical line with the places of its pieces, as line:column.
@@ -204,17 +206,13 @@ func TestBranchesOpen(t *testing.T) {
 		t.Errorf("Open() = %d, true, want none", line)
 	}
 	for _, line := range []int{3, 7} {
-		if err := b.If(line, yes); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, b.If(line, yes))
 	}
 	for _, want := range []int{7, 3} {
 		if line, open := b.Open(); line != want || !open {
 			t.Errorf("Open() = %d, %v, want %d", line, open, want)
 		}
-		if err := b.Endif(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, b.Endif())
 	}
 	var misplaced Misplaced
 	if err := b.Endif(); !errors.As(err, &misplaced) {

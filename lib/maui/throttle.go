@@ -432,10 +432,5 @@ func (l *limits) Take(kind int) {
 // Lasting reports whether nothing that limits a job of the kind depends on how long it runs:
 // what one has left of its time, its successor has not.
 func (l *limits) Lasting(kind int) bool {
-	for _, c := range l.kinds[kind].ceilings {
-		if c.bound[MaxPS].set || c.bound[MaxWC].set {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.kinds[kind].ceilings, func(c *ceiling) bool { return c.bound[MaxPS].set || c.bound[MaxWC].set })
 }

@@ -207,11 +207,12 @@ func JoinProcs(list []Procs) []Procs {
 // String returns the procs as users write them: "7.0" for one, "1.2-3" for the
 // procs 2 and 3 of cluster 1.
 func (p Procs) String() string {
-	text := p.FirstJob().String()
+	b := strconv.AppendInt(make([]byte, 0, 32), int64(p.Cluster), 10)
+	b = strconv.AppendInt(append(b, '.'), int64(p.First), 10)
 	if p.Last > p.First {
-		text += "-" + strconv.Itoa(p.Last)
+		b = strconv.AppendInt(append(b, '-'), int64(p.Last), 10)
 	}
-	return text
+	return string(b)
 }
 
 // ParseProcs is the inverse of String.

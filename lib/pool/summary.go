@@ -22,6 +22,28 @@ var Summarized = []string{
 	AttrMachine, AttrState, AttrAccountingGroup, AttrRemoteUser, AttrCpus, AttrLoadAvg, AttrLastHeardFrom, AttrAdLifetime, AttrPartitionable,
 }
 
+// Totalled are the attributes that totals of jobs come from, by submitter, state and reason.
+var Totalled = [...]string{
+	AttrOwner, AttrAccountingGroup, AttrJobStatus, AttrHoldReasonCode, AttrHoldReason, AttrNumJobStarts,
+	"AfterOk", "AfterAny", "DependenciesMet", "DeferralTime", AttrRequestCpus,
+}
+
+// ClaimSummary is what totals need of a claim.
+type ClaimSummary struct {
+	Job           JobID
+	State         ClaimState
+	Slot, Machine string
+	Piece         Piece
+}
+
+// Summary returns what totals need of the claim.
+func (c *Claim) Summary() ClaimSummary {
+	return ClaimSummary{c.Job, c.State, c.Slot, c.Machine, c.Piece}
+}
+
+// SlotAd does as that of a Claim.
+func (c *ClaimSummary) SlotAd() string { return cmp.Or(c.Piece.Of, c.Slot) }
+
 // SummaryOf returns the summary of a slot.
 func SummaryOf(c *classad.Context, slot Slot) SlotSummary {
 	s := SlotSummary{Name: slot.Name, Cpus: math.NaN(), Load: math.NaN(), Partitionable: Partitionable(c, slot.Ad)}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 // TestExact writes any bytes as JSON and reads them back.
@@ -110,9 +112,7 @@ queue $(p) x in (
 $(q)
 )`
 	d, _, err := Parse("p = 1\n"+text, "a.sub", (&outside{}).options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	u := d.Uses()
 	for _, name := range []string{"b", "B", "c", "d", "e", "f", "g", "h", "i", "k", "l", "list", "m", "n", "o", "p", "q", "beginning", "theend"} {
 		if !u.Refer(name) || !u.Certainly(name) {
@@ -125,9 +125,7 @@ $(q)
 		}
 	}
 	d, _, err = Parse("a = $($(b))\nqueue", "a.sub", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if u := d.Uses(); !u.Refer("z") || u.Certainly("z") {
 		t.Errorf("with $($(b)) Refer(z), Certainly(z) = %v, %v, want true, false", u.Refer("z"), u.Certainly("z"))
 	}
@@ -144,9 +142,7 @@ func TestAfterLast(t *testing.T) {
 		{"queue", nil},
 	} {
 		d, _, err := Parse(c.text, "a.sub", Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if got := d.AfterLast(); !slices.Equal(got, c.want) {
 			t.Errorf("AfterLast of %q = %v, want %v", c.text, got, c.want)
 		}
@@ -157,9 +153,7 @@ func TestAfterLast(t *testing.T) {
 // done with.
 func TestNames(t *testing.T) {
 	d, _, err := Parse("A = 1\nx = 2\nqueue x, _, b, _ in c\nB2 = 1\nqueue", "a.sub", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := [][]string{{"_", "a", "b", "x"}, {"a", "b2", "x"}}
 	i := 0
 	_ = d.Walk(1, nil, func(j *Job) error {

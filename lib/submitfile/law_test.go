@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 // pythonSlice is the slice as Python's manual defines it.
@@ -127,9 +129,7 @@ func skips(t *rapid.T, d *Description, want []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 }
 
 // TestFieldsLaws holds that fields of words come back whatever parts them, and that
@@ -161,13 +161,9 @@ func TestValuesVary(t *testing.T) {
 			name.Filter(func(n string) bool { return n != "a" && n != "b" }).Draw(t, "in a"),
 			name.Filter(func(n string) bool { return n != "b" }).Draw(t, "in b"), name.Draw(t, "in show"))
 		d, _, err := Parse(text, "a.sub", Options{Predefined: map[string]string{"ARCH": "X"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		all, err := shown(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		_ = d.Walk(5, nil, func(j *Job) error {
 			if _, _, err := j.Lookup("show"); err != nil || !j.Varies() && len(slices.Compact(slices.Clone(all))) > 1 {
 				t.Fatalf("Parse(%q) shows %q, but Varies() = false, %v", text, all, err)

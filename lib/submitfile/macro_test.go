@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 func TestMacros(t *testing.T) {
@@ -52,9 +54,7 @@ func TestPredefined(t *testing.T) {
 		{"if $(IsLinux)\nshow = linux\nelse\nshow = other\nendif\nqueue", "linux"},
 	})
 	d, _, err := Parse("show = $(SUBMIT_FILE)\nqueue", "a$(b).sub", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got, err := shown(d); err != nil || got[0] != "a$(b).sub" {
 		t.Errorf("$(SUBMIT_FILE) of a$(b).sub = %q, %v", got, err)
 	}
@@ -125,13 +125,9 @@ func TestRandom(t *testing.T) {
 	all := func(seed uint64) []string {
 		o := Options{Seed: seed}
 		d, _, err := Parse(text, "a.sub", o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		out, err := shown(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return out
 	}
 	one, again, other := all(1), all(1), all(2)

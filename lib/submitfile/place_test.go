@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // reported returns what Parse, or a look at show for every proc, says of a text, with
@@ -178,9 +180,7 @@ func TestExcerpt(t *testing.T) {
 func TestValuePlace(t *testing.T) {
 	const text = "b = B\nargs = ü \\\n   xyz\nmixed = $(b)x\nlines @=end\n ab\n cd\n@end\nqueue item in (q)"
 	d, _, err := Parse(text, "a.sub", Options{Define: []string{"given = v"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, c := range []struct {
 		name   string
 		offset int
@@ -208,9 +208,7 @@ func TestValuePlace(t *testing.T) {
 // TestLines holds where statements stand.
 func TestLines(t *testing.T) {
 	d, _, err := Parse("\n a = 1\n\tqueue 2", "a.sub", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if p := d.Assignments()[0].Place(); d.File() != "a.sub" || p != (Place{"a.sub", 2, 6, " a = 1"}) {
 		t.Errorf("the assignment of %s stands at %+v, want a.sub, line 2, column 6", d.File(), p)
 	}

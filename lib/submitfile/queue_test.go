@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/internal/golden"
 )
 
@@ -306,9 +307,7 @@ func TestQueueArguments(t *testing.T) {
 	o := w.options()
 	o.Append = []string{"n = $(n)+", "+A = 1"}
 	d, _, err := Parse("n = 0\nshow = $(n)$(MY.A)\nqueue\nqueue", "a.sub", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got, err := shown(d); err != nil || strings.Join(got, " | ") != "0+1 | 0++1" {
 		t.Errorf("with -append n = $(n)+: %q, %v, want it before every queue line", got, err)
 	}
@@ -367,9 +366,7 @@ func TestQueueBounds(t *testing.T) {
 
 func TestQueues(t *testing.T) {
 	d, _, err := Parse("queue 2\nqueue 0\nqueue 3 in (a b)", "a.sub", queueWorld().options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if lines, jobs := d.Queues(); lines != 3 || jobs != 8 {
 		t.Errorf("Queues() = %d, %d, want 3, 8", lines, jobs)
 	}

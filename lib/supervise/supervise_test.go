@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
@@ -62,9 +63,7 @@ func adOf(t *testing.T, pairs ...string) *classad.Ad {
 	ad := classad.New()
 	for i := 0; i < len(pairs); i += 2 {
 		e, err := classad.ParseExpr(pairs[i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		ad.Set(pairs[i], e)
 	}
 	return ad
@@ -127,14 +126,10 @@ func TestLimitDuringCopyBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	folder, kept := filepath.Join(dir, "execute"), filepath.Join(dir, "execute/1.0.kept")
-	if err := launch.MakeFolder(folder); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, launch.MakeFolder(folder))
 	ad := adOf(t, "ClusterId", "1", "ProcId", "0", "Owner", `"alice"`, "Iwd", classad.String(dir).String(), "Cmd", `"/bin/sh"`, "TransferOutput", `"big"`)
 	job, err := launch.FromAd(ad, launch.Place{Slot: "slot1@node1", Scratch: filepath.Join(folder, "1.0.1"), Kept: kept}, launch.CurrentAccount())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	placed, err := job.Transfer.Place(context.Background())
 	if err == nil {
 		big := filepath.Join(job.Dir, "big") // more than is copied at a time
@@ -142,9 +137,7 @@ func TestLimitDuringCopyBack(t *testing.T) {
 			err = os.Truncate(big, 256<<20)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s := newSupervisor(&fakeDesk{})
 	s.Run = job
 	s.policy.began = time.Now().Add(-time.Hour)

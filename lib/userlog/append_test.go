@@ -58,9 +58,7 @@ func appender(path string, cluster, events, limit int) *exec.Cmd {
 func readFile(t *testing.T, path string) (events []Event, bad []string, end error) {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	return all(NewReader(f, Options{}))
 }
@@ -91,13 +89,9 @@ func TestAppendOfSeveralProcesses(t *testing.T) {
 func TestAppendToFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.log")
 	one := Event{Job: pool.JobID{Cluster: 7}, At: at, Body: Released{}}
-	if err := Append(path, one); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Append(path, one))
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, err := appender(path, 1, 1, len(before)+100).CombinedOutput() // ends amid the first event
 	if err == nil || !strings.Contains(string(out), path+": ") {
 		t.Fatalf("Append to a full disk: %v, %q, want an error with the file's name", err, out)
@@ -106,9 +100,7 @@ func TestAppendToFullDisk(t *testing.T) {
 	if err != nil || string(after) != string(before) {
 		t.Errorf("the log afterwards = %q, %v, want %q as before", after, err, before)
 	}
-	if err := Append(path, one); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Append(path, one))
 	if events, bad, end := readFile(t, path); len(events) != 2 || len(bad) > 0 {
 		t.Errorf("read = %d events, %q, %v, want two", len(events), bad, end)
 	}
@@ -133,12 +125,8 @@ func TestAppendBehindTornEvent(t *testing.T) {
 		{whole + "\n", "...\n"},
 	} {
 		path := filepath.Join(t.TempDir(), "job.log")
-		if err := os.WriteFile(path, []byte(c.tail), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := Append(path, one); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(c.tail), 0o600))
+		testenv.OK(t, Append(path, one))
 		got, err := os.ReadFile(path)
 		if want := c.tail + c.between + whole; err != nil || string(got) != want {
 			t.Errorf("behind %q: %q, %v, want %q", c.tail, got, err, want)
@@ -174,14 +162,10 @@ func TestAppendMissing(t *testing.T) {
 		{"before another job's attempt", evicted + event(8, Executing{Host: "node1"}), evicted, evicted + event(8, Executing{Host: "node1"})},
 	} {
 		path := filepath.Join(t.TempDir(), "job.log")
-		if err := os.WriteFile(path, []byte(c.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(c.log), 0o600))
 		for range 2 {
 			left := Patience
-			if err := AppendMissing(&left, path, []byte(c.text)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, AppendMissing(&left, path, []byte(c.text)))
 			if got, err := os.ReadFile(path); err != nil || string(got) != c.want {
 				t.Errorf("%s: log = %q, %v, want %q", c.name, got, err, c.want)
 			}
@@ -192,17 +176,13 @@ func TestAppendMissing(t *testing.T) {
 // A pipe that nobody reads, and one that is full, keep nobody waiting for long.
 func TestAppendToPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(path, 0o600))
 	e := Event{At: at, Body: Terminated{}}
 	if err := Append(path, e); !errors.Is(err, syscall.ENXIO) {
 		t.Errorf("Append to a pipe that nobody reads = %v, want no such device", err)
 	}
 	reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer reader.Close()
 	if err := Append(path, e); err != nil {
 		t.Errorf("Append to a pipe = %v, want none", err)
@@ -221,17 +201,11 @@ func TestAppendToPipe(t *testing.T) {
 func TestAppendBesideForeignLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.log")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 	left := 10 * time.Millisecond
-	if err := AppendWithin(&left, path, Event{At: at, Body: Aborted{}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, AppendWithin(&left, path, Event{At: at, Body: Aborted{}}))
 	if left > 0 {
 		t.Errorf("Append left %v of its time, want it to wait for the lock first", left)
 	}
@@ -242,9 +216,7 @@ func TestAppendBesideForeignLock(t *testing.T) {
 
 func TestAppendWithoutReading(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.log")
-	if err := os.WriteFile(path, nil, 0o200); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, nil, 0o200))
 	for range 2 {
 		if err := Append(path, Event{At: at, Body: Aborted{}}); err != nil {
 			t.Errorf("Append to a log that cannot be read = %v, want none", err)
@@ -254,9 +226,7 @@ func TestAppendWithoutReading(t *testing.T) {
 		t.Errorf("Append to a folder = %v, want an error", err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(filepath.Join(t.TempDir(), "no", "where"), link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Symlink(filepath.Join(t.TempDir(), "no", "where"), link))
 	if err := Append(link, Event{At: at, Body: Aborted{}}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Append to a link into nowhere = %v, want not found", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
@@ -77,19 +78,13 @@ func TestHeaderWidths(t *testing.T) {
 
 func TestAppend(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.log")
-	if err := Append(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Append(path))
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Append of nothing: the file is there (%v), want none", err)
 	}
 	one := Event{Job: pool.JobID{Cluster: 1}, At: at, Body: Aborted{}}
-	if err := Append(path, one); err != nil {
-		t.Fatal(err)
-	}
-	if err := Append(path, one, one); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Append(path, one))
+	testenv.OK(t, Append(path, one, one))
 	got, err := os.ReadFile(path)
 	if want := strings.Repeat(string(one.AppendTo(nil)), 3); err != nil || string(got) != want {
 		t.Errorf("the log = %q, %v, want %q", got, err, want)

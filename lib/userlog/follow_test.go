@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
@@ -25,9 +26,7 @@ func procs(t *testing.T, f *Follower) []int {
 		}
 		got = append(got, e.Job.Proc)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return got
 }
 
@@ -49,9 +48,7 @@ func TestFollow(t *testing.T) {
 			_, err = file.WriteString(text)
 			file.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
 	half := strings.LastIndex(proc(2), "ed")
 	for _, step := range []struct {
@@ -69,9 +66,7 @@ func TestFollow(t *testing.T) {
 		{"shorter", func() { add(os.O_APPEND, proc(5)+proc(6)); procs(t, f); add(os.O_TRUNC, proc(7)) }, []int{7}},
 		{"replaced, with one event still in the old", func() {
 			add(os.O_APPEND, proc(8))
-			if err := os.Rename(path, path+".old"); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Rename(path, path+".old"))
 			add(os.O_APPEND, proc(9)+proc(10))
 		}, []int{8, 9, 10}},
 		{"removed", func() { os.Remove(path) }, nil},
@@ -89,9 +84,7 @@ func TestFollowAcrossReplacement(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.log")
 	write := func(n int) {
 		t.Helper()
-		if err := Append(path, Event{Job: pool.JobID{Cluster: 1, Proc: n}, At: at, Body: Aborted{}}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, Append(path, Event{Job: pool.JobID{Cluster: 1, Proc: n}, At: at, Body: Aborted{}}))
 	}
 	write(0)
 	f := Follow(path, Options{})
@@ -101,9 +94,7 @@ func TestFollowAcrossReplacement(t *testing.T) {
 	}
 	f.stat = func(name string) (fs.FileInfo, error) { // between the last look into the old log and this one
 		write(1)
-		if err := os.Rename(path, path+".old"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Rename(path, path+".old"))
 		write(2)
 		return os.Stat(name)
 	}
@@ -114,9 +105,7 @@ func TestFollowAcrossReplacement(t *testing.T) {
 
 func TestFollowOnlyFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(path, 0o600))
 	for _, p := range []string{path, t.TempDir()} {
 		f := Follow(p, Options{})
 		err := f.Read(func(Event, error) {})

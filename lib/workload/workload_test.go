@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -109,9 +110,7 @@ func TestReadRefuses(t *testing.T) {
 // TestRow holds that a workload that is written is the same when it is read.
 func TestRow(t *testing.T) {
 	w, err := Read(strings.NewReader(head+swfLine(1, 0, 4, 10, 2)+swfLine(2, 7, -1, 0, 1)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var b bytes.Buffer
 	out := csv.NewWriter(&b)
 	out.Write(Columns())
@@ -127,9 +126,7 @@ func TestRow(t *testing.T) {
 
 func TestOfHistory(t *testing.T) {
 	ad, err := classad.ParseAd(`[ClusterId = 3; ProcId = 1; QDate = 1000000000; JobStartDate = 1000000004; JobCurrentStartDate = 1000000004; CompletionDate = 1000000014; Owner = "ann"; RequestCpus = 2; AcctGroup = "phys"]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	w, err := OfHistory(func(each func(*classad.Ad) bool) error { each(ad); return nil })
 	want := []Job{{Name: "3.1", Run: 10, Cores: 2, Wait: 4, User: "ann", Group: "phys"}}
 	if err != nil || !w.Start.Equal(time.Unix(1e9, 0)) || !reflect.DeepEqual(w.Jobs, want) {
@@ -223,9 +220,7 @@ b,250,10,1,bob,0
 8,2836,5,1,ann,0
 9,2840,5,1,ann,0
 `), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	d, following, err := w.Dependent()
 	want := []Step{{-1, 0, -1}, {-1, 0, 0}, {-1, 0, -1}, {0, 100, 1}, {0, 110, 1}, {1, 0, -1}, {-1, 0, -1}, {-1, 0, 2}, {2, 1200, -1}, {2, 1204, -1}}
 	if err != nil || !slices.Equal(d.Steps, want) || d.Groups != 3 || following != 5 {

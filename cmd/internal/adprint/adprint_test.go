@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -19,9 +20,7 @@ func ads(t *testing.T, texts ...string) []*classad.Ad {
 	var list []*classad.Ad
 	for _, text := range texts {
 		ad, err := classad.ParseAd(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		list = append(list, ad)
 	}
 	return list
@@ -83,9 +82,7 @@ func someAds(t *rapid.T) []*classad.Ad {
 		ad := classad.New()
 		for range rapid.IntRange(0, most).Draw(t, "attributes") {
 			e, err := classad.ParseExpr(value.Draw(t, "value"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			ad.Set(name.Draw(t, "name"), e)
 		}
 		return ad
@@ -128,9 +125,7 @@ func TestSharingDoesNotShow(t *testing.T) {
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
-		if err := e.Encode(append([]*classad.Ad{}, all...)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, e.Encode(append([]*classad.Ad{}, all...)))
 		if err := list(&got, slices.Values(all), 0); err != nil || got.String() != want.String() {
 			t.Errorf("JSON = %v,\n%swant\n%s", err, got.String(), want.String())
 		}
@@ -142,9 +137,7 @@ func TestObject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object := struct{ Some, Others []*classad.Ad }{append([]*classad.Ad{}, someAds(t)...), append([]*classad.Ad{}, someAds(t)...)}
 		want, err := cmdline.JSON(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var got strings.Builder
 		err = Object(&got, []Member{{"Some", slices.Values(object.Some)}, {"Others", slices.Values(object.Others)}})
 		if err != nil || got.String() != string(want) {
@@ -166,16 +159,12 @@ func BenchmarkProcs(b *testing.B) {
 	}
 	b.Run("long", func(b *testing.B) {
 		for b.Loop() {
-			if err := Long(io.Discard, procs); err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, Long(io.Discard, procs))
 		}
 	})
 	b.Run("json", func(b *testing.B) {
 		for b.Loop() {
-			if err := list(io.Discard, slices.Values(procs), 0); err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, list(io.Discard, slices.Values(procs), 0))
 		}
 	})
 }

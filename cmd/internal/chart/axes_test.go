@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/history"
 )
 
@@ -22,9 +23,7 @@ func labels(ticks []tick) string {
 
 func TestTimeTicks(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range []struct {
 		name     string
 		from, to string
@@ -60,9 +59,7 @@ func TestTimeTicks(t *testing.T) {
 func read(t *testing.T, text string, zone *time.Location) float64 {
 	t.Helper()
 	at, err := time.ParseInLocation(time.DateTime, text, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return seconds(at)
 }
 
@@ -70,9 +67,7 @@ func read(t *testing.T, text string, zone *time.Location) float64 {
 // the range, and not too many.
 func TestTimeTicksLaws(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.Float64Range(0, 4e9).Draw(t, "from")
 		s := span{from, from + math.Pow(10, rapid.Float64Range(0.8, 10).Draw(t, "digits"))}

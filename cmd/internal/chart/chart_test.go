@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/history"
 )
 
@@ -137,9 +138,7 @@ func TestDrawDemandOnlyIfAny(t *testing.T) {
 func TestGroupsAreDashed(t *testing.T) {
 	for name, want := range map[string]bool{"group_physics": true, "group_physics.a@x": false} {
 		var b bytes.Buffer
-		if err := (Chart{"", []history.Series{waves(name, 5, time.Hour, 1, 1)}, time.UTC}).Draw(&b, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, (Chart{"", []history.Series{waves(name, 5, time.Hour, 1, 1)}, time.UTC}).Draw(&b, "svg"))
 		if got := strings.Contains(b.String(), "stroke-dasharray:6,2.5"); got != want {
 			t.Errorf("%s dashed = %v, want %v", name, got, want)
 		}
@@ -235,9 +234,7 @@ func BenchmarkDraw(b *testing.B) {
 	for _, format := range Formats() {
 		b.Run(format, func(b *testing.B) {
 			for b.Loop() {
-				if err := (Chart{"", all, time.UTC}).Draw(io.Discard, format); err != nil {
-					b.Fatal(err)
-				}
+				testenv.OK(b, (Chart{"", all, time.UTC}).Draw(io.Discard, format))
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 func TestWaits(t *testing.T) {
@@ -53,9 +55,7 @@ func picture(columns int) Picture {
 func TestPicture(t *testing.T) {
 	for _, columns := range []int{0, 1, 2, 4} {
 		var b strings.Builder
-		if err := picture(columns).Draw(&b, "svg"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, picture(columns).Draw(&b, "svg"))
 		text := b.String()
 		wellFormed(t, []byte(text))
 		for _, want := range []string{">All<", ">one<", ">of a &amp; b<", ">&lt;ann&gt;<", ">+9 min<", ">may be chance<", ">wait below 1 min<", ">a?b<", ">100 %<"} {
@@ -68,9 +68,7 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	svg, err := picture(2).Inline(`role="img"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	wellFormed(t, []byte(svg))
 	if strings.Contains(svg, ">All<") || strings.Contains(svg, ">many words") || !strings.Contains(svg, "var(--heat6)") || strings.Contains(svg, "#FFFFFF") {
 		t.Error("the picture of a page has a title, a note, or colours of its own")

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 )
@@ -17,18 +18,12 @@ import (
 func TestPipeOfClaim(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1}.LockName())
-	if err := os.WriteFile(path+PipeName, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path+PipeName, nil, 0o600))
 	l, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer l.Remove()
 	other, err := unix.Dup(int(l.Pipe.Fd())) // as a job has it
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	l.Pipe.Close()
 	l.Pipe = nil
 	if there, err := l.IsAlive(); !there || err != nil {
@@ -66,9 +61,7 @@ func TestLockOfRemovedFile(t *testing.T) {
 		if err == nil {
 			err = c.change()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if ours, err := l.lock(); ours != c.ours || err != nil {
 			t.Errorf("the file is %s: in charge: %t, %v, want %t", c.name, ours, err, c.ours)
 		}
@@ -80,19 +73,13 @@ func TestSignOfLife(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/1.0.1"
 	lock, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	old := time.Unix(1795217646, 0)
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chtimes(path, old, old))
 	if got := lock.Signed(); !got.Equal(old) {
 		t.Errorf("signed %v, want %v", got, old)
 	}
-	if err := lock.Sign(accountant.Reading{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, lock.Sign(accountant.Reading{}))
 	if got := lock.Signed(); time.Since(got).Abs() > time.Minute {
 		t.Errorf("signed %v, want now", got)
 	}
@@ -101,15 +88,9 @@ func TestSignOfLife(t *testing.T) {
 		t.Errorf("signed %v, %v, want %v", lock.Signed(), err, pools.Now)
 	}
 	// Somebody else's file is left alone.
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Remove(path))
+	testenv.OK(t, os.WriteFile(path, nil, 0o600))
+	testenv.OK(t, os.Chtimes(path, old, old))
 	lock.Sign(pools)
 	if info, err := os.Stat(path); err != nil || !info.ModTime().Equal(old) {
 		t.Errorf("the other file: %v, %v, want it unchanged", info, err)

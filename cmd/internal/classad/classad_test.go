@@ -15,6 +15,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 )
 
@@ -41,9 +42,7 @@ func TestActionsKnowTheirFlags(t *testing.T) {
 func TestRecordsOfTheGoldenCorpus(t *testing.T) {
 	cmdtest.Spool(t, nil) // for its clock and zone
 	corpus, err := os.ReadFile(filepath.Join("..", "..", "..", "lib", "classad", "testdata", "golden", "eval.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var out, bad bytes.Buffer
 	if status := cmdline.Execute(Command(), []string{"eval", "-jsonl", "-json"}, bytes.NewReader(corpus), &out, &bad); status != 0 || bad.Len() > 0 {
 		t.Fatalf("eval -jsonl = %d, %s, want 0", status, bad.String())
@@ -56,12 +55,8 @@ func TestRecordsOfTheGoldenCorpus(t *testing.T) {
 	for i, text := range records {
 		var want struct{ Expr, Result string }
 		var got string
-		if err := json.Unmarshal(text, &want); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(results[i], &got); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, json.Unmarshal(text, &want))
+		testenv.OK(t, json.Unmarshal(results[i], &got))
 		if all++; got == want.Result {
 			same++
 		} else {

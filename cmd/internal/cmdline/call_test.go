@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/door"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/policy/registry"
 	"fairspool/spool"
@@ -83,9 +84,7 @@ func TestMay(t *testing.T) {
 func TestThroughDoor(t *testing.T) {
 	dir := alone(t)
 	machine := filepath.Join(dir, "fairspool.toml")
-	if err := os.WriteFile(machine, []byte("UID_DOMAIN = \"of.the.machine\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(machine, []byte("UID_DOMAIN = \"of.the.machine\"\n"), 0o600))
 	const not = ": not available in the pool of another account\n"
 	for _, c := range []struct {
 		args, bad string
@@ -142,9 +141,7 @@ func TestAgain(t *testing.T) {
 	dir := alone(t)
 	path := filepath.Join(dir, "c.toml")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("UID_DOMAIN = \"one\"\n")
 	for _, now := range []string{"", "2026-11-20T10:00:00Z"} {
@@ -161,9 +158,7 @@ func TestAgain(t *testing.T) {
 				t.Errorf("-now %q: Again is %v later, and Now was %v, is %v", now, d, before, c.Now)
 			}
 			common, err := again.Common()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			handedOn := strings.Join(common, " ")
 			if want := "-now " + again.Now.Format(time.RFC3339Nano); strings.Contains(handedOn, want) != (now != "") {
 				t.Errorf("-now %q: Again hands on %q", now, handedOn)
@@ -250,17 +245,11 @@ func TestExistingSpool(t *testing.T) {
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("looking for a spool left %s: %v", dir, err)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(dir, 0o700))
 	refused("there is no spool here: ")
-	if err := os.WriteFile(filepath.Join(dir, "journal.3"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "journal.3"), nil, 0o600))
 	refused("VERSION is missing: ")
-	if err := os.Remove(filepath.Join(dir, "journal.3")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Remove(filepath.Join(dir, "journal.3")))
 
 	if status, _, bad := execute(func(c *Call) error { _, err := c.Spool(); return err }, "-spool", dir); status != 0 {
 		t.Fatalf("Spool = %d, %q, want one made", status, bad)
@@ -331,17 +320,13 @@ func TestPace(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "spool")
 		s, err := spool.Open(dir, spool.Options{Program: "test", UIDDomain: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Update(func(tx *spool.Tx) error {
+		testenv.OK(t, err)
+		testenv.OK(t, s.Update(func(tx *spool.Tx) error {
 			tx.Op("test")
 			tx.PutMark(accountant.ClockMark, c.mark)
 			tx.PutSubmitter(accountant.Record{Name: "alice@x", Priority: 1, HalfLife: time.Hour, At: at.Now.Add(c.event)})
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		s.Close()
 		var now, again accountant.Reading
 		var off time.Duration

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/spool"
 )
 
@@ -162,12 +163,8 @@ func TestPlaces(t *testing.T) {
 	dir := alone(t)
 	file := func(path, text string) string {
 		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	place := func(args ...string) (got string) {
@@ -224,9 +221,7 @@ func TestPlaces(t *testing.T) {
 func TestWithoutSpool(t *testing.T) {
 	dir := alone(t)
 	bad := filepath.Join(dir, "bad.toml")
-	if err := os.WriteFile(bad, []byte("x = \n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(bad, []byte("x = \n"), 0o600))
 	t.Setenv("FAIRSPOOL_CONFIG", bad)
 	t.Setenv("FAIRSPOOL_NOW", "5")
 	c := toy(func(c *Call) error {

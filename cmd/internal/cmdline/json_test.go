@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 func TestSchemaVersion(t *testing.T) {
@@ -33,13 +35,9 @@ func TestStream(t *testing.T) {
 		var b strings.Builder
 		s := NewStream(&b, "Rows")
 		for _, r := range rows {
-			if err := s.Add(r); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, s.Add(r))
 		}
-		if err := s.End(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, s.End())
 		if want, _ := JSON(struct{ Rows []row }{rows}); b.String() != string(want) {
 			t.Errorf("%v = %s, want %s", rows, b.String(), want)
 		}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/door"
+	"fairspool/internal/testenv"
 )
 
 // copying is a command that copies a file of the caller's, and what it is given, to another file.
@@ -72,13 +73,9 @@ func newDoorPool(t *testing.T, served ...Command) doorPool {
 	t.Cleanup(func() { time.Local = zone })
 	dir := t.TempDir()
 	p := doorPool{t, Surroundings{UID: os.Getuid() + 1, UserName: people, Spool: dir, Config: filepath.Join(t.TempDir(), "fairspool.toml")}, served}
-	if err := os.WriteFile(p.Config, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(p.Config, nil, 0o600))
 	l, err := door.Listen(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -114,9 +111,7 @@ func TestHandOver(t *testing.T) {
 	t.Setenv("TZ", "Asia/Kolkata")
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	if err := os.WriteFile(from, []byte("one "), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(from, []byte("one "), 0o600))
 	status, out, bad := p.call(copying(), "two", "-to", to, from)
 	if want := "7 bytes, at 05:30, keys false, private false, false\n"; status != 1 || out != want || bad != "" {
 		t.Errorf("status %d, %q, %q, want 1, %q", status, out, bad, want)
@@ -188,9 +183,7 @@ func TestNobodyAnswers(t *testing.T) {
 	p := newDoorPool(t)
 	p.Spool = t.TempDir()
 	l, err := door.Listen(p.Spool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	path := filepath.Join(p.Spool, door.SocketName)
@@ -215,9 +208,7 @@ func TestInheritedDoor(t *testing.T) {
 		return status, bad
 	}
 	var pipe [2]int
-	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Pipe2(pipe[:], unix.O_CLOEXEC))
 	unix.Close(pipe[1])
 	if status, bad := inherits(pipe[0]); status != 1 || !strings.HasPrefix(bad, "copying: "+DoorVariable+": ") {
 		t.Errorf("a pipe: %d, %q", status, bad)
@@ -230,9 +221,7 @@ func TestInheritedDoor(t *testing.T) {
 		t.Errorf("a socket of the network: %d, %q", status, bad)
 	}
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	unix.Close(ends[1])
 	if status, bad := inherits(ends[0]); status != 1 || bad != "copying: "+door.ErrCut.Error()+"\n" {
 		t.Errorf("a connection whose other end is shut: %d, %q", status, bad)
@@ -245,9 +234,7 @@ func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "pool.dump")
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink("pool.dump", link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Symlink("pool.dump", link))
 	say := func(text string, err error) func(io.Writer) error {
 		return func(w io.Writer) error {
 			io.WriteString(w, text)

@@ -23,6 +23,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/systemd"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
@@ -61,9 +62,7 @@ func Update(t *testing.T, change func(*spool.Tx)) {
 		change(tx)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 }
 
 // View looks at the spool.
@@ -79,9 +78,7 @@ func View(t *testing.T, look func(*spool.View)) {
 func open(t *testing.T) *spool.Spool {
 	t.Helper()
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return s
 }
 
@@ -97,9 +94,7 @@ func Run(c cmdline.Command, args ...string) (status int, out, bad string) {
 func Ad(t *testing.T, text string) *classad.Ad {
 	t.Helper()
 	ad, err := classad.ParseAd(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return ad
 }
 
@@ -147,9 +142,7 @@ const OwnerID = 65534
 func Users(t testing.TB) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := UsersIn(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, UsersIn(dir))
 	before := asuser.Folders
 	t.Cleanup(func() { asuser.Folders = before })
 	LookIn(dir)
@@ -272,9 +265,7 @@ func Share(t testing.TB, dir string) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	if err := share(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, share(dir))
 }
 
 func share(dir string) error {
@@ -319,9 +310,7 @@ func RunFor(t *testing.T, user, config string, c cmdline.Command, args ...string
 		UID: 500, UserName: func(int) (string, error) { return "fair", nil },
 		Spool: os.Getenv("FAIRSPOOL_DIR"), Config: filepath.Join(t.TempDir(), "fairspool.toml"),
 	}
-	if err := os.WriteFile(s.Config, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(s.Config, []byte(config), 0o600))
 	for _, v := range []string{"FAIRSPOOL_DIR", "FAIRSPOOL_CONFIG", "FAIRSPOOL_NOW"} {
 		was := os.Getenv(v)
 		os.Unsetenv(v)
@@ -353,15 +342,11 @@ func RunFor(t *testing.T, user, config string, c cmdline.Command, args ...string
 func pair(t *testing.T) (ours *net.UnixConn, theirs int) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	f := os.NewFile(uintptr(fds[0]), "socketpair")
 	defer f.Close()
 	c, err := net.FileConn(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return c.(*net.UnixConn), fds[1]
 }
 
@@ -370,15 +355,11 @@ func pair(t *testing.T) (ours *net.UnixConn, theirs int) {
 func Systemd(t *testing.T, dir, script string) systemd.Machine {
 	t.Helper()
 	for _, folder := range []string{"bin", "run/systemd/system", "run/user/1000/systemd/private", "linger/alice"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Join(dir, folder), 0o755))
 	}
 	if script != "" {
 		text := "#!/bin/sh\necho \"$*\" >>" + dir + "/calls\n" + script
-		if err := os.WriteFile(filepath.Join(dir, "bin/systemd-run"), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, "bin/systemd-run"), []byte(text), 0o755))
 	}
 	t.Setenv("PATH", "/usr/bin:/bin")
 	before := asuser.Folders

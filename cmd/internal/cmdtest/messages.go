@@ -15,6 +15,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/platform"
+	"fairspool/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden pages of tests anew")
@@ -44,14 +45,10 @@ func readMessages(t testing.TB, dir string, known func(test string) bool) *Messa
 	t.Helper()
 	m := &Messages{dir: dir, pages: map[string][]message{}}
 	files, err := filepath.Glob(m.file("*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		command, stale := strings.TrimSuffix(filepath.Base(f), ".txt"), false
 		for block := range strings.SplitSeq(string(text), "\n\n") {
 			head, body, _ := strings.Cut(strings.TrimSuffix(block, "\n"), "\n")

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
 	"fairspool/lib/lifecycle"
@@ -181,9 +182,7 @@ func TestFamilies(t *testing.T) {
 // the words of comments and warnings are fairspool's.
 func TestGoldenConvert(t *testing.T) {
 	text, err := os.ReadFile("testdata/golden/convert.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var cases []struct {
 		Config         string
 		TOML, Warnings []string
@@ -212,9 +211,7 @@ func TestRealConfigs(t *testing.T) {
 	all := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		source := condorconfig.Source{Name: filepath.Base(file), Text: string(text)}
 		done, err := convertConfig([]condorconfig.Source{source}, noInclude)
 		if err != nil {
@@ -245,9 +242,7 @@ func checkConverted(t *testing.T, source condorconfig.Source, done converted) (l
 		t.Errorf("%s: converted twice, the results differ", source.Name)
 	}
 	in, err := condorconfig.Read([]condorconfig.Source{source}, condorconfig.Options{Subsystem: "NEGOTIATOR", Default: condorDefault})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, m := range in.Macros() {
 		at := m.Place.String()
 		set := strings.Contains(done.text, "# "+at+"\n") || strings.Contains(done.text, "# "+at+" ")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
@@ -48,12 +49,8 @@ func TestUpdateFails(t *testing.T) {
 		t.Errorf("Report = %v, reported = %+v of a claim that is not running, want an error and nothing", err, d.reported)
 	}
 	p.begin(id)
-	if err := d.Report(pool.Progress{Wall: 2 * time.Minute, PeakKB: 10, RSSKB: 5}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Checkpointed(pool.Progress{Wall: 3 * time.Minute, PeakKB: 10}, 77); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, d.Report(pool.Progress{Wall: 2 * time.Minute, PeakKB: 10, RSSKB: 5}))
+	testenv.OK(t, d.Checkpointed(pool.Progress{Wall: 3 * time.Minute, PeakKB: 10}, 77))
 	if got, want := p.queued(id, "RemoteWallClockTime", "CommittedTime", "NumCkpts"), "RemoteWallClockTime=180.0 CommittedTime=180.0 NumCkpts=1"; got != want {
 		t.Errorf("the ad: %s, want %s", got, want)
 	}
@@ -84,9 +81,7 @@ func TestGone(t *testing.T) {
 		{d.lock.Path, elsewhere, 1, errLockGone},
 	} {
 		if c.from != "" {
-			if err := os.Rename(c.from, c.to); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Rename(c.from, c.to))
 		}
 		for look := range c.looks {
 			if got := d.lost(); got != c.want {

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/claimlock"
+	"fairspool/cmd/internal/joblog"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/family"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
 	"fairspool/spool"
@@ -122,4 +124,32 @@ func KillLeft(lock *claimlock.Lock, o family.Options, patience time.Duration) er
 			return fmt.Errorf("%s, and %d processes of the job are still there %v after SIGKILL", SupervisorDied, killed, patience)
 		}
 	}
+}
+
+// EndGone ends, in a transaction, the claim of an attempt on another machine that is believed gone: the
+// attempt is lost, for the reason why. Heard is when the machine was last heard of, zero if unknown; the
+// attempt is charged until then. The events for the job's log are added to events. pool.ErrGone: the attempt
+// has ended already.
+func EndGone(tx *spool.Tx, claim pool.Claim, why string, heard time.Time, now accountant.Reading, p accountant.Params, events *joblog.Events) error {
+	at := now.Now
+	if !heard.IsZero() && heard.Before(at) {
+		at = heard
+	}
+	if at.Before(claim.StartedAt) {
+		at = claim.StartedAt
+	}
+	e := end{how: pool.Ending{Lost: why, Died: true, Recorded: now.Now}, at: at, now: now}
+	told := epilogueOf(tx, claim.Job, e, events.Operator())
+	last, err := lifecycle.FinishLast(tx, claim.Job, claim.Attempt, at, e.how, p)
+	if err != nil {
+		return err
+	}
+	told.log = told.log.Now(last)
+	if after, stays := tx.Job(claim.Job); stays {
+		told.stays(tx, after)
+	}
+	for _, body := range told.bodies {
+		events.AddTo(told.log, claim.Job, body)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/launch/local"
@@ -64,15 +65,11 @@ func TestRunners(t *testing.T) {
 	if got, tickets, err := n.runners("node1"); !slices.Equal(got, want) || !tickets || err != nil {
 		t.Errorf("runners = %v, %v, %v, want %v, true", got, tickets, err, want)
 	}
-	if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(p.spool.Dir(), p.dir+"/elsewhere"))
 	if _, _, err := n.runners("node1"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a spool runners fails with %v, want fs.ErrNotExist", err)
 	}
-	if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(p.dir+"/elsewhere", p.spool.Dir()))
 }
 
 // What other jobs are bound to counts where they run, on the same machine.
@@ -110,9 +107,7 @@ func TestProcessorsFor(t *testing.T) {
 			t.Parallel()
 			p := newPool(t)
 			slot, err := classad.ParseAd(`[Cpus = ` + c.cpus + `]`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			p.match()
 			p.match("CpuAffinity", fmt.Sprintf(`"%d,x"`, here[0]))
 			claim := other
@@ -134,18 +129,14 @@ func TestProcessorsFor(t *testing.T) {
 func TestScratchFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Symlink("one", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Symlink("one", filepath.Join(dir, "link")))
 	folder := map[string]string{}
 	for _, name := range []string{"one", "two", "link"} {
 		sp, err := spool.Open(filepath.Join(dir, name), spool.Options{Program: "test", UIDDomain: "x"})
 		if err == nil {
 			err = sp.Update(func(tx *spool.Tx) error { tx.Op("make it"); return nil })
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer sp.Close()
 		folder[name] = folderOf(&config.Config{Execute: "/execute"}, sp).Path
 	}

@@ -57,9 +57,7 @@ func newPool(t *testing.T) *testPool {
 	p.spool, err = spool.Open(filepath.Join(p.dir, "spool"), spool.Options{
 		Program: "test", UIDDomain: "example.org", LockWait: testenv.Longest, Now: matchedAt,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return p
 }
 
@@ -161,9 +159,7 @@ func adOf(t *testing.T, pairs ...string) *classad.Ad {
 	ad := classad.New()
 	for i := 0; i < len(pairs); i += 2 {
 		e, err := classad.ParseExpr(pairs[i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		ad.Set(pairs[i], e)
 	}
 	return ad

@@ -23,9 +23,7 @@ func TestListen(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		l, err := Listen(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		l.SetUnlinkOnClose(false)
 		defer l.Close()
 		info, err := os.Lstat(filepath.Join(dir, SocketName))
@@ -37,9 +35,7 @@ func TestListen(t *testing.T) {
 		t.Error("a socket stands in no folder")
 	}
 	full := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(full, SocketName, "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Join(full, SocketName, "x"), 0o700))
 	if _, err := Listen(full); err == nil {
 		t.Error("a socket takes the place of a folder")
 	}
@@ -95,25 +91,19 @@ func TestCallers(t *testing.T) {
 	}
 	defer far.Close()
 	file, err := far.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer file.Close()
 	if _, err := CallersAt(file, t.TempDir()); err != errNetwork {
 		t.Errorf("a socket of the network: %v, want %v", err, errNetwork)
 	}
 	dir := t.TempDir()
 	l, err := Listen(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer l.Close()
 	c := &Callers{l: l, dir: dir}
 	calls := func() *net.UnixConn {
 		conn, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
@@ -184,9 +174,7 @@ while read x <$dir/go.$$; do
 done`)
 	gos := func() []string { return k.names("go.*") }
 	say := func(fifo string) {
-		if err := os.WriteFile(fifo, []byte("x\n"), 0); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(fifo, []byte("x\n"), 0))
 	}
 	has := func(n int) {
 		t.Helper()

@@ -28,17 +28,13 @@ import (
 func pair(t *testing.T) (ours, theirs *net.UnixConn) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var ends [2]*net.UnixConn
 	for i, fd := range fds {
 		f := os.NewFile(uintptr(fd), "socketpair")
 		c, err := net.FileConn(f)
 		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		t.Cleanup(func() { c.Close() })
 		ends[i] = c.(*net.UnixConn)
 	}
@@ -214,9 +210,7 @@ func TestFirstIsNotTaken(t *testing.T) {
 		if err == nil {
 			err = unix.SetNonblock(fd, false) // as the connection that Dial makes
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var out, bad bytes.Buffer
 		c := Caller{Stdout: &out, Stderr: &bad, First: 7,
 			Ready: answering(func([]byte) (any, error) { return strings.Repeat("x", frames*MaxFrame), nil })}
@@ -234,9 +228,7 @@ func descriptor(t *testing.T, c *net.UnixConn) (fd int) {
 	if err == nil {
 		err = raw.Control(func(n uintptr) { fd = int(n) })
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return fd
 }
 
@@ -368,9 +360,7 @@ func begun(t *testing.T) (*Session, *net.UnixConn, <-chan struct{}) {
 	theirs.Write(appendFrame(nil, kindRequest, []byte(`{"Version":1}`)))
 	gone := make(chan struct{})
 	s, err := Begin(ours, 0, sync.OnceFunc(func() { close(gone) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return s, theirs, gone
 }
 
@@ -571,9 +561,7 @@ func request(t *testing.T, r Request) []byte {
 	t.Helper()
 	r.Version = Version
 	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return appendFrame(nil, kindRequest, text)
 }
 

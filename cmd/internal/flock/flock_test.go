@@ -55,9 +55,7 @@ func TestReadWish(t *testing.T) {
 		w := wish()
 		c.change(&w)
 		text, err := json.Marshal(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		_, err = readWish(strings.NewReader(string(text)), "a.org")
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
@@ -104,9 +102,7 @@ func TestDomains(t *testing.T) {
 				from = fmt.Sprintf(`FlockedFrom = %q; FlockedPilot = "fs-0a-%d";`, domain, i+1)
 			}
 			ad, err := classad.ParseAd(`[Owner = "` + owner + `"; User = "` + owner + `"; JobStatus = 1; QDate = 1; RequestCpus = 1; Requirements = true;` + from + ` Cmd = "/bin/sh"; Iwd = "/"]`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			id := tx.AddCluster(ad, []spool.NewRun{{Count: 1}})
 			if from != "" {
 				spool.Inputs.Put(tx, pool.Input{Cluster: id, Text: "secret"})
@@ -139,9 +135,7 @@ func TestDomains(t *testing.T) {
 			status, out, bad = cmdtest.RunFor(t, c.account, settings, command(), append([]string{"-flock"}, strings.Fields(c.line)...)...)
 		} else {
 			path := t.TempDir() + "/fairspool.toml"
-			if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(path, []byte(settings), 0o600))
 			status, out, bad = cmdtest.Run(command(), append([]string{"-config", path, "-flock"}, strings.Fields(c.line)...)...)
 		}
 		if out != c.out || (status == 0) != (c.bad == "") || !strings.Contains(bad, c.bad) {
@@ -149,18 +143,14 @@ func TestDomains(t *testing.T) {
 		}
 	}
 	sp, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer sp.Close()
-	if err := sp.View(func(v *spool.View) error {
+	testenv.OK(t, sp.View(func(v *spool.View) error {
 		if left := spool.Inputs.All(v); len(left) != 1 || left[0].Cluster != 1 {
 			t.Errorf("inputs are left: %v, want that of cluster 1 alone", left)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // TestRefusal holds who may have no jobs here.

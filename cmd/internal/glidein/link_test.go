@@ -16,6 +16,7 @@ import (
 
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/systemd"
+	"fairspool/internal/testenv"
 	"fairspool/lib/config"
 	"fairspool/spool"
 )
@@ -30,9 +31,7 @@ func TestLinked(t *testing.T) {
 	for path, text := range map[string]string{
 		config: "[engine.farm]\nKIND = 'ssh'\nHOSTS = ['N1']\n[engine.lab]\nKIND = 'ssh'\nLINK = 'home'\nHOSTS = ['n2']\n", bin + "/serve": "",
 	} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)))
 	}
 	t.Setenv("FAIRSPOOL_CONFIG", config)
 	t.Chdir(filepath.Dir(bin))
@@ -42,9 +41,7 @@ func TestLinked(t *testing.T) {
 	watched := func(program, machine string, fn func()) {
 		t.Helper()
 		s, err := spool.Open(dir, spool.Options{Program: program, UIDDomain: "pool"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer s.Close()
 		if err := s.Watching(machine, func() error { fn(); return nil }); err != nil {
 			t.Fatal(err)
@@ -104,17 +101,13 @@ func TestCommand(t *testing.T) {
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	l, err := openLink(linkPath(dir, "n1"), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if _, err := openLink(linkPath(dir, "N1"), true); !errors.Is(err, errBusy) {
 		t.Errorf("a second openLink: %v, want %v", err, errBusy)
 	}
 	// serve inherits no lock.
 	pid, err := l.startServe(exec.Command("/bin/sleep", "1000"), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer syscall.Kill(pid, syscall.SIGKILL)
 	if sid, err := unix.Getsid(pid); err != nil || sid != pid {
 		t.Errorf("the session of serve is %d, %v, want its own, %d", sid, err, pid)
@@ -150,21 +143,15 @@ func TestTries(t *testing.T) {
 		{time.Second, 1}, {time.Minute, 2}, {longLink - time.Second, 3}, {longLink, 4}, {time.Second, 1}, {time.Second, 2},
 	} {
 		l, err := openLink(linkPath(dir, "n1"), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if _, err := l.startServe(exec.Command("/bin/true"), now); err != nil {
 			t.Fatal(err)
 		}
 		l.close()
 		at := now.Add(c.after)
-		if err := os.Chtimes(linkPath(dir, "n1"), at, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Chtimes(linkPath(dir, "n1"), at, at))
 		l, err = openLink(linkPath(dir, "n1"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if l.tries != c.tries || !l.start.Equal(now) || l.wait != waitAfter(c.tries, 0) {
 			t.Errorf("start %d is try %d at %v, with a wait of %v; want try %d", i, l.tries, l.start, l.wait, c.tries)
 		}
@@ -182,13 +169,9 @@ func TestReason(t *testing.T) {
 		{first + long + "\nserve: b\x1b[2J\n", "b?[2J"}, {"", ""}, {"serve: n1: no first line\n", ""}, {long, ""},
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(linkPath(dir, "n1"), []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(linkPath(dir, "n1"), []byte(c.text), 0o600))
 		l, err := openLink(linkPath(dir, "n1"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if l.reason != c.reason || strings.HasPrefix(c.text, first) != (l.tries == 3) {
 			t.Errorf("%.80q: reason %q, try %d, want %q", c.text, l.reason, l.tries, c.reason)
 		}

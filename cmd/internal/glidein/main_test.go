@@ -35,8 +35,6 @@ func TestMain(m *testing.M) {
 // clock is the file clock.
 func TestStories(t *testing.T) {
 	await, err := filepath.Abs("../../testdata/await.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cmdtest.Stories{Here: []cmdline.Command{Command()}, Await: await}.Run(t)
 }

@@ -536,12 +536,7 @@ func (l *look) waiting() (w waiting, err error) {
 
 // running reports whether a job runs: then cycles go on.
 func (l *look) running() bool {
-	for _, c := range l.claims {
-		if supervised(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.claims, supervised)
 }
 
 // idleSince returns since when the jobs of a run have been idle; false if they are not.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/joblog"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
@@ -24,9 +25,7 @@ var at = time.Unix(1_800_000_000, 0)
 func open(t *testing.T, fill func(tx *spool.Tx)) *spool.Spool {
 	t.Helper()
 	s, err := spool.Open(t.TempDir(), spool.Options{Program: "test", UIDDomain: "pool"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { s.Close() })
 	if err := s.Update(func(tx *spool.Tx) error { tx.Op("test"); fill(tx); return nil }); err != nil {
 		t.Fatal(err)
@@ -253,22 +252,14 @@ func TestUnwritten(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(tx *spool.Tx) { slot(tx, "slot1@here", "here") })
 	path := s.ClaimLock("1.0.1")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	kept, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	log := joblog.Log{Path: filepath.Join(t.TempDir(), "gone", "log")}
 	event := userlog.Event{Job: pool.JobID{Cluster: 1}, At: at, Body: userlog.Terminated{}}
-	if err := joblog.Keep(kept, log, event); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, joblog.Keep(kept, log, event))
 	kept.Close() // as when the process is killed
-	if err := os.Chtimes(path, at, at.Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chtimes(path, at, at.Add(-time.Hour)))
 	f := facts()
 	f.Events = joblog.Unwritten(s)
 	found, got := lookAt(t, s, f)

@@ -38,9 +38,7 @@ func order(kind jobevent.Kind, procs pool.Procs, words ...string) Order {
 func TestText(t *testing.T) {
 	orders := []Order{order(jobevent.Held, pool.Procs{Cluster: 1, First: 3, Last: 12}, "/bin/true", "a b", ""), order(jobevent.Ended, pool.Procs{Cluster: 2}, "/x")}
 	text, err := textOf(orders)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, more := range []string{"", fmt.Sprintf(noteForm, 1, 0, 17, 4), "torn"} {
 		got, notes, err := ordersOf(append(slices.Clone(text), more...))
 		if err != nil || !reflect.DeepEqual(got, orders) || string(notes) != more {
@@ -78,9 +76,7 @@ func TestKeep(t *testing.T) {
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
 	must(os.WriteFile(filepath.Join(dir, "12.3.2"), nil, 0o600))
 	must(Keep(dir, a, orders))
@@ -108,7 +104,7 @@ func TestKeep(t *testing.T) {
 	must(Put(dir, orders))
 	must(Put(dir, nil))
 	due, _ := files()
-	if len(due) != 3 || !slices.IsSorted(due) || time.Since(dueAt(due[2])).Abs() > time.Hour {
+	if len(due) != 3 || !slices.IsSorted(due) || time.Since(NamedAt(due[2], duePrefix)).Abs() > time.Hour {
 		t.Errorf("due are %v, want 3", due)
 	}
 }
@@ -139,9 +135,7 @@ func TestRun(t *testing.T) {
 	}
 	orders = append(orders, order(jobevent.Ended, pool.Procs{Cluster: 2}, "/no such"), order(jobevent.Held, pool.Procs{Cluster: 2}, "/bin/sh", "-c", "echo why; echo; exit 3"),
 		order(jobevent.Removed, pool.Procs{Cluster: 2}, "/bin/sh", "-c", "sleep 1000 & exit 0"))
-	if err := Put(dir, orders); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Put(dir, orders))
 	late := filepath.Join(dir, fmt.Sprintf("%s%020d-1-1", duePrefix, time.Now().Add(-2*tryFor).UnixNano()))
 	text, err := textOf([]Order{order(jobevent.Held, pool.Procs{Cluster: 3}, tell...)})
 	if err == nil {
@@ -150,9 +144,7 @@ func TestRun(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(late+"-torn", text[1:], 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	warnings := runs(t, dir, time.Minute)
 	for _, want := range []string{
 		"job 3.0, held: EVENT_COMMAND /bin/sh: not started within 1h0m0s of the event; it is given up",
@@ -170,9 +162,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("it warns of %q, too", warnings)
 	}
 	lines, err := os.ReadFile(said)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if n := bytes.Count(lines, []byte("\n")); n != 60 {
 		t.Errorf("%d commands ran, want 60", n)
 	}
@@ -193,9 +183,7 @@ func TestRun(t *testing.T) {
 // TestWarnings holds that a runner does not fill the log.
 func TestWarnings(t *testing.T) {
 	dir := t.TempDir()
-	if err := Put(dir, []Order{order(jobevent.Held, pool.Procs{Cluster: 1, First: 0, Last: mostWarnings + 4}, "/no such")}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Put(dir, []Order{order(jobevent.Held, pool.Procs{Cluster: 1, First: 0, Last: mostWarnings + 4}, "/no such")}))
 	w := runs(t, dir, time.Minute)
 	if len(w) != mostWarnings+1 || w[mostWarnings] != "5 more commands failed" {
 		t.Errorf("%d warnings, the last %q", len(w), w[len(w)-1])
@@ -207,14 +195,10 @@ func TestWarnings(t *testing.T) {
 func TestAfterRunner(t *testing.T) {
 	dir := t.TempDir()
 	said := filepath.Join(dir, "said")
-	if err := Put(dir, []Order{order(jobevent.Held, pool.Procs{Cluster: 1, First: 0, Last: 3}, "/bin/sh", "-c", "echo $FAIRSPOOL_JOB >>"+said)}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Put(dir, []Order{order(jobevent.Held, pool.Procs{Cluster: 1, First: 0, Last: 3}, "/bin/sh", "-c", "echo $FAIRSPOOL_JOB >>"+said)}))
 	hangs := exec.Command("sleep", "1000")
 	hangs.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := hangs.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, hangs.Start())
 	ended := make(chan error)
 	go func() { ended <- hangs.Wait() }()
 	notes := fmt.Sprintf(noteForm+noteForm+noteForm, 0, 0, hangs.Process.Pid, ticksOf(hangs.Process.Pid), 0, 1, os.Getpid(), 1, 0, 2, 0, 0)
@@ -222,9 +206,7 @@ func TestAfterRunner(t *testing.T) {
 	if err == nil {
 		_, err = f.WriteString(notes)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	f.Close()
 	if w := runs(t, dir, 50*time.Millisecond); len(w) != 1 || w[0] != "job 1.0, held: EVENT_COMMAND /bin/sh: takes longer than 0.05 s, killed (EVENT_COMMAND_TIMEOUT)" {
 		t.Errorf("the runner warns of %q", w)
@@ -238,9 +220,7 @@ func TestAfterRunner(t *testing.T) {
 // TestOneRunner holds that a runner leaves its work to another one.
 func TestOneRunner(t *testing.T) {
 	dir := t.TempDir()
-	if err := Put(dir, []Order{order(jobevent.Held, pool.Procs{Cluster: 1}, "/bin/true")}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Put(dir, []Order{order(jobevent.Held, pool.Procs{Cluster: 1}, "/bin/true")}))
 	lock, err := lockRunner(dir)
 	if err != nil || lock == nil {
 		t.Fatal(lock, err)

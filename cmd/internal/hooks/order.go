@@ -184,10 +184,10 @@ func dueName(folder string) string {
 	return filepath.Join(folder, fmt.Sprintf("%s%020d-%d-%d", duePrefix, time.Now().UnixNano(), os.Getpid(), made.Add(1)))
 }
 
-// dueAt returns when a file of dueName got its name; zero for another name.
-func dueAt(path string) (at time.Time) {
+// NamedAt returns when a file got its name, of a prefix, the nanoseconds and more, as dueName's are; zero for another name.
+func NamedAt(path, prefix string) (at time.Time) {
 	var nanoseconds int64
-	if _, err := fmt.Sscanf(filepath.Base(path), duePrefix+"%d-", &nanoseconds); err == nil {
+	if _, err := fmt.Sscanf(filepath.Base(path), prefix+"%d-", &nanoseconds); err == nil {
 		at = time.Unix(0, nanoseconds)
 	}
 	return at

@@ -266,12 +266,9 @@ func (v *Events) before(p pendingFile) bool {
 	if v.kept != nil && p.path == v.kept.Name() {
 		return false
 	}
-	for _, log := range v.logs {
-		if slices.ContainsFunc(v.of[log], func(e userlog.Event) bool { return e.Job == p.Job }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.logs, func(log Log) bool {
+		return slices.ContainsFunc(v.of[log], func(e userlog.Event) bool { return e.Job == p.Job })
+	})
 }
 
 // attrInformation names the attributes of a job that its log shows behind each event

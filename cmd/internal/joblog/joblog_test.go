@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/lifecycle"
@@ -85,13 +86,9 @@ func TestWriteBesideForeignLocks(t *testing.T) {
 	const n = 4
 	for proc := range n {
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.log", proc)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer f.Close()
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 	}
 	var bad bytes.Buffer
 	v, left := logs(dir, n), 20*time.Millisecond
@@ -116,9 +113,7 @@ func TestInformation(t *testing.T) {
 	ad.SetInt("NumJobStarts", 2)
 	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	id := pool.JobID{Cluster: 3, Proc: 1}
-	if err := Of(nil, ad, Operator{}).Append("", userlog.Event{Job: id, At: at, Body: userlog.Released{}}, userlog.Event{Job: id, At: at, Body: userlog.Aborted{}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Of(nil, ad, Operator{}).Append("", userlog.Event{Job: id, At: at, Body: userlog.Released{}}, userlog.Event{Job: id, At: at, Body: userlog.Aborted{}}))
 	about := func(number string) string {
 		return "028 (003.001.000) 2026-11-20 10:00:00 Job ad information event triggered.\nCluster = 3\nProc = 1\nTriggerEventTypeNumber = " + number +
 			"\nSite = \"a b\"\nNumJobStarts = 2\n...\n"
@@ -133,17 +128,11 @@ func TestInformation(t *testing.T) {
 func TestInformationOfSubmitted(t *testing.T) {
 	dir := t.TempDir()
 	d, _, err := submitfile.Parse("executable = /bin/sleep\nlog = log\njob_ad_information_attrs = JobPrio\npriority = $(Process)\nqueue 2\n", "a.sub", submitfile.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	jobs, _, err := jobad.New(d, jobad.Options{Owner: "root", Domain: "example.org", Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	c, err := jobs.Expand(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var v Events
 	v.Submitted(1, c, "node1")
 	var bad bytes.Buffer
@@ -170,14 +159,10 @@ func TestRights(t *testing.T) {
 		t.Skipf("no user to be: %v", err)
 	}
 	dir, err := os.MkdirTemp("", "joblog")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for name, mode := range map[string]fs.FileMode{"": 0o755, "roots": 0o755, "all": 0o777} {
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, name), mode), os.Chmod(filepath.Join(dir, name), mode)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, errors.Join(os.MkdirAll(filepath.Join(dir, name), mode), os.Chmod(filepath.Join(dir, name), mode)))
 	}
 	logOf := func(path, owner string) Log {
 		ad := classad.New()
@@ -194,9 +179,7 @@ func TestRights(t *testing.T) {
 		t.Errorf("Append for nobody in a folder for all = %v, want none", err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "all", "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if uid := info.Sys().(*syscall.Stat_t).Uid; strconv.Itoa(int(uid)) != nobody.Uid {
 		t.Errorf("owner of the log = %d, want %s", uid, nobody.Uid)
 	}
@@ -208,22 +191,16 @@ func TestRights(t *testing.T) {
 // What a log shows of a job is evaluated while the spool is not locked.
 func TestShownOutsideLock(t *testing.T) {
 	s, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{Program: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	ad, err := classad.ParseAd(`[ UserLog = strcat("/tmp/", Foo); Foo = "log"; Bar = Foo; JobAdInformationAttrs = "Bar" ]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var forked []bool
 	var log Log
-	if err := lifecycle.Update(s, func(tx *spool.Tx) error {
+	testenv.OK(t, lifecycle.Update(s, func(tx *spool.Tx) error {
 		log = Of(tx, ad, Operator{})
 		forked = append(forked, tx.Forked)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if want := (Log{Path: "/tmp/log", Shown: `Bar = "log"`}); log != want || !slices.Equal(forked, []bool{true, false}) {
 		t.Errorf("the log is %v, found in runs that were forks' %v, want %v, in a fork first", log, forked, want)
 	}

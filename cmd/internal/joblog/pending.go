@@ -487,13 +487,7 @@ func Owed(sp *spool.Spool) (paths []string) {
 }
 
 // owedAt returns when a file with owed events was made; zero for a name that does not say so.
-func owedAt(path string) (at time.Time) {
-	var nanoseconds int64
-	if _, err := fmt.Sscanf(filepath.Base(path), owedPrefix+"%d-", &nanoseconds); err == nil {
-		at = time.Unix(0, nanoseconds)
-	}
-	return at
-}
+func owedAt(path string) time.Time { return hooks.NamedAt(path, owedPrefix) }
 
 // Deliver writes the events that are owed to the logs of jobs, if this process can, as one of root's. The
 // parameter nobody is the NOBODY_SLOT_USER. While another process delivers it waits, at most Patience.

@@ -36,9 +36,7 @@ type pendingPool struct {
 func newPendingPool(t *testing.T) *pendingPool {
 	dir := t.TempDir()
 	sp, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{Program: "test", UIDDomain: "example.org", Now: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	p := &pendingPool{T: t, Spool: sp, dir: dir}
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("submit")
@@ -144,9 +142,7 @@ func TestFinish(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPendingPool(t)
 			claim := p.end(1, c.fails, evicted, held)
-			if err := p.log("log").Append("", c.written...); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, p.log("log").Append("", c.written...))
 			for range 2 {
 				if p.finish(); !slices.Equal(p.numbers("log"), c.want) || p.warnings != nil {
 					t.Errorf("events %v, warnings %q, want %v", p.numbers("log"), p.warnings, c.want)
@@ -178,16 +174,10 @@ func TestFinishLocked(t *testing.T) {
 	other := exec.Command(os.Args[0])
 	other.Env = append(os.Environ(), holds+"="+claim)
 	in, err := other.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, err := other.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, other.Start())
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -314,9 +304,7 @@ func TestWriteBehindPending(t *testing.T) {
 	ad.SetString(pool.AttrUserLog, p.log("log").Path)
 	var v Events
 	v.Add(nil, pool.JobID{Cluster: 1}, ad, userlog.Aborted{})
-	if err := v.Keep(p.Spool, at); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, v.Keep(p.Spool, at))
 	v.Write(&cmdline.Call{Name: "toy", Stderr: &bytes.Buffer{}, Now: at})
 	if got := p.numbers("log"); !slices.Equal(got, []int{4, 12, 9}) || len(pendingFiles(p.Spool, nil)) > 0 {
 		t.Errorf("events %v, %d files, want 4 12 9", got, len(pendingFiles(p.Spool, nil)))
@@ -327,9 +315,7 @@ func TestWriteBehindPending(t *testing.T) {
 func TestFinishUnwritable(t *testing.T) {
 	p := newPendingPool(t)
 	log := filepath.Join(p.dir, "log")
-	if err := os.Mkdir(log, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(log, 0o700))
 	p.end(1, false, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
 	if left := p.finish(); left != 1 || p.warnings != nil {
 		t.Errorf("%d files, warnings %q, want it tried again", left, p.warnings)
@@ -349,9 +335,7 @@ func TestFinishTorn(t *testing.T) {
 		p := newPendingPool(t)
 		p.end(1, false, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
 		path := pendingFiles(p.Spool, nil)[0].path
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Truncate(path, size))
 		want := []string{path + ": it is incomplete: some events may be missing in the logs of jobs"}
 		if !warned {
 			want = nil
@@ -434,9 +418,7 @@ func TestDeliver(t *testing.T) {
 
 	// A delivery that was begun may have written anything from nothing to all.
 	begun := p.owe(now, p.batch("one", again, p.event(userlog.Released{Reason: "d"})), p.batch("three", held))
-	if err := os.Rename(begun, begun+begunName); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(begun, begun+begunName))
 	if left := p.deliver(); left != 0 {
 		t.Errorf("%d files stay of a delivery that was begun", left)
 	}
@@ -444,18 +426,14 @@ func TestDeliver(t *testing.T) {
 	p.is("begun before", "three", 12)
 
 	// A log that cannot be written keeps its own events alone, also those that are owed later.
-	if err := os.Mkdir(filepath.Join(p.dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(filepath.Join(p.dir, "folder"), 0o700))
 	p.owe(now.Add(-time.Second), p.batch("folder", held), p.batch("two", held))
 	p.owe(now, p.batch("two", released), p.batch("folder", released))
 	if left := p.deliver(); left != 2 || len(p.warnings) > 0 {
 		t.Errorf("%d files stay, want 2; warnings %q", left, p.warnings)
 	}
 	p.is("beside a log that cannot be written", "two", 13, 12, 13)
-	if err := os.Remove(filepath.Join(p.dir, "folder")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Remove(filepath.Join(p.dir, "folder")))
 	if left := p.deliver(); left != 0 {
 		t.Errorf("%d files stay when the log can be written", left)
 	}
@@ -470,18 +448,14 @@ func TestDeliverGivesUp(t *testing.T) {
 	}
 	p := newPendingPool(t)
 	held := p.event(userlog.Held{Reason: "a"})
-	if err := os.Mkdir(filepath.Join(p.dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(filepath.Join(p.dir, "folder"), 0o700))
 	p.owe(time.Now().Add(-2*tryFor), p.batch("folder", held), p.batch("log", held))
 	if left := p.deliver(); left != 0 || len(p.warnings) != 1 {
 		t.Errorf("after a long time %d files stay; warnings %q, want one", left, p.warnings)
 	}
 	p.is("beside what is given up", "log", 12)
 	torn := p.owe(time.Now(), p.batch("log", held))
-	if err := os.Truncate(torn, 30); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Truncate(torn, 30))
 	if left := p.deliver(); left != 0 || len(p.warnings) != 2 {
 		t.Errorf("%d files stay that are torn; warnings %q, want two", left, p.warnings)
 	}
@@ -496,14 +470,10 @@ func TestOwe(t *testing.T) {
 		var v Events
 		v.AddTo(p.log("log"), pool.JobID{Cluster: 2}, userlog.Held{Reason: "a"})
 		if kept {
-			if err := v.Keep(p.Spool, at); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, v.Keep(p.Spool, at))
 		}
 		v.date(at)
-		if err := v.owe(p.Dir()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, v.owe(p.Dir()))
 		files := Owed(p.Spool)
 		if len(files) != 1 || time.Since(owedAt(files[0])) > time.Hour {
 			t.Fatalf("kept %t: %v is owed, want one file of now", kept, files)
@@ -513,9 +483,7 @@ func TestOwe(t *testing.T) {
 		if err != nil || string(text) != want {
 			t.Errorf("kept %t: %q, %v, want %q", kept, text, err, want)
 		}
-		if err := os.Remove(files[0]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Remove(files[0]))
 	}
 	var none Events
 	if err := none.owe(p.Dir()); err != nil || len(Owed(p.Spool)) > 0 {

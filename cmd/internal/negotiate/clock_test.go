@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
@@ -21,14 +22,12 @@ func TestClockWasSet(t *testing.T) {
 	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
 	account := func(change func(r accountant.Record, now time.Time) accountant.Record) {
 		t.Helper()
-		if err := s.Update(func(tx *spool.Tx) error {
+		testenv.OK(t, s.Update(func(tx *spool.Tx) error {
 			tx.Op("test")
 			r, _ := tx.Submitter(alice)
 			tx.PutSubmitter(change(r, time.Now().Add(time.Hour)))
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	clock := func() (c accountant.Clock) {
 		t.Helper()
@@ -55,16 +54,14 @@ func TestClockWasSet(t *testing.T) {
 	if status, out, _ := negotiate("-health"); status == 0 || !strings.Contains(out, "clock was set back by 1:00:00 while") {
 		t.Errorf("negotiate -health = %d, %q, want a failure and that the clock was set back by an hour", status, out)
 	}
-	if err := s.View(func(v *spool.View) error {
+	testenv.OK(t, s.View(func(v *spool.View) error {
 		r, _ := v.Submitter(alice)
 		r = r.AsOf(time.Now().Add(time.Hour), p)
 		if got := r.Slots.Seconds(); got < 599 || got > 900 {
 			t.Errorf("used for %v s, want ten minutes and a little", got)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	account(func(r accountant.Record, now time.Time) accountant.Record {
 		r = accountant.Record{Name: alice, Priority: 1, HalfLife: time.Hour}
 		r.At = now.Add(-2 * time.Hour)

@@ -50,9 +50,7 @@ func programs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	copyFile(t, self, filepath.Join(dir, "negotiate"))
 	for _, name := range []string{"submit", "starter", "qstat", "slots"} {
 		copyFile(t, filepath.Join(testenv.Commands(t), name), filepath.Join(dir, name))
@@ -65,9 +63,7 @@ func programs(t *testing.T) string {
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	text, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	testenv.WriteProgram(t, to, text)
 }
 
@@ -83,9 +79,7 @@ func newDrivenPool(t *testing.T, bin, config string) *drivenPool {
 	p.write("slots.ads", slot("a")+"\n"+slot("b"))
 	p.run([]string{"FAIRSPOOL_CYCLE_ON_CHANGE=false"}, "slots", "advertise", p.path("slots.ads"))
 	for _, pipe := range []string{"go", "on"} {
-		if err := unix.Mkfifo(p.path(pipe), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, unix.Mkfifo(p.path(pipe), 0o600))
 	}
 	return p
 }

@@ -202,9 +202,7 @@ func TestNoInjection(t *testing.T) {
 			t.Errorf("the subject is %q", m.Subject)
 		}
 		read, err := netmail.ReadMessage(strings.NewReader(m.Full([]string{"alice"})))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if len(read.Header) != 6 || len(read.Header["To"]) != 1 || read.Header.Get("To") != "alice" {
 			t.Errorf("the header is %v, want six lines and one To", read.Header)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
@@ -27,9 +28,7 @@ const now = 1795217646 // 2026-11-20 23:34:06 UTC
 func ad(t *testing.T, text string) *classad.Ad {
 	t.Helper()
 	a, err := classad.ParseAd(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return a
 }
 
@@ -41,11 +40,9 @@ func fill(t *testing.T, slots int, jobs ...int) *spool.Spool {
 	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
 	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { s.Close() })
-	if err := s.Update(func(tx *spool.Tx) error {
+	testenv.OK(t, s.Update(func(tx *spool.Tx) error {
 		tx.Op("test")
 		for i := range slots {
 			name := fmt.Sprintf("slot%d@node", i+1)
@@ -57,9 +54,7 @@ func fill(t *testing.T, slots int, jobs ...int) *spool.Spool {
 				[]spool.NewRun{{Count: n}})
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return s
 }
 
@@ -74,9 +69,7 @@ func reportFile() string { return filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "cyc
 func left(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(reportFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return string(b)
 }
 
@@ -130,16 +123,14 @@ bob@pool                     0.50       1.00   1.00     3        1
 // A cycle with jobs that wait says which pilots of batch engines have not come, and for good.
 func TestReportsPilots(t *testing.T) {
 	s := fill(t, 0, 3)
-	if err := s.Update(func(tx *spool.Tx) error {
+	testenv.OK(t, s.Update(func(tx *spool.Tx) error {
 		at := time.Unix(now-60, 0)
 		lifecycle.Lose(tx, lifecycle.AskEngine(tx, "grid", "", "", at).ID, "its queue is full", at, accountant.Params{})
 		for range 2 {
 			lifecycle.Sight(tx, lifecycle.AskEngine(tx, "hpc", "", "", at).ID, "7", "PENDING (Resources)")
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	_, out, _ := negotiate()
 	since := time.Unix(now-60, 0).Local().Format(time.DateTime)
 	want := "2 pilots of engine hpc are asked for, the first since " + since + ": PENDING (Resources)\nengine grid gave no pilot, " + since + ": its queue is full\n"
@@ -169,22 +160,18 @@ func TestNumbering(t *testing.T) {
 func TestBrokenReport(t *testing.T) {
 	for _, broken := range []string{"{", `{"Cycle": 7`, `{"Cycle": "seven"}`, `{"Cycle": 7.5}`, "[]", "\x00\xff"} {
 		s := fill(t, 1, 1)
-		if err := os.WriteFile(reportFile(), []byte(broken), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(reportFile(), []byte(broken), 0o600))
 		status, out, bad := negotiate()
 		if status != 0 || !strings.HasPrefix(out, "Cycle 1: 1 job matched") ||
 			!strings.HasPrefix(bad, "negotiate: "+reportFile()+":1: damaged: ") || !strings.HasSuffix(bad, " cycles count from 1 again\n") || strings.Count(bad, "\n") != 1 {
 			t.Errorf("negotiate after the report %q = %d, %q, %q, want a match and a warning", broken, status, out, bad)
 		}
-		if err := s.View(func(v *spool.View) error {
+		testenv.OK(t, s.View(func(v *spool.View) error {
 			if _, ok := v.Claim(pool.JobID{Cluster: 1}); !ok {
 				t.Errorf("negotiate after the report %q made no claim", broken)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if kept, err := os.ReadFile(reportFile() + ".damaged"); string(kept) != broken {
 			t.Errorf("the report %q was kept as %q, %v", broken, kept, err)
 		}
@@ -199,9 +186,7 @@ func TestOutdatedReport(t *testing.T) {
 	fill(t, 1, 1)
 	negotiate()
 	old, err := os.ReadFile(reportFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, c := range []struct {
 		put func() error
 		bad string
@@ -210,9 +195,7 @@ func TestOutdatedReport(t *testing.T) {
 		{func() error { return os.WriteFile(reportFile(), old, 0o600) }, ""},
 	} {
 		negotiate()
-		if err := c.put(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, c.put())
 		want := "negotiate: " + reportFile() + c.bad + ": not what the last negotiation cycle left: cycles count from 1 again\n"
 		if status, out, bad := negotiate(); status != 0 || !strings.HasPrefix(out, "Cycle 1:") || bad != want {
 			t.Errorf("negotiate = %d, %q, %q, want Cycle 1 and %q", status, out, bad, want)
@@ -327,9 +310,7 @@ func TestJSON(t *testing.T) {
 func TestFaultySlotWeight(t *testing.T) {
 	fill(t, 3, 3)
 	config := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(config, []byte(`SLOT_WEIGHT = "Cpus / 0"`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(config, []byte(`SLOT_WEIGHT = "Cpus / 0"`), 0o600))
 	status, out, bad := negotiate("-q", "-config", config)
 	if status != 0 || out != "" {
 		t.Errorf("negotiate -q = %d, %q, want 0", status, out)
@@ -340,7 +321,7 @@ func TestFaultySlotWeight(t *testing.T) {
 // Of two cycles at a time the second gives up, and changes nothing.
 func TestOneCycleAtATime(t *testing.T) {
 	s := fill(t, 1, 1)
-	if err := s.Negotiating(0, func() error {
+	testenv.OK(t, s.Negotiating(0, func() error {
 		status, out, bad := negotiate("-lock-wait", "0")
 		if status != 75 || out != "" || strings.Count(bad, "\n") != 1 {
 			t.Errorf("a second cycle = %d, %q, %q, want 75 and one line", status, out, bad)
@@ -349,9 +330,7 @@ func TestOneCycleAtATime(t *testing.T) {
 			t.Errorf("a dry run meanwhile = %d, %q, want a match", status, out)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if _, err := os.Stat(reportFile()); err == nil {
 		t.Errorf("the cycle that gave up left a report")
 	}
@@ -403,16 +382,14 @@ func TestPreemptionForPeople(t *testing.T) {
 func everyFile(t *testing.T) map[string]string {
 	t.Helper()
 	dir, files := os.Getenv("FAIRSPOOL_DIR"), map[string]string{}
-	if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	testenv.OK(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		files[path] = string(text)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 

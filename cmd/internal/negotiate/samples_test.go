@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/lifecycle"
 	"fairspool/spool"
@@ -55,21 +56,17 @@ func TestDryRunTakesNoSamples(t *testing.T) {
 // TestSamplesInTheWay holds that the cycle is done when nothing can be noted.
 func TestSamplesInTheWay(t *testing.T) {
 	s := fill(t, 1, 1)
-	if err := os.WriteFile(samplesDir(), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(samplesDir(), nil, 0o600))
 	status, _, bad := negotiate("-q")
 	if status != 0 || strings.Count(bad, "\n") != 1 || !strings.Contains(bad, "the cycle is done, but nothing was noted") {
 		t.Errorf("negotiate = %d, %q, want 0 and one warning", status, bad)
 	}
-	if err := s.View(func(v *spool.View) error {
+	testenv.OK(t, s.View(func(v *spool.View) error {
 		if n := len(v.Claims()); n != 1 {
 			t.Errorf("%d claims, want 1", n)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // TestSamplesOfAChangedPast holds that the history follows what is changed behind

@@ -16,6 +16,7 @@ import (
 
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/whatif"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
@@ -74,9 +75,7 @@ func reportOf(t *testing.T, member string, args ...string) any {
 func made(t *testing.T, s *spool.Spool, text string) error {
 	t.Helper()
 	words, err := whatif.Split(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, k := range whatif.All() {
 		if k.Name != words[0] {
 			continue
@@ -219,9 +218,7 @@ func TestWhatIfConfigured(t *testing.T) {
 		begun(t)
 		got := reportOf(t, "WhatIf", "-what-if", "config '"+setting+"'")
 		file := filepath.Join(t.TempDir(), "fairspool.toml")
-		if err := os.WriteFile(file, []byte(setting), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, []byte(setting), 0o600))
 		if want := reportOf(t, "", "-dry-run", "-config", file); !reflect.DeepEqual(got, want) {
 			t.Errorf("-what-if 'config %s' = %v\nwant\n%v", setting, got, want)
 		}
@@ -369,9 +366,7 @@ func TestLookRespells(t *testing.T) {
 		return nil
 	})
 	file := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(file, []byte(`GROUP_NAMES = ["physics"]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte(`GROUP_NAMES = ["physics"]`), 0o600))
 	dry := reportOf(t, "Submitters", "-dry-run", "-config", file)
 	what := reportOf(t, "WhatIf", "-what-if", `config 'GROUP_NAMES=["physics"]'`).(map[string]any)["Submitters"]
 	real := reportOf(t, "Submitters", "-config", file)
@@ -387,9 +382,7 @@ func TestLookRespells(t *testing.T) {
 // where they are what the change changes.
 func TestWhatIfInOneQueue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(file, []byte(hierarchical), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte(hierarchical), 0o600))
 	for what, head := range map[string]string{
 		"slots add 2 like slot1@node":       "\nSubmitter  Idle  Matched\n",
 		"userprio -setfactor alice@pool 70": "\nSubmitter   EUP (decides nothing)  Idle  Matched\n",
@@ -411,9 +404,7 @@ func TestWhatIfThroughTheDoor(t *testing.T) {
 		"a.sub": "executable = /bin/sleep\nqueue 2\n", "b.sub": "executable = /bin/sleep\nqueue from items\n", "items": "a\nb\nc\n",
 		"more.ads": "Name = \"slot9@node\"\nCpus = 1\nRequirements = true\n",
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	before := everyFile(t)
 	for _, c := range []struct {

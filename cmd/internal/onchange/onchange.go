@@ -190,6 +190,20 @@ func (w *Watch) Look() (driver *exec.Cmd, err error) {
 	return w.startIf(func(waits, making bool) bool { return waits && !making })
 }
 
+// See looks, as Look does, if there is a watch, and leaves the driver to itself.
+func (w *Watch) See(complain func(error)) {
+	if w == nil {
+		return
+	}
+	driver, err := w.Look()
+	if err != nil {
+		complain(err)
+	}
+	if driver != nil {
+		go driver.Wait()
+	}
+}
+
 // Due reports whether the last cycle may be Interval ago, so that Look looks at more than changes. It costs nothing.
 func (w *Watch) Due() bool { return !time.Now().Before(w.due) }
 

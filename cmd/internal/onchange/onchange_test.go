@@ -79,9 +79,7 @@ func TestOneDriver(t *testing.T) {
 	if _, err := p.Revive(); err != nil || p.drivers() > 0 {
 		t.Fatalf("Revive of a spool that has no file yet: %v, %d drivers", err, p.drivers())
 	}
-	if err := unix.Mkfifo(filepath.Join(p.Dir, "go"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(filepath.Join(p.Dir, "go"), 0o600))
 	driver, err := p.Changed()
 	if err != nil || driver == nil {
 		t.Fatalf("Changed() = %v, %v, want a driver", driver, err)
@@ -109,9 +107,7 @@ func TestOneDriver(t *testing.T) {
 // TestNotes holds that what may not start a driver leaves the flag to others.
 func TestNotes(t *testing.T) {
 	p := newPool(t, "")
-	if err := p.Note(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, p.Note())
 	p.is("noted", "w-", true, 0)
 	w := Watch{Pool: p.Pool, Interval: time.Hour}
 	p.write("negotiate.lock", "") // there was a cycle just now
@@ -149,9 +145,7 @@ func TestInterval(t *testing.T) {
 		p := newPool(t, "")
 		p.write("negotiate.lock", "")
 		at := time.Now().Add(-c.ago)
-		if err := os.Chtimes(filepath.Join(p.Dir, "negotiate.lock"), at, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Chtimes(filepath.Join(p.Dir, "negotiate.lock"), at, at))
 		w := Watch{Pool: p.Pool, Interval: time.Hour}
 		for look := range 3 {
 			driver, err := w.Look()
@@ -179,14 +173,10 @@ func TestDriverCannotStart(t *testing.T) {
 // of it.
 func TestFlagsOfFile(t *testing.T) {
 	p := newPool(t, "")
-	if err := p.Note(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, p.Note())
 	name := filepath.Join(p.Dir, fileName)
 	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	own := string(whole[2:])
 	for _, c := range []struct {
 		text string
@@ -199,17 +189,13 @@ func TestFlagsOfFile(t *testing.T) {
 	} {
 		p.write(fileName, c.text)
 		f, err := open(p.Dir, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if w, m, err := f.flags(); w != c.w || m != c.m || err != nil {
 			t.Errorf("flags of %q = %t, %t, %v, want %t, %t", c.text, w, m, err, c.w, c.m)
 		}
 		f.Close()
 		p.write(fileName, c.text)
-		if err := p.Note(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, p.Note())
 		got, err := os.ReadFile(name)
 		if want := "w-"; err != nil || string(got) != want+own && !(c.m && string(got) == "wm"+own) {
 			t.Errorf("a change makes %q of %q, %v; want %q", got, c.text, err, want+own)
@@ -235,9 +221,7 @@ func TestTrouble(t *testing.T) {
 		{"an empty log", "w-", "", "", written},
 	} {
 		p := newPool(t, "")
-		if err := p.Note(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, p.Note())
 		f, err := open(p.Dir, false)
 		if err == nil {
 			_, err = f.WriteAt([]byte(c.flags), 0)
@@ -247,9 +231,7 @@ func TestTrouble(t *testing.T) {
 		if err == nil {
 			err = os.Chtimes(LogPath(p.Dir), written, written)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if line, at, err := Trouble(p.Dir); line != c.line || !at.Equal(c.at) || err != nil {
 			t.Errorf("%s: %q at %v, %v, want %q at %v", c.name, line, at, err, c.line, c.at)
 		}
@@ -261,9 +243,7 @@ func TestTrouble(t *testing.T) {
 	if line, _, err := Trouble(p.Dir); line != "" || err != nil || Left(p.Dir) {
 		t.Errorf("a spool without the file: %q, %v", line, err)
 	}
-	if err := p.Note(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, p.Note())
 	if line, at, err := Trouble(p.Dir); line != "" || !at.IsZero() || err != nil {
 		t.Errorf("without a log: %q at %v, %v", line, at, err)
 	}
@@ -276,9 +256,7 @@ func TestTrouble(t *testing.T) {
 // TestGoneSpool holds that nothing is made in a spool that was removed.
 func TestGoneSpool(t *testing.T) {
 	p := newPool(t, "")
-	if err := os.Remove(filepath.Join(p.Dir, "VERSION")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Remove(filepath.Join(p.Dir, "VERSION")))
 	w := Watch{Pool: p.Pool, Interval: time.Hour}
 	changed, err := p.Changed()
 	looked, err2 := w.Look()

@@ -14,6 +14,7 @@ import (
 	"fairspool/lib/launch/local"
 	"fairspool/lib/link"
 	"fairspool/lib/pool"
+	"fairspool/lib/shell"
 )
 
 // Pilot is a machine's end of the link to the spool's host.
@@ -237,4 +238,34 @@ func WaitAfter(tries int) time.Duration {
 	const most = 2 * time.Minute
 	wait := min(time.Second<<min(tries, 10), most)
 	return wait/2 + rand.N(wait/2+1)
+}
+
+// shells accepts the streams that the spool's end opens, until the link ends. Each is for a shell beside an attempt;
+// the attempt's supervisor serves the shell (package lib/launch/local).
+func (p *Pilot) shells(l *line) {
+	for {
+		stream, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go p.shell(stream)
+	}
+}
+
+func (p *Pilot) shell(stream net.Conn) {
+	defer stream.Close()
+	stream.SetReadDeadline(time.Now().Add(Patience))
+	var a pool.Attempt
+	if link.ReadMessage(stream, &a) != nil {
+		return
+	}
+	stream.SetReadDeadline(time.Time{})
+	conn, err := net.Dial("unix", shell.Address(p.Prefix()+a.String()))
+	if err != nil {
+		return // it has ended
+	}
+	defer conn.Close()
+	if uid, err := shell.Peer(conn); err == nil && (uid == 0 || uid == os.Geteuid()) {
+		link.Carry(conn, stream)
+	}
 }

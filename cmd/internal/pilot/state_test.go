@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/localdisk"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestRefusedStateFolders(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.WriteFile(path("file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path("file"), nil, 0o600))
 	for _, c := range []struct {
 		path, want string
 		kind       int64
@@ -41,25 +40,17 @@ func TestInstance(t *testing.T) {
 	for _, id := range []string{"", "3d1219c7\n"} {
 		machineID = filepath.Join(t.TempDir(), "machine-id")
 		if id != "" {
-			if err := os.WriteFile(machineID, []byte(id), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(machineID, []byte(id), 0o600))
 		}
 		dir := t.TempDir()
 		s, copied := State{filepath.Join(dir, "state")}, State{filepath.Join(dir, "copy")}
-		if err := os.Mkdir(s.Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Mkdir(s.Dir, 0o700))
 		name, err := s.MakeInstance()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if again, err := s.MakeInstance(); err != nil || again != name {
 			t.Errorf("machine-id %q: the folder is %q, and later %q, %v", id, name, again, err)
 		}
-		if err := os.CopyFS(copied.Dir, os.DirFS(s.Dir)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.CopyFS(copied.Dir, os.DirFS(s.Dir)))
 		if other, err := copied.MakeInstance(); err != nil || other == name {
 			t.Errorf("machine-id %q: a copy of folder %q is %q, %v", id, name, other, err)
 		}

@@ -32,9 +32,7 @@ func newHost(t testing.TB) host {
 	t.Helper()
 	h := host{t, testenv.Commands(t), t.TempDir()}
 	const config = "NETWORK_HOSTNAME = 'head'\nUID_DOMAIN = 'pool'\nSTARTER_INITIAL_UPDATE_INTERVAL = 3600\nSTARTER_UPDATE_INTERVAL = 3600\n[engine.farm]\nKIND = 'ssh'\nLINK = 'home'\nHOSTS = ['n1', 'n2']\n"
-	if err := os.WriteFile(filepath.Join(h.dir, "fairspool.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(h.dir, "fairspool.toml"), []byte(config), 0o600))
 	return h
 }
 
@@ -263,9 +261,7 @@ func TestHostilePilot(t *testing.T) {
 	}
 	for _, text := range []string{"\x00\x00\x00\x01{", "\xff\xff\xff\xff", "\x00\x00\x00\x02[]", ""} {
 		stream, err := hostile.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		stream.Write([]byte(text))
 		stream.Close()
 		if b, err := io.ReadAll(stream); len(b) > 0 || err != nil {

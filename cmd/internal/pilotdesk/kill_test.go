@@ -56,22 +56,16 @@ func TestKilledAfterEachStep(t *testing.T) {
 			config := fmt.Sprintf("NETWORK_HOSTNAME = 'head'\nUID_DOMAIN = 'pool'\n[engine.farm]\nKIND = 'ssh'\nHOSTS = ['n1']\nSSH = ['%s']\nSTARTER = '%s'\nSTATE = '%s'\n",
 				path("ssh"), filepath.Join(h.bin, "starter"), path("state"))
 			sub := "executable = job\narguments = $(Process)\nlog = log\ntransfer_output_files = made.$(Process)\nrequirements = Machine == \"n1\"\nrequest_cpus = 2\nqueue 2\n"
-			if err := errors.Join(os.WriteFile(path("fairspool.toml"), []byte(config), 0o600), os.WriteFile(path("job.sub"), []byte(sub), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, errors.Join(os.WriteFile(path("fairspool.toml"), []byte(config), 0o600), os.WriteFile(path("job.sub"), []byte(sub), 0o600)))
 			h.run("submit", "job.sub")
 			ended := make(chan struct{})
 			var serve *exec.Cmd
 			start := func() {
 				self, err := os.Executable()
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				serve = exec.Command(self, "-pilot", "-engine", "farm", "-machine", "n1")
 				serve.Dir, serve.Env = h.dir, append(h.command("serve").Env, dies+"="+string(at)+" "+path("died"))
-				if err := serve.Start(); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, serve.Start())
 				ended = make(chan struct{})
 				go func(c *exec.Cmd, ended chan struct{}) { c.Wait(); close(ended) }(serve, ended)
 			}

@@ -426,7 +426,7 @@ func (s *Server) news(beat int, first bool) error {
 	if _, err := s.claims.Look(); err != nil {
 		return err
 	}
-	s.seeToCycles()
+	s.Cycles.See(s.complain)
 	t := s.claims.Touched()
 	s.served.busy(s.claims.Len() > 0)
 	n := pilot.News{Beat: beat, First: first}
@@ -448,20 +448,6 @@ func (s *Server) news(beat int, first bool) error {
 		return nil
 	}
 	return s.send(0, n)
-}
-
-// seeToCycles starts a driver if the pool needs one and has none.
-func (s *Server) seeToCycles() {
-	if s.Cycles == nil {
-		return
-	}
-	driver, err := s.Cycles.Look()
-	if err != nil {
-		s.complain(err)
-	}
-	if driver != nil {
-		go driver.Wait()
-	}
 }
 
 // complain writes to the pool's log.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/pilot"
+	"fairspool/internal/testenv"
 	"fairspool/lib/link"
 )
 
@@ -29,9 +30,7 @@ func serveIdle(b *testing.B, own int) {
 		others.WriteString(static(i, "n2") + "\n")
 	}
 	for name, text := range map[string]string{"job.sub": fmt.Sprintf("executable = /bin/true\nqueue %d\n", claims), "slots.ads": others.String()} {
-		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600))
 	}
 	h.run("submit", "job.sub")
 	if own < claims {
@@ -42,14 +41,10 @@ func serveIdle(b *testing.B, own int) {
 	for i := range own {
 		slots.Ads = append(slots.Ads, static(i, "n1"))
 	}
-	if err := link.WriteMessage(c.control, slots); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, link.WriteMessage(c.control, slots))
 	for told := -1; told < own; {
 		var n pilot.News
-		if err := c.hear(0, &n); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, c.hear(0, &n))
 		if told < 0 {
 			told = 0
 			h.run("negotiate", "-q")
@@ -63,9 +58,7 @@ func serveIdle(b *testing.B, own int) {
 		if err == nil {
 			err = c.hear(0, &n)
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, err)
 	}
 	<-time.After(2 * spareEvery) // memory is given back by then
 	for b.Loop() {
@@ -94,9 +87,7 @@ func status(t testing.TB, pid int, name string) int {
 		t.Fatal(name, err)
 	}
 	n, err := strconv.Atoi(strings.Fields(rest)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return n
 }
 
@@ -110,9 +101,7 @@ func ticks(t testing.TB, pid int) (n int) {
 	}
 	for _, field := range fields[11:13] {
 		one, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		n += one
 	}
 	return n

@@ -4,15 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
@@ -290,5 +293,118 @@ func (list changes) log(tx *spool.Tx, procs selection.Procs, ad *classad.Ad, mad
 		for _, e := range events {
 			log.Add(tx, id, procs.Run.Proc(id.Proc), e)
 		}
+	}
+}
+
+// rights are the caller's limits on changes of jobs: by their owners, as each has other
+// groups.
+type rights struct {
+	*cmdline.Call
+	cfg   *config.Config
+	rules policy.Rules
+	who   cmdline.Caller
+	of    map[string]policy.Rights
+}
+
+func newRights(c *cmdline.Call, who cmdline.Caller) *rights {
+	return &rights{c, c.Config, registry.Of(c.Config).Rules(c.Config), who, map[string]policy.Rights{}}
+}
+
+// outside tells why an adjustment of a priority leaves the range; empty if it does not.
+func (r *rights) outside(old int64, ch change) string {
+	inside := func(n int64) bool { return n >= math.MinInt32 && n <= math.MaxInt32 }
+	least, most := r.rules.Priorities()
+	sum := old + ch.add // 64 bits suffice once old is in range
+	switch {
+	case inside(old) && sum >= least && sum <= most:
+		return ""
+	case least != math.MinInt32:
+		return fmt.Sprintf("%d %s %s is outside of %d to %d", old, ch.text[:1], ch.text[1:], least, most)
+	}
+	return fmt.Sprintf("%d %s %s is outside of 32 bits", old, ch.text[:1], ch.text[1:])
+}
+
+// permit returns why jobs may not have the values of the changes.
+func (r *rights) permit(list changes, made []*classad.Expr, procs selection.Procs) error {
+	attrs := make([]string, len(list))
+	for i, ch := range list {
+		attrs[i] = ch.attr
+	}
+	if !slices.ContainsFunc(attrs, r.ruled) {
+		return nil
+	}
+	before, after := procs.Run.Proc(procs.First), procs.Run.Proc(procs.First)
+	owner, _ := before.EvalString(&classad.Context{}, pool.AttrOwner)
+	of, ok := r.of[owner]
+	if !ok {
+		of = policy.RightsOf(registry.Of(r.cfg), r.cfg, r.who.Name, r.who.Admin, owner, r.GroupsOf)
+		r.of[owner] = of
+	}
+	for i, ch := range list {
+		after.Set(ch.attr, made[i])
+	}
+	return of.Change(before, after, attrs)
+}
+
+// ruled reports whether there are rules for an attribute.
+func (r *rights) ruled(attr string) bool {
+	return caseless.Contains(r.rules.Ruled(), attr)
+}
+
+// worded says why changes are refused: without the attribute where there is but one.
+func (list changes) worded(err error) string {
+	var refusal *policy.Refusal
+	if len(list) == 1 && list[0].priority && errors.As(err, &refusal) {
+		return refusal.Why.Error()
+	}
+	return err.Error()
+}
+
+// waitsFor returns the clusters that jobs wait for after a change, and whether the change
+// is about that.
+func (ch change) waitsFor() (clusters []int, is bool) {
+	if !strings.EqualFold(ch.attr, jobpolicy.AttrAfterOk) && !strings.EqualFold(ch.attr, jobpolicy.AttrAfterAny) {
+		return nil, false
+	}
+	v, _ := ch.expr.Constant()
+	text, ok := v.Text()
+	if !ok {
+		text = v.String()
+	}
+	clusters, _ = jobpolicy.ParseClusters(text) // what cannot be read means none
+	return clusters, true
+}
+
+// waitsInVain tells why jobs of a cluster would wait for ever by a change, empty if
+// they would not.
+func (ch change) waitsInVain(tx *spool.Tx, cluster int) string {
+	clusters, _ := ch.waitsFor()
+	for _, of := range clusters {
+		switch {
+		case of == cluster:
+			return fmt.Sprintf("%s: they would wait for themselves", ch.attr)
+		case of >= tx.NextCluster():
+			return fmt.Sprintf("%s: there is no cluster %d", ch.attr, of)
+		case of > cluster: // else jobs might wait for one another
+			return fmt.Sprintf("%s: cluster %d was submitted after them: they can only wait for one from before", ch.attr, of)
+		}
+	}
+	return ""
+}
+
+// watch begins to watch the clusters that a change has made relevant.
+func (ch change) watch(tx *spool.Tx, procs selection.Procs) {
+	if strings.EqualFold(ch.attr, pool.AttrJobNotification) || strings.EqualFold(ch.attr, pool.AttrNotifyUser) {
+		lifecycle.Watch(tx, procs.Cluster)
+	}
+	clusters, is := ch.waitsFor()
+	if !is {
+		return
+	}
+	for _, of := range clusters {
+		lifecycle.Watch(tx, of)
+	}
+	if procs.Run.Ad.Has(jobpolicy.AttrDependenciesMet) { // of the clusters before
+		tx.SetRange(procs.Procs, jobpolicy.AttrDependenciesMet, nil)
 	}
 }

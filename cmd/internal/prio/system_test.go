@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -16,9 +17,7 @@ import (
 func underMaui(t *testing.T, table string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(file, []byte("JOB_PRIORITY_POLICY = \"maui\"\n[maui]\n"+table), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte("JOB_PRIORITY_POLICY = \"maui\"\n[maui]\n"+table), 0o600))
 	t.Setenv("FAIRSPOOL_CONFIG", file)
 }
 
@@ -108,9 +107,7 @@ func TestSystemLogs(t *testing.T) {
 		}
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "job.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	at := 0
 	for _, said := range []string{"Setting job attribute SystemPriority to 5", "Changing job attribute SystemPriority from 5 to 2000000007", "Changing job attribute SystemPriority from 2000000007 to 0"} {
 		n := strings.Index(string(got)[at:], said)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -131,19 +132,15 @@ func BenchmarkQhold(b *testing.B) {
 	b.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
 	b.Setenv("FAIRSPOOL_NOW", fmt.Sprint(cmdtest.Now))
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	ad, _ := classad.ParseAd(`[Owner = "alice"; JobStatus = 1]`)
-	if err := s.Update(func(tx *spool.Tx) error {
+	testenv.OK(b, s.Update(func(tx *spool.Tx) error {
 		tx.Op("test")
 		for range b.N {
 			tx.AddCluster(ad, []spool.NewRun{{Count: 100_000}})
 		}
 		return nil
-	}); err != nil {
-		b.Fatal(err)
-	}
+	}))
 	s.Close()
 	b.ResetTimer()
 	for i := range b.N {

@@ -83,7 +83,9 @@ func (d look) show() error {
 		if names := d.reads(); names != nil {
 			d.View, d.Whole = d.View.Only(names), d.View
 		}
-		jobs, missing = d.names.In(d.View)
+		if !d.totals() {
+			jobs, missing = d.names.In(d.View)
+		}
 	}
 	kept, missing := d.names.Factories(d.View, d.Domain, missing)
 	left, missed, err := d.tellMissing(missing, len(kept)+len(jobs) == 0)
@@ -134,6 +136,11 @@ func (d look) tellMissing(missing []string, none bool) (left []spool.Run, missed
 // be chosen before.
 func (d look) everything() bool {
 	return d.ads() && d.watch == 0 && d.None() && d.constraint == nil && !d.args && d.users == nil
+}
+
+// totals reports whether the totals of all jobs are shown.
+func (d look) totals() bool {
+	return d.form == "c" && d.None() && d.constraint == nil && !d.args && d.users == nil
 }
 
 // ads reports whether whole ads are shown.
@@ -193,7 +200,7 @@ func procsOf(runs []spool.Run) []selection.Procs {
 // write writes the jobs, those that have left the queue, and which are still to come.
 func (d look) write(jobs, left []spool.Run, kept []spool.Factory) error {
 	c := d.Call
-	list := queue.Listing{Queue: d.Queue, Options: d.list, Filter: d.Filter, Jobs: jobs, Kept: kept, Named: d.args}
+	list := queue.Listing{Queue: d.Queue, Options: d.list, Filter: d.Filter, Jobs: jobs, All: d.totals(), Kept: kept, Named: d.args}
 	switch {
 	case d.form == "j" && d.json:
 		list := append(d.Waiting(jobs), queue.ToCome(kept)...) // never nil: without jobs, JSON has an empty list

@@ -25,9 +25,7 @@ import (
 func owner(t *testing.T) string {
 	t.Helper()
 	u, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return u.Username
 }
 
@@ -46,9 +44,7 @@ func jobAd(t *testing.T, dir string, status pool.Status, starts int64) *classad.
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // TestLast holds which lines of a file are its last ones, however long they are.
@@ -68,9 +64,7 @@ func TestLast(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "f")
 		write(t, path, c.text)
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer f.Close()
 		var b bytes.Buffer
 		end, err := last(&b, f, c.n)
@@ -109,9 +103,7 @@ func TestShows(t *testing.T) {
 		tx.AddCluster(jobAd(t, dir, pool.Removed, 0), one)                          // 11
 		tx.AddCluster(jobAd(t, dir, pool.Completed, 1), one)                        // 12
 	})
-	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		for _, id := range []pool.JobID{{Cluster: 10, Proc: 1}, {Cluster: 11}, {Cluster: 12}} {
 			tx.Leave(id, time.Unix(cmdtest.Now, 0))
@@ -209,9 +201,7 @@ func TestFollows(t *testing.T) {
 	f := follow(t, "-f", "-n", "1", "1")
 	f.shows("two\n")
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer out.Close()
 	fmt.Fprint(out, "thr")
 	fmt.Fprint(out, "ee\n")
@@ -221,9 +211,7 @@ func TestFollows(t *testing.T) {
 	// Another file takes the place of the first, to which something was written meanwhile.
 	write(t, path+".new", "again\n")
 	fmt.Fprint(out, "last\n")
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(path+".new", path))
 	f.shows("last\n")
 	f.shows("again\n")
 	cmdtest.Update(t, func(tx *spool.Tx) {

@@ -65,6 +65,7 @@ func TestPictures(t *testing.T) {
 	}
 	page := string(read("page.html"))
 	cmdtest.WellFormed(t, page)
+	cmdtest.Accessible(t, page)
 	if n := strings.Count(page, "lower is better") + strings.Count(page, "higher is better"); n < 9 || strings.Contains(page, "<script") || !strings.Contains(page, "var(--heat1)") {
 		t.Errorf("the page says %d times which direction is better, or lets names in", n)
 	}

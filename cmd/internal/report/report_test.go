@@ -15,6 +15,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/negotiate"
 	"fairspool/cmd/internal/page"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/pool"
@@ -160,9 +161,7 @@ func TestMetricsTogether(t *testing.T) {
 	}
 	config := filepath.Join(t.TempDir(), "fairspool.toml")
 	for most, labels := range map[int]int{0: 1, 1: 2, 5: 6, 21: 22, 22: 22} {
-		if err := os.WriteFile(config, []byte(fmt.Sprintf("METRICS_SUBMITTERS = %d\n", most)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(config, []byte(fmt.Sprintf("METRICS_SUBMITTERS = %d\n", most)), 0o600))
 		some, named := sums(written(t, "-prometheus", "-", "-config", config))
 		if len(named) != labels || named[rest] != (most < 22) {
 			t.Errorf("METRICS_SUBMITTERS = %d: %v", most, named)
@@ -232,6 +231,7 @@ func TestPage(t *testing.T) {
 	}
 	own := written(t, "-html", "-", "-u", "bob")
 	cmdtest.WellFormed(t, own)
+	cmdtest.Accessible(t, own)
 	if !strings.Contains(own, "Jobs of bob") || !strings.Contains(own, ">2.0</th>") || strings.Contains(own, "alice") {
 		t.Errorf("bob's page is not of bob alone:\n%s", own)
 	}
@@ -241,24 +241,19 @@ func TestPage(t *testing.T) {
 func TestPagePictures(t *testing.T) {
 	small(t)
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for i := range 48 {
 		now := time.Unix(cmdtest.Now-100000, 0).Add(time.Duration(i) * 2000 * time.Second)
 		err := s.AddSamples(history.Moment{Now: now, Params: accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}, Records: []accountant.Record{
 			{Name: "alice@pool", Priority: 1 + float64(i), At: now, HalfLife: 24 * time.Hour, InUse: accountant.One, Weighted: accountant.Usage{Millis: int64(i) * 2_000_000}},
 			{Name: "bob@pool", Priority: 0.5, At: now, HalfLife: 24 * time.Hour},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, s.Close())
 	text := written(t, "-html", "-")
 	cmdtest.WellFormed(t, text)
+	cmdtest.Accessible(t, text)
 	if n := strings.Count(text, "<svg "); n != 3 || !strings.Contains(text, "var(--axis)") || strings.Contains(text, "#FFFFFF") {
 		t.Errorf("%d pictures, want 3 that follow the page's colours", n)
 	}
@@ -321,13 +316,9 @@ func TestDamaged(t *testing.T) {
 	}
 	journal := journals[0]
 	text, err := os.ReadFile(journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	text[len(text)/3] ^= 1
-	if err := os.WriteFile(journal, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(journal, text, 0o600))
 	status, out, bad := cmdtest.Run(Command(), "-html", "-")
 	if status != 1 || strings.Count(bad, "\n") != 1 || !strings.Contains(out, "CRITICAL") || !strings.Contains(out, "spool check") {
 		t.Errorf("report -html = %d, %q, %s", status, bad, out)
@@ -366,9 +357,7 @@ const monitoring = "../../../docs/monitoring.md"
 func rules(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(monitoring)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	_, yaml, ok := strings.Cut(string(text), "```yaml\ngroups:")
 	yaml, _, end := strings.Cut(yaml, "```")
 	if !ok || !end {
@@ -379,9 +368,7 @@ func rules(t *testing.T) string {
 
 func TestAlertRules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yml")
-	if err := os.WriteFile(file, []byte(rules(t)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte(rules(t)), 0o600))
 	promtool(t, "", "check", "rules", file)
 }
 
@@ -389,9 +376,7 @@ func TestAlertRules(t *testing.T) {
 func TestNamesInDocs(t *testing.T) {
 	small(t)
 	config := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(config, []byte("GROUP_NAMES = [\"g\"]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(config, []byte("GROUP_NAMES = [\"g\"]\n"), 0o600))
 	if status, _, bad := cmdtest.Run(negotiate.Command(), "-q", "-config", config); status != 0 {
 		t.Fatalf("negotiate = %d, %s", status, bad)
 	}
@@ -403,9 +388,7 @@ func TestNamesInDocs(t *testing.T) {
 	told := map[string]bool{}
 	for _, file := range []string{monitoring, "../../../docs/grafana.json", "../../../man/report.1"} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, name := range regexp.MustCompile(`\bfairspool_[a-z_]+`).FindAllString(string(text), -1) {
 			if !there[name] {
 				t.Errorf("%s: %s is no metric", file, name)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -17,9 +18,7 @@ import (
 func late(t *testing.T, fn func(*spool.View)) {
 	t.Helper()
 	s, err := spool.Open(t.TempDir(), spool.Options{Program: "test", UIDDomain: "pool"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	ad := func(owner string) *classad.Ad {
 		a := classad.New()
@@ -126,9 +125,7 @@ func TestRequest(t *testing.T) {
 			{alice, "? Owner == \"alice\" ? true : 3", "1.0-3 1.4-4 1.5-6 3.0-1 late 3"},
 		} {
 			q, err := asked(c.args, c.who)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			chosen, err := q.In(v, "pool")
 			got := told(chosen)
 			if err != nil {
@@ -160,9 +157,7 @@ func TestChance(t *testing.T) {
 	late(t, func(v *spool.View) {
 		all, _ := All().In(v)
 		k, err := ParseConstraint("random(2) == 0", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		seen := map[string]bool{}
 		for second := range 40 {
 			at := time.Unix(int64(second), 0)
@@ -184,9 +179,7 @@ func TestLines(t *testing.T) {
 	for _, s := range []string{"1.0-3 held", "1.4 held", "1.5 removed", "1.7 removed", "2.8 removed"} {
 		jobs, what, _ := strings.Cut(s, " ")
 		p, err := pool.ParseProcs(jobs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		list.Add(Line{p, what})
 	}
 	const want = "[Jobs 1.0-4 held Job 1.5 removed Job 1.7 removed Job 2.8 removed]"
@@ -216,9 +209,7 @@ func TestConstraintHasSteps(t *testing.T) {
 			want  string
 		}{{0, ""}, {10_000, ""}, {20, "more than the 20 steps"}} {
 			k, err := ParseConstraint(text, c.steps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for range 3 {
 				kept, err := k.Of(all, time.Unix(5, 0))
 				if c.want == "" && (err != nil || shown(kept, nil) != shown(all, nil)) {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -18,16 +19,14 @@ import (
 func view(t *testing.T, fn func(*spool.View)) {
 	t.Helper()
 	s, err := spool.Open(t.TempDir(), spool.Options{Program: "test", UIDDomain: "pool"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	ad := func(owner string) *classad.Ad {
 		a := classad.New()
 		a.SetString(pool.AttrOwner, owner)
 		return a
 	}
-	if err := s.Update(func(tx *spool.Tx) error {
+	testenv.OK(t, s.Update(func(tx *spool.Tx) error {
 		tx.Op("test")
 		tx.AddCluster(ad("alice"), []spool.NewRun{{Count: 7}})
 		bob := ad("bob")
@@ -35,9 +34,7 @@ func view(t *testing.T, fn func(*spool.View)) {
 		tx.AddCluster(bob, []spool.NewRun{{Count: 1}})
 		tx.Set(pool.JobID{Cluster: 1, Proc: 4}, pool.AttrJobPrio, classad.Literal(classad.Int(1)))
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if err := s.View(func(v *spool.View) error { fn(v); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +63,7 @@ func TestIn(t *testing.T) {
 			{"01 1", "1.0-3 1.4-4 1.5-6"},
 		} {
 			names, err := Parse(strings.Fields(c.args))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if got := shown(names.In(v)); got != c.want {
 				t.Errorf("In(%s) = %s, want %s", c.args, got, c.want)
 			}
@@ -182,9 +177,7 @@ func BenchmarkNaming(b *testing.B) {
 				args = append(args, fmt.Sprintf("1.%d", 2*p))
 			}
 			names, err := Parse(args)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, err)
 			b.ResetTimer()
 			for i := range b.N {
 				id := pool.JobID{Cluster: 1, Proc: 2 * (i % n)}

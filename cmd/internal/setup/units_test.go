@@ -34,9 +34,7 @@ func TestUnits(t *testing.T) {
 		switch {
 		case string(got) == f.text:
 		case cmdtest.Updating():
-			if err := os.WriteFile(page, []byte(f.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(page, []byte(f.text), 0o644))
 		default:
 			t.Errorf("%s has\n%s\nwant\n%s", page, got, f.text)
 		}
@@ -75,9 +73,7 @@ func TestVerify(t *testing.T) {
 	paths := []string{"verify", "--man=no"}
 	for _, f := range planOf("nobody", "/var/spool/fairspool", programs, "").files() {
 		path := filepath.Join(dir, filepath.Base(f.path))
-		if err := os.WriteFile(path, []byte(f.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(f.text), 0o644))
 		if strings.HasPrefix(f.path, unitFolder) {
 			paths = append(paths, path)
 		}

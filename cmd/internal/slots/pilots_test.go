@@ -13,6 +13,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
@@ -46,18 +47,14 @@ func twoPilots(t *testing.T, ago time.Duration) (dir string) {
 			r, _ := tx.Submitter("alice@pool")
 			tx.PutSubmitter(r.Start(at, accountant.One, p))
 		}
-		if err := lifecycle.Begin(tx, pool.JobID{Cluster: 1}, 1, at, 4711, "a", p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, lifecycle.Begin(tx, pool.JobID{Cluster: 1}, 1, at, 4711, "a", p))
 		lifecycle.Ask(tx, "farm", "node2", "5e88", at.Add(2*time.Minute))
 		tx.Op("test")
 	})
 	boot, up := cmdline.Uptime()
-	if err := heard.Note(os.Getenv("FAIRSPOOL_DIR"), "node1", heard.Sign{
+	testenv.OK(t, heard.Note(os.Getenv("FAIRSPOOL_DIR"), "node1", heard.Sign{
 		Boot: boot, Up: max(up-ago, 0), At: time.Unix(cmdtest.Now-300, 0), Served: heard.Served{Pilot: 1, Jobs: 7, Idle: 90 * time.Second},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return dir
 }
 
@@ -129,9 +126,7 @@ func TestListQueuedPilots(t *testing.T) {
 	boot, up := cmdline.Uptime()
 	for i, idle := range []time.Duration{time.Minute, 0, 95 * time.Second} {
 		sign := heard.Sign{Boot: boot, Up: up, At: at, Served: heard.Served{Pilot: i + 1, Jobs: 100 * i, Idle: idle}}
-		if err := heard.Note(os.Getenv("FAIRSPOOL_DIR"), "hpc-"+strconv.Itoa(i+1), sign); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, heard.Note(os.Getenv("FAIRSPOOL_DIR"), "hpc-"+strconv.Itoa(i+1), sign))
 	}
 	out, _ := runSlots(t, 0, "list", "-pilots")
 	// They waited for 1, 2 and 3 minutes, and were there for 2, 8 and 7.

@@ -10,6 +10,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/platform"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -17,9 +18,7 @@ import (
 func ad(t *testing.T, text string) *classad.Ad {
 	t.Helper()
 	a, err := classad.ParseAd(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return a
 }
 
@@ -209,9 +208,7 @@ func TestAmountOf(t *testing.T) {
 func TestDivide(t *testing.T) {
 	m := machine.Machine{Name: "a", Cpus: 4, MemoryMB: 1000, DiskKB: 2000, Arch: "X86_64"}
 	slot := m.Slot(1, 1)
-	if err := m.Divide(slot, []pool.Amount{{Name: "GPUs", Of: 2}, {Name: "Share", Of: 0.5}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, m.Divide(slot, []pool.Amount{{Name: "GPUs", Of: 2}, {Name: "Share", Of: 0.5}}))
 	for name, want := range map[string]float64{
 		"Cpus": 4, "TotalSlotCpus": 4, "Memory": 1000, "TotalSlotMemory": 1000, "Disk": 2000, "TotalSlotDisk": 2000,
 		"GPUs": 2, "TotalSlotGPUs": 2, "Share": 0.5, "SlotID": 1, "TotalSlots": 1,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
 	"fairspool/spool"
 )
 
@@ -106,9 +107,7 @@ func TestChoice(t *testing.T) {
 func TestLogJSONKeepsAll(t *testing.T) {
 	var b strings.Builder
 	w := writer{json: cmdline.NewStream(&b, "Transactions")}
-	if err := w.write(transaction(func(l *spool.Logged) { l.Args = []string{"alice", "--", "[ ]"} })); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, w.write(transaction(func(l *spool.Logged) { l.Args = []string{"alice", "--", "[ ]"} })))
 	if want := "\"alice\",\n        \"--\",\n        \"[ ]\"\n"; !strings.Contains(b.String(), want) {
 		t.Errorf("JSON = %s, want …%s…", b.String(), want)
 	}
@@ -124,9 +123,7 @@ func TestLogJSON(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.end(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, w.end())
 		const one = `{
       "Number": 42,
       "Time": "2026-11-21T12:00:00.012Z",

@@ -82,9 +82,7 @@ func TestStatLines(t *testing.T) {
 // and none that is null.
 func TestStatNames(t *testing.T) {
 	b, err := json.Marshal(statusOf("/s", spool.Stat{History: map[string]int64{}, Log: map[string]int64{}, Samples: map[string]int64{}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	const want = `{"Directory":"/s","Format":0,"UidDomain":"","Id":"","Generation":0,"OlderGenerations":[],"LastTransaction":0,` +
 		`"NextCluster":0,"JournalTransactions":0,"JournalBytes":0,"FoldedAtBytes":8388608,"Segments":0,"SegmentBytes":0,"TableBytes":0,` +
 		`"Clusters":0,"Jobs":0,"Slots":0,"Claims":0,"Submitters":0,"Backoffs":0,"Tallies":0,"Marks":0,"Factories":0,"DigestBytes":0,"HistoryBytes":{},"LogBytes":{},"SampleBytes":{}}`

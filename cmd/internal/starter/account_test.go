@@ -31,9 +31,7 @@ func accountsPool(t *testing.T) (p *testPool, account asuser.User) {
 		t.Skipf("the machine has no system account %s: %v", accountName, err)
 	}
 	p.giveTo(account.UID)
-	if err := os.Chmod(p.config, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(p.config, 0o644))
 	return p, account
 }
 
@@ -175,9 +173,7 @@ func TestWhomRootServes(t *testing.T) {
 	t.Run("configuration", func(t *testing.T) {
 		t.Parallel()
 		p, _ := accountsPool(t)
-		if err := os.Chmod(p.config, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Chmod(p.config, 0o666))
 		p.starter(1, 0)
 	})
 	t.Run("account", func(t *testing.T) {
@@ -202,9 +198,7 @@ func TestWhomRootServes(t *testing.T) {
 func copyOf(t *testing.T, dir, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	path = filepath.Join(dir, "starter")
 	testenv.WriteProgram(t, path, text)
 	return path
@@ -215,22 +209,16 @@ func TestHostileAccount(t *testing.T) {
 	t.Parallel()
 	p, account := accountsPool(t)
 	roots := filepath.Join(p.dir, "roots")
-	if err := os.Mkdir(roots, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(roots, 0o700))
 	secret := filepath.Join(roots, "secret")
-	if err := os.WriteFile(secret, []byte("kept\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(secret, []byte("kept\n"), 0o600))
 	id := p.match(`exit 0`)
 	for name, to := range map[string]string{
 		"execute": roots, "starter.log": secret, "change.lock": secret, "negotiate.log": filepath.Join(roots, "made"),
 		"claims.d/" + pool.Claim{Job: id, Attempt: 1}.LockName(): secret, "claims.d/owed-1-1-1": secret, "starter.root": filepath.Join(roots, "made"),
 	} {
 		path := filepath.Join(p.spool.Dir(), name)
-		if err := errors.Join(os.Symlink(to, path), os.Lchown(path, account.UID, account.GID)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, errors.Join(os.Symlink(to, path), os.Lchown(path, account.UID, account.GID)))
 	}
 	c := p.command("-wait")
 	c.CombinedOutput() // whatever comes of it
@@ -251,9 +239,7 @@ func TestOwedEvents(t *testing.T) {
 	for i, body := range []userlog.Body{userlog.Held{Reason: "first"}, userlog.Released{Reason: "second"}, userlog.Held{Reason: "first"}, userlog.Released{Reason: "third"}} {
 		event := userlog.Event{Job: id, At: matchedAt, Body: body}
 		path := p.write(fmt.Sprintf("spool/claims.d/owed-%020d-1-1", i+1), joblog.OwedText(filepath.Join(p.dir, "log"), "alice", event))
-		if err := os.Chown(path, account.UID, account.GID); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Chown(path, account.UID, account.GID))
 	}
 	p.starter(0, 1, "-wait")
 	p.starter(0, 0)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
@@ -22,9 +23,7 @@ func slowRestore(t *testing.T, conf string) (p *testPool, id pool.JobID, images 
 	if err == nil {
 		err = os.WriteFile(filepath.Join(images, "fairspool.pid"), []byte("4194304\n"), 0o600) // nobody has this number
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return p, id, images
 }
 
@@ -34,9 +33,7 @@ func TestHeldWhileRestored(t *testing.T) {
 	t.Parallel()
 	p, id, images := slowRestore(t, "")
 	pass := p.command("-q")
-	if err := pass.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, pass.Start())
 	pid := p.pid("restoring")
 	p.hold(id)
 	p.noClaims()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
@@ -127,12 +128,8 @@ func machineWasOff(t *testing.T, matched bool, signed time.Duration) {
 		})
 	}
 	if signed > 0 {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, time.Time{}, booted.Add(-10*time.Hour+signed)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, nil, 0o600))
+		testenv.OK(t, os.Chtimes(path, time.Time{}, booted.Add(-10*time.Hour+signed)))
 	}
 	if matched {
 		p.update(func(tx *spool.Tx) error {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/launch/container"
 	"fairspool/lib/pool"
 	"fairspool/lib/supervise"
@@ -135,9 +136,7 @@ func TestContainerVacates(t *testing.T) {
 		id := p.contain(`trap 'echo told >/pool/told; exit 0' TERM; echo >/pool/there; while :; do sleep 0.1; done`)
 		claim := p.running(id)
 		p.until("the job is there", func() bool { return p.read("there") != "" })
-		if err := syscall.Kill(claim.PID, syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, syscall.Kill(claim.PID, syscall.SIGTERM))
 		p.noClaims()
 		if got := p.read("told"); got != "told\n" {
 			t.Errorf("the job was told %q, want its signal", got)
@@ -163,9 +162,7 @@ func TestContainerHostile(t *testing.T) {
 		id = p.contain(hide+multiply+`echo >/pool/there; while :; do sleep 1; done`, "JobMaxVacateTime", "1")
 		claim := p.running(id)
 		p.until("the job is there", func() bool { return p.read("there") != "" })
-		if err := syscall.Kill(claim.PID, syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, syscall.Kill(claim.PID, syscall.SIGTERM))
 		p.noClaims()
 		p.over()
 	})
@@ -223,9 +220,7 @@ func TestContainerKilled(t *testing.T) {
 					pid = claim.PID // it is of another program
 				}
 			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, syscall.Kill(pid, syscall.SIGKILL))
 			p.until(who+" was killed, and the job's attempt has ended", func() bool {
 				if pid == claim.PID {
 					p.passes()
@@ -368,9 +363,7 @@ func TestContainerDevices(t *testing.T) {
 			status, wants string
 		}{{5, "JobStatus=4", ""}, {11, "HoldReasonCode=35", "/etc/device: it is a device file"}} {
 			os.Remove(device)
-			if err := unix.Mknod(device, unix.S_IFCHR|0o666, int(unix.Mkdev(1, d.minor))); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, unix.Mknod(device, unix.S_IFCHR|0o666, int(unix.Mkdev(1, d.minor))))
 			id := p.contain(`exec dd if=/etc/device bs=4 count=1`, "ContainerImage", strconv.Quote("docker://"+registry(t, p.image)+"/busy:1"))
 			p.passes("-wait")
 			p.noClaims()

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 )
 
 // image makes a directory with the file system of an image: busybox, which is linked statically, and its links.
@@ -28,25 +29,17 @@ func image(t *testing.T, dir string) string {
 	}
 	top := filepath.Join(dir, "image")
 	for _, name := range []string{"bin", "etc", "proc", "dev", "tmp", "var/tmp", "root"} {
-		if err := os.MkdirAll(filepath.Join(top, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Join(top, name), 0o755))
 	}
 	text, err := os.ReadFile(busybox)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(top, "bin/busybox"), text, 0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, name := range strings.Fields("sh cat id ls sleep setsid env kill tail mkfifo touch dd") {
-		if err := os.Symlink("busybox", filepath.Join(top, "bin", name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink("busybox", filepath.Join(top, "bin", name)))
 	}
-	if err := os.WriteFile(filepath.Join(top, "etc/image"), []byte("this is the image\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(top, "etc/image"), []byte("this is the image\n"), 0o644))
 	return top
 }
 
@@ -55,9 +48,7 @@ func archive(t *testing.T, top string) string {
 	t.Helper()
 	layer, config := parts(t, top)
 	manifest, err := json.Marshal([]map[string]any{{"Config": "config.json", "RepoTags": []string{"docker.io/library/busy:1"}, "Layers": []string{"layer.tar"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, f := range []struct {
@@ -68,15 +59,11 @@ func archive(t *testing.T, top string) string {
 		if err == nil {
 			_, err = w.Write(f.text)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
 	w.Close()
 	path := top + ".tar"
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, b.Bytes(), 0o644))
 	cmdtest.Share(t, path)
 	return path
 }
@@ -117,9 +104,7 @@ func parts(t *testing.T, top string) (layer, config []byte) {
 			"rootfs": map[string]any{"type": "layers", "diff_ids": []string{digest(b.Bytes())}},
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return b.Bytes(), config
 }
 
@@ -137,9 +122,7 @@ func registry(t *testing.T, top string) string {
 		"schemaVersion": 2, "mediaType": media, "config": blob("container.image.v1+json", config),
 		"layers": []any{blob("image.rootfs.diff.tar", layer)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	files := map[string][]byte{
 		"/v2/": {}, "/v2/busy/manifests/1": manifest, "/v2/busy/manifests/" + digest(manifest): manifest,
 		"/v2/busy/blobs/" + digest(config): config, "/v2/busy/blobs/" + digest(layer): layer,
@@ -170,9 +153,7 @@ func podmanHere(t *testing.T) string {
 	dir := t.TempDir()
 	cmdtest.Share(t, dir)
 	run, err := os.MkdirTemp("/tmp", "run") // podman wants a short name
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(run) })
 	script := "#!/bin/sh\nexport CONTAINERS_STORAGE_CONF=" + dir + "/storage.conf CONTAINERS_REGISTRIES_CONF=" + dir + "/registries.conf\n"
 	if _, err := os.Stat("/sys/fs/cgroup/unified/cgroup.controllers"); err == nil && os.Geteuid() == 0 {
@@ -185,9 +166,7 @@ func podmanHere(t *testing.T) string {
 		"storage.conf":    fmt.Sprintf("[storage]\ndriver = \"overlay\"\nrunroot = %q\ngraphroot = %q\n", run, dir+"/store"),
 		"registries.conf": "[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	program := filepath.Join(dir, "podman")
 	if os.Geteuid() != 0 { // there are files of ids that only podman has for its user

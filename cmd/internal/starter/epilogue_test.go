@@ -54,18 +54,14 @@ func TestLateWord(t *testing.T) {
 
 			late := p.command("-q")
 			late.Env = append(late.Env, fmt.Sprintf("%s=%s %s %s", dallies, stepFinished, filepath.Join(p.dir, "dallies"), filepath.Join(p.dir, "on")))
-			if err := late.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, late.Start())
 			p.until("the end is recorded, and not in the log", func() bool { return p.read("dallies") != "" })
 			p.rematch()
 			next := p.command("-q", "-wait")
 			if c.stays {
 				next.Env = append(next.Env, patient+"=0")
 			}
-			if err := next.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, next.Start())
 			if c.stays {
 				if err := next.Wait(); err != nil { // the job has ended, and its supervisor
 					t.Error(err)

@@ -153,7 +153,7 @@ func (f *follower) look() error {
 	if changed {
 		f.tellJobs()
 	}
-	f.seeToCycles()
+	f.cycles.See(f.complain)
 	f.linksAfterCycle()
 	f.deliver()
 	f.runHooks()
@@ -187,20 +187,6 @@ func (f *follower) runHooks() {
 	f.hooks = due[len(due)-1]
 	if err := startHooks(f.call, f.spool); err != nil {
 		f.complain(err)
-	}
-}
-
-// seeToCycles starts a driver if the pool needs one and has none.
-func (f *follower) seeToCycles() {
-	if f.cycles == nil {
-		return
-	}
-	driver, err := f.cycles.Look()
-	if err != nil {
-		f.complain(err)
-	}
-	if driver != nil {
-		go driver.Wait()
 	}
 }
 

@@ -23,18 +23,14 @@ func TestNotify(t *testing.T) {
 	p.match(awaitGo)
 	path := filepath.Join(t.TempDir(), "notify")
 	listen, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer listen.Close()
 	listen.SetReadDeadline(time.Now().Add(testenv.Longest))
 	c := p.command("-watch", "-q")
 	c.Env = append(c.Env, "NOTIFY_SOCKET="+path)
 	var bad bytes.Buffer
 	c.Stderr = &bad
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, c.Start())
 	defer c.Process.Kill()
 	var told []string
 	hear := func(want string) {
@@ -73,18 +69,12 @@ func TestWatchWithoutSpool(t *testing.T) {
 	c := p.command("-watch")
 	var bad bytes.Buffer
 	c.Stderr = &bad
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, c.Start())
 	defer c.Process.Kill()
 	p.until("it watches", func() bool { return strings.HasPrefix(p.read("spool/watch.node1.lock"), "held by") })
-	if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(p.spool.Dir(), p.dir+"/elsewhere"))
 	c.Wait()
 	lines := strings.Split(strings.TrimSpace(bad.String()), "\n")
 	p.printed("starter -watch", c.ProcessState.ExitCode(), lines[len(lines)-1]+"\n")
-	if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(p.dir+"/elsewhere", p.spool.Dir()))
 }

@@ -33,16 +33,12 @@ func newFullPool(t *testing.T, config string) *fullPool {
 	p := &fullPool{testPool: newPool(t)}
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nUID_DOMAIN = \"example.org\"\n"+config)
 	path := filepath.Join(p.dir, "fill")
-	if err := unix.Mkfifo(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Mkfifo(path, 0o666))
 	var err error
 	if err = os.Chmod(path, 0o666); err == nil {
 		p.fill, err = os.OpenFile(path, os.O_RDWR, 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Cleanup(func() { p.fill.Close() })
 	p.write("spool/starter.log", "of old\n") // its page has room for more
 	p.slot(3)
@@ -251,9 +247,7 @@ func TestHogIsHeld(t *testing.T) {
 	for _, reserve := range []int64{spool.ReserveSize, 0} {
 		t.Run(fmt.Sprintf("reserve of %d", reserve), func(t *testing.T) {
 			p := newFullPool(t, "MAX_SCRATCH_SIZE = 1\n")
-			if err := os.Truncate(filepath.Join(p.spool.Dir(), "reserve"), reserve); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Truncate(filepath.Join(p.spool.Dir(), "reserve"), reserve))
 			if _, err := p.fill.WriteString("\n"); err != nil {
 				t.Fatal(err)
 			}

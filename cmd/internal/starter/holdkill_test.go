@@ -119,9 +119,7 @@ func TestKilledWhileItWaits(t *testing.T) {
 	at := classad.Int(matchedAt.Unix() + 61).String()
 	id := p.match(`echo in >>starts`, "DeferralTime", classad.Int(matchedAt.Unix()+100000).String())
 	c := p.running(id)
-	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(c.PID, syscall.SIGKILL))
 	p.until("the supervisor is dead", func() bool { return !alive(c.PID) })
 	p.starter(0, 0)
 	if got, want := p.queued(id, "JobStatus", "VacateReasonCode"), "JobStatus=1 VacateReasonCode=1002"; got != want {

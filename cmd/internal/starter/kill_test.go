@@ -169,9 +169,7 @@ func TestPassKilled(t *testing.T) {
 	id := p.match(`exit 4`)
 	pass := p.command("-q")
 	pass.Env = append(pass.Env, fmt.Sprintf("%s=%s %s %s", dallies, stepLogged, filepath.Join(p.dir, "dallies"), filepath.Join(p.dir, "on")))
-	if err := pass.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, pass.Start())
 	p.until("the supervisor is about to answer", func() bool { return p.read("dallies") != "" })
 	pass.Process.Kill()
 	pass.Wait()

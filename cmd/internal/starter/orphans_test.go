@@ -43,9 +43,7 @@ func TestDaemonsEndWithAnEviction(t *testing.T) {
 	id := p.match(daemon + hang)
 	c := p.running(id)
 	pid := p.pid("daemon")
-	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(c.PID, syscall.SIGTERM))
 	p.noClaims()
 	if alive(pid) {
 		t.Errorf("daemon %d is alive when the job may be matched again, want it dead", pid)
@@ -70,9 +68,7 @@ func TestDaemonsEndWithTheLost(t *testing.T) {
 			p.until("the job is there", func() bool { return p.read("there") != "" })
 			pid := p.pid("daemon")
 			groups, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if in := strings.Contains(string(groups), "/fairspool-test/"); in != strings.Contains(c.conf, "test") {
 				if in {
 					t.Fatalf("the daemon is in a cgroup: %s", groups)
@@ -80,9 +76,7 @@ func TestDaemonsEndWithTheLost(t *testing.T) {
 				syscall.Kill(pid, syscall.SIGKILL)
 				t.Skip("this machine gives us no cgroup")
 			}
-			if err := syscall.Kill(claim.PID, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, syscall.Kill(claim.PID, syscall.SIGKILL))
 			p.until("the supervisor is dead", func() bool { return !alive(claim.PID) })
 			p.starter(0, 0)
 			if alive(pid) {
@@ -117,9 +111,7 @@ func TestKillingTimeout(t *testing.T) {
 	id := p.match(`setsid ` + linger + ` & echo $! >child; echo $$ >main; wait`)
 	c := p.running(id)
 	main, child := p.pid("main"), p.pid("child")
-	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(c.PID, syscall.SIGKILL))
 	p.until("supervisor and job are dead", func() bool { return !alive(c.PID) && !alive(main) })
 	p.starter(1, 0)
 	p.until("the child is dead", func() bool { return !alive(child) })
@@ -141,9 +133,7 @@ readlink /proc/$$/fd/3 >lock`)
 	sh.Env = c.Env
 	for range 5 {
 		f, err := os.Create(filepath.Join(p.dir, "lock of the caller"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer f.Close()
 		sh.ExtraFiles = append(sh.ExtraFiles, f)
 	}
@@ -173,21 +163,15 @@ func TestCallersLockIsFree(t *testing.T) {
 	p.match(awaitGo)
 	c := p.command()
 	f, err := os.Create(filepath.Join(p.dir, "cron.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 	c.ExtraFiles = []*os.File{f}
 	if out, err := c.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "1 ") {
 		t.Fatalf("starter = %q, %v, want 1 job started", out, err)
 	}
 	f.Close()
 	again, err := os.Open(f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer again.Close()
 	// Other tests' children have it until they are executed.
 	testenv.Until(t, "the caller's lock is free while the job runs", func() bool {
@@ -205,9 +189,7 @@ func TestLateToTheLost(t *testing.T) {
 	id := p.match(`echo $$ >main; `+hang, "JobUniverse", "1")
 	lost := p.running(id)
 	p.pid("main")
-	if err := syscall.Kill(lost.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(lost.PID, syscall.SIGKILL))
 	p.until("the supervisor is dead", func() bool { return !alive(lost.PID) })
 	p.starter(0, 0)
 	p.write("main", "")
@@ -217,9 +199,7 @@ func TestLateToTheLost(t *testing.T) {
 	var bad bytes.Buffer
 	c := &cmdline.Call{Name: "starter", Config: &config.Config{KillingTimeout: testenv.Longest}, Stderr: &bad, Now: matchedAt}
 	n, err := desksOf(c, p.spool, c.Reading, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	r := newReport()
 	r.lookAfter(c, n, lost)
 	if !alive(main) || len(r.Lost)+len(r.Failed) > 0 || bad.Len() > 0 {

@@ -71,9 +71,7 @@ func newPilots(t *testing.T, domain, step string) pilots {
 	t.Helper()
 	p := pilots{t, t.TempDir()}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	script := fmt.Sprintf("#!/bin/sh\nunset FAIRSPOOL_DIR FAIRSPOOL_CONFIG\nexport %s=1 %s='%s %s %[3]s'\nshift; exec sh -c \"$*\"\n", isStarter, dies, step, p.path("died"))
 	testenv.WriteProgram(t, p.path("ssh"), []byte(script))
 	testenv.WriteProgram(t, p.path("job"), []byte("#!/bin/sh\nexec 8>>HERE/lock\nflock -n 8 || echo overlap >>HERE/overlap\necho >>HERE/begun\nsetsid sleep 1000 &\necho made >made\n"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
@@ -70,9 +71,7 @@ func TestPolicySetLater(t *testing.T) {
 			p.starter(0, 1)
 			p.pid("main")
 			e, err := classad.ParseExpr(c.expr)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			p.update(func(tx *spool.Tx) error {
 				tx.Op("set", id.String())
 				tx.Set(id, c.attr, e)
@@ -207,9 +206,7 @@ func TestPolicyWhileRetiring(t *testing.T) {
 			})
 			if c.later != "" {
 				e, err := classad.ParseExpr(c.wish)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				p.update(func(tx *spool.Tx) error { tx.Op("set", id.String()); tx.Set(id, c.later, e); return nil })
 			}
 			p.noClaims()
@@ -236,9 +233,7 @@ func TestLimitWhileLocked(t *testing.T) {
 	if got, want := p.queued(id, "JobStatus"), "JobStatus=2"; got != want {
 		t.Errorf("while the spool is locked: %s, want %s", got, want)
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, lock.Unlock())
 	p.noClaims()
 	if got, want := p.queued(id, "JobStatus", "HoldReasonCode"), "JobStatus=5 HoldReasonCode=47"; got != want {
 		t.Errorf("the job: %s, want %s", got, want)
@@ -265,9 +260,7 @@ func TestStoppedWhileLocked(t *testing.T) {
 	p.until("the supervisor complains of the end", func() bool {
 		return strings.Contains(p.read("spool/starter.log"), "is not recorded yet: the spool is locked")
 	})
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, lock.Unlock())
 	p.noClaims()
 	if got, want := p.queued(id, "JobStatus", "HoldReasonCode", "HoldReasonSubCode"), "JobStatus=5 HoldReasonCode=34 HoldReasonSubCode=104"; got != want {
 		t.Errorf("the job: %s, want %s", got, want)

@@ -122,9 +122,7 @@ func newPool(t *testing.T) *testPool {
 	sp, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{
 		Program: "test", UIDDomain: "example.org", LockWait: testenv.Longest, Now: matchedAt,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	p.spool = sp
 	t.Cleanup(p.end)
 	return p

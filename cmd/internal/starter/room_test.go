@@ -149,9 +149,7 @@ func TestNoRoomForTheEnd(t *testing.T) {
 	p := newPool(t)
 	p.scratchElsewhere()
 	id, c := p.waiting(waits + `exit 4`)
-	if err := os.Truncate(filepath.Join(p.spool.Dir(), "reserve"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Truncate(filepath.Join(p.spool.Dir(), "reserve"), 0))
 	release := p.full()
 	p.open()
 	p.says("its end (exit code 4) is not recorded yet")

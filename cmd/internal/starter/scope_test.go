@@ -63,17 +63,13 @@ func TestSpawnOnce(t *testing.T) {
 		os.Remove(file)
 		a := spawnIn(unit, "x", "/bin/sh", []string{"-c", "echo x >>" + file + "; " + c.script}, testenv.Longest)
 		out, err := exec.Command("wc", "-l", file).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if got := strings.Fields(string(out))[0]; got != c.calls || a.running {
 			t.Errorf("%q was executed %s times, want %s; %+v", c.script, got, c.calls, a)
 		}
 	}
 	calls, err := os.ReadFile(dir + "/calls")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if strings.Contains(string(calls), "$") {
 		t.Errorf("systemd-run was called with a dollar sign:\n%s", calls)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"fairspool/internal/testenv"
 )
 
 // The end of a job is recorded even when the spool was locked at that time.
@@ -27,9 +29,7 @@ func TestEndWhileLocked(t *testing.T) {
 	p.until("the supervisor complains", func() bool {
 		return strings.Contains(p.read("spool/starter.log"), "job 1.0, attempt 1: its end (exit code 4) is not recorded yet")
 	})
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, lock.Unlock())
 	p.noClaims()
 	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=4"; got != want {
 		t.Errorf("the job's ad: %s, want %s", got, want)
@@ -50,9 +50,7 @@ func TestLockedAtTheStart(t *testing.T) {
 	if !strings.HasPrefix(string(out), "starter: job 1.0: the spool is locked") || c.ProcessState.ExitCode() != 75 {
 		t.Errorf("starter: %v, prints %q, want status 75 and that the spool is locked", err, out)
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, lock.Unlock())
 	p.starter(0, 1, "-wait")
 	if got, want := p.history(id, "JobStatus", "NumJobStarts"), "JobStatus=4 NumJobStarts=1"; got != want {
 		t.Errorf("the job's ad: %s, want %s", got, want)
@@ -80,9 +78,7 @@ func TestSpoolIsGone(t *testing.T) {
 			if len(c.pairs) == 0 {
 				main = p.pid("main")
 			}
-			if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Rename(p.spool.Dir(), p.dir+"/elsewhere"))
 			if c.goes {
 				p.open()
 			}
@@ -90,9 +86,7 @@ func TestSpoolIsGone(t *testing.T) {
 			if main != 0 && alive(main) {
 				t.Error("the job is alive, want it to end with its supervisor")
 			}
-			if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.Rename(p.dir+"/elsewhere", p.spool.Dir()))
 			p.starter(0, 0)
 			p.noClaims()
 		})
@@ -109,24 +103,16 @@ func TestSpoolIsHalfRemoved(t *testing.T) {
 		_, err := os.Stat(filepath.Join(p.spool.Dir(), "starter.log"))
 		return err == nil
 	})
-	if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(p.spool.Dir(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(p.spool.Dir(), p.dir+"/elsewhere"))
+	testenv.OK(t, os.Mkdir(p.spool.Dir(), 0o700))
 	p.write("spool/lock", "")
 	p.open()
 	p.until("the supervisor has ended", func() bool { return !alive(c.PID) })
 	if left, err := os.ReadDir(p.spool.Dir()); err != nil || len(left) != 1 {
 		t.Errorf("the spool's directory = %v, %v, want the lock alone", left, err)
 	}
-	if err := os.RemoveAll(p.spool.Dir()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.RemoveAll(p.spool.Dir()))
+	testenv.OK(t, os.Rename(p.dir+"/elsewhere", p.spool.Dir()))
 	p.starter(0, 0)
 	p.noClaims()
 }
@@ -146,9 +132,7 @@ func TestLockIsGone(t *testing.T) {
 			c := p.running(id)
 			main := p.pid("main")
 			path := p.spool.ClaimLock("1.0.1")
-			if err := tamper(path); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, tamper(path))
 			p.until("job and supervisor have ended", func() bool { return !alive(main) && !alive(c.PID) })
 			if got, want := p.queued(id, "JobStatus"), "JobStatus=2"; got != want {
 				t.Errorf("the job: %s, want %s: its supervisor may not end the claim", got, want)

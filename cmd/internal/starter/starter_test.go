@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/lifecycle"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -147,9 +148,7 @@ func TestSupervisorKilled(t *testing.T) {
 	id := p.match(linger + ` & echo $! >child; setsid ` + linger + ` & echo $! >daemon; echo $$ >main; wait`)
 	c := p.running(id)
 	main, child, daemon := p.pid("main"), p.pid("child"), p.pid("daemon")
-	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(c.PID, syscall.SIGKILL))
 	p.until("the supervisor is dead", func() bool { return !alive(c.PID) })
 	p.starter(0, 0)
 	for name, pid := range map[string]int{"main": main, "child": child, "daemon": daemon} {
@@ -193,9 +192,7 @@ func TestForgottenLockFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	for _, name := range []string{"7.0.1", "notes"} {
-		if err := os.WriteFile(p.spool.ClaimLock(name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(p.spool.ClaimLock(name), nil, 0o600))
 	}
 	p.starter(0, 0, "-q")
 	if _, err := os.Stat(p.spool.ClaimLock("7.0.1")); !os.IsNotExist(err) {
@@ -258,9 +255,7 @@ func TestSupervisorIsToldToEnd(t *testing.T) {
 	id := p.match(`trap "echo leaving; exit 0" HUP; echo $$ >main; `+heed, "KillSig", "1")
 	c := p.running(id)
 	p.pid("main")
-	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(c.PID, syscall.SIGTERM))
 	p.noClaims()
 	const want = "JobStatus=1 VacateReasonCode=1013 NumJobStarts=1"
 	if got := p.queued(id, "JobStatus", "VacateReasonCode", "NumJobStarts"); got != want {

@@ -428,9 +428,7 @@ func TestPassesBesideAWatch(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	watch := p.command("-watch", "-q")
-	if err := watch.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, watch.Start())
 	defer func() { watch.Process.Kill(); watch.Wait() }()
 	const rounds, jobs, passes = 3, 3, 2
 	for range rounds {

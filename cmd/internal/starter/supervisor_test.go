@@ -213,18 +213,14 @@ func TestTimesOfALateSupervisor(t *testing.T) {
 	wait()
 	p.until("it waits", func() bool { return time.Since(ended) > 2*late })
 	unlocked := time.Now().Truncate(time.Millisecond)
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, lock.Unlock())
 	p.until("the next job runs", func() bool { return p.read("there") != "" })
 	var usage time.Duration
-	if err := p.spool.View(func(v *spool.View) error {
+	testenv.OK(t, p.spool.View(func(v *spool.View) error {
 		r, _ := v.Submitter(submitter)
 		usage = time.Duration(r.Weighted.Millis) * time.Millisecond
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if end := first.MatchedAt.Add(usage); end.After(ended) {
 		t.Errorf("usage counts to %v after the end of the first job, want to the end", end.Sub(ended))
 	}

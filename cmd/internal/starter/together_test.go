@@ -171,9 +171,7 @@ func TestMachineStops(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	folder := filepath.Join(p.dir, "users")
-	if err := os.CopyFS(folder, os.DirFS(os.Getenv(users))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.CopyFS(folder, os.DirFS(os.Getenv(users))))
 	p.write("users/systemctl", "#!/bin/sh\necho stopping\nexit 1\n")
 	id := p.match(stays)
 	_, mains := p.begin(1, users+"="+folder)

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -69,9 +70,7 @@ func TestTransferElsewhere(t *testing.T) {
 	if got, want := p.queued(id, "JobStatus", "NumJobStarts"), "JobStatus=1 NumJobStarts=0"; got != want {
 		t.Errorf("without EXECUTE the job's ad has %s, want %s", got, want)
 	}
-	if err := os.Mkdir(execute, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(execute, 0o755))
 	p.rematch()
 	p.starter(0, 1, "-wait")
 	if got, want := p.read("out"), filepath.Join(p.scratchIn(execute), "1.0.2")+"\n"; got != want {
@@ -168,9 +167,7 @@ func TestTransferEvicted(t *testing.T) {
 				p.write("n", n)
 				claim := p.running(id)
 				p.pid("pid")
-				if err := syscall.Kill(claim.PID, syscall.SIGTERM); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, syscall.Kill(claim.PID, syscall.SIGTERM))
 				p.noClaims()
 				if got := p.read("state"); got != "in" {
 					t.Errorf("after an eviction the output is %q, want none", got)
@@ -210,9 +207,7 @@ func TestTransferSupervisorKilled(t *testing.T) {
 	claim := p.running(id)
 	p.pid("pid")
 	p.until("the job has left something", func() bool { return p.read("spool/execute/1.0.1/ro/x") != "" })
-	if err := syscall.Kill(claim.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(claim.PID, syscall.SIGKILL))
 	p.until("the supervisor is gone", func() bool { return !alive(claim.PID) })
 	p.starter(0, 0)
 	p.nothingLeft()
@@ -231,12 +226,8 @@ func TestLeftBehind(t *testing.T) {
 	p := newPool(t)
 	id := p.match(`exit 0`)
 	for _, name := range []string{"1.0.7", "1.0.kept", "9.0.1", "9.0.kept", "other", "9.0.1.x", "x.kept"} {
-		if err := os.MkdirAll(filepath.Join(p.dir, "spool/execute", name, "in"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(filepath.Join(p.dir, "spool/execute", name), 0o500); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Join(p.dir, "spool/execute", name, "in"), 0o700))
+		testenv.OK(t, os.Chmod(filepath.Join(p.dir, "spool/execute", name), 0o500))
 	}
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node2\"\n")
 	p.starter(0, 0, "-q")
@@ -258,9 +249,7 @@ func TestSlotIsExpanded(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	slot, err := classad.ParseAd(`[Name = "slot1@node1"; Machine = "node1"; Memory = 1024; Cpus = 4; OpSys = "LINUX"; PartitionableSlot = true]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	p.update(func(tx *spool.Tx) error { tx.Op("advertise"); tx.PutSlot("slot1@node1", slot); return nil })
 	whole := p.match(`echo "$A"`, "Environment", `"A=$$(OpSys)/$$(Memory)/$$([TARGET.Cpus * MY.ClusterId])/$$(Extra:none)"`)
 	p.starter(0, 1, "-wait")

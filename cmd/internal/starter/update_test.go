@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/spool"
 )
@@ -19,20 +20,16 @@ func TestUpdates(t *testing.T) {
 	id := p.match(`echo $$ >main; while :; do :; done`)
 	c := p.running(id)
 	number := func(name string) (x float64) {
-		if err := p.spool.View(func(v *spool.View) error {
+		testenv.OK(t, p.spool.View(func(v *spool.View) error {
 			if ad, ok := v.Job(id); ok {
 				x, _ = ad.EvalNumber(&classad.Context{}, name)
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return x
 	}
 	p.until("two updates", func() bool { return number("RemoteWallClockTime") > 0.4 })
-	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, syscall.Kill(c.PID, syscall.SIGKILL))
 	p.until("the supervisor is dead", func() bool { return !alive(c.PID) })
 	wall, cpu := number("RemoteWallClockTime"), number("RemoteUserCpu")+number("RemoteSysCpu")
 	if size := number("ResidentSetSize"); cpu <= 0 || cpu > 2*wall || size <= 0 || number("ImageSize") < size || number("MemoryUsage") < 1 || number("CpusUsage") <= 0 {

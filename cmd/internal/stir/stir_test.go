@@ -19,9 +19,7 @@ func TestStirs(t *testing.T) {
 		t.Errorf("stirs of a directory looks every %v, want %v", often, calm)
 	}
 	for _, text := range []string{"a", "b"} {
-		if err := os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o600))
 		select {
 		case <-events:
 		case <-time.After(testenv.Longest):

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/launch"
@@ -32,13 +33,9 @@ func started(t *rapid.T, ad *classad.Ad, proc int) launch.Job {
 	slot := classad.New()
 	slot.SetString("Name", "slot1@node1")
 	expanded, _, err := launch.Expand(kept, slot, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	job, err := launch.FromAd(expanded, launch.Place{Scratch: "/scratch", SlotAd: slot}, launch.Account{Name: "alice", Home: "/home/alice"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return job
 }
 
@@ -52,24 +49,16 @@ func TestCommandLineWords(t *testing.T) {
 		words := rapid.SliceOf(word).Draw(t, "words")
 		variable := "A=" + word.Draw(t, "variable")
 		d, _, err := submitfile.Parse("", commandLine, submitfile.Options{Define: []string{"max_materialize = 1"}, Queue: "2", HasQueue: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		jobs, _, err := jobad.New(d, jobad.Options{
 			Owner: "alice", Domain: "example.org", Dir: "/data", Environ: []string{variable}, Getenv: true,
 			Command: submitfile.Exactly(append([]string{"/bin/echo"}, words...)), KeepOutput: "echo",
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		at, digest, offset, err := jobs.Begin(12)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		late, _, err := jobad.Materialize(bytes.NewReader(digest), "example.org", 12, 1, 1, offset, time.Unix(0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for proc, c := range []jobad.Cluster{at, late} {
 			job := started(t, c.Runs[0].Ad().Chain(c.Ad), proc)
 			if job.Cmd != "/bin/echo" || !slices.Equal(job.Args, words) || !slices.Contains(job.Env, variable) {
@@ -99,9 +88,7 @@ func TestLookUp(t *testing.T) {
 	t.Chdir(dir)
 	err := errors.Join(os.Mkdir("bin", 0o755), os.Mkdir("bin/folder", 0o755), os.WriteFile("bin/there", nil, 0o755),
 		os.WriteFile("bin/plain", nil, 0o644), os.WriteFile("run", nil, 0o755), os.WriteFile("a.sub", nil, 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	t.Setenv("PATH", filepath.Join(dir, "bin"))
 	for _, c := range []struct{ name, want string }{
 		{"there", dir + "/bin/there"}, {"./run", dir + "/run"}, {"bin/there", dir + "/bin/there"},
@@ -160,9 +147,7 @@ func TestRequests(t *testing.T) {
 func submitted(t *testing.T, lines string, flags ...string) *classad.Ad {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a.sub", []byte("executable = /bin/true\n"+lines+"\nqueue\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile("a.sub", []byte("executable = /bin/true\n"+lines+"\nqueue\n"), 0o644))
 	cmdtest.Spool(t, func(tx *spool.Tx) {
 		tx.AddCluster(cmdtest.Ad(t, `[Owner = "alice"; JobStatus = 1]`), []spool.NewRun{{Count: 1}})
 	})

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 func TestExists(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, nil, 0o644))
 	if err := errors.Join(exists(dir, true), exists(file, false)); err != nil {
 		t.Error(err)
 	}
@@ -31,18 +31,12 @@ func TestExists(t *testing.T) {
 func TestGlob(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"d1", "d2/.deep", ".hidden"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(dir, 0o755))
 	}
 	for _, file := range []string{"b.dat", "a.dat", ".c.dat", "d10", "d1/x", "d2/x", "d2/.y", "[1].dat", ".hidden/z"} {
-		if err := os.WriteFile(file, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, nil, 0o644))
 	}
-	if err := os.Symlink("d1", "link"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Symlink("d1", "link"))
 	for _, c := range []struct{ pattern, want string }{
 		{"*.dat", "[1].dat a.dat b.dat"},
 		{"[ab].dat", "a.dat b.dat"}, {"?.dat", "a.dat b.dat"}, {"[!a].dat", "b.dat"}, {"[^a].dat", "b.dat"}, {`\[!a].dat`, ""},
@@ -66,17 +60,11 @@ func TestGlob(t *testing.T) {
 func TestFoldersIn(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"folder", "other"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	for _, target := range []string{"folder", "file"} {
-		if err := os.Symlink(target, filepath.Join(dir, "to-"+target)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Symlink(target, filepath.Join(dir, "to-"+target)))
 	}
 	f := &folder{name: dir}
 	for range fewTargets + 1 { // so that it is looked at and listed

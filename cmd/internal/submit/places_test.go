@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/jobad"
 	"fairspool/lib/submitfile"
 )
@@ -17,17 +18,11 @@ import (
 func lookAt(t *testing.T, text, dir string) func() []string {
 	t.Helper()
 	d, _, err := submitfile.Parse(text, "a.sub", submitfile.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	jobs, _, err := jobad.New(d, jobad.Options{Owner: "alice", Domain: "example.org", Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	c, err := jobs.Expand(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return func() (wrong []string) {
 		l := newLooking(cluster{id: 1, all: c.Jobs(), Cluster: c}, ofOwner)
 		for _, r := range c.Runs {
@@ -44,9 +39,7 @@ func lookAt(t *testing.T, text, dir string) func() []string {
 
 func TestWrongPlaces(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "out"), 0o755), os.WriteFile(filepath.Join(dir, "script"), nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, errors.Join(os.Mkdir(filepath.Join(dir, "out"), 0o755), os.WriteFile(filepath.Join(dir, "script"), nil, 0o644)))
 	for _, c := range []struct{ text, want string }{
 		{"output = file\nerror = ./file\nlog = out/log", ""},
 		{"output = out", "DIR/out"},

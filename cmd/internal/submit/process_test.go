@@ -56,9 +56,7 @@ func TestRun(t *testing.T) {
 func TestRunHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, mode := range map[string]os.FileMode{"list-infiles.sh": 0o755, "echo": 0o755, "plain": 0o644} {
-		if err := os.WriteFile(name, []byte("#!/bin/sh\necho from here: $1\n"), mode); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(name, []byte("#!/bin/sh\necho from here: $1\n"), mode))
 	}
 	for _, c := range []ran{
 		{[]string{"list-infiles.sh", "a"}, "from here: a\n", true},
@@ -108,9 +106,7 @@ func runTooLong(t *testing.T, timeout time.Duration) (left bool) {
 	list := strings.Fields(string(text))
 	for _, pid := range list[:min(2, len(list))] {
 		n, err := strconv.Atoi(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		testenv.Until(t, "process "+pid+" of the group is dead", func() bool { return !alive(n) })
 	}
 	return len(list) == 3

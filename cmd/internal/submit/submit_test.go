@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
@@ -39,17 +40,11 @@ func refusal(t *testing.T, call string, err error) {
 
 func TestAds(t *testing.T) {
 	d, _, err := submitfile.Parse("executable = /x\n+A = \"x\"\nqueue 2\n+A = \"y\"\nqueue", "a.sub", submitfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	jobs, _, err := jobad.New(d, jobad.Options{Owner: "alice", Domain: "d", Dir: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	c, err := jobs.Expand(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	k := cluster{7, 3, c}
 	var got string
 	for ad := range k.ads() {
@@ -73,9 +68,7 @@ func TestAds(t *testing.T) {
 // Jobs have their owner's group where one queue of all jobs may reckon by it.
 func TestGroupOf(t *testing.T) {
 	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	mine, err := user.LookupGroupId(me.Gid)
 	if err != nil {
 		t.Skipf("no name for the group %s on this machine: %v", me.Gid, err)

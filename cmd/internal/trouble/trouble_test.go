@@ -18,9 +18,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 func newSpool(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "VERSION"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "VERSION"), nil, 0o600))
 	return dir
 }
 
@@ -77,18 +75,14 @@ func TestAgain(t *testing.T) {
 	tell("a", time.Hour)
 	equal(t, "within the hour", path, "a", "b")
 	long := time.Now().UTC().Add(-2 * time.Hour).Format(time.RFC3339)
-	if err := os.WriteFile(path, []byte(long+" a\nno time at all a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, []byte(long+" a\nno time at all a\n"), 0o600))
 	tell("a", time.Hour)
 	text, err := os.ReadFile(path)
 	if err != nil || strings.Count(string(text), " a\n") != 3 {
 		t.Errorf("after two hours the log is %q, %v, want the line again", text, err)
 	}
 	// Only the end of a long log is looked at.
-	if err := os.WriteFile(path, []byte(time.Now().UTC().Format(time.RFC3339)+" a\n"+strings.Repeat("x", 4<<10)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, []byte(time.Now().UTC().Format(time.RFC3339)+" a\n"+strings.Repeat("x", 4<<10)+"\n"), 0o600))
 	tell("a", time.Hour)
 	if text, _ := os.ReadFile(path); strings.Count(string(text), " a\n") != 2 {
 		t.Error("a line that stands far behind is taken for a new one")
@@ -133,9 +127,7 @@ func TestNoLog(t *testing.T) {
 		t.Errorf("%v is made where no spool is", names)
 	}
 	dir := newSpool(t)
-	if err := os.Mkdir(filepath.Join(dir, "log"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(filepath.Join(dir, "log"), 0o700))
 	l = Log{Path: filepath.Join(dir, "log")}
 	l.Add(errors.New("a"))
 }

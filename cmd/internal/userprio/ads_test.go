@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/report/accounts"
 )
@@ -18,9 +19,7 @@ func TestInputFile(t *testing.T) {
 	for _, form := range [][]string{{"-long"}, {"-long", "-modular"}, {"-long", "-legacy"}} {
 		_, ads, _ := userprio(append(form, "-allusers")...)
 		file := filepath.Join(t.TempDir(), "ads")
-		if err := os.WriteFile(file, []byte(ads), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, []byte(ads), 0o600))
 		for _, args := range []string{"", "-all -allusers", "-usage", "-quotas", "-sortkey", "carol", "-grouprollup -flat", "-json", "-long"} {
 			_, want, _ := userprio(strings.Fields(args)...)
 			status, got, bad := userprio(append(strings.Fields(args), "-inputfile", file)...)
@@ -99,8 +98,6 @@ Number of users: 1
 
 func TestInputFileNamesTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ads")
-	if err := os.WriteFile(file, []byte("Name = \"a@b\"\n\nFoo = 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte("Name = \"a@b\"\n\nFoo = 1\n"), 0o600))
 	cmdtest.Refuses(t, command(), 1, "-inputfile", file)
 }

@@ -17,6 +17,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/edit"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/report/accounts"
@@ -57,9 +58,7 @@ var differences = map[string]string{
 func TestGoldenUserprio(t *testing.T) {
 	for _, file := range goldenFiles(t) {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if strings.HasPrefix(filepath.Base(file), "userprio_display") {
 			var s struct {
 				Timezone string // UTC if it does not say
@@ -91,9 +90,7 @@ func goldenFiles(t *testing.T) []string {
 	}
 	if dir := os.Getenv("FAIRSPOOL_GOLDEN"); dir != "" {
 		more, err := filepath.Glob(filepath.Join(dir, "condor", "*.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		files = append(files, more...)
 	}
 	return files

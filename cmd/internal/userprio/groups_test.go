@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/report/accounts"
@@ -23,18 +24,14 @@ func grouped(t *testing.T, cycle bool) {
 	cmdtest.Spool(t, func(tx *spool.Tx) {
 		for i, name := range []string{accountant.RootGroup, "group_a", "group_a.x", "group_a.alice@pool", "group_a.x.bob@pool", "carol@pool"} {
 			u, err := accountant.UsageOf(float64(i+1) * 3600)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			tx.PutSubmitter(accountant.Record{Name: name, Priority: float64(i + 1), At: at, HalfLife: 24 * time.Hour, Slots: u, Weighted: u,
 				ResourcesUsed: 1, InUse: accountant.One, Begin: at.Add(-time.Duration(i+1) * time.Hour), Last: at})
 		}
 	})
 	config := filepath.Join(t.TempDir(), "fairspool.toml")
 	text := "GROUP_NAMES = [\"group_a\", \"group_a.x\"]\nGROUP_QUOTA_group_a = 6\n\"GROUP_QUOTA_DYNAMIC_group_a.x\" = 0.5\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(config, []byte(text), 0o600))
 	t.Setenv("FAIRSPOOL_CONFIG", config)
 	if !cycle {
 		return
@@ -47,13 +44,9 @@ func grouped(t *testing.T, cycle bool) {
 			{Name: "group_a.x", ConfigQuota: 0.5, EffectiveQuota: 3, SubtreeQuota: 3, SurplusPolicy: "regroup", GroupSortKey: 0.25, Requested: 1},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	if _, err := s.SetReport(report); err != nil {
 		t.Fatal(err)
@@ -232,9 +225,7 @@ func TestGroupsForPrograms(t *testing.T) {
 			ConfigQuota, Requested, Priority float64
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal([]byte(out), &got))
 	if len(got.Submitters) != 3 || len(got.Groups) != 3 || got.Submitters[2].SubmitterShare != 1 || got.Submitters[2].SubmitterLimit != 3 ||
 		got.Submitters[1].AccountingGroup != "group_a.x" || !got.Groups[2].IsAccountingGroup || got.Groups[2].ConfigQuota != 0.5 || got.Groups[1].Requested != 2 || got.Groups[1].Priority != 2 {
 		t.Errorf("userprio -json = %+v", got)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/spool"
@@ -22,17 +23,13 @@ func sampled(t *testing.T, back, interval time.Duration, demand map[string]float
 	t.Helper()
 	cmdtest.Spool(t, nil)
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	records := []accountant.Record{{Name: "alice@pool"}, {Name: "bob@pool"}, {Name: "carol@pool"}}
 	for ; back > 0; back -= interval {
 		now := time.Unix(cmdtest.Now, 0).Add(-back)
 		change(records, now, back)
-		if err := s.AddSamples(history.Moment{Now: now, Records: records, Demand: demand, Params: sampledParams}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, s.AddSamples(history.Moment{Now: now, Records: records, Demand: demand, Params: sampledParams}))
 	}
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		for _, r := range records {
@@ -165,14 +162,10 @@ func TestHistoryDamaged(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	lines := strings.SplitAfter(string(text), "\n")
 	lines[100] = lines[100][1:]
-	if err := os.WriteFile(files[0], []byte(strings.Join(lines, "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(files[0], []byte(strings.Join(lines, "")), 0o600))
 	status, out, bad := userprio("-history", "-csv", "bob")
 	if status != 0 || strings.Count(out, "\n") < 230 || !strings.Contains(bad, files[0]+":") || strings.Count(bad, "\n") != 1 {
 		t.Errorf("userprio -history = %d, %s, %d lines, want one warning about %s", status, bad, strings.Count(out, "\n"), files[0])
@@ -255,9 +248,7 @@ func TestLastDay(t *testing.T) {
 	}
 	_, long, _ := userprio("-long", "-lastday", "-allusers")
 	file := filepath.Join(t.TempDir(), "ads")
-	if err := os.WriteFile(file, []byte(long), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte(long), 0o600))
 	_, want, _ := userprio("-lastday", "-allusers")
 	if _, got, _ := userprio("-lastday", "-allusers", "-inputfile", file); got != want {
 		t.Errorf("userprio -lastday -inputfile prints\n%swant\n%s", got, want)

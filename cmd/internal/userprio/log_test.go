@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
@@ -38,9 +39,7 @@ func TestLog(t *testing.T) {
 func printsLog(t *testing.T, args string) {
 	t.Helper()
 	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out := strings.ReplaceAll(oneBlank(must(t, args)), fmt.Sprintf("%s (%s)", me.Username, me.Uid), "USER (UID)")
 	cmdtest.Printed(t, "userprio "+args, 0, madeAt.ReplaceAllString(out, "made at TIME"), "")
 }
@@ -121,9 +120,7 @@ func TestEditJSON(t *testing.T) {
 	edits := func(args string) (list []json.RawMessage) {
 		t.Helper()
 		var all struct{ Edits []json.RawMessage }
-		if err := json.Unmarshal([]byte(must(t, args+" -json")), &all); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, json.Unmarshal([]byte(must(t, args+" -json")), &all))
 		return all.Edits
 	}
 	for _, args := range []string{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/spool"
@@ -21,9 +22,7 @@ func plotted(t *testing.T) {
 	t.Helper()
 	cmdtest.Spool(t, nil)
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	for i := range 60 {
 		now := time.Unix(cmdtest.Now, 0).Add(time.Duration(i-61) * time.Minute)
@@ -36,9 +35,7 @@ func plotted(t *testing.T) {
 			Demand: map[string]float64{"alice@pool": 5, "bob@pool": 1},
 			Params: accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
 }
 
@@ -53,9 +50,7 @@ func TestPlotPictures(t *testing.T) {
 		}
 	}
 	svg, err := os.ReadFile(filepath.Join(dir, "all.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, want := range []string{">alice@pool</text>", ">bob@pool</text>", ">slots wanted</text>"} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("-plot: no %q in the SVG", want)
@@ -65,9 +60,7 @@ func TestPlotPictures(t *testing.T) {
 		t.Errorf("-plot: no XML: %v", err)
 	}
 	f, err := os.Open(filepath.Join(dir, "ALL.PNG"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	if _, err := png.Decode(f); err != nil {
 		t.Errorf("-plot: no PNG: %v", err)
@@ -96,9 +89,7 @@ func TestPlotTerminal(t *testing.T) {
 func TestPlotRefuses(t *testing.T) {
 	plotted(t)
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "folder.svg"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(filepath.Join(dir, "folder.svg"), 0o700))
 	for _, x := range []struct {
 		args   []string
 		status int
@@ -134,9 +125,7 @@ func TestPlotWithoutSamples(t *testing.T) {
 func TestPlotDecay(t *testing.T) {
 	cmdtest.Spool(t, nil)
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	p := accountant.Params{HalfLife: time.Hour, DefaultFactor: 1}
 	start := time.Unix(cmdtest.Now, 0).Add(-10 * time.Hour)
@@ -145,9 +134,7 @@ func TestPlotDecay(t *testing.T) {
 		idler := accountant.Record{Name: "idler@pool", Priority: 40, At: start, HalfLife: time.Hour}.AsOf(now, p)
 		user := accountant.Record{Name: "zoe@pool"}.Start(start, accountant.One, p).AsOf(now, p)
 		same := accountant.Record{Name: "nobody@pool", Priority: 0.5, At: now, HalfLife: time.Hour}
-		if err := s.AddSamples(history.Moment{Now: now, Records: []accountant.Record{idler, same, user}, Params: p}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, s.AddSamples(history.Moment{Now: now, Records: []accountant.Record{idler, same, user}, Params: p}))
 	}
 	t.Setenv("NO_COLOR", "1")
 	status, out, bad := cmdtest.Run(command(), "-plot", "-")

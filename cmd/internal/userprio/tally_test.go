@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/report/accounts"
 	"fairspool/spool"
@@ -49,9 +50,7 @@ func tally(t *testing.T) {
 		}
 	})
 	config := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(config, []byte("[maui]\nFSINTERVAL = 3600\nFSDEPTH = 4\nFSDECAY = 0.5\n[sge]\nhalftime = 1\ncompatibility = \"8.1.9\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(config, []byte("[maui]\nFSINTERVAL = 3600\nFSDEPTH = 4\nFSDECAY = 0.5\n[sge]\nhalftime = 1\ncompatibility = \"8.1.9\"\n"), 0o600))
 	t.Setenv("FAIRSPOOL_CONFIG", config)
 }
 
@@ -108,9 +107,7 @@ func TestWindowsCount(t *testing.T) {
 	} {
 		tally(t)
 		text := "[maui]\nFSINTERVAL = 3600\nFSDEPTH = 1\nFSPOLICY = \"" + c.policy + "\"\n"
-		if err := os.WriteFile(os.Getenv("FAIRSPOOL_CONFIG"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(os.Getenv("FAIRSPOOL_CONFIG"), []byte(text), 0o600))
 		status, out, bad := userprio("-windows")
 		if status != 0 || bad != "" || !strings.HasPrefix(out, c.word+" in % of") || !strings.Contains(out, " "+c.total+"\n") {
 			t.Errorf("userprio -windows under %s = %d, %q\n%s", c.policy, status, bad, out)

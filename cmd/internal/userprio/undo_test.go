@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/lifecycle"
 	"fairspool/spool"
@@ -105,14 +106,10 @@ func TestUndoOvertaken(t *testing.T) {
 	fill(t)
 	must(t, "-setaccum alice@pool 7200")
 	s, err := spool.Open(spoolDir(), spool.Options{Program: "userprio", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	u, err := undoingOf(s, 2, accountant.Params{HalfLife: 24 * time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	must(t, "-undo 2")
 	before := journalText(t)
 	if err := s.Update(func(tx *spool.Tx) error { return u.make(&trail{tx: tx}, time.Unix(cmdtest.Now, 0), "") }); err != errOvertaken {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
@@ -21,9 +22,7 @@ func fill(t *testing.T) {
 	t.Helper()
 	hours := func(h float64) accountant.Usage {
 		u, err := accountant.UsageOf(h * 3600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return u
 	}
 	at := time.Unix(cmdtest.Now, 0)
@@ -108,17 +107,13 @@ func TestLastCycle(t *testing.T) {
 	report := func(limit int) string {
 		t.Helper()
 		s, err := spool.Open(filepath.Dir(file), spool.Options{Program: "test"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer s.Close()
 		var text []byte
-		if err := s.Negotiating(0, func() error {
+		testenv.OK(t, s.Negotiating(0, func() error {
 			text, err = s.SetReport(fmt.Appendf(nil, `{"Submitters": [{"Name": "bob@pool", "PieSlice": 2, "Limit": %d}]}`, limit))
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return string(text)
 	}
 	const unknown = ": shares, limits and quotas are not known until the next cycle\n"
@@ -144,9 +139,7 @@ func TestLastCycle(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text != "" {
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		}
 		status, out, bad := userprio("bob", "-af", "SubmitterLimit", "SubmitterShare")
 		if status != 0 || strings.TrimSpace(out) != c.want || bad != c.bad {
@@ -175,9 +168,7 @@ func TestActive(t *testing.T) {
 	})
 	file := filepath.Join(t.TempDir(), "ads")
 	const ads = "Name = \"new@pool\"\nWeightedResourcesUsed = 0.5\nLastUsageTime = 0\n\nName = \"never@pool\"\nLastUsageTime = 0\n\nName = \"light@pool\"\nResourcesUsed = 1\n"
-	if err := os.WriteFile(file, []byte(ads), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte(ads), 0o600))
 	for args, want := range map[string]string{
 		"":                       "light@pool new@pool",
 		"-activefrom 11 20 2026": "light@pool new@pool",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -31,9 +32,7 @@ func town(t *testing.T) {
 	}
 	use := func(hours float64) accountant.Usage {
 		u, err := accountant.UsageOf(hours * 3600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return u
 	}
 	cmdtest.Spool(t, func(tx *spool.Tx) {
@@ -56,9 +55,7 @@ GROUP_AUTOREGROUP_phys = true
 DEFAULT_PRIO_FACTOR = 100
 ACCOUNTANT_LOCAL_DOMAIN = "pool"
 `
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte(config), 0o600))
 	t.Setenv("FAIRSPOOL_CONFIG", file)
 }
 
@@ -78,9 +75,7 @@ func reported(t *testing.T) {
 "Rejections": [{"Job": "` + job.String() + `", "Count": 11, "Reason": "submitter limit exceeded: alice@pool uses 4 of a pie slice of 4.00"},
  {"Job": "99.0", "Count": 1, "Reason": "of a job that is gone"}, {"Job": "x", "Count": 1, "Reason": "of no job"}]}`
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	if _, err := s.SetReport([]byte(text)); err != nil {
 		t.Fatal(err)
@@ -103,9 +98,7 @@ func script(t *testing.T, file string, run func(call func(args string))) {
 	var b strings.Builder
 	run(func(args string) { fmt.Fprintf(&b, "$ userprio %s\n%s\n", args, said(t, args)) })
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	got := b.String()
 	if account, err := user.Current(); err == nil {
 		got = strings.ReplaceAll(got, "by "+account.Username+" on", "by root on")
@@ -155,14 +148,10 @@ func TestForecast(t *testing.T) {
 func TestForecastComesTrue(t *testing.T) {
 	town(t)
 	var asked struct{ Until struct{ Time float64 } }
-	if err := json.Unmarshal([]byte(said(t, "-forecast alice -until 500 -json")), &asked); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal([]byte(said(t, "-forecast alice -until 500 -json")), &asked))
 	t.Setenv("FAIRSPOOL_NOW", strconv.FormatFloat(asked.Until.Time, 'f', 3, 64))
 	var then struct{ EUP float64 }
-	if err := json.Unmarshal([]byte(said(t, "-forecast alice -json")), &then); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal([]byte(said(t, "-forecast alice -json")), &then))
 	if then.EUP > 500 || then.EUP < 499.999 {
 		t.Errorf("at the time that -until 500 gave the EUP is %v", then.EUP)
 	}
@@ -219,20 +208,14 @@ func TestWhyInOneQueue(t *testing.T) {
 	reported(t)
 	file := os.Getenv("FAIRSPOOL_CONFIG")
 	config, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, append([]byte("JOB_PRIORITY_POLICY = \"maui\"\n"), config...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, os.WriteFile(file, append([]byte("JOB_PRIORITY_POLICY = \"maui\"\n"), config...), 0o600))
 	explained(t, "-why bob") // its slice is of a cycle before the policy
 	explained(t, "-why phys.hep.carol")
 	saidAll(t, "-why bob -json", `"Policy": "maui"`, `"Share": 0,`)
 
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer s.Close()
 	if _, err := s.SetReport([]byte(`{"Cycle": 4, "Time": 1795217046, "JobPriorityPolicy": "maui", "Submitters": [{"Name": "bob@pool", "Idle": 9, "Matched": 2}]}`)); err != nil {
 		t.Fatal(err)
@@ -245,9 +228,7 @@ func TestWhyInShareTree(t *testing.T) {
 	town(t)
 	file := os.Getenv("FAIRSPOOL_CONFIG")
 	config, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	const tree = "\n[sge.share_tree]\n\"/bob\" = 1\n"
 	for _, c := range []struct {
 		policy, table string
@@ -259,9 +240,7 @@ func TestWhyInShareTree(t *testing.T) {
 		{"maui", "\n[sge]\nweight_tickets_share = 1000\n" + tree, false},
 	} {
 		text := fmt.Sprintf("JOB_PRIORITY_POLICY = %q\n%s%s", c.policy, config, c.table)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		field := `"Tree": true`
 		if !c.counts {
 			field = "!" + field
@@ -329,9 +308,7 @@ func TestWhyLease(t *testing.T) {
 func TestWhyOriginOfGroup(t *testing.T) {
 	cmdtest.Spool(t, func(tx *spool.Tx) { tx.PutSubmitter(accountant.Record{Name: "Physics.alice@pool"}) })
 	file := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(file, []byte("GROUP_NAMES = [\"Physics\"]\nGROUP_PRIO_FACTOR_physics = 3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, []byte("GROUP_NAMES = [\"Physics\"]\nGROUP_PRIO_FACTOR_physics = 3\n"), 0o600))
 	t.Setenv("FAIRSPOOL_CONFIG", file)
 	explained(t, "-why Physics.alice")
 }

@@ -18,9 +18,7 @@ func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
 func ad(t *testing.T, text string) *classad.Ad {
 	t.Helper()
 	a, err := classad.ParseAd(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return a
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/launch"
 )
 
@@ -25,13 +26,9 @@ func TestArguments(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"bin", "tmp", "data"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
-	if err := os.Symlink("bin", filepath.Join(dir, "sbin")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Symlink("bin", filepath.Join(dir, "sbin")))
 	fetched := job(launch.Container{Kind: launch.Archive, Network: "none"}, "/scratch/condor_exec.exe")
 	fetched.image, fetched.Core = "cafe", 0
 	fetched.Limits = []launch.Rlimit{{Resource: unix.RLIMIT_NOFILE, Soft: 64, Hard: 64}, {Resource: unix.RLIMIT_NPROC, Soft: 50, Hard: 60}, {Resource: unix.RLIMIT_FSIZE, Soft: 1024, Hard: launch.Same}}
@@ -103,9 +100,7 @@ esac
 	path := filepath.Join(dir, "podman")
 	saved := packed(t, "1.tar", packed(t, "file", []byte("x")), "manifest.json", []byte(`[{"Layers":["1.tar"]}]`))
 	err := cmp.Or(os.WriteFile(path, []byte(script), 0o755), os.WriteFile(filepath.Join(dir, "saved"), saved, 0o644), os.Mkdir(store, 0o755))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return cache{filepath.Join(dir, "cache"), most, installed{runtime: podman, path: path}}, store
 }
 

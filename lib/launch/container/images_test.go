@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // packed returns an archive of files; a file without text is what its header says.
@@ -21,16 +23,12 @@ func packed(t *testing.T, files ...any) []byte {
 			h, text = tar.Header{Size: int64(len(f)), Typeflag: tar.TypeReg}, f
 		}
 		h.Name, h.Mode = files[i].(string), 0o644
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, w.WriteHeader(&h))
 		if _, err := w.Write(text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, w.Close())
 	return b.Bytes()
 }
 

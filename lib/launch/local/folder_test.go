@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // TestFolderIsOurs holds that nothing is made or removed in a folder that somebody
@@ -28,12 +30,8 @@ func TestFolderIsOurs(t *testing.T) {
 		execute, elsewhere := t.TempDir(), t.TempDir()
 		folder := filepath.Join(execute, "spool-1")
 		mine := filepath.Join(elsewhere, "12.0.1")
-		if err := os.Mkdir(mine, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.put(folder, elsewhere); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Mkdir(mine, 0o700))
+		testenv.OK(t, c.put(folder, elsewhere))
 		for _, err := range []error{Folder{Path: folder}.Make(), Folder{Path: folder}.Remove("12.0.1")} {
 			if want := folder + ": " + c.says; err == nil || err.Error() != want {
 				t.Errorf("Make and Remove where %s is: %v, want %s", c.what, err, want)
@@ -64,9 +62,7 @@ func TestFolderLetsThrough(t *testing.T) {
 	dir := t.TempDir()
 	link, ours, elsewhere := filepath.Join(dir, "link"), filepath.Join(dir, "ours"), filepath.Join(dir, "elsewhere")
 	for _, err := range []error{os.Mkdir(ours, 0o700), os.Symlink(ours, link), os.Mkdir(elsewhere, 0o700)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
 	for _, c := range []struct {
 		folder Folder
@@ -79,9 +75,7 @@ func TestFolderLetsThrough(t *testing.T) {
 		}
 		for path, want := range map[string]fs.FileMode{c.folder.Path: 0o711, filepath.Dir(c.folder.Path): c.above} {
 			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if got := info.Mode().Perm(); got != want {
 				t.Errorf("after %v.Make %s has mode %v, want %v", c.folder, path, got, want)
 			}

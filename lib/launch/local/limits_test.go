@@ -94,9 +94,7 @@ func TestMaxScratchSize(t *testing.T) {
 	}
 	var st unix.Statfs_t
 	dir := t.TempDir()
-	if err := unix.Statfs(dir, &st); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Statfs(dir, &st))
 	free := int64(st.Bavail) * st.Bsize >> 10
 	for _, folder := range []string{dir, dir + "/execute"} {
 		if kb := maxScratch(0, folder); kb < 1 || kb > 2*free/int64(1+runtime.NumCPU()) {
@@ -110,9 +108,7 @@ func TestOver(t *testing.T) {
 	dir := t.TempDir()
 	meminfo := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	rich := meminfo("rich", "MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 100 kB\n")
@@ -179,12 +175,8 @@ func TestHeldKB(t *testing.T) {
 	const size = 100 << 10
 	put := func(name string) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.OK(t, os.WriteFile(path, make([]byte, size), 0o600))
 		return path
 	}
 	one := put("a")
@@ -194,9 +186,7 @@ func TestHeldKB(t *testing.T) {
 		"soft": func(path string) error { return os.Symlink("/", path) },
 		"pipe": func(path string) error { return unix.Mkfifo(path, 0o600) },
 	} {
-		if err := make(filepath.Join(dir, "b", name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, make(filepath.Join(dir, "b", name)))
 	}
 	before := heldKB(dir)
 	if before < 200 || before > 300 {
@@ -226,14 +216,10 @@ func TestHolding(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := &holding{dir: dir}
-	if err := os.WriteFile(filepath.Join(dir, "a"), make([]byte, 100<<10), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "a"), make([]byte, 100<<10), 0o600))
 	testenv.Until(t, "something was found", func() bool { return h.wait() > 0 })
 	first := h.kb
-	if err := os.WriteFile(filepath.Join(dir, "b"), make([]byte, 100<<10), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "b"), make([]byte, 100<<10), 0o600))
 	if got := h.look(); got != first || h.found != nil {
 		t.Errorf("look = %d a moment later, want %d and nobody who looks", got, first)
 	}

@@ -16,9 +16,7 @@ func adOf(t *testing.T, pairs ...string) *classad.Ad {
 	ad := classad.New()
 	for i := 0; i < len(pairs); i += 2 {
 		e, err := classad.ParseExpr(pairs[i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		ad.Set(pairs[i], e)
 	}
 	return ad

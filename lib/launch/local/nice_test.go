@@ -47,12 +47,8 @@ func play(t *testing.T, script string) player {
 	c := exec.Command("/bin/sh", "-c", script)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, c.Start())
 	p := player{supervisor: c.Process.Pid}
 	t.Cleanup(func() {
 		for _, pid := range append(p.Processes(), c.Process.Pid) {
@@ -100,9 +96,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	s := &stage{T: t, clock: 1000, tickets: true, folder: Folder{Path: filepath.Join(t.TempDir(), "execute")}}
-	if err := s.folder.Make(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, s.folder.Make())
 	return s
 }
 
@@ -221,9 +215,7 @@ func TestReprioritizeAnew(t *testing.T) {
 			s := newStage(t)
 			s.run(600000)
 			s.run(400000)
-			if err := os.WriteFile(filepath.Join(s.folder.Path, "nice.node1"), []byte(left), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(s.folder.Path, "nice.node1"), []byte(left), 0o600))
 			s.apply()
 			s.has("with the file "+name, 0, 11)
 		})
@@ -239,9 +231,7 @@ func TestReprioritizeNobody(t *testing.T) {
 	s.run(0)
 	for _, p := range s.jobs {
 		for _, pid := range p.Processes() {
-			if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 3); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, unix.Setpriority(unix.PRIO_PROCESS, pid, 3))
 		}
 	}
 	before := [][]int{s.jobs[0].values(), s.jobs[1].values()}
@@ -267,13 +257,9 @@ func TestReprioritizeBusy(t *testing.T) {
 	s.run(1)
 	r := s.each[0]
 	f, err := os.Create(r.deliveryPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 	if got := r.adjust(); got != deliveryRetry {
 		t.Errorf("adjust = %v while another has the lock, want %v", got, deliveryRetry)
 	}
@@ -288,24 +274,18 @@ func TestReprioritizeTrouble(t *testing.T) {
 	s := newStage(t)
 	s.run(1)
 	r := s.each[0]
-	if err := os.Chmod(s.folder.Path, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(s.folder.Path, 0o777))
 	s.settled(r)
 	if want := "its run-time priority: " + s.folder.Path + ": others may write there"; len(s.told) != 1 || !strings.HasPrefix(s.told[0], want) {
 		t.Errorf("it says %q, want %q", s.told, want)
 	}
-	if err := os.Chmod(s.folder.Path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(s.folder.Path, 0o700))
 	s.gone = true
 	s.settled(r)
 	if text, _ := os.ReadFile(r.deliveryPath()); len(text) > 0 || len(s.told) != 1 {
 		t.Errorf("without a queue it writes %q, and says %q", text, s.told)
 	}
-	if err := os.RemoveAll(s.folder.Path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.RemoveAll(s.folder.Path))
 	s.settled(r)
 	if _, err := os.Stat(s.folder.Path); err == nil || len(s.told) != 1 {
 		t.Errorf("without a folder it makes one, or says %q", s.told)

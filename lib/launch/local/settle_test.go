@@ -23,14 +23,10 @@ func unprivileged(t *testing.T) {
 	runtime.LockOSThread()
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var has [2]unix.CapUserData
-	if err := unix.Capget(&head, &has[0]); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Capget(&head, &has[0]))
 	less := has
 	less[0].Effective &^= 1<<unix.CAP_SYS_NICE | 1<<unix.CAP_SYS_ADMIN
-	if err := unix.Capset(&head, &less[0]); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Capset(&head, &less[0]))
 	t.Cleanup(func() {
 		if unix.Capset(&head, &has[0]) == nil {
 			runtime.UnlockOSThread() // else the thread ends with the test
@@ -118,9 +114,7 @@ func TestSettleLimit(t *testing.T) {
 	if err := unix.Prlimit(pid, unix.RLIMIT_NICE, &unix.Rlimit{Cur: 17, Max: 17}, &limit); err != nil {
 		t.Skipf("RLIMIT_NICE cannot be raised here: %v", err)
 	}
-	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 10); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, unix.Setpriority(unix.PRIO_PROCESS, pid, 10))
 	unprivileged(t)
 	s := settle{want: 0}
 	changed, err := s.process(pid)
@@ -147,12 +141,8 @@ func TestSettleAllThreads(t *testing.T) {
 	c := exec.Command(os.Args[0], "-test.run=^TestSettleAllThreads$")
 	c.Env = append(os.Environ(), many+"=1")
 	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, c.Start())
 	defer c.Wait()
 	defer in.Close()
 	tasks := func() []string { list, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", c.Process.Pid)); return list }
@@ -176,28 +166,20 @@ func TestSettleWeigh(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer unix.Close(fd)
 	s := settle{want: -7}
 	if s.weigh(player{dir: fd}); s.failed != nil {
 		t.Errorf("without the controller it fails: %v", s.failed)
 	}
 	file := filepath.Join(dir, "cpu.weight.nice")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, nil, 0o600))
 	s.weigh(player{dir: fd})
 	if text, err := os.ReadFile(file); string(text) != "-7" || err != nil || s.failed != nil {
 		t.Errorf("weigh writes %q, %v, %v, want -7", text, err, s.failed)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(file, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Remove(file))
+	testenv.OK(t, os.Mkdir(file, 0o700))
 	if s.weigh(player{dir: fd}); s.failed == nil {
 		t.Error("weigh does not tell what it cannot write")
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 func TestDemands(t *testing.T) {
@@ -48,9 +50,7 @@ func TestDemands(t *testing.T) {
 func newLimits(t *testing.T, byDefault float64, ofSet, ofName map[string]float64) Limits {
 	t.Helper()
 	l, err := NewLimits(byDefault, ofSet, ofName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return l
 }
 
@@ -140,9 +140,7 @@ func TestHeadroomIsWhatFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, err := NewLimits(float64(rapid.IntRange(0, 30).Draw(t, "default")),
 			map[string]float64{"sw": 2.5}, map[string]float64{"b": float64(rapid.IntRange(0, 8).Draw(t, "b")) / 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		claims := rapid.SliceOfN(someDemands, 0, 5).Draw(t, "claims")
 		u, v := NewInUse(l), NewInUse(l)
 		for _, c := range claims {

@@ -80,7 +80,7 @@ type arrangement struct {
 
 // shape divides slots into classes and jobs into autoclusters, and matches
 // the ones with the others.
-func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run) {
+func (c *arrangement) shape(jobs []jobprio.Run) {
 	slots := make([]*shapes.Slot, len(c.Slots))
 	for i := range c.Slots {
 		slots[i] = &c.Slots[i].Slot
@@ -90,6 +90,10 @@ func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run
 	claims := c.anyClaims()
 	if claims {
 		rules.Preemption = []*classad.Expr{c.Config.Preemption.Requirements, c.Config.Preemption.Rank}
+	}
+	if c.learned != nil {
+		c.learned.Forget(len(jobs))
+		rules.Expressions = c.learned.Expressions
 	}
 	c.Shapes = shapes.New(c.Payers, slots, jobs, rules)
 	c.telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting
@@ -113,8 +117,8 @@ func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run
 		}
 	})
 	c.settleRunning(c.findRunning(c.InSlots))
-	c.introduce(waiting, c.InJobs)
-	c.queueUp(waiting)
+	c.introduce(c.InJobs)
+	c.queueUp()
 	c.MatchAll()
 	for _, k := range c.Clusters {
 		k.Barred = k.Barred || k.PutOff
@@ -125,16 +129,16 @@ func (c *arrangement) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run
 }
 
 // queueUp divides the waiting jobs of each submitter into queues, one for each autocluster.
-func (c *arrangement) queueUp(waiting map[string][]jobprio.Run) {
+func (c *arrangement) queueUp() {
 	a := &autoclusters{c: c, orders: map[string]*order{}, columns: map[string]*column{}}
 	kinOf := c.kinship()
 	if c.OneQueue != nil {
-		c.queueInOrder(waiting, a, kinOf)
+		c.queueInOrder(a, kinOf)
 		return
 	}
 	single := c.telling.Has(procID)
 	for _, s := range c.Submitters {
-		runs := waiting[s.Name]
+		runs := s.jobs
 		if single {
 			runs = jobprio.Singly(runs)
 		}

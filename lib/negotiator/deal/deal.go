@@ -35,6 +35,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/negotiator/shapes"
@@ -70,15 +71,16 @@ func Out(p negotiator.Pool, cfg negotiator.Config, now time.Time) *Outcome {
 	c.Config, c.Now, c.Plan = cfg, now, &negotiator.Plan{}
 	c.Payers = shapes.NewPayers(&classad.Context{Now: now}, cfg.Steps, p.Taken, p.PutOff)
 	c.pieces, c.spent, c.learned = map[piece]accountant.Weight{}, map[pool.JobID]bool{}, p.Learned
+	c.views, c.asked, c.asking = jobprio.NewViews(), map[*classad.Ad]float64{}, classad.NewOrigin(requestCpusName)
 	lasting := c.giveUp(p.Claims, p.Backoffs)
 	c.OneQueue = c.newOneQueue(p)
 	c.InUse = concurrency.NewInUse(cfg.Limits)
 	c.lookAtSlots(p, lasting)
 	jobs := withoutClaimed(p.Jobs, lasting)
 	c.recall(p.Reservations, jobs)
-	waiting := c.gather(p.Submitters, jobs, lasting)
+	c.gather(p.Submitters, jobs, lasting)
 	c.groupUse = c.newGroupUse()
-	c.shape(jobs, waiting)
+	c.shape(jobs)
 	c.Plan.Looked = c.lookedUp()
 	if p.Lacks != nil && p.Lacks() {
 		return c

@@ -56,21 +56,15 @@ func (c *shareDealer) fill() {
 	for _, tier := range c.tiers() {
 		c.serve(tier, c.poolSize(), true)
 	}
-	c.dealReleased()
-	c.preemptTheRest()
-	c.dealReleased() // a job for which a slot was kept may have preempted another one
-	c.reserve()
-	c.settleGroupUse()
-}
-
-// dealReleased deals the slots whose reservations are of no more use.
-func (c *shareDealer) dealReleased() {
 	for c.release() {
 		c.lookAgain()
 		for _, tier := range c.tiers() {
 			c.serve(tier, math.Inf(1), false)
 		}
 	}
+	c.preemptTheRest()
+	c.reserve()
+	c.settleGroupUse()
 }
 
 // preemptTheRest lets submitters preempt by the state after the deal, until none does: so
@@ -88,7 +82,7 @@ func (c *shareDealer) preemptTheRest() {
 }
 
 func (c *shareDealer) preemptAll() {
-	for before := -1; c.moves != before; {
+	for before := -1; c.moves != before || c.release(); {
 		before = c.moves
 		c.lookAgain()
 		c.entitle()

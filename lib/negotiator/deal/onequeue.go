@@ -43,11 +43,11 @@ func (c *roster) newOneQueue(p negotiator.Pool) *OneQueue {
 
 // queueInOrder asks the policy for the order of all jobs, and makes each submitter's queues
 // of their places. Jobs that NEGOTIATOR_JOB_CONSTRAINT bars have none: they come last.
-func (c *arrangement) queueInOrder(waiting map[string][]jobprio.Run, a *autoclusters, kinOf func(jobprio.Run) int) {
+func (c *arrangement) queueInOrder(a *autoclusters, kinOf func(jobprio.Run) int) {
 	o := c.OneQueue
 	var idle []jobprio.Run
 	for _, s := range c.Submitters {
-		idle = append(idle, waiting[s.Name]...)
+		idle = append(idle, s.jobs...)
 	}
 	held := o.waiting.Held
 	order := c.Among(slices.Concat(idle, held))
@@ -220,7 +220,7 @@ func (c *queueDealer) fill() {
 		c.serveInOrder()
 	}
 	if c.last = len(c.tenants) > 0; c.last {
-		for c.serveAgain() {
+		for c.serveAgain() || c.release() {
 		}
 	}
 	c.reserve()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
@@ -17,16 +18,12 @@ import (
 func TestPreemptingAsksOnlyOnce(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	tree, err := accountant.NewGroups([]accountant.Group{{Name: "a", Quota: 200, AcceptSurplus: true}, {Name: "b", Quota: 200, AcceptSurplus: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cfg := negotiator.Config{Queue: byID{}, Preemption: negotiator.Preemption{Consider: true}, Quotas: negotiator.Quotas{Oversubscribe: true, Strict: true}}
 	cfg.Params.Groups = tree
 	ad := func(text string) *classad.Ad {
 		ad, err := classad.ParseAd(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return ad
 	}
 	var p negotiator.Pool

@@ -44,8 +44,10 @@ func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
 	left = slices.Clone(left)
 	slices.SortFunc(left, pool.Reservation.Compare)
 	bySlot := map[string]int{}
-	for i, s := range c.Slots {
-		bySlot[s.Name] = i
+	for i := range c.Slots {
+		if len(left) > 0 {
+			bySlot[c.Slots[i].Name] = i
+		}
 	}
 	for _, r := range left {
 		at, there := bySlot[r.Slot]
@@ -94,8 +96,8 @@ func (c *reservations) takeKept(q *Queue, room float64) (pick, outcome) {
 	return pick{slot: r.slot, group: s.Group, weight: w, takes: c.divide(r.slot, k, q.Cluster.Request)}, found
 }
 
-// release ends the reservations that are of no more use, and returns whether that
-// set any slot free. The others go on.
+// release ends the reservations that are of no more use, also since their jobs have preempted others, and reports whether that
+// set any slot free. The ways to deal call it until it does not, so that reserve finds the jobs of all others.
 func (c *reservations) release() (any bool) {
 	var held negotiator.Holding
 	for _, r := range c.inForce() {
@@ -174,10 +176,6 @@ func (c *reservations) reserve() {
 	busy, pieces := map[*Submitter]bool{}, sync.OnceValue(c.divided)
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
-		if q == nil { // in one queue the job may have preempted another one since release looked
-			r.over, c.Slots[r.slot].Standing = true, Free
-			continue
-		}
 		busy[s] = true
 		held.Add(c.Slots[r.slot].Weight)
 		c.Plan.Reservations = append(c.Plan.Reservations, c.describe(r, q))

@@ -61,9 +61,15 @@ type inventory struct {
 // without a name, names that occur twice, and invalid weights.
 func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	c.Claims = make(map[string][]*pool.Claim, len(claims))
+	single := make([]*pool.Claim, len(claims)) // most slots have one
 	for i := range claims {
 		cl := &claims[i]
-		c.Claims[cl.SlotAd()] = append(c.Claims[cl.SlotAd()], cl)
+		single[i] = cl
+		if all, more := c.Claims[cl.SlotAd()]; more {
+			c.Claims[cl.SlotAd()] = append(all, cl)
+		} else {
+			c.Claims[cl.SlotAd()] = single[i : i+1 : i+1]
+		}
 		if cl.Piece.Of != "" { // should a slot be advertised under a dynamic one's name
 			c.Claims[cl.Slot] = append(c.Claims[cl.Slot], &pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State})
 		}
@@ -348,16 +354,20 @@ func (c *inventory) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.
 	for _, b := range backoffs {
 		failures[b.Slot] = max(failures[b.Slot], b.Failures)
 	}
-	lasting := make([]pool.Claim, 0, len(claims))
 	rested := map[string]bool{}
 	vacating := map[string]bool{}
-	for _, cl := range claims {
-		if cl.State == pool.Vacating {
+	for i := range claims {
+		if cl := &claims[i]; cl.State == pool.Vacating {
 			vacating[cl.Slot] = true
 		}
 	}
+	overdue := func(cl pool.Claim) bool { return c.overdue(&cl, vacating) }
+	if !slices.ContainsFunc(claims, overdue) && slices.IsSortedFunc(claims, byJob) {
+		return claims
+	}
+	lasting := make([]pool.Claim, 0, len(claims))
 	for _, cl := range claims {
-		if !c.overdue(cl, vacating) {
+		if !overdue(cl) {
 			lasting = append(lasting, cl)
 			continue
 		}
@@ -369,19 +379,24 @@ func (c *inventory) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.
 				pool.Backoff{Slot: ad, Failures: n, Until: c.Now.Add(rest(n, c.Config.RequestClaimTimeout))})
 		}
 	}
-	byJob := func(a, b pool.Claim) int {
-		return cmp.Or(a.Job.Compare(b.Job), cmp.Compare(a.Attempt, b.Attempt), strings.Compare(a.Slot, b.Slot))
-	}
 	slices.SortFunc(lasting, byJob)
 	slices.SortFunc(c.Plan.GiveUp, byJob)
 	slices.SortFunc(c.Plan.Backoffs, func(a, b pool.Backoff) int { return strings.Compare(a.Slot, b.Slot) })
 	return lasting
 }
 
+// byJob orders claims.
+func byJob(a, b pool.Claim) int {
+	if n := a.Job.Compare(b.Job); n != 0 {
+		return n
+	}
+	return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), strings.Compare(a.Slot, b.Slot))
+}
+
 // overdue reports whether a match is older than the configuration allows. One with a slot that
 // was promised to it has as much longer as a job may take to leave; where that is a claim
 // of this pool, which vacating has, its supervisor sees to that.
-func (c *inventory) overdue(cl pool.Claim, vacating map[string]bool) bool {
+func (c *inventory) overdue(cl *pool.Claim, vacating map[string]bool) bool {
 	timeout := c.Config.RequestClaimTimeout
 	switch {
 	case timeout <= 0:
@@ -408,9 +423,16 @@ func rest(n int, timeout time.Duration) time.Duration {
 // withoutClaimed returns the runs without the procs that hold a claim, by
 // job.
 func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
-	var free []jobprio.Run
-	for _, j := range jobs {
-		at, _ := slices.BinarySearchFunc(claims, j.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
+	free := make([]jobprio.Run, 0, len(jobs))
+	begin := 0
+	for i, j := range jobs {
+		if i > 0 && j.Compare(jobs[i-1].Procs) < 0 {
+			begin = 0
+		}
+		for begin < len(claims) && claims[begin].Job.Compare(j.FirstJob()) < 0 {
+			begin++
+		}
+		at := begin
 		next, end := j.First, j.Last+1
 		for ; at < len(claims) && claims[at].Job.Cluster == j.Cluster && claims[at].Job.Proc < end; at++ {
 			free = appendRun(free, j, next, claims[at].Job.Proc)

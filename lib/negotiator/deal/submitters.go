@@ -31,6 +31,7 @@ type Submitter struct {
 	Group         int                      // its accounting group, in the order of the tree
 	place         int                      // among the submitters when the cycle began
 	Spent         bool                     // spins: nothing is left of the share
+	jobs          []jobprio.Run            // that wait, by job, until they are in queues
 	Queues        []*Queue                 // by their first job in job-priority order
 	line          heap.Heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place                  // those that may not
@@ -61,6 +62,9 @@ type common struct {
 	Plan   *negotiator.Plan
 
 	learned *negotiator.Learned
+	views   *jobprio.Views
+	asked   map[*classad.Ad]float64
+	asking  *classad.Origin // of what asked depends on
 }
 
 // roster is the submitters that want or use something.
@@ -112,9 +116,8 @@ func ProcsOf(runs []Run) []pool.Procs {
 	return pool.JoinProcs(list)
 }
 
-// gather makes submitters, nice users last, sorted by EUP, then name, and returns
-// the jobs of each.
-func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims []pool.Claim) map[string][]jobprio.Run {
+// gather makes submitters, nice users last, sorted by EUP, then name, each with its jobs.
+func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims []pool.Claim) {
 	c.called = map[string]*Submitter{}
 	of := func(name string) *Submitter {
 		s := c.called[name]
@@ -125,8 +128,8 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 		}
 		return s
 	}
-	for _, cl := range claims {
-		if cl.State.Charged() {
+	for i := range claims {
+		if cl := &claims[i]; cl.State.Charged() {
 			s := of(cl.Submitter)
 			s.before += cl.Usage()
 			s.flocked = s.flocked || cl.Flocked != ""
@@ -140,12 +143,24 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 			of(name)
 		}
 	}
-	waiting := map[string][]jobprio.Run{}
-	for _, j := range jobs {
-		s := of(j.Submitter)
-		s.idle += j.Count()
-		s.demand += c.asksOf(j)
-		waiting[j.Submitter] = append(waiting[j.Submitter], j)
+	whose := make([]*Submitter, len(jobs))
+	runs := map[*Submitter]int{}
+	for begin := 0; begin < len(jobs); {
+		s, i := of(jobs[begin].Submitter), begin
+		for ; i < len(jobs) && jobs[i].Submitter == s.Name; i++ {
+			whose[i] = s
+			s.idle += jobs[i].Count()
+			s.demand += c.asksOf(jobs[i])
+		}
+		runs[s] += i - begin
+		begin = i
+	}
+	room := make([]jobprio.Run, len(jobs))
+	for i, s := range whose {
+		if s.jobs == nil {
+			s.jobs, room = room[:0:runs[s]], room[runs[s]:]
+		}
+		s.jobs = append(s.jobs, jobs[i])
 	}
 	c.lookUp(records)
 	slices.SortFunc(c.Submitters, func(a, b *Submitter) int {
@@ -154,7 +169,6 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	for i, s := range c.Submitters {
 		s.place = i
 	}
-	return waiting
 }
 
 // lookUp copies the submitters' accounting records, and their usage when the cycle begins.
@@ -203,8 +217,16 @@ func (c *common) asksOf(j jobprio.Run) (sum float64) {
 	if !c.Config.UseSlotWeights {
 		return float64(j.Count())
 	}
-	if v, e, _ := j.Ad.Get(requestCpusName); e == nil {
-		return float64(j.Count()) * amountOf(v)
+	from := c.asking.Of(j.Ad)
+	each, known := c.asked[from]
+	if !known {
+		v, e, _ := j.Ad.Get(requestCpusName)
+		if each, known = amountOf(v), e == nil; known {
+			c.asked[from] = each
+		}
+	}
+	if known {
+		return float64(j.Count()) * each
 	}
 	c.BilledFor(j)
 	if j.Count() == 1 || !asksByProc(j.Ad) {
@@ -254,12 +276,21 @@ func (c *roster) tiers() [][]*Submitter {
 
 // inOrder returns one submitter's runs in job-priority order.
 func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
-	jobs, views := make([]jobprio.Job, len(runs)), jobprio.NewViews()
+	inOrder := true
+	var last jobprio.Job
 	for i, r := range runs {
-		known := false
-		if jobs[i], known = views.Known(r.FirstJob(), r.Ad); !known {
-			jobs[i] = views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
+		job := c.jobOf(r)
+		if inOrder = i == 0 || jobprio.Compare(last, job) <= 0; !inOrder {
+			break
 		}
+		last = job
+	}
+	if inOrder { // as jobs mostly are, by their numbers
+		return runs
+	}
+	jobs := make([]jobprio.Job, len(runs))
+	for i, r := range runs {
+		jobs[i] = c.jobOf(r)
 	}
 	ordered := make([]jobprio.Run, len(runs))
 	for i, at := range jobprio.InOrder(jobs) {
@@ -268,15 +299,28 @@ func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
 	return ordered
 }
 
+// jobOf returns the first job of a run as jobs are put in order.
+func (c *common) jobOf(r jobprio.Run) jobprio.Job {
+	if j, known := c.views.Known(r.FirstJob(), r.Ad); known {
+		return j
+	}
+	return c.views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
+}
+
 // queue fills the submitter's queues with runs in job-priority order.
 func (s *Submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *Autocluster, payerOf func(jobprio.Run) *shapes.Payer, kinOf, prioOf func(jobprio.Run) int) {
 	at := map[*Autocluster]*Queue{}
+	var q *Queue // of the last run
 	for i, r := range runs {
 		k := clusterOf(r)
-		q := at[k]
+		if q == nil || q.Cluster != k {
+			q = at[k]
+		}
 		if q == nil {
 			q = &Queue{Cluster: k}
-			at[k] = q
+			if at[k] = q; s.Queues == nil { // mostly the only one
+				q.Runs = make([]Run, 0, len(runs))
+			}
 			s.Queues = append(s.Queues, q)
 		}
 		q.Runs = append(q.Runs, Run{r.Procs, i, kinOf(r), prioOf(r), payerOf(r)})
@@ -479,7 +523,7 @@ func (s *Submitter) change() {
 
 // introduce adds to the ads of waiting jobs what expressions ask about their
 // submitters. asked are the names that any expression looks up in jobs.
-func (c *roster) introduce(waiting map[string][]jobprio.Run, asked shapes.Names) {
+func (c *roster) introduce(asked shapes.Names) {
 	var wanted []int
 	for i, a := range submitterAttributes {
 		if asked.Has(strings.ToLower(a.name)) {
@@ -496,8 +540,8 @@ func (c *roster) introduce(waiting map[string][]jobprio.Run, asked shapes.Names)
 			g = groups[c.Config.Params.Groups.Of(s.Name)]
 		}
 		known := map[*classad.Ad]*classad.Ad{}
-		for i := range waiting[s.Name] {
-			j := &waiting[s.Name][i]
+		for i := range s.jobs {
+			j := &s.jobs[i]
 			ad := known[j.Ad]
 			if ad == nil {
 				ad = j.Ad.Clone()

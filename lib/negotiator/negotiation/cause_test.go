@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
@@ -197,9 +198,7 @@ func trueClauses(t *rapid.T, eval *classad.Context, job, slot *classad.Ad) *clas
 
 func parsed(t *rapid.T, text string) *classad.Expr {
 	e, err := classad.ParseExpr(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return e
 }
 
@@ -396,9 +395,7 @@ func TestCauses(t *testing.T) {
 	ceiling := record("alice@x", 0.5)
 	ceiling.Ceiling.Set = true
 	none, err := concurrency.NewLimits(0, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, c := range []struct {
 		pool negotiator.Pool
 		cfg  func(*negotiator.Config)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
@@ -115,9 +116,7 @@ func rejected(p *negotiator.Plan) (n int) {
 // Who holds a slot by its own words counts for the limits that it names.
 func TestConcurrencyLimitsOutside(t *testing.T) {
 	limits, err := concurrency.NewLimits(100, nil, map[string]float64{"license": 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cfg := defaults(t)
 	cfg.Limits = limits
 	slots := append(equal(t, 5, ""), aSlot(t, "slot6", `State = "Claimed"; RemoteUser = "bob@y"; ConcurrencyLimits = "License:2"`))
@@ -131,9 +130,7 @@ func TestConcurrencyLimitsOutside(t *testing.T) {
 // Claims count for the limits that their jobs named, and no match goes beyond.
 func TestConcurrencyLimits(t *testing.T) {
 	limits, err := concurrency.NewLimits(3, map[string]float64{"sw": 1}, map[string]float64{"license": 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cfg := defaults(t)
 	cfg.Limits = limits
 	busy := pool.Claim{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot1", Submitter: "bob@x", State: pool.RunningClaim, Weight: accountant.One, MatchedAt: now, Limits: "license"}

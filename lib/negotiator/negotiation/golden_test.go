@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
@@ -106,9 +107,7 @@ func (s *scenario) limits(t *testing.T) concurrency.Limits {
 		}
 	}
 	l, err := concurrency.NewLimits(byDefault, ofSet, ofName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return l
 }
 
@@ -136,9 +135,7 @@ func isTrue(t *testing.T, text string) bool {
 func number(t *testing.T, text string) float64 {
 	t.Helper()
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return x
 }
 
@@ -384,9 +381,7 @@ func kindsOf(kinds map[string]string, slots []string) string {
 // meantToDiffer reads deliberate differences: a line "scenario: reason" each.
 func meantToDiffer(t *testing.T, file string) map[string]string {
 	text, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	meant := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)

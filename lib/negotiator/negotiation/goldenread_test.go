@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 )
 
@@ -152,9 +153,7 @@ func quoteWords(text []byte) []byte {
 func readScenario(t *testing.T, file string) (s *scenario, other string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s, other, err = parseScenario(text)
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
@@ -235,9 +234,7 @@ func (s *scenario) groups(t *testing.T) *accountant.Groups {
 		list = append(list, g)
 	}
 	tree, err := accountant.NewGroups(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return tree
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
@@ -21,9 +22,7 @@ import (
 func groupsOf(t testing.TB, cfg negotiator.Config, list ...accountant.Group) negotiator.Config {
 	t.Helper()
 	tree, err := accountant.NewGroups(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cfg.Params.Groups = tree
 	cfg.Quotas = negotiator.Quotas{Oversubscribe: true, Strict: true, Rounds: 3, WeightedDemand: true}
 	return cfg
@@ -123,9 +122,7 @@ func quotas(t testing.TB, list ...accountant.Group) negotiator.Config {
 	t.Helper()
 	cfg := defaults(t)
 	tree, err := accountant.NewGroups(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cfg.Params.Groups = tree
 	cfg.Quotas = negotiator.Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: 1e100, WeightedDemand: true}
 	return cfg

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
@@ -138,9 +139,7 @@ func TestNoLimitIsExceeded(t *testing.T) {
 		usage, inUse := map[string]accountant.Weight{}, concurrency.NewInUse(cfg.Limits)
 		for _, s := range plan.Submitters {
 			w, err := accountant.WeightOf(s.Usage)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			testenv.OK(rt, err)
 			usage[s.Name] = w
 		}
 		for _, cl := range lasting(p, plan) {
@@ -219,9 +218,7 @@ func written(t *rapid.T, p negotiator.Pool) string {
 		fmt.Fprintln(&b, j.FirstJob(), j.Count(), j.Submitter, j.Ad, j.Ad.Parent())
 	}
 	rest, err := json.Marshal([]any{p.Claims, p.Submitters, p.Backoffs, p.Reservations})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return b.String() + string(rest)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
@@ -39,9 +40,7 @@ func defaults(t testing.TB) negotiator.Config {
 func expr(t testing.TB, text string) *classad.Expr {
 	t.Helper()
 	e, err := classad.ParseExpr(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return e
 }
 
@@ -49,13 +48,9 @@ func expr(t testing.TB, text string) *classad.Expr {
 func ad(t testing.TB, usual, text string) *classad.Ad {
 	t.Helper()
 	base, err := classad.ParseAd("[" + usual + "]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	own, err := classad.ParseAd("[" + text + "]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return own.Chain(base)
 }
 

@@ -117,7 +117,7 @@ func others(plan *negotiator.Plan, p negotiator.Pool, name string) bool {
 	})
 }
 
-// bySquares divides in inverse ratio to the squares of the EUPs.
+// bySquares divides in inverse ratio to the squares of the EUPs: of submitters with equal RUPs, by the squares of their factors.
 func bySquares(total float64, claimants []shares.Claimant) []float64 {
 	claimants = slices.Clone(claimants)
 	for i := range claimants {
@@ -138,8 +138,9 @@ func TestAnotherDivision(t *testing.T) {
 	} {
 		cfg := preempting(t)
 		cfg.Division = c.division
-		p := negotiator.Pool{Slots: equal(t, 63, ""), Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 10), record("carol@x", 20)}}
+		p := negotiator.Pool{Slots: equal(t, 63, ""), Submitters: []accountant.Record{record("alice@x", 1), record("bob@x", 1), record("carol@x", 1)}}
 		for i, r := range p.Submitters {
+			p.Submitters[i].Factor = []float64{5, 10, 20}[i]
 			p.Jobs = append(p.Jobs, aJob(t, i+1, 63, r.Name, ""))
 		}
 		plan := Cycle(p, cfg, now)

@@ -17,6 +17,8 @@ type Autocluster struct {
 	Verdicts []Verdict
 	payers   []payment
 	paying   int // which of them pays
+	// lastPayer is the one for whom a job was noted last.
+	lastPayer int
 }
 
 // Verdict is what comes of matching an autocluster with a group: accepts, or where
@@ -82,10 +84,13 @@ func (x *Shapes) Verdict(k *Autocluster, g *Group) Verdict {
 // Of returns the autocluster of a run, and notes that its owner pays for that.
 func (x *Shapes) Of(j jobprio.Run) *Autocluster {
 	from := x.origin.Of(j.Ad)
-	k := x.alike[from]
-	if k == nil {
-		k = x.like(j)
-		x.alike[from] = k
+	k := x.lastLike
+	if from != x.lastFrom {
+		if k = x.alike[from]; k == nil {
+			k = x.like(j)
+			x.alike[from] = k
+		}
+		x.lastFrom, x.lastLike = from, k
 	}
 	x.by.PayerOf(j).paysFor(k, j.FirstJob())
 	return k

@@ -38,6 +38,9 @@ type Payers struct {
 	begins  map[string]pool.JobID // with which job owners' turns begin
 	origin  *classad.Origin       // of owners
 	known   map[*classad.Ad]*Payer
+
+	lastFrom *classad.Ad // what known was last asked for
+	last     *Payer
 }
 
 // NewPayers returns payers with unused budgets: each may pay for steps steps, less those
@@ -52,7 +55,11 @@ var ownerName = classad.NewName(pool.AttrOwner)
 // PayerOf returns the owner of a job, who pays for its expressions.
 func (p *Payers) PayerOf(j jobprio.Run) *Payer {
 	from := p.origin.Of(j.Ad)
+	if from == p.lastFrom {
+		return p.last
+	}
 	if x := p.known[from]; x != nil {
+		p.lastFrom, p.last = from, x
 		return x
 	}
 	owner, told := j.Submitter, false
@@ -82,11 +89,15 @@ func (p *Payers) payer(owner string) *Payer {
 
 // paysFor notes that an owner has jobs of an autocluster.
 func (p *Payer) paysFor(k *Autocluster, first pool.JobID) {
+	if i := k.lastPayer; i < len(k.payers) && k.payers[i].Payer == p && k.payers[i].first.Compare(first) <= 0 {
+		return
+	}
 	for i := range k.payers {
 		if x := &k.payers[i]; x.Payer == p {
 			if first.Compare(x.first) < 0 {
 				x.first = first
 			}
+			k.lastPayer = i
 			return
 		}
 	}

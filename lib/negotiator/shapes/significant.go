@@ -157,21 +157,30 @@ type Significance struct {
 	everySlot, everyJob []string
 }
 
-func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run) *Significance {
-	return &Significance{lex: lex, slots: slots, jobs: jobs, ads: telling(jobs), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
+func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run, expressions func(*classad.Ad) int) *Significance {
+	return &Significance{lex: lex, slots: slots, jobs: jobs, ads: telling(jobs, expressions), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
 }
 
 // telling returns ads that contain all expressions of the jobs' ads: if a job's own attributes are
 // constants, the ad that it shares with others.
-func telling(jobs []jobprio.Run) []*classad.Ad {
-	ads, seen := make([]*classad.Ad, 0, len(jobs)), map[*classad.Ad]bool{}
-	for _, j := range jobs {
-		ad := j.Ad
+func telling(jobs []jobprio.Run, expressions func(*classad.Ad) int) []*classad.Ad {
+	var ads []*classad.Ad
+	var last *classad.Ad
+	seen, kinds := map[*classad.Ad]bool{}, map[int]bool{}
+	for i := range jobs {
+		ad := jobs[i].Ad
 		if up := ad.Parent(); up != nil && ad.Simple() {
-			if seen[up] {
+			if up == last || seen[up] {
 				continue
 			}
-			seen[up] = true
+			seen[up], last = true, up
+			if expressions != nil {
+				kind := expressions(up)
+				if kinds[kind] {
+					continue
+				}
+				kinds[kind] = true
+			}
 			ad = up
 		}
 		ads = append(ads, ad)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/config"
 	"fairspool/lib/maui"
 )
@@ -29,9 +30,7 @@ func TestRealMauiFiles(t *testing.T) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		ours, theirs := made(text, false), made(text, true)
 		for _, line := range theirs {
 			if !slices.Contains(ours, line) {
@@ -41,9 +40,7 @@ func TestRealMauiFiles(t *testing.T) {
 		got := strings.Join(ours, "\n") + "\n"
 		golden := strings.TrimSuffix(file, ".cfg") + ".golden"
 		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(golden, []byte(got), 0o644))
 		}
 		if want, err := os.ReadFile(golden); err != nil || got != string(want) {
 			t.Errorf("%s gives\n%swant (%v)\n%s", file, got, err, want)
@@ -135,9 +132,7 @@ func TestMauiFilesAsObserved(t *testing.T) {
 	}
 	for _, name := range []string{"config-forms", "value-syntax"} {
 		text, err := os.ReadFile(filepath.Join(dir, "maui", name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var g golden
 		if err := json.Unmarshal(text, &g); err != nil || len(g.Expected) == 0 {
 			t.Fatalf("%s: %d jobs, %v", name, len(g.Expected), err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/config"
 	"golang.org/x/sys/unix"
 )
@@ -80,17 +81,13 @@ func TestMauiFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	write("maui.cfg", "QUEUETIMEWEIGHT 5\nUSERCFG[john] PRIORITY=1 FSTARGET=10\nQUEUETIMEWIEGHT 3\nSERVCAP 6\nQOSCFG[q] QTTARGET=4:00:00\n")
 	path := write("fairspool.toml", "[maui]\nQUEUETIMEWEIGHT = 7\nXFACTORWEIGHT = -1\nmaui_cfg = \"maui.cfg\"\n\"USERCFG[john]\" = \"PRIORITY=2\"\n")
 	c, err := schema.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	file := filepath.Join(dir, "maui.cfg")
 	if got, want := strings.Join(differing(*Settings(&c)), "|"), "SERV {1 6}|QUEUETIME {7 0}|USER[john] Priority=2 FSTarget=10|QOS[q] QTTarget=4h0m0s"; got != want {
 		t.Errorf("with a maui.cfg: %s, want %s", got, want)
@@ -125,9 +122,7 @@ func TestMauiFile(t *testing.T) {
 // COMPATIBILITY in the file counts, unless the table says something else.
 func TestMauiFileCompatible(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "maui.cfg"), []byte("COMPATIBILITY 3.3.1\n USERWEIGHT 3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "maui.cfg"), []byte("COMPATIBILITY 3.3.1\n USERWEIGHT 3\n"), 0o600))
 	for text, want := range map[string]string{"": "", "COMPATIBILITY = \"\"\n": "USER {3 0}", "COMPATIBILITY = \"3.3.1\"\n": ""} {
 		c, err := schema.Parse(filepath.Join(dir, "fairspool.toml"), []byte("[maui]\nmaui_cfg = \"maui.cfg\"\n"+text))
 		if got := strings.Join(differing(*Settings(&c)), "|"); err != nil || got != want || Settings(&c).Compatible != (want == "") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/config"
 	arithmetic "fairspool/lib/maui"
@@ -81,9 +82,7 @@ func TestWithDefaults(t *testing.T) {
 // TestWith holds that With changes one setting and leaves the others.
 func TestWith(t *testing.T) {
 	c, err := Parse("f", []byte("PRIORITY_HALFLIFE = 3600\n[maui]\nFSDEPTH = 5\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range []struct {
 		setting string
 		got     func(config.Config) any
@@ -143,9 +142,7 @@ halftime = 0
 usage_weight_list = "mem=2, io=0.5"
 halflife_decay_list = "cpu=30:mem=-1:io=0"
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if want := (accountant.WindowParams{Interval: 6 * time.Hour, Depth: 24, Decay: 0.5}); maui.Settings(&c).Windows != want {
 		t.Errorf("[maui] = %+v, want %+v", maui.Settings(&c).Windows, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/config"
 	"fairspool/lib/sge"
 )
@@ -18,9 +19,7 @@ func beside(t *testing.T, text string, files map[string]string) (config.Config, 
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	c, err := schema.Parse(filepath.Join(dir, "f"), []byte(text))
 	if err != nil {
@@ -37,13 +36,9 @@ func TestQconfAsTables(t *testing.T) {
 	}
 	for _, site := range sites {
 		saved, err := schema.Load(filepath.Join(site, "saved.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		tables, err := schema.Load(filepath.Join(site, "tables.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if !reflect.DeepEqual(*Settings(&saved), *Settings(&tables)) || saved.Decay != tables.Decay || saved.RunTime != tables.RunTime {
 			t.Errorf("%s: saved output comes to\n%+v\nand tables to\n%+v", site, *Settings(&saved), *Settings(&tables))
 		}
@@ -61,13 +56,9 @@ func TestQconfAsTables(t *testing.T) {
 // What an installer sets is the default, and says nothing that needs a warning.
 func TestQconfInstaller(t *testing.T) {
 	text, err := os.ReadFile("qconf/testdata/ssconf.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	table, err := os.ReadFile("qconf/testdata/sc.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	c, warnings := beside(t, "JOB_PRIORITY_POLICY = \"sge\"\n[sge]\nqconf_ssconf = \"ssconf\"\nqconf_sc = \"sc\"", map[string]string{"ssconf": string(text), "sc": string(table)})
 	d := schema.Default()
 	if warnings != "" || len(Settings(&c).Complexes) != strings.Count(string(table), "\n")-3 {
@@ -85,9 +76,7 @@ func TestQconfInstaller(t *testing.T) {
 // a heading, blanks in lists, and a number that is the scheduler's own.
 func TestSchedConfiguration(t *testing.T) {
 	printed, err := os.ReadFile("qconf/testdata/ssconf.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range []struct{ weights, tickets, want string }{
 		{"cpu=1.000000 mem=0.000000 io=0.000000", "0", "1 0 0 "},
 		{"cpu=0.500000 mem=0.250000 io=0.250000", "0", "0.5 0.25 0.25 "},
@@ -146,9 +135,7 @@ more = {}
 	check("tree", Settings(&c).Tree, &sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{{Name: "pa", Shares: 30}, {Name: "default", Shares: 4}, {Name: "alice", Shares: 10}}})
 	check("parameters", []any{Settings(&c).WeightUser, Settings(&c).TicketsShare, c.RunTime.Interval.String(), Settings(&c).ShareOverride, len(Settings(&c).Hierarchy)}, []any{0.5, 100.0, "30s", false, 0})
 	with, err := c.With([]string{"sge.users.bob.oticket=8", "sge.weight_user=0.75"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	check("users", Settings(&with).Users["bob"], sge.Object{OTicket: 8, DefaultProject: "pa"})
 	check("weight_user", Settings(&with).WeightUser, 0.75)
 	if without, err := c.With([]string{"sge.qconf_suser="}); err != nil || len(Settings(&without).Users) != 1 {

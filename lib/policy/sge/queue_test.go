@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
@@ -42,9 +43,7 @@ func slotsOf(t *testing.T, texts ...string) (slots []pool.Slot) {
 	t.Helper()
 	for i, text := range texts {
 		ad, err := classad.ParseAd("[" + text + "]")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		slots = append(slots, pool.Slot{Name: fmt.Sprintf("s%d", i+1), Ad: ad})
 	}
 	return slots
@@ -130,8 +129,6 @@ func TestSGESources(t *testing.T) {
 func waitingOf(t *testing.T, text string) jobprio.Waiting {
 	t.Helper()
 	ad, err := classad.ParseAd("[" + text + "]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return jobprio.Waiting{Running: []jobprio.Running{{Run: jobprio.Run{Procs: pool.Only(pool.JobID{Cluster: 1}), Submitter: "alice@example.org", Ad: ad}}}}
 }

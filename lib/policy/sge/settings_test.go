@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/config"
 	"fairspool/lib/sge"
 )
@@ -58,9 +59,7 @@ urgency_slots = 4
 func parsed(t *testing.T, text string) config.Config {
 	t.Helper()
 	c, err := schema.Parse("f", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return c
 }
 
@@ -227,9 +226,7 @@ func TestTreeOfFile(t *testing.T) {
 	c := schema.Default()
 	Settings(&c).Tree = &sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{{Name: "eng", Shares: 1, Children: []*sge.Node{{Name: "alice", Shares: 2}}}}}
 	settingsOf(&c).treeSaid = []treeEntry{{names: []string{"eng", "bob"}, shares: 3}, {names: []string{"eng"}, shares: 9}, {names: []string{"sci"}, shares: 4}}
-	if err := growTree(&c); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, growTree(&c))
 	want := &sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{
 		{Name: "eng", Shares: 9, Children: []*sge.Node{{Name: "alice", Shares: 2}, {Name: "bob", Shares: 3}}}, {Name: "sci", Shares: 4}}}
 	if !reflect.DeepEqual(Settings(&c).Tree, want) {
@@ -250,9 +247,7 @@ func TestDeepTree(t *testing.T) {
 	}
 	Settings(&c).Tree = root
 	settingsOf(&c).treeSaid = []treeEntry{{names: names, shares: 7}}
-	if err := growTree(&c); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, growTree(&c))
 	depth, last := 0, root
 	for ; len(last.Children) > 0; depth++ {
 		last = last.Children[0]

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
@@ -302,9 +303,7 @@ func TestManyMatches(t *testing.T) {
 	var plan negotiator.Plan
 	var slots []pool.Slot
 	ad, err := classad.ParseAd(`[Cpus = 2; Memory = 64]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for i := range 60 {
 		user := fmt.Sprintf("user%02d@pool", i)
 		plan.Submitters = append(plan.Submitters, negotiator.Share{Name: user})
@@ -318,9 +317,7 @@ func TestManyMatches(t *testing.T) {
 	}
 	slices.Reverse(plan.Matches)
 	var out bytes.Buffer
-	if err := (Outcome{Now: time.Unix(1795217646, 0), Plan: &plan, Pool: negotiator.Pool{Slots: slots}}).showMatches(&out); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, (Outcome{Now: time.Unix(1795217646, 0), Plan: &plan, Pool: negotiator.Pool{Slots: slots}}).showMatches(&out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 52 || strings.Join(strings.Fields(lines[1]), " ") != "user00@pool 200 400.00 Cpus=2 Memory=64 1.0-199 slot0@node0, slot1@node0 and 198 more" ||
 		lines[51] != "and 10 more lines like these, of 2000 jobs: -json has them all" {

@@ -125,24 +125,6 @@ func (l Listing) advertisedIn(v *spool.View) (list []*instance, bad []error) {
 	return list, bad
 }
 
-// summaries returns the slots that -q asks for as advertised does, in any order and with only the fields that
-// machines' totals need.
-func (l Listing) summaries() (list []*instance) {
-	slots, bad := lifecycle.SlotSummaries(l.View)
-	for _, err := range bad {
-		l.Warn("%v", err)
-	}
-	resting, room := l.resting(), make([]instance, len(slots))
-	list = make([]*instance, 0, len(slots))
-	for i := range slots {
-		if s := &room[i]; l.summarized(s, slots[i], resting) {
-			list = append(list, s)
-		}
-	}
-	l.keep(list)
-	return list
-}
-
 // resting returns which slots are left alone for a while.
 func (q *Queue) resting() map[string]bool {
 	left := map[string]bool{}
@@ -180,8 +162,16 @@ func (l Listing) summarized(s *instance, slot pool.SlotSummary, resting map[stri
 	return true
 }
 
-// keep counts the resources of partitionable slots that are kept for wide jobs.
+// keep counts the cores of partitionable slots that are kept for wide jobs.
 func (q *Queue) keep(list []*instance) {
+	kept := q.kept()
+	for _, s := range list {
+		s.reserved += kept[s.name]
+	}
+}
+
+// kept returns how many cores of slots are kept for wide jobs.
+func (q *Queue) kept() map[string]float64 {
 	kept := map[string]float64{}
 	for _, r := range spool.Reservations.All(q.View) {
 		if ad, ok := q.View.Job(r.Job); ok {
@@ -189,9 +179,7 @@ func (q *Queue) keep(list []*instance) {
 			kept[r.Slot] += n
 		}
 	}
-	for _, s := range list {
-		s.reserved += kept[s.name]
-	}
+	return kept
 }
 
 // read reads the architecture and system of a slot.

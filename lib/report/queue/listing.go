@@ -13,6 +13,7 @@ type Listing struct {
 	Options
 	Filter
 	Jobs  []spool.Run     // those that the filter lets through
+	All   bool            // the list is of all jobs, for totals: then Jobs is not used
 	Kept  []spool.Factory // clusters with jobs still to come, for the brief layout
 	Named bool            // jobs or users were named
 }

@@ -41,6 +41,7 @@ type Queue struct {
 	hierarchy *hierarchy // nil: submitters go by EUP
 	// leavers are the claims on promised slots, by the job that is to have the slot; nil: not yet known.
 	leavers map[pool.JobID]pool.Claim
+	claimed []pool.ClaimSummary // nil: not yet known
 }
 
 // submitter returns the submitter that is charged for a job.

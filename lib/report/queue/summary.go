@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/clean"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 	"fairspool/lib/report/table"
@@ -26,26 +27,40 @@ type Machine struct {
 }
 
 // Machines sums up the slots that the filter takes by machine, in the order of their names; behind more than one
-// the total, which has no Name.
-func (l Listing) Machines() []Machine { return machines(l.claimed(l.summaries(), nil)) }
-
-// totalName is what tables call the total of all machines.
-const totalName = "total"
-
-// machines sums up slots by machine, in the order of their names; behind more than one
-// the total.
-func machines(slots []*instance) (list []Machine) {
-	at := map[string]int{}
-	for _, s := range slots {
-		if s.kind == "D" {
-			continue // is part of another
-		}
+// the total, which has no Name. A slot of a claim that is not advertised any more is among them, out of use.
+func (l Listing) Machines() (list []Machine) {
+	slots, bad := lifecycle.SlotSummaries(l.View)
+	for _, err := range bad {
+		l.Warn("%v", err)
+	}
+	var s instance
+	at, resting, kept, held := map[string]int{}, l.resting(), l.kept(), l.held()
+	add := func() {
 		i, ok := at[s.machine]
 		if !ok {
 			i = len(list)
 			at[s.machine], list = i, append(list, Machine{Name: s.machine})
 		}
-		list[i].add(s)
+		list[i].add(&s)
+	}
+	for i := range slots {
+		if s = (instance{}); !l.summarized(&s, slots[i], resting) {
+			continue
+		}
+		if len(kept) > 0 {
+			s.reserved += kept[s.name]
+		}
+		if h := held[s.name]; h != nil {
+			h.found = true
+			s.used, s.reserved = s.used+h.used+float64(h.whole)*s.total, s.reserved+h.reserved+float64(h.promised)*s.total
+		}
+		add()
+	}
+	for _, c := range l.bound() {
+		if h := held[c.SlotAd()]; h != nil && h.ad && !h.found {
+			h.found, s = true, instance{machine: h.machine, states: "o", used: h.used, reserved: h.reserved}
+			add()
+		}
 	}
 	slices.SortFunc(list, func(a, b Machine) int { return pool.CompareNames(a.Name, b.Name) })
 	if len(list) < 2 {
@@ -59,6 +74,66 @@ func machines(slots []*instance) (list []Machine) {
 	}
 	return append(list, sum)
 }
+
+// held is what claims take of a slot.
+type held struct {
+	whole, promised int     // claims on all of it
+	used, reserved  float64 // cores of pieces
+	ad              bool    // it is the slot ad of a claim, and not only the dynamic slot of one
+	machine         string  // of the claim
+	found           bool
+}
+
+// held returns what claims take, by the names of slots.
+func (l Listing) held() map[string]*held {
+	claims := l.bound()
+	room, slots := make([]held, len(claims)), make(map[string]*held, len(claims))
+	of := func(name string) *held {
+		h := slots[name]
+		if h == nil {
+			if len(room) == 0 {
+				room = make([]held, 1+len(claims))
+			}
+			h, room = &room[0], room[1:]
+			slots[name] = h
+		}
+		return h
+	}
+	for i := range claims {
+		c := &claims[i]
+		if l.Slots != nil && !l.takes(c.Slot, c.SlotAd(), c.Machine) {
+			continue
+		}
+		h := of(c.SlotAd())
+		if !h.ad {
+			h.ad, h.machine = true, c.Machine
+		}
+		if c.Piece.Of == "" {
+			if c.State == pool.Promised {
+				h.promised++
+			} else {
+				h.whole++
+			}
+			continue
+		}
+		cores := c.Piece.Takes.Of(pool.AttrCpus)
+		h.piece(c.State, cores)
+		of(c.Slot).piece(c.State, cores)
+	}
+	return slots
+}
+
+// piece adds the cores of a piece.
+func (h *held) piece(state pool.ClaimState, cores float64) {
+	if state == pool.Promised {
+		h.reserved += cores
+	} else {
+		h.used += cores
+	}
+}
+
+// totalName is what tables call the total of all machines.
+const totalName = "total"
 
 // shown returns what tables call the machine.
 func (m Machine) shown() string { return cmp.Or(clean.Line(m.Name), totalName) }
@@ -85,14 +160,17 @@ type tally struct{ jobs, cores int64 }
 // shownStates are the states in the order of the summary.
 var shownStates = [...]string{"r", "Rr", "s", "Rs", "t", "Rt", "dr", "dt", "hr", "ht", "qw", "hqw", "Eqw", "z"}
 
-// count counts jobs by state. It makes no rows, and all processors take part.
-func (q *Queue) count(procs []spool.Run) map[string]tally {
-	return countBy(q, procs, func(_ *reader, _ *pool.Claim, state string) string { return state })
+// count counts the jobs of the list by state. It makes no rows, and all processors take part.
+func (l Listing) count() map[string]tally {
+	byState := func(_ *reader, _ *pool.Claim, state string) string { return state }
+	if l.All {
+		return countAll(l.Queue, byState)
+	}
+	return countBy(l.Queue, l.Jobs, claimsOf(l.View.Claims()), byState)
 }
 
-// countBy counts jobs by a key that is made of their attributes, their claim and their state.
-func countBy[K comparable](q *Queue, procs []spool.Run, key func(r *reader, claim *pool.Claim, state string) K) map[K]tally {
-	claims := claimsOf(q.View.Claims())
+// countBy counts jobs by a key that is made of their attributes, the state of their claim and their state.
+func countBy[K comparable](q *Queue, procs []spool.Run, claims claims, key func(r *reader, claim *pool.Claim, state string) K) map[K]tally {
 	bounds := parallel.Bounds(len(procs), 1)
 	counted := make([]map[K]tally, len(bounds)-1)
 	parallel.Parts(bounds, func(part, from, to int) {
@@ -111,6 +189,43 @@ func countBy[K comparable](q *Queue, procs []spool.Run, key func(r *reader, clai
 		}
 	}
 	return all
+}
+
+// countAll does as countBy for all jobs of the queue, of which it reads few.
+func countAll[K comparable](q *Queue, key func(r *reader, claim *pool.Claim, state string) K) map[K]tally {
+	all := q.bound()
+	alike, others := spool.Totals(q.View, all)
+	r, sums := q.reader(), map[K]tally{}
+	for _, a := range alike {
+		var claim *pool.Claim
+		if a.Claim != 0 {
+			claim = &pool.Claim{State: a.Claim}
+		}
+		countInto(sums, r, spool.Run{Procs: pool.Procs{Last: a.Jobs - 1}, Ad: a.Ad}, claim, key)
+	}
+	var some claims
+	var procs []spool.Run
+	for _, c := range others {
+		procs = append(procs, c.Runs...)
+		for len(all) > 0 && all[0].Job.Cluster < c.ID {
+			all = all[1:]
+		}
+		for ; len(all) > 0 && all[0].Job.Cluster == c.ID; all = all[1:] {
+			some = append(some, pool.Claim{Job: all[0].Job, State: all[0].State})
+		}
+	}
+	for k, n := range countBy(q, procs, some, key) {
+		sums[k] = tally{sums[k].jobs + n.jobs, sums[k].cores + n.cores}
+	}
+	return sums
+}
+
+// bound returns what totals need of all claims.
+func (q *Queue) bound() []pool.ClaimSummary {
+	if q.claimed == nil {
+		q.claimed = spool.ClaimSummaries(q.View)
+	}
+	return q.claimed
 }
 
 func countInto[K comparable](sums map[K]tally, r *reader, s spool.Run, claim *pool.Claim, key func(*reader, *pool.Claim, string) K) {
@@ -133,10 +248,11 @@ func countInto[K comparable](sums map[K]tally, r *reader, s spool.Run, claim *po
 
 // Summary writes the use of the machines, and the number of jobs in each state.
 func (l Listing) Summary(w io.Writer) error {
-	list, sums := l.Machines(), l.count(l.Jobs)
+	list := l.Machines()
 	if l.XML {
 		return summaryXML(w, list)
 	}
+	sums := l.count()
 	if err := l.writeMachines(w, list); err != nil {
 		return err
 	}
@@ -263,11 +379,7 @@ func (q *Queue) Counts() (list []Count) {
 	type key struct{ owner, group, state, why string }
 	read := *q
 	read.View = q.View.Only(append(wordsOf(groupName), totalsNames...))
-	var procs []spool.Run
-	for _, c := range read.View.Clusters() {
-		procs = append(procs, c.Runs...)
-	}
-	sums := countBy(&read, procs, func(r *reader, claim *pool.Claim, state string) key {
+	sums := countAll(&read, func(r *reader, claim *pool.Claim, state string) key {
 		k := key{r.text(ownerName), r.text(groupName), r.inWord(claim), ""}
 		switch {
 		case k.state == "held":

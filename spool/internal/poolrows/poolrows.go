@@ -211,7 +211,12 @@ func BackoffOf(r *rowtext.Row) (pool.Backoff, error) {
 
 // WriteClaim writes a claim.
 func WriteClaim(to rowtext.Attributes, c pool.Claim) {
-	to.SetString("Job", c.Job.String())
+	to.SetString("Job", c.Job.String()) // and what totals need, see summarytext.Claim
+	to.SetString("State", c.State.String())
+	to.SetString("Slot", c.Slot)
+	to.SetString("Machine", c.Machine)
+	rowtext.SetText(to, "Of", c.Piece.Of)
+	rowtext.SetText(to, takesName, string(c.Piece.Takes))
 	rowtext.SetText(to, "AcctGroup", c.By.Account)
 	to.SetInt("Attempt", int64(c.Attempt))
 	rowtext.SetTime(to, "ChargedSince", c.ChargedSince)
@@ -219,9 +224,7 @@ func WriteClaim(to rowtext.Attributes, c pool.Claim) {
 	rowtext.SetText(to, "Flocked", c.Flocked)
 	rowtext.SetText(to, "Instance", c.Instance)
 	rowtext.SetText(to, "Limits", c.Limits)
-	to.SetString("Machine", c.Machine)
 	rowtext.SetTime(to, "MatchedAt", c.MatchedAt)
-	rowtext.SetText(to, "Of", c.Piece.Of)
 	rowtext.SetText(to, "Owner", c.By.User)
 	rowtext.SetReal(to, "PE", c.By.PE)
 	rowtext.SetInt(to, "PID", int64(c.PID))
@@ -233,11 +236,8 @@ func WriteClaim(to rowtext.Attributes, c pool.Claim) {
 	rowtext.SetReal(to, "Rank", c.Rank)
 	rowtext.SetInt(to, "RequestCpus", c.By.Cpus)
 	rowtext.SetInt(to, "Seq", int64(c.Seq))
-	to.SetString("Slot", c.Slot)
 	rowtext.SetTime(to, "StartedAt", c.StartedAt)
-	to.SetString("State", c.State.String())
 	to.SetString("Submitter", c.Submitter)
-	rowtext.SetText(to, takesName, string(c.Piece.Takes))
 	rowtext.SetInt(to, "Told", int64(c.Told))
 	rowtext.SetText(to, "UnixGroup", c.By.Group)
 	rowtext.SetInt(to, "VacateCode", int64(c.VacateCode))

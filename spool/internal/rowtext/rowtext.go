@@ -83,10 +83,24 @@ func SetFlag(to Attributes, name string, set bool) {
 
 // SetList sets a list of words, if there are any, with a blank between two.
 func SetList[T any](to Attributes, name string, list []T) {
-	if len(list) > 0 {
-		text := fmt.Sprint(list)
-		to.SetString(name, text[1:len(text)-1])
+	if len(list) == 0 {
+		return
 	}
+	var b []byte
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		switch v := any(v).(type) {
+		case int:
+			b = strconv.AppendInt(b, int64(v), 10)
+		case fmt.Stringer:
+			b = append(b, v.String()...)
+		default:
+			b = fmt.Append(b, v)
+		}
+	}
+	to.SetString(name, string(b))
 }
 
 // Row is a row to be read, as an ad or as its plain attributes.

@@ -1,4 +1,5 @@
-// Package summarytext writes and reads the summary of a slot: what totals need of it, behind its line in the index of a segment:
+// Package summarytext writes and reads summaries of slots, clusters and claims. That of a slot is what totals need
+// of it, behind its line in the index of a segment:
 //
 //	I "slot1@node" 0 3010 5407c828 0 - - "node" "Unclaimed" "" 4 0.125 1790000900 0
 //
@@ -45,17 +46,12 @@ func Of(slot *pool.Slot) string {
 
 // Read reads the summary of a slot, and reports whether it is one.
 func Read(s *pool.SlotSummary, text string) bool {
+	ok := true
 	for _, to := range [...]*string{&s.Machine, &s.State, &s.Holder} {
-		quoted, err := strconv.QuotedPrefix(text)
-		if err != nil || !strings.HasPrefix(text[len(quoted):], " ") {
+		if *to, text, ok = quoted(text); !ok || !strings.HasPrefix(text, " ") {
 			return false
 		}
-		if *to = quoted[1 : len(quoted)-1]; strings.IndexByte(quoted, '\\') >= 0 {
-			*to, err = strconv.Unquote(quoted)
-		}
-		if text = text[len(quoted)+1:]; err != nil {
-			return false
-		}
+		text = text[1:]
 	}
 	for _, to := range [...]*float64{&s.Cpus, &s.Load} {
 		number, rest, ok := strings.Cut(text, " ")
@@ -71,4 +67,16 @@ func Read(s *pool.SlotSummary, text string) bool {
 	n, err := strconv.ParseInt(until, 10, 64)
 	s.Until, s.Partitionable = n, divided == "1"
 	return ok && err == nil && (divided == "0" || divided == "1")
+}
+
+// quoted reads a quoted text, and returns what follows it.
+func quoted(text string) (s, rest string, ok bool) {
+	if s, rest, ok = Plain(text); ok {
+		return s, rest, true
+	}
+	long, err := strconv.QuotedPrefix(text)
+	if err == nil {
+		s, err = strconv.Unquote(long)
+	}
+	return s, text[len(long):], err == nil
 }

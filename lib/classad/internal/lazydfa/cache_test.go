@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // randomText returns n letters a and b.
@@ -34,9 +36,7 @@ func TestCacheIsBounded(t *testing.T) {
 		r := rand.New(rand.NewSource(1))
 		before := heap()
 		m, err := Compile(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for range 100 {
 			text := randomText(r, 1000) + "c"
 			if got, want := m.Match(text), re.MatchString(text); got != want {
@@ -84,9 +84,7 @@ func everyByte() string {
 // regexp any more.
 func TestWarmMatchesOnlyRead(t *testing.T) {
 	m, err := Compile(`(a|b)*a(a|b){8}c`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	text := randomText(rand.New(rand.NewSource(1)), 1000) + "aaaaaaaaac"
 	m.Match(text)
 	m.builder.full.Store(true)
@@ -99,9 +97,7 @@ func TestWarmMatchesOnlyRead(t *testing.T) {
 func TestLongProgram(t *testing.T) {
 	pattern := "^(" + strings.Repeat("[ab]c?", 10) + "){500}$"
 	m, err := Compile(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	text := strings.Repeat("abc", 2500)
 	if m.start != unbuilt || !m.Match(text) || m.Match(text+"a") {
 		t.Errorf("Match of a long program: start %d, %v, %v, want %d, true, false", m.start, m.Match(text), m.Match(text+"a"), unbuilt)
@@ -115,9 +111,7 @@ func TestManyClasses(t *testing.T) {
 		text[b] = byte(b)
 	}
 	m, err := Compile(everyByte())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if m.end != 256 {
 		t.Errorf("%d classes, want 256", m.end)
 	}
@@ -135,9 +129,7 @@ func TestClassesAreFew(t *testing.T) {
 		{`(?s).+`, 1}, {`.+`, 2}, {`(?i)[a-z]+0`, 3}, {`(?i)x+y+`, 3}, {`[^a]+`, 2}, {`(?i)k+|s+`, 3}, {`\b.`, 3}, {`(?m)^a`, 3}, {`^a`, 2}, {`\w+a`, 3}, {`a+|b+|[ab]c+`, 4},
 	} {
 		m, err := Compile(c.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if m.end != c.want {
 			t.Errorf("Compile(%q) has %d classes, want %d", c.pattern, m.end, c.want)
 		}
@@ -157,9 +149,7 @@ func TestEarlyAnswers(t *testing.T) {
 		{`a+$b`, "aaaaaaa", 2, false},
 	} {
 		m, err := Compile(c.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if got := m.Match(c.text); got != c.want {
 			t.Errorf("Match(%q, %q) = %v, want %v", c.pattern, c.text, got, c.want)
 		}
@@ -175,9 +165,7 @@ func TestConcurrentMatches(t *testing.T) {
 		cache   int
 	}{{`(a|b)*a(a|b){8}c`, maxCache}, {`(a|b)*a(a|b){8}c`, 5000}, {`(?m)\ba*b*$`, maxCache}} {
 		m, err := compile(c.pattern, c.cache)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		re := regexp.MustCompile(c.pattern)
 		var all sync.WaitGroup
 		for seed := range 8 {
@@ -198,9 +186,7 @@ func TestConcurrentMatches(t *testing.T) {
 func TestWarmMatchesDoNotAllocate(t *testing.T) {
 	for _, c := range benchmarks {
 		m, err := Compile(c.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		m.Match(c.text)
 		if got := testing.AllocsPerRun(100, func() { m.Match(c.text) }); got != 0 {
 			t.Errorf("Match(%q, %q) allocates %v times, want 0", c.pattern, c.text, got)
@@ -208,9 +194,7 @@ func TestWarmMatchesDoNotAllocate(t *testing.T) {
 	}
 	// Bytes from 0x80 on need no copy of the text.
 	m, err := Compile(`(?i)[à-ÿ]+$`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m.Match("caf\xe9 \xc9")
 	if got := testing.AllocsPerRun(100, func() { m.Match("caf\xe9 \xc9") }); got != 0 {
 		t.Errorf("Match of Latin-1 allocates %v times, want 0", got)

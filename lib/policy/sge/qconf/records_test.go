@@ -69,9 +69,7 @@ func TestReadRecords(t *testing.T) {
 
 func TestReadParameters(t *testing.T) {
 	text, err := os.ReadFile("testdata/ssconf.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	list, notes := ReadParameters(string(text))
 	if len(list) != 35 || len(notes) > 0 {
 		t.Errorf("%d parameters and notes %v, want 35 and none", len(list), notes)
@@ -95,9 +93,7 @@ func TestReadParameters(t *testing.T) {
 
 func TestReadComplexes(t *testing.T) {
 	text, err := os.ReadFile("testdata/sc.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	list, notes := ReadComplexes(string(text))
 	if len(list) != strings.Count(string(text), "\n")-3 || len(notes) > 0 {
 		t.Errorf("%d complexes and notes %v, want one of each line between heading and end, and none", len(list), notes)
