@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/spool/internal/logtext"
 )
 
 // TestUnquoteFirst holds that the short way reads the same as the long one.
@@ -24,7 +26,7 @@ func TestUnquoteFirst(t *testing.T) {
 		if wantErr == nil {
 			want, wantErr = strconv.Unquote(prefix)
 		}
-		got, rest, err := unquoteFirst(s)
+		got, rest, err := logtext.UnquoteFirst(s)
 		if (err == nil) != (wantErr == nil) || err == nil && (got != want || rest != s[len(prefix):]) {
 			t.Fatalf("unquoteFirst(%q) = %q, %q, %v, want %q, %q, %v", s, got, rest, err, want, s[len(prefix):], wantErr)
 		}

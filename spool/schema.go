@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/logtext"
 	"fairspool/spool/internal/poolrows"
 	"fairspool/spool/internal/rowtext"
 )
@@ -226,7 +227,7 @@ func (k *Kind[K, V]) appendRow(b []byte, v V) []byte {
 
 func (k *Kind[K, V]) parseRecord(r *record, text string) (err error) {
 	if r.Kind == k.gone {
-		texts, err := quoted(text)
+		texts, err := logtext.Quoted(text)
 		if err != nil || len(texts) != len(k.lead) {
 			return fmt.Errorf("%.80q: not the key of a row: %w", text, cmp.Or(err, errIncomplete))
 		}

@@ -440,9 +440,9 @@ func (w *segmentWriter[K]) flush() error {
 type keys[K cmp.Ordered] struct {
 	compare func(a, b K) int // the order in which they are listed
 	append  func(b []byte, k K) []byte
-	parse   func(b []byte) (k K, rest []byte, err error) // rest: what follows the blank behind it
+	parse   func(b []byte) (k K, rest []byte, err error)  // rest: what follows the blank behind it
 	plain   func(text string) (k K, rest string, ok bool) // the same of a key without escapes
-	file    func(first, last K, n int) string            // names the n-th segment of a fold, without its generation
+	file    func(first, last K, n int) string             // names the n-th segment of a fold, without its generation
 }
 
 // clusterKeys are the numbers of clusters.

@@ -14,6 +14,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/attrtext"
 	"fairspool/spool/internal/files"
 )
 
@@ -97,7 +98,7 @@ func (tx *Tx) check(start int) *classad.Expr {
 
 // plain reports whether a record surely reads back as it is: its attribute has a usual name, and is a constant.
 func (r *record) plain() bool {
-	if !usualName(r.Name) {
+	if !attrtext.Usual(r.Name) {
 		return r.Name == ""
 	}
 	if r.Expr == nil {
@@ -688,6 +689,7 @@ func (s *Spool) header(tx *Tx) Transaction {
 	if policy.IsZero() {
 		policy = machine
 	}
-	tx.Header = Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.Header.Op, tx.Header.Args}
+	h := &tx.Header
+	h.Seq, h.Machine, h.Policy, h.UID, h.User, h.Program = tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program
 	return tx.Header
 }
