@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -167,9 +168,7 @@ func (f *fixture) account(tx *spool.Tx) {
 func copied(b *testing.B, dir string) string {
 	b.Helper()
 	to, err := os.MkdirTemp(shared, "copy")
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -187,9 +186,7 @@ func copied(b *testing.B, dir string) string {
 		}
 		return os.WriteFile(name, text, 0o600)
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	return to
 }
 
@@ -226,14 +223,10 @@ func BenchmarkFill(b *testing.B) {
 			s.fill(b, dir)
 		}
 	}
-	for _, f := range slices.Concat(fixtures, listings) {
+	for _, f := range slices.Concat(fixtures, listings, growths) {
 		if f.name == name {
-			if err := f.fill(dir); err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, f.fill(dir))
 		}
 	}
-	if err := spool.Find(dir); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, spool.Find(dir))
 }

@@ -46,20 +46,16 @@ func fill(b *testing.B, clusters, procs, shapes int) string {
 	b.Helper()
 	dir := filepath.Join(testenv.OnDisk(b), "spool")
 	s, err := spool.Open(dir, spool.Options{Program: "bench", UIDDomain: "example.org", LockWait: time.Minute})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	for done := 0; done < clusters; {
-		if err := s.Update(func(tx *spool.Tx) error {
+		testenv.OK(b, s.Update(func(tx *spool.Tx) error {
 			tx.Op("submit")
 			for range min(clusters-done, 1000) {
 				tx.AddCluster(job(b, done, shapes), []spool.NewRun{{Count: procs}})
 				done++
 			}
 			return nil
-		}); err != nil {
-			b.Fatal(err)
-		}
+		}))
 	}
 	return dir
 }
@@ -77,9 +73,7 @@ func job(b *testing.B, n, shapes int) *classad.Ad {
 		"Rank":         fmt.Sprintf("TARGET.Memory / %d", 1+shape),
 	} {
 		e, err := classad.ParseExpr(text)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, err)
 		ad.Set(name, e)
 	}
 	return ad
@@ -88,9 +82,7 @@ func job(b *testing.B, n, shapes int) *classad.Ad {
 func submitFile(b *testing.B, queue string) string {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "job.sub")
-	if err := os.WriteFile(file, []byte("executable = /bin/true\n"+queue+"\n"), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.WriteFile(file, []byte("executable = /bin/true\n"+queue+"\n"), 0o600))
 	return file
 }
 

@@ -46,12 +46,10 @@ func (s shape) large(b *testing.B) string {
 // fill makes the spool in a directory.
 func (s shape) fill(b *testing.B, dir string) {
 	sp, err := spool.Open(dir, spool.Options{Program: "bench", UIDDomain: "example.org", LockWait: time.Minute})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	defer sp.Close()
 	for done := 0; done < s.clusters; {
-		if err := sp.Update(func(tx *spool.Tx) error {
+		testenv.OK(b, sp.Update(func(tx *spool.Tx) error {
 			tx.Op("submit")
 			for range min(s.clusters-done, 1000) {
 				tx.AddCluster(s.job(b, done), []spool.NewRun{{Count: s.procs}})
@@ -61,9 +59,7 @@ func (s shape) fill(b *testing.B, dir string) {
 				tx.PutSubmitter(accountant.Record{Name: fmt.Sprintf("user%d@example.org", i), Priority: 1 + float64(i), HalfLife: 24 * time.Hour, At: time.Unix(1790000000, 0)})
 			}
 			return nil
-		}); err != nil {
-			b.Fatal(err)
-		}
+		}))
 	}
 	if _, err := sp.Fold(1, nil); err != nil {
 		b.Fatal(err)
@@ -170,25 +166,19 @@ func BenchmarkFold(b *testing.B) {
 		b.Run(s.name, func(b *testing.B) {
 			dir := s.large(b)
 			sp, err := spool.Open(dir, spool.Options{Program: "bench", UIDDomain: "example.org", LockWait: time.Minute})
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, err)
 			defer sp.Close()
 			locked := time.Duration(0)
 			for b.Loop() {
-				if err := sp.Update(func(tx *spool.Tx) error {
+				testenv.OK(b, sp.Update(func(tx *spool.Tx) error {
 					tx.Op("set priority")
 					for id := 1; id <= 1000; id++ {
 						tx.SetRange(pool.Procs{Cluster: id, First: 0, Last: 0}, "JobPrio", classad.Literal(classad.Int(int64(b.N))))
 					}
 					return nil
-				}); err != nil {
-					b.Fatal(err)
-				}
+				}))
 				done, err := sp.Fold(1, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.OK(b, err)
 				locked = max(locked, done.Locked)
 			}
 			b.ReportMetric(float64(locked.Microseconds())/1000, "ms-locked")
@@ -200,16 +190,12 @@ func BenchmarkFold(b *testing.B) {
 // every figure of a command that changes something.
 func BenchmarkSync(b *testing.B) {
 	f, err := os.Create(filepath.Join(testenv.OnDisk(b), "file"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	defer f.Close()
 	for b.Loop() {
 		if _, err := f.WriteString("a line of a journal, or so\n"); err != nil {
 			b.Fatal(err)
 		}
-		if err := f.Sync(); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, f.Sync())
 	}
 }

@@ -38,9 +38,7 @@ func BenchmarkSubmitMany(b *testing.B) {
 	items(b)
 	for _, s := range submissions {
 		file := filepath.Join(dir, s.name+".sub")
-		if err := os.WriteFile(file, []byte("executable = /bin/true\n"+s.commands+"\n"+s.queue+"\n"), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, os.WriteFile(file, []byte("executable = /bin/true\n"+s.commands+"\n"+s.queue+"\n"), 0o600))
 		b.Run(s.name, func(b *testing.B) {
 			measure(b, "-terse", file)
 		})
@@ -58,9 +56,7 @@ func measure(b *testing.B, args ...string) {
 		mb, processor := spent(b, "spool", "submit", args...)
 		most, least = max(most, mb), min(least, processor)
 		b.StopTimer()
-		if err := errors.Join(os.RemoveAll("spool"), os.RemoveAll("job.log")); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, errors.Join(os.RemoveAll("spool"), os.RemoveAll("job.log")))
 		b.StartTimer()
 	}
 	b.ReportMetric(most, "MB")
@@ -76,16 +72,10 @@ func items(b *testing.B) {
 		fmt.Fprintf(&three, "a%d, b%d, c%d\n", i, i*7, i%100)
 	}
 	for name, text := range map[string]string{"one.txt": one.String(), "three.txt": three.String(), "in.0": ""} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, os.WriteFile(name, []byte(text), 0o600))
 	}
-	if err := os.Mkdir("data", 0o700); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, os.Mkdir("data", 0o700))
 	for i := range 20_000 {
-		if err := os.WriteFile(fmt.Sprintf("data/%d.dat", i), nil, 0o600); err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, os.WriteFile(fmt.Sprintf("data/%d.dat", i), nil, 0o600))
 	}
 }

@@ -27,24 +27,16 @@ func BenchmarkWatch(b *testing.B) {
 		for _, args := range [][]string{nil, {"-w"}, {"-g", "c"}} {
 			b.Run(fmt.Sprintf("changes=%d/%v", changes, args), func(b *testing.B) {
 				dir := filepath.Join(testenv.OnDisk(b), "spool")
-				if err := os.CopyFS(dir, os.DirFS(listings[1].dir(b))); err != nil {
-					b.Fatal(err)
-				}
-				if err := os.Chmod(dir, 0o700); err != nil {
-					b.Fatal(err)
-				}
+				testenv.OK(b, os.CopyFS(dir, os.DirFS(listings[1].dir(b))))
+				testenv.OK(b, os.Chmod(dir, 0o700))
 				for b.Loop() {
 					c := exec.Command(filepath.Join(testenv.Commands(b), "qstat"), append([]string{"-watch", "1", "-spool", dir}, args...)...)
 					c.Env, c.Stderr = append(os.Environ(), "FAIRSPOOL_CONFIG="), os.Stderr
-					if err := c.Start(); err != nil {
-						b.Fatal(err)
-					}
+					testenv.OK(b, c.Start())
 					start := time.Now()
 					change(b, dir, changes, start.Add(watchFor))
 					c.Process.Signal(syscall.SIGTERM)
-					if err := c.Wait(); err != nil {
-						b.Fatal(err)
-					}
+					testenv.OK(b, c.Wait())
 					used := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 					b.ReportMetric(100*used.Seconds()/time.Since(start).Seconds(), "cpu-%")
 				}
@@ -60,21 +52,17 @@ func change(b *testing.B, dir string, perSecond int, until time.Time) {
 		return
 	}
 	s, err := spool.Open(dir, spool.Options{Program: "bench", LockWait: time.Minute})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	defer s.Close()
 	tick := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer tick.Stop()
 	for n := 0; time.Now().Before(until); n++ {
 		<-tick.C
-		if err := s.Update(func(tx *spool.Tx) error {
+		testenv.OK(b, s.Update(func(tx *spool.Tx) error {
 			tx.Op("prio")
 			tx.Set(pool.JobID{Cluster: 1 + n*97%1000}, pool.AttrJobPrio, classad.Literal(classad.Int(int64(n%20))))
 			return nil
-		}); err != nil {
-			b.Fatal(err)
-		}
+		}))
 	}
 }
 

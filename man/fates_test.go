@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/jobad"
 )
 
@@ -65,15 +66,11 @@ func TestFates(t *testing.T) {
 	const file = "submit-commands.5"
 	where := descriptions(t)
 	text, err := os.ReadFile("testdata/submit-commands.head")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := string(text) + strings.Join(slices.Concat(
 		[]string{".Sh COMMANDS"}, acting(where), []string{".Sh COMMANDS WITHOUT EFFECT", keptMeans}, kept(), seeAlso(where)), "\n") + "\n"
 	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, []byte(want), 0o644))
 	}
 	got, wanted := read(t, file).lines, strings.Split(strings.TrimSuffix(want, "\n"), "\n")
 	for i := range max(len(got), len(wanted)) {

@@ -66,9 +66,7 @@ func help(t *testing.T, dir, command string) surface {
 func TestCommands(t *testing.T) {
 	dir := testenv.Commands(t)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var commands []string
 	for _, e := range entries {
 		commands = append(commands, e.Name())
@@ -211,9 +209,7 @@ func TestMessageReferences(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
 	if found < 20 {
 		t.Errorf("%d references were found in messages, want more", found)
@@ -295,9 +291,7 @@ func testFirstSession(t *testing.T, bin string) {
 
 	work := t.TempDir()
 	settings := filepath.Join(work, "fairspool.toml")
-	if err := os.WriteFile(settings, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(settings, nil, 0o600))
 	c := exec.Command("sh", "-e")
 	c.Stdin = strings.NewReader(script)
 	c.Dir = work

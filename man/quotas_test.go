@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
@@ -54,9 +55,7 @@ func newExample(t *testing.T, slots int) *example {
 	x := &example{gets: map[string]int{}}
 	for i := range slots {
 		ad, err := classad.ParseAd(`[State = "Unclaimed"; Requirements = true]`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		x.pool.Slots = append(x.pool.Slots, pool.Slot{Name: fmt.Sprintf("slot%d", i+1), Ad: ad})
 	}
 	return x
@@ -70,9 +69,7 @@ func (x *example) add(t *testing.T, row []string) {
 	}
 	number := func(text string) float64 {
 		n, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return n
 	}
 	user := "zoe@x"
@@ -82,9 +79,7 @@ func (x *example) add(t *testing.T, row []string) {
 		x.groups = append(x.groups, accountant.Group{Name: row[0], Quota: q, Dynamic: q < 1, AcceptSurplus: row[2] == "yes"})
 	}
 	ad, err := classad.ParseAd("[Requirements = true]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if n := int(number(row[3])); n > 0 {
 		x.pool.Jobs = append(x.pool.Jobs, jobprio.Run{Procs: pool.Procs{Cluster: len(x.gets) + 1, First: 0, Last: n - 1}, Submitter: user, Ad: ad})
 	}
@@ -94,9 +89,7 @@ func (x *example) add(t *testing.T, row []string) {
 func (x *example) run(t *testing.T) {
 	t.Helper()
 	tree, err := accountant.NewGroups(x.groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cfg := negotiator.Config{
 		Params: accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1, NiceFactor: 1e7, RemoteFactor: 1e7, Groups: tree},
 		Quotas: negotiator.Quotas{Strict: true, Rounds: 3, RoundRobinRate: 1e100, WeightedDemand: true},

@@ -169,19 +169,27 @@ func (b *blocks[K, V]) entry(k K) (*segment[K], *entry[K], error) {
 	if i < 0 {
 		return nil, nil, nil
 	}
-	g, err := b.index(i)
-	if err != nil {
-		return nil, nil, err
+	if b.open[i] == nil {
+		g, err := openSegment(b.files, b.dir, b.base[i], b.keys)
+		if err != nil {
+			return nil, nil, err
+		}
+		b.open[i] = g
 	}
-	e, _ := g.find(k)
-	return g, e, nil
+	g := b.open[i]
+	e, err := g.find(k)
+	if err != nil {
+		err = g.damage(b.files, g.at, 0, "%v", err)
+	}
+	return g, e, err
 }
 
-// index returns a segment with its index read.
+// index returns a segment with all entries of its index.
 func (b *blocks[K, V]) index(i int) (g *segment[K], err error) {
-	if b.open[i] == nil {
-		b.open[i], err = readIndex(b.files, b.dir, b.base[i], b.keys)
+	if b.open[i] != nil {
+		return b.open[i], b.open[i].parse(b.files)
 	}
+	b.open[i], err = readIndex(b.files, b.dir, b.base[i], b.keys)
 	return b.open[i], err
 }
 
@@ -222,10 +230,18 @@ func (b *blocks[K, V]) relist(k K, v *V) {
 // all returns all there are, in the order of their keys.
 func (b *blocks[K, V]) all(hire func() *worker) ([]*V, error) {
 	if !b.listed {
-		if err := b.makeAll(hire, nil); err != nil {
+		first := b.under == nil && len(b.made) == 0
+		got, err := b.makeAll(hire, nil)
+		if err != nil {
 			return nil, err
 		}
-		b.list, b.order = b.present()
+		b.list, b.order = nil, nil
+		if first {
+			b.list, b.order = gathered(got, b.keys.compare)
+		}
+		if b.list == nil {
+			b.list, b.order = b.present()
+		}
 		b.listed, b.changes = true, 0
 	}
 	b.lent = true
@@ -238,7 +254,7 @@ func (b *blocks[K, V]) some(hire func() *worker, wanted func(*entry[K]) bool) ([
 	if b.listed {
 		return b.all(hire)
 	}
-	if err := b.makeAll(hire, wanted); err != nil {
+	if _, err := b.makeAll(hire, wanted); err != nil {
 		return nil, err
 	}
 	list, _ := b.present()
@@ -522,11 +538,39 @@ const freshShare = 256
 // has reports whether a key was asked for or changed before: its thing is made, or known to be gone.
 func (b *blocks[K, V]) has(k K) bool { _, made := b.made[k]; return made }
 
-// makeAll makes everything wanted that is not made yet, nil for all, on all processors.
-func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool) error {
+// sort puts what was made in the order of segments.
+func (h *harvest[K, V]) sort() {
+	made := make(map[K]*V, len(h.keys))
+	for i, k := range h.keys {
+		made[k] = h.values[i]
+	}
+	slices.Sort(h.keys)
+	for i, k := range h.keys {
+		h.values[i] = made[k]
+	}
+}
+
+// gathered returns what workers have made, with the keys, nil if it is not in order.
+func gathered[K cmp.Ordered, V any](got []harvest[K, V], compare func(a, b K) int) (list []*V, order []K) {
+	n := 0
+	for _, h := range got {
+		n += len(h.keys)
+	}
+	list, order = make([]*V, 0, n), make([]K, 0, n)
+	for _, h := range got {
+		list, order = append(list, h.values...), append(order, h.keys...)
+	}
+	if !slices.IsSortedFunc(order, compare) {
+		return nil, nil
+	}
+	return list, order
+}
+
+// makeAll makes everything wanted that is not made yet, nil for all, on all processors, and returns it.
+func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool) ([]harvest[K, V], error) {
 	switch {
 	case b.listed:
-		return nil
+		return nil, nil
 	case b.under != nil:
 		return b.under.makeAll(hire, wanted)
 	}
@@ -534,7 +578,7 @@ func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool)
 }
 
 // makeShares does as makeAll for some pieces of the work.
-func (b *blocks[K, V]) makeShares(hire func() *worker, wanted func(*entry[K]) bool, shares []share[K]) error {
+func (b *blocks[K, V]) makeShares(hire func() *worker, wanted func(*entry[K]) bool, shares []share[K]) ([]harvest[K, V], error) {
 	got := make([]harvest[K, V], len(shares))
 	workers := make([]*worker, parallel.Workers(len(shares)))
 	for i := range workers {
@@ -552,14 +596,14 @@ func (b *blocks[K, V]) makeShares(hire func() *worker, wanted func(*entry[K]) bo
 	}
 	for _, h := range got {
 		if h.err != nil {
-			return h.err
+			return nil, h.err
 		}
 		for i, k := range h.keys {
 			b.made[k] = h.values[i]
 			delete(b.pending, k)
 		}
 	}
-	return nil
+	return got, nil
 }
 
 // shares cuts the work in pieces.
@@ -590,7 +634,12 @@ func (b *blocks[K, V]) shares() []share[K] {
 func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) bool, h *harvest[K, V]) error {
 	if s.segment >= 0 && wanted == nil && b.extracted != nil {
 		if but, ok := b.extracted(w, s.segment, h); ok {
-			return b.makeThese(w, append(but, s.fresh...), h)
+			n := len(h.keys)
+			if err := b.makeThese(w, append(but, s.fresh...), h); err != nil || len(h.keys) == n {
+				return err
+			}
+			h.sort()
+			return nil
 		}
 	}
 	if s.segment >= 0 {
@@ -601,7 +650,7 @@ func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) b
 		if err != nil {
 			return err
 		}
-		s.fresh = slices.DeleteFunc(s.fresh, func(k K) bool { _, old := g.find(k); return old })
+		s.fresh = slices.DeleteFunc(s.fresh, func(k K) bool { old, _ := g.find(k); return old != nil })
 	}
 	for _, k := range s.fresh {
 		v, err := b.assemble(w, k, nil, nil, nil)

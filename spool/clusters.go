@@ -231,7 +231,7 @@ func (r Run) Proc(proc int) *classad.Ad {
 	if r.partly {
 		return r.procInPart(proc)
 	}
-	return classad.WithInts(ofProc, r.Ad, int64(proc))
+	return classad.With(ofProc, r.Ad, classad.Int(int64(proc)))
 }
 
 // ofProc is what the ads of single procs are copies of, since these share the

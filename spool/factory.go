@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -186,7 +185,7 @@ func writeFactory(ad rowtext.Attributes, f factory) {
 	rowtext.SetText(ad, "Charged", f.Charged)
 	rowtext.SetText(ad, "Paused", f.Paused)
 	rowtext.SetInt(ad, "Bytes", f.bytes)
-	rowtext.SetText(ad, "Checksums", sumsText(f.sums))
+	rowtext.SetSums(ad, "Checksums", f.sums)
 }
 
 func factoryOf(r *rowtext.Row) (factory, error) {
@@ -206,38 +205,11 @@ func factoryOf(r *rowtext.Row) (factory, error) {
 		return f, err
 	}
 	var err error
-	f.sums, err = parseSums(sums)
+	f.sums, err = rowtext.Sums(sums)
 	if err == nil && (f.bytes < 0 || int64(len(f.sums)) != blocksOf(f.bytes)) {
 		err = errNoSums
 	}
 	return f, err
-}
-
-// sumsText writes checksums with blanks between.
-func sumsText(sums []uint32) string {
-	var b []byte
-	for i, sum := range sums {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = fmt.Appendf(b, "%08x", sum)
-	}
-	return string(b)
-}
-
-// parseSums is the inverse of sumsText.
-func parseSums(text string) (sums []uint32, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for one := range strings.SplitSeq(text, " ") {
-		sum, err := strconv.ParseUint(one, 16, 32)
-		if err != nil || len(one) != 8 || strings.ToLower(one) != one {
-			return nil, fmt.Errorf("%.20q: not a checksum", one)
-		}
-		sums = append(sums, uint32(sum))
-	}
-	return sums, nil
 }
 
 // digestBlock is how many bytes of a digest have a checksum of their own.

@@ -320,9 +320,9 @@ var ofPart, ofPlain = func() (apart, plain *classad.Ad) {
 // procInPart returns the ad of one proc of a run whose ads are shared.
 func (r Run) procInPart(proc int) *classad.Ad {
 	if r.apart == nil {
-		return classad.WithInts(ofPlain, r.Ad, int64(proc), int64(r.Cluster))
+		return classad.With(ofPlain, r.Ad, classad.Int(int64(proc)), classad.Int(int64(r.Cluster)))
 	}
-	return classad.WithInts(ofPart, r.Ad, int64(proc), int64(r.Cluster), r.apart[0], r.apart[1])
+	return classad.With(ofPart, r.Ad, classad.Int(int64(proc)), classad.Int(int64(r.Cluster)), classad.Int(r.apart[0]), classad.Int(r.apart[1]))
 }
 
 // settle puts the moments of a run into its ad, so that they can be changed there.

@@ -13,8 +13,8 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
-	"fairspool/spool/internal/logtext"
 	"fairspool/spool/internal/poolrows"
+	"fairspool/spool/internal/quotedtext"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -227,7 +227,7 @@ func (k *Kind[K, V]) appendRow(b []byte, v V) []byte {
 
 func (k *Kind[K, V]) parseRecord(r *record, text string) (err error) {
 	if r.Kind == k.gone {
-		texts, err := logtext.Quoted(text)
+		texts, err := quotedtext.All(text)
 		if err != nil || len(texts) != len(k.lead) {
 			return fmt.Errorf("%.80q: not the key of a row: %w", text, cmp.Or(err, errIncomplete))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/quotedtext"
 	"fairspool/spool/internal/summarytext"
 )
 
@@ -119,11 +120,11 @@ func parseEntry[K cmp.Ordered](line []byte, k keys[K]) (e entry[K], err error) {
 		return e, errors.Join(err, errors.New("a line of an index with too few fields"))
 	}
 	e.at, e.size, e.crc, e.jobs = int64(at), int64(size), uint32(sum), jobs
-	owner, rest, err := word(rest)
+	owner, rest, err := quotedtext.Word(rest)
 	if err != nil {
 		return e, err
 	}
-	user, rest, err := word(rest)
+	user, rest, err := quotedtext.Word(rest)
 	e.owner, e.user, e.summary = string(owner), string(user), string(rest)
 	return e, err
 }
@@ -146,55 +147,61 @@ func (k keys[K]) summaryIn(line string) (key K, summary string, err error) {
 	return e.key, e.summary, err
 }
 
-// word returns a quoted text or a - as it stands, and what follows the blank
-// behind it.
-func word(b []byte) (w, rest []byte, err error) {
-	n := 1
-	if len(b) == 0 {
-		return nil, nil, errors.New("a word is missing")
-	}
-	if b[0] == '"' {
-		for n < len(b) && b[n] != '"' {
-			if b[n] == '\\' {
-				n++
-			}
-			n++
-		}
-		if n++; n > len(b) {
-			return nil, nil, errors.New("a text without an end")
-		}
-	}
-	return b[:n], bytes.TrimPrefix(b[n:], []byte(" ")), nil
-}
-
 // segment is an open segment: its index, and its file to read blocks from.
 type segment[K cmp.Ordered] struct {
 	segmentFile[K]
 	path    string
+	keys    keys[K]
+	index   []byte // its lines, until all entries are made from them
+	at      int64  // where the index begins
 	entries []entry[K]
 }
 
-// find returns the entry of a key.
-func (g *segment[K]) find(k K) (*entry[K], bool) {
-	i, ok := slices.BinarySearchFunc(g.entries, k, func(e entry[K], k K) int { return cmp.Compare(e.key, k) })
-	if !ok {
-		return nil, false
+// find returns the entry of a key, nil if there is none.
+func (g *segment[K]) find(k K) (*entry[K], error) {
+	if g.entries != nil {
+		i, ok := slices.BinarySearchFunc(g.entries, k, func(e entry[K], k K) int { return cmp.Compare(e.key, k) })
+		if !ok {
+			return nil, nil
+		}
+		return &g.entries[i], nil
 	}
-	return &g.entries[i], true
+	for low, high := 0, len(g.index); low < high; {
+		from := low + bytes.LastIndexByte(g.index[low:(low+high)/2], '\n') + 1
+		to := from + lineEnd(g.index[from:])
+		e, err := parseEntry(g.index[from:to], g.keys)
+		if err == nil && e.size > g.at-e.at {
+			err = errors.New("its index goes beyond its blocks")
+		}
+		if err != nil || e.key == k {
+			return &e, err
+		}
+		if e.key < k {
+			low = to + 1
+		} else {
+			high = from
+		}
+	}
+	return nil, nil
 }
 
 // readIndex reads a segment's index.
 func readIndex[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
-	var buffer []byte
-	g, lines, at, err := readLines(fsys, dir, f, &buffer)
-	if err == nil {
-		if why := g.parseIndex(lines, at, k); why != nil {
-			err = g.damage(fsys, at, 0, "%v", why)
-		}
-	}
+	g, err := openSegment(fsys, dir, f, k)
 	if err != nil {
 		return nil, err
 	}
+	return g, g.parse(fsys)
+}
+
+// openSegment reads a segment's index without making entries of its lines.
+func openSegment[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
+	var buffer []byte
+	g, lines, at, err := readLines(fsys, dir, f, &buffer)
+	if err != nil {
+		return nil, err
+	}
+	g.keys, g.at, g.index = k, at, lines[:bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1]
 	return g, nil
 }
 
@@ -274,32 +281,37 @@ func (g *segment[K]) checkIndex(b []byte) error {
 	return nil
 }
 
-// parseIndex reads the lines of the index, which begin at at.
-func (g *segment[K]) parseIndex(b []byte, at int64, k keys[K]) error {
-	g.entries = make([]entry[K], 0, min(g.blocks, len(b)))
-	end := int64(0)
-	for {
-		line, rest, _ := bytes.Cut(b, newline)
-		if len(rest) == 0 {
-			break
+// parse makes the entries, if that was not done.
+func (g *segment[K]) parse(fsys files.Layer) error {
+	if g.entries == nil {
+		if err := g.parseIndex(); err != nil {
+			return g.damage(fsys, g.at, 0, "%v", err)
 		}
-		b = rest
-		e, err := parseEntry(line, k)
+		g.index = nil
+	}
+	return nil
+}
+
+func (g *segment[K]) parseIndex() error {
+	entries, end := make([]entry[K], 0, min(g.blocks, len(g.index))), int64(0)
+	for b := g.index; len(b) > 0; b = behindLine(b) {
+		e, err := parseEntry(b[:lineEnd(b)], g.keys)
 		if err != nil {
 			return err
 		}
-		if n := len(g.entries); e.at != end || n > 0 && e.key <= g.entries[n-1].key {
+		if n := len(entries); e.at != end || n > 0 && e.key <= entries[n-1].key {
 			return errors.New("its index is out of order")
 		}
-		if e.size > at-end {
+		if e.size > g.at-end {
 			return errors.New("its index goes beyond its blocks")
 		}
 		end += e.size
-		g.entries = append(g.entries, e)
+		entries = append(entries, e)
 	}
-	if end != at || len(g.entries) != g.blocks {
+	if end != g.at || len(entries) != g.blocks {
 		return errors.New("its index does not cover its blocks")
 	}
+	g.entries = entries
 	return nil
 }
 

@@ -173,7 +173,7 @@ func (b *blocks[K, V]) scan(take func(worker, segment int, k K, summary string) 
 	}
 	shares := slices.DeleteFunc(b.shares(), func(s share[K]) bool { return len(s.fresh) == 0 && odd[s.segment] == nil })
 	wanted := func(e *entry[K]) bool { i := b.segmentOf(e.key); return i >= 0 && odd[i][e.key] }
-	if err := b.makeShares(newWorker, wanted, shares); err != nil {
+	if _, err := b.makeShares(newWorker, wanted, shares); err != nil {
 		return nil, err
 	}
 	list, _ := b.present()
@@ -182,7 +182,7 @@ func (b *blocks[K, V]) scan(take func(worker, segment int, k K, summary string) 
 
 // scanSegment goes through the lines of a segment's index.
 func (b *blocks[K, V]) scanSegment(i int, buffer *[]byte, do func(k K, summary string)) error {
-	if g := b.open[i]; g != nil {
+	if g := b.open[i]; g != nil && g.entries != nil {
 		for n := range g.entries {
 			do(g.entries[n].key, g.entries[n].summary)
 		}

@@ -238,16 +238,6 @@ func (a *Ad) Has(name string) bool {
 	return a.cellNamed(name) != nil
 }
 
-// Spelling returns how the ad that has an attribute spells its name.
-func (a *Ad) Spelling(name string) (spelled string, ok bool) {
-	for ; a != nil; a = a.parent {
-		if i := a.shape.named(name); i >= 0 {
-			return a.shape.name(i), true
-		}
-	}
-	return "", false
-}
-
 // Chain lets a see the attributes of parent where it has none of its own, and
 // returns a. A nil parent undoes it. Making an ad its own ancestor is refused
 // and changes nothing.
@@ -345,20 +335,17 @@ func (a *Ad) Clone() *Ad {
 	return copied
 }
 
-// WithInts returns a copy of a, chained to parent, in which the first own attributes, in the order
-// in which they were set, are these integers.
-func WithInts(a, parent *Ad, values ...int64) *Ad {
-	type small struct {
+// With returns a copy of a with other values for its own attributes, in the order in which they were set, and a parent.
+func With(a, parent *Ad, values ...Value) *Ad {
+	s := new(struct {
 		ad    Ad
 		cells [4]cell
+	})
+	s.ad.shape, s.ad.parent, s.ad.cells = a.shape, parent, s.cells[:0]
+	for _, v := range values {
+		s.ad.cells = append(s.ad.cells, cell{v})
 	}
-	s := new(small)
-	copied := &s.ad
-	copied.shape, copied.parent, copied.cells = a.shape, parent, append(s.cells[:0], a.cells...)
-	for i, n := range values {
-		copied.cells[i] = cell{Int(n)}
-	}
-	return copied
+	return &s.ad
 }
 
 // Flat returns a copy without a parent that has every attribute, own and

@@ -347,3 +347,14 @@ func TestLimitIsTheSameForAllPrograms(t *testing.T) {
 }
 
 func nameOf(s string, i int) string { return s + Int(int64(i)).String() }
+
+// MatchRanks is what Matcher.MatchRanks is made for: Match and, if the ads match, the Rank of each with the other
+// as TARGET. A rank that is missing or no number is 0.
+func MatchRanks(c *Context, left, right *Ad) (ok bool, leftRank, rightRank float64) {
+	st := newState(c, left, right)
+	if right != nil && left != nil && st.satisfied(&st.target) && st.satisfied(&st.my) {
+		ok, leftRank, rightRank = true, st.rank(&st.my), st.rank(&st.target)
+	}
+	st.release()
+	return ok, leftRank, rightRank
+}

@@ -18,9 +18,9 @@
 //
 // # Matching
 //
-// Match asks both ads, MatchRanks for their ranks as well, Satisfies one side only. To
-// match one ad with thousands, make a Matcher, which computes once what depends on that
-// ad alone. None of them allocates.
+// Match asks both ads, Satisfies one side only. To match one ad with thousands, make a
+// Matcher, which computes once what depends on that ad alone, and tells ranks as well.
+// Neither allocates.
 //
 // # Streams
 //

@@ -11,8 +11,8 @@ import (
 var listFunctions = map[string]*function{
 	"member":          strictly(2, member).truthful(),
 	"identicalmember": strictly(2, identicalMember).truthful(),
-	"anycompare":      strictly(3, anyCompare).truthful(),
-	"allcompare":      strictly(3, allCompare).truthful(),
+	"anycompare":      strictly(3, compareEach(false)).truthful(),
+	"allcompare":      strictly(3, compareEach(true)).truthful(),
 }
 
 func member(st *state, a []Value) Value {
@@ -53,50 +53,28 @@ var comparisons = map[string]op{
 	"<": opLt, "<=": opLe, "==": opEq, "!=": opNe, ">": opGt, ">=": opGe, "is": opIs, "isnt": opIsnt,
 }
 
-// comparison checks the arguments that anyCompare and allCompare share.
-func comparison(a []Value) (o op, bad Value, ok bool) {
-	switch {
-	case a[0].kind == KindUndefined || a[1].kind == KindUndefined:
-		return 0, Undefined(), false
-	case a[0].kind != KindString || a[1].kind != KindList:
-		return 0, Error(), false
-	}
-	o, ok = comparisons[a[0].text()]
-	return o, Error(), ok
-}
-
-func anyCompare(st *state, a []Value) Value {
-	o, bad, ok := comparison(a)
-	if !ok {
-		return bad
-	}
-	for i := range a[1].size() {
-		switch v := applyBinary(o, st.item(a[1], i), a[2]); {
-		case v.kind == KindError:
-			return v
-		case v.kind == KindUndefined:
-			return Bool(false) // even if a later element would do, as in HTCondor
-		case v.True():
-			return Bool(true)
+// compareEach compares the elements of a list with a value: it is whether all are as the comparison says, or any is.
+func compareEach(all bool) func(*state, []Value) Value {
+	return func(st *state, a []Value) Value {
+		o, ok := comparisons[a[0].text()]
+		switch {
+		case a[0].kind == KindUndefined || a[1].kind == KindUndefined:
+			return Undefined()
+		case !ok || a[0].kind != KindString || a[1].kind != KindList:
+			return Error()
 		}
-	}
-	return Bool(false)
-}
-
-func allCompare(st *state, a []Value) Value {
-	o, bad, ok := comparison(a)
-	if !ok {
-		return bad
-	}
-	for i := range a[1].size() {
-		switch v := applyBinary(o, st.item(a[1], i), a[2]); {
-		case v.kind == KindError:
-			return v
-		case !v.True():
-			return Bool(false)
+		for i := range a[1].size() {
+			switch v := applyBinary(o, st.item(a[1], i), a[2]); {
+			case v.kind == KindError:
+				return v
+			case v.kind == KindUndefined:
+				return Bool(false) // even if a later element would do, as in HTCondor
+			case v.True() != all:
+				return Bool(!all)
+			}
 		}
+		return Bool(all)
 	}
-	return Bool(true)
 }
 
 // stringListFunctions work on texts that are lists, their items set apart by
@@ -123,14 +101,12 @@ var stringListFunctions = map[string]*function{
 	"stringlistmax": between(1, 2, func(st *state, a []Value) Value {
 		return st.numbers(a, 1.175494350822288e-38, Undefined(), func(m, x float64, _ int) float64 { return math.Max(m, x) })
 	}),
-	"stringlistmember":       between(2, 3, stringMember(func(x, y string) bool { return x == y })).truthful(),
-	"stringlistimember":      between(2, 3, stringMember(equalFold)).truthful(),
-	"stringlistsubsetmatch":  between(2, 3, stringSubset(func(x, y string) bool { return x == y })).truthful(),
-	"stringlistisubsetmatch": between(2, 3, stringSubset(equalFold)).truthful(),
-	"stringlistsintersect":   between(2, 3, stringsIntersect).truthful(),
-	"stringlist_regexpmember": between(2, 4, func(st *state, a []Value) Value {
-		return st.stringRegexp(a)
-	}).truthful(),
+	"stringlistmember":        between(2, 3, stringMember(func(x, y string) bool { return x == y })).truthful(),
+	"stringlistimember":       between(2, 3, stringMember(equalFold)).truthful(),
+	"stringlistsubsetmatch":   between(2, 3, stringSubset(func(x, y string) bool { return x == y })).truthful(),
+	"stringlistisubsetmatch":  between(2, 3, stringSubset(equalFold)).truthful(),
+	"stringlistsintersect":    between(2, 3, stringsIntersect).truthful(),
+	"stringlist_regexpmember": between(2, 4, (*state).stringRegexp).truthful(),
 }
 
 const (

@@ -163,26 +163,27 @@ func (l *lexer) number(t *token, start int) {
 	bad := func(why string) { t.kind, t.text = tokBad, why }
 	l.digits()
 	isReal := false
+	goesOn := func(behind string) bool {
+		if isReal = l.digitAt(l.at); isReal {
+			l.digits()
+		} else {
+			bad("a number must go on behind its " + behind)
+		}
+		return isReal
+	}
 	if l.at < len(l.text) && l.text[l.at] == '.' {
-		l.at++
-		if !l.digitAt(l.at) {
-			bad("a number must go on behind its point")
+		if l.at++; !goesOn("point") {
 			return
 		}
-		l.digits()
-		isReal = true
 	}
 	if l.at < len(l.text) && lower(l.text[l.at]) == 'e' {
 		l.at++
 		if l.at < len(l.text) && (l.text[l.at] == '+' || l.text[l.at] == '-') {
 			l.at++
 		}
-		if !l.digitAt(l.at) {
-			bad("a number must go on behind its exponent's e")
+		if !goesOn("exponent's e") {
 			return
 		}
-		l.digits()
-		isReal = true
 	}
 	t.kind = tokLiteral
 	text := l.text[start:l.at]

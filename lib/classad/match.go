@@ -1,8 +1,6 @@
 package classad
 
-import (
-	"unsafe"
-)
+import "unsafe"
 
 // wanted are the attributes that matching looks at.
 var wanted = [2]attribute{newAttribute("Requirements"), newAttribute("Rank")}
@@ -32,17 +30,6 @@ func Match(c *Context, left, right *Ad) bool {
 	ok := right != nil && left != nil && st.satisfied(&st.target) && st.satisfied(&st.my)
 	st.release()
 	return ok
-}
-
-// MatchRanks is Match and, if the ads match, the Rank of each with the other
-// as TARGET. A rank that is missing or no number is 0.
-func MatchRanks(c *Context, left, right *Ad) (ok bool, leftRank, rightRank float64) {
-	st := newState(c, left, right)
-	if right != nil && left != nil && st.satisfied(&st.target) && st.satisfied(&st.my) {
-		ok, leftRank, rightRank = true, st.rank(&st.my), st.rank(&st.target)
-	}
-	st.release()
-	return ok, leftRank, rightRank
 }
 
 // Satisfies reports whether my accepts target: its Requirements are true.
@@ -148,7 +135,7 @@ func (a *Ad) EvalBool(c *Context, name string) (b, ok bool) { return a.read(c, n
 // Matcher matches one ad with many others. It computes once, and not for every other ad,
 // what depends on the one ad alone: it folds that ad's constants into its own
 // expressions, and into those of other ads that it meets often. The answers are those of
-// Match, MatchRanks, Satisfies and Rank, except that an expression which goes too deep
+// Match, Satisfies and Rank, except that an expression which goes too deep
 // for them may have an answer here. The ad must not change meanwhile. A Matcher is for
 // one goroutine at a time.
 type Matcher struct {
@@ -202,7 +189,8 @@ func (m *Matcher) Match(other *Ad) bool {
 	return ok
 }
 
-// MatchRanks is MatchRanks with the Matcher's ad on the left.
+// MatchRanks is Match and, if the ads match, the Rank of each with the other as TARGET, that of the
+// Matcher's first. A rank that is missing or no number is 0.
 func (m *Matcher) MatchRanks(other *Ad) (ok bool, rank, otherRank float64) {
 	if m.begin(other) && m.st.falls(&m.st.target) < 0 && m.st.falls(&m.st.my) < 0 {
 		ok, rank, otherRank = true, m.st.rank(&m.st.my), m.st.rank(&m.st.target)

@@ -122,12 +122,7 @@ func isComment(line []byte) bool {
 }
 
 func isBlank(line []byte) bool {
-	for _, c := range line {
-		if !space(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(line, func(c byte) bool { return !space(c) })
 }
 
 // followLine sets the attribute of a line that reads "Name = value" with the

@@ -478,12 +478,7 @@ func (s *sideWalk) node(n node, depth int) bool {
 	case *absolute, *subscript, *record:
 		return false
 	}
-	for _, child := range children(n) {
-		if !s.node(child, depth+1) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(children(n), func(child node) bool { return !s.node(child, depth+1) })
 }
 
 func (s *sideWalk) selection(n *selection) bool {

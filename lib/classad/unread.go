@@ -114,13 +114,8 @@ func (a *Ad) NamesFrom(begin string) (names []string) {
 type Origin struct {
 	names []*Name
 	among map[*shape]bool
-	last  [4]lastShape // asked for, by how deep in the chain: most ads that follow each other have the same
-}
-
-// lastShape is a shape, and whether it has one of an Origin's names.
-type lastShape struct {
-	*shape
-	has bool
+	last  [2]*shape // asked for, near and far in the chain: ads that follow each other mostly have the same
+	found [2]bool   // the answers
 }
 
 // NewOrigin returns one for the attributes of these names.
@@ -129,39 +124,25 @@ func NewOrigin(names ...*Name) *Origin { return &Origin{names: names, among: map
 // Of returns the first of an ad and those that it is chained to that has one of the attributes itself,
 // the last if none has: ads of the same origin have the same of them.
 func (o *Origin) Of(a *Ad) *Ad {
-	for depth := 0; a.parent != nil; depth++ {
-		if a.shape != nil {
-			last := &o.last[depth%len(o.last)]
-			if last.shape != a.shape {
-				*last = lastShape{a.shape, o.has(a.shape)}
-			}
-			if last.has {
-				break
-			}
-		}
+	for depth := 0; a.parent != nil && !o.has(a.shape, depth&1); depth++ {
 		a = a.parent
 	}
 	return a
 }
 
-// has reports whether a shape has one of the names.
-func (o *Origin) has(s *shape) bool {
-	few := len(o.names) < 8 // to look them up takes as long as to look up what was found
-	has, known := false, false
-	if !few {
-		has, known = o.among[s]
+func (o *Origin) has(s *shape, depth int) bool {
+	if s == nil || s == o.last[depth] {
+		return s != nil && o.found[depth]
 	}
+	has, known := o.among[s]
 	if !known {
-		if !s.frozen.Load() {
-			s.frozen.Store(true) // or its names could change
-		}
+		s.frozen.Store(true) // or its names could change
 		for _, n := range o.names {
 			has = has || s.find(&n.finder.attribute) >= 0
 		}
-		if !few {
-			o.among[s] = has
-		}
+		o.among[s] = has
 	}
+	o.last[depth], o.found[depth] = s, has
 	return has
 }
 
@@ -173,27 +154,4 @@ func (a *Ad) Simple() bool {
 		}
 	}
 	return true
-}
-
-// AppendPrograms appends the names and texts of the expressions that are no constants, in an ad and those that it is chained to,
-// as far as they were read. Ads for which it appends the same have the same such expressions.
-func (a *Ad) AppendPrograms(to []byte) []byte {
-	for ; a != nil; a = a.parent {
-		if standsFor(a) != nil {
-			to = append(to, 1)
-		}
-		for i := range a.len() {
-			c := a.at(i)
-			if c.kind != kindProgram && a.parent == nil {
-				continue
-			}
-			to = append(append(to, fold(a.shape.name(i))...), 0)
-			if c.kind == kindProgram {
-				to = c.program().AppendTo(to, StyleSpool)
-			}
-			to = append(to, 0)
-		}
-		to = append(to, 0)
-	}
-	return to
 }

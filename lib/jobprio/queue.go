@@ -25,6 +25,18 @@ type Run struct {
 	// Ad is the complete ad of the first proc, with ClusterId and ProcId. It may be
 	// shared and is not changed.
 	Ad *classad.Ad
+	// Note is what cycles find out about the ad, which lasts as long as the ad; nil: they keep nothing.
+	Note *Note
+}
+
+// Note is what cycles find out about a run's ad where all that they look at is constant. It is for one goroutine.
+type Note struct {
+	Job    Job // of the first proc
+	Viewed bool
+	Asks   float64 // the weight that one job asks for; 0: not known
+	// Expressions is the number of the ad's expressions, from 1, by the one who numbers them; 0: not known.
+	Expressions int
+	By          any
 }
 
 // Part returns the procs of the run from first to last, with an ad of their own where they
@@ -33,6 +45,7 @@ func (r Run) Part(first, last int) Run {
 	if first != r.First {
 		r.Ad = r.Ad.Clone()
 		r.Ad.SetInt(pool.AttrProcID, int64(first))
+		r.Note = nil
 	}
 	r.First, r.Last = first, last
 	return r

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +104,7 @@ type judge struct {
 	past    map[int]ending // of clusters that others wait for
 	waiters map[int]bool   // clusters that some job waits for
 	due     []Due
-	looks   map[*classad.Ad]outset // by the ad of a run
+	looks   map[*classad.Ad]*outset // by the ad of a run
 
 	Look
 	later  []unit // before Look.From
@@ -118,15 +119,14 @@ type Look struct {
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
-	return &judge{v: v, c: &classad.Context{Now: now}, past: map[int]ending{}, waiters: map[int]bool{}, looks: map[*classad.Ad]outset{}, putOff: map[string]*PutOff{}}
+	return &judge{v: v, c: &classad.Context{Now: now}, past: map[int]ending{}, waiters: map[int]bool{}, looks: map[*classad.Ad]*outset{}, putOff: map[string]*PutOff{}}
 }
 
 // unit is procs of a run that are judged by the ad of the first.
 type unit struct {
 	pool.Procs
-	run    spool.Run
-	owner  string
-	status pool.Status
+	run spool.Run
+	*outset
 }
 
 func (j *judge) cluster(c *spool.Cluster) {
@@ -143,10 +143,10 @@ func (j *judge) cluster(c *spool.Cluster) {
 		case j.Only != nil && !j.Only[c.ID]:
 		case x.quiet:
 		case r.First == r.Last || alike(r):
-			j.jobs(unit{r.Procs, r, x.owner, x.status})
+			j.jobs(unit{r.Procs, r, x})
 		default:
 			for id := range r.Jobs() {
-				j.jobs(unit{pool.Only(id), r, x.owner, x.status})
+				j.jobs(unit{pool.Only(id), r, x})
 			}
 		}
 	}
@@ -158,11 +158,14 @@ type outset struct {
 	status      pool.Status
 	over, waits bool
 	quiet       bool // nothing is ever due
+	judged      int  // units
+	still       bool // nothing is due now, whichever procs they are; steps says how many steps it takes to find that out
+	steps       int
 }
 
-func (j *judge) lookAt(ad *classad.Ad) outset {
+func (j *judge) lookAt(ad *classad.Ad) *outset {
 	n, _ := ad.EvalInt(j.c, pool.AttrJobStatus)
-	x := outset{owner: ownerOf(ad), status: pool.Status(n), waits: jobpolicy.Waits(ad)}
+	x := &outset{owner: ownerOf(ad), status: pool.Status(n), waits: jobpolicy.Waits(ad)}
 	x.over = x.status == pool.Removed || x.status == pool.Completed
 	x.quiet = !x.over && !x.waits && jobpolicy.Never(ad) && !jobpolicy.IsCron(ad)
 	return x
@@ -208,9 +211,15 @@ func (j *judge) jobs(u unit) {
 	}
 	budget, first := j.Budgets.Of(u.owner), j.Budgets.Whole(u.owner)
 	if !budget.Spent() {
+		j.c.Budget = budget
+		if j.still(u) && (budget == nil || budget.Left() > u.steps) {
+			if budget != nil {
+				budget.Take(u.steps)
+			}
+			return
+		}
 		due := slices.Clone(j.due[max(len(j.due)-1, 0):])
 		before := len(j.due) - len(due)
-		j.c.Budget = budget
 		j.judge(u.Procs, u.run.Proc(u.First), u.status)
 		if !budget.Spent() || first {
 			return
@@ -224,6 +233,40 @@ func (j *judge) jobs(u unit) {
 		j.putOff[u.owner] = p
 	}
 	p.Jobs += u.Last - u.First + 1
+}
+
+// still reports whether nothing is due for idle jobs, as for others with the same ad of their run. The second of them
+// finds that out: if its expressions look up nothing that is the job's own, and nothing by chance, the answer and its
+// steps are the same for all.
+func (j *judge) still(u unit) bool {
+	if u.judged++; u.judged != 2 || u.status != pool.Idle || u.waits {
+		return u.outset.still
+	}
+	ad := u.run.Proc(u.First)
+	looked := classad.NewUnread(nil, "")
+	c := &classad.Context{Now: j.c.Now, Budget: classad.NewBudget(math.MaxInt)}
+	probe := looked.Ad().Chain(ad)
+	stays := jobpolicy.Periodic(c, probe).Action == jobpolicy.Stay && !jobpolicy.Overdue(c, probe)
+	names, all := looked.Missed()
+	owns := ad.Clone().Chain(nil).OwnNames()
+	own := func(name string) bool {
+		return slices.ContainsFunc(owns, func(own string) bool { return strings.EqualFold(name, own) })
+	}
+	u.outset.still = stays && !all && !slices.ContainsFunc(names, own) && !byChance(ad)
+	u.steps = math.MaxInt - c.Budget.Left()
+	return u.outset.still
+}
+
+// byChance reports whether an expression that a measure depends on may have another value each time.
+func byChance(ad *classad.Ad) bool {
+	return slices.ContainsFunc(expressions, func(name string) bool {
+		e, ok := ad.Lookup(name)
+		if !ok {
+			return false
+		}
+		_, chance := classad.Varies(e, ad, nil)
+		return chance
+	})
 }
 
 // judge judges jobs by the ad of the first, a copy.

@@ -116,3 +116,62 @@ func byJob(list []Due) map[pool.JobID]Measure {
 	}
 	return all
 }
+
+// TestPoliciesOfSharedAdsLaw holds that jobs whose ads are shared are judged as if each had an ad of its own: the measures,
+// the jobs put off and the steps taken are the same.
+func TestPoliciesOfSharedAdsLaw(t *testing.T) {
+	own := []string{"QDate > Some", "time() - EnteredCurrentStatus > 3", "JobStatus == 2 && QDate > 0", "ClusterId % 2 == 0", "random() < 0", "unparse(Text) == \"x\"", "Some > 2 || ProcId == 0"}
+	shared := 0
+	rapid.Check(t, func(r *rapid.T) {
+		b, err := newBench(t), error(nil)
+		b.update(func(tx *spool.Tx) error {
+			tx.Op("submit")
+			for kind := range rapid.IntRange(1, 3).Draw(r, "kinds") {
+				text := fmt.Sprintf(`[Owner = "user%d"; Requirements = true; JobStatus = %d; Some = %d; Text = Some > 3%s`, kind%2,
+					rapid.SampledFrom([]int{1, 1, 1, 2, 5}).Draw(r, "status"), rapid.IntRange(0, 5).Draw(r, "some"), rapid.SampledFrom([]string{"", "", `; CronMinute = "5"; DeferralTime = QDate + 1800000000`}).Draw(r, "cron"))
+				for _, name := range []string{"PeriodicHold", "PeriodicRemove", "LeaveJobInQueue"} {
+					text += fmt.Sprintf("; %s = %s", name, rapid.SampledFrom(append(own, conditions...)).Draw(r, name))
+				}
+				for range rapid.IntRange(1, 6).Draw(r, "clusters") {
+					moments := fmt.Sprintf("; QDate = %d; EnteredCurrentStatus = %d]", rapid.Int64Range(0, 9).Draw(r, "submitted"), noon.Unix()-rapid.Int64Range(0, 9).Draw(r, "since"))
+					ad, err := classad.ParseAd(text + moments)
+					if err != nil {
+						r.Fatal(err)
+					}
+					tx.AddCluster(ad, []spool.NewRun{{Count: 1}})
+				}
+			}
+			return nil
+		})
+		b.s.Close()
+		if b.s, err = spool.Open(b.dir, spool.Options{Program: "test", UIDDomain: "example.org"}); err != nil {
+			r.Fatal(err)
+		}
+		steps := rapid.SampledFrom([]int{0, 1, 10, 30, 100, 10_000}).Draw(r, "steps")
+		from := map[string]pool.JobID{"user0": {Cluster: rapid.IntRange(0, 5).Draw(r, "from")}}
+		judged := func(v *spool.View) string {
+			budgets := classad.NewBudgets(steps)
+			o := Policies(v, noon, Look{Budgets: budgets, From: from})
+			return fmt.Sprint(dueText(o.Due), o.PutOff, budgets.Taken())
+		}
+		b.view(func(v *spool.View) {
+			part, unread := v.Part(append([]string{"Some", "Text", "DeferralTime", "DeferralWindow", "CronWindow", "RemoteWallClockTime", "RemoteWallClockTimeAtLastCheckpoint",
+				"JobCurrentStartDate", "LeaveJobInQueue", "DependenciesMet", "HoldReasonCode"}, usual...), "Periodic")
+			got := judged(part)
+			clusters := part.Clusters()
+			if missed, all := unread.Missed(); all || len(missed) > 0 {
+				r.Fatalf("not all was read: %v", missed)
+			}
+			if want := judged(v); got != want {
+				r.Fatalf("Policies = %s, want %s", got, want)
+			}
+			if n := len(clusters); n > 2 && clusters[1].Ad == clusters[n-1].Ad {
+				shared++
+			}
+		})
+		b.s.Close()
+	})
+	if shared == 0 {
+		t.Error("no ad was shared")
+	}
+}

@@ -83,15 +83,18 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // that are held or wait for others to end. Some of the idle ones may have a claim already,
 // which the cycle sees for itself.
 func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
-	c, known, by := &classad.Context{}, map[*classad.Ad]standing{}, reader{domain, groups, held}
 	clusters := v.Clusters()
+	look := survey{by: &reader{domain, groups, held}, c: &classad.Context{}, known: map[*classad.Ad]standing{}, fresh: len(clusters)}
 	idle = make([]jobprio.Run, 0, len(clusters))
 	for _, cluster := range clusters {
 		made, _ := cluster.Kept().(*stood)
-		if made == nil || made.reader != by {
-			made = by.stood(c, cluster, known)
+		if made == nil || *made.by != *look.by {
+			made = look.stood(cluster)
 			cluster.Keep(made)
+		} else if !made.noted {
+			made.note()
 		}
+		look.fresh--
 		idle = append(idle, made.idle...)
 		for _, k := range made.kept {
 			kept = appendUnclaimed(kept, v, k.run, k.submitter)
@@ -109,9 +112,20 @@ type reader struct {
 
 // stood is the jobs that a cycle takes of a cluster. The next cycle finds it there if the cluster has not changed.
 type stood struct {
-	reader
+	by   *reader
 	idle []jobprio.Run
 	kept []keptRun
+
+	noted bool // idle runs have Notes
+}
+
+// note lets cycles keep what they find out about idle jobs, once a process sees them for the second time.
+func (s *stood) note() {
+	s.noted = true
+	notes := make([]jobprio.Note, len(s.idle))
+	for i := range s.idle {
+		s.idle[i].Note = &notes[i]
+	}
 }
 
 // keptRun is procs that are held or wait for others.
@@ -120,13 +134,35 @@ type keptRun struct {
 	submitter string
 }
 
-func (by reader) stood(c *classad.Context, cluster *spool.Cluster, known map[*classad.Ad]standing) *stood {
-	made := &stood{reader: by}
+// survey looks at clusters.
+type survey struct {
+	by    *reader
+	c     *classad.Context
+	known map[*classad.Ad]standing
+	fresh int // clusters that are left
+	room  []stood
+	runs  []jobprio.Run
+}
+
+// mostRoom is how many clusters get their room at once.
+const mostRoom = 256
+
+func (x *survey) stood(cluster *spool.Cluster) *stood {
+	if len(x.room) == 0 {
+		x.room = make([]stood, min(x.fresh, mostRoom))
+	}
+	made := &x.room[0]
+	x.room = x.room[1:]
+	made.by = x.by
+	if len(x.runs) < len(cluster.Runs) {
+		x.runs = make([]jobprio.Run, max(len(cluster.Runs), min(x.fresh, mostRoom)))
+	}
+	made.idle = x.runs[:0:len(cluster.Runs)]
 	for _, run := range cluster.Runs {
-		is, looked := known[run.Ad]
+		is, looked := x.known[run.Ad]
 		if !looked {
-			is = standing{isIdle(c, run.Ad), by.held && isKept(c, run.Ad), Submitter(run.Ad, by.domain, by.groups)}
-			known[run.Ad] = is
+			is = standing{isIdle(x.c, run.Ad), x.by.held && isKept(x.c, run.Ad), Submitter(run.Ad, x.by.domain, x.by.groups)}
+			x.known[run.Ad] = is
 		}
 		switch {
 		case is.idle:
@@ -135,6 +171,7 @@ func (by reader) stood(c *classad.Context, cluster *spool.Cluster, known map[*cl
 			made.kept = append(made.kept, keptRun{run, is.submitter})
 		}
 	}
+	x.runs = x.runs[len(made.idle):]
 	return made
 }
 

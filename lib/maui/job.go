@@ -131,6 +131,7 @@ func JobOf(c *classad.Context, r jobprio.Run) Job { return newReader().job(c, r)
 // where they were found.
 type reader struct {
 	names  [][]*classad.Name // of Facts
+	moves  []bool            // by fact: it comes from moving attributes
 	origin *classad.Origin   // of all but moving
 	known  map[*classad.Ad]Job
 }
@@ -149,7 +150,7 @@ func newReader() *reader {
 				lasting = append(lasting, of[i])
 			}
 		}
-		x.names = append(x.names, of)
+		x.names, x.moves = append(x.names, of), append(x.moves, slices.Contains(moving, f.Attributes[0]))
 	}
 	x.origin = classad.NewOrigin(lasting...)
 	return x
@@ -174,7 +175,7 @@ func (x *reader) read(j *Job, c *classad.Context, ad *classad.Ad, moves bool) (c
 	constant = true
 	for i := range Facts {
 		f := &Facts[i]
-		if slices.Contains(moving, f.Attributes[0]) != moves {
+		if x.moves[i] != moves {
 			continue
 		}
 		for n, a := range f.Attributes {

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"fairspool/lib/classad"
 )
@@ -15,28 +16,34 @@ type Learned struct {
 	kinds   map[*classad.Ad]int // from 1
 	numbers map[string]int      // of kinds, by what their ads have under the names
 
-	expressions map[*classad.Ad]int // what Expressions returned
-	different   map[string]int      // the same by these expressions
-	key         []byte
+	expressions *Expressions
 }
 
-// Forget drops what was learned of most ads of jobs when there are far more of them than jobs that wait.
-func (l *Learned) Forget(jobs int) {
-	if l.expressions == nil || len(l.expressions) > 2*jobs+1000 {
-		l.expressions, l.different = map[*classad.Ad]int{}, map[string]int{}
+// Expressions numbers ads from 1: those of one number have the same expressions that are no constants, under the same names.
+type Expressions struct {
+	numbers   map[*classad.Ad]int
+	different map[string]int
+	key       []byte
+}
+
+// Expressions returns the numbering of ads, a new one when the old one has numbers of far more ads than there are jobs.
+func (l *Learned) Expressions(jobs int) *Expressions {
+	if l.expressions == nil || len(l.expressions.numbers) > 2*jobs+10_000 {
+		l.expressions = &Expressions{numbers: map[*classad.Ad]int{}, different: map[string]int{}}
 	}
+	return l.expressions
 }
 
-// Expressions returns the number of an ad's expressions that are no constants, and their names: the same for all ads with the same.
-func (l *Learned) Expressions(ad *classad.Ad) int {
-	n, known := l.expressions[ad]
+// NumberOf returns the number of an ad.
+func (x *Expressions) NumberOf(ad *classad.Ad) int {
+	n, known := x.numbers[ad]
 	if !known {
-		l.key = ad.AppendPrograms(l.key[:0])
-		if n, known = l.different[string(l.key)]; !known {
-			n = len(l.different)
-			l.different[string(l.key)] = n
+		x.key = appendPrograms(x.key[:0], ad)
+		if n, known = x.different[string(x.key)]; !known {
+			n = len(x.different) + 1
+			x.different[string(x.key)] = n
 		}
-		l.expressions[ad] = n
+		x.numbers[ad] = n
 	}
 	return n
 }
@@ -83,6 +90,27 @@ func appendExprs(key []byte, ad *classad.Ad, names []*classad.Name) []byte {
 		}
 		key = e.AppendTo(key, classad.StyleSpool)
 		binary.LittleEndian.PutUint32(key[from:], uint32(len(key)-from-3)) // 0: there is none
+	}
+	return key
+}
+
+// appendPrograms appends the names and texts of the expressions that are no constants, in an ad and those that it is chained to.
+// Constants may hide those of the ads behind.
+func appendPrograms(key []byte, ad *classad.Ad) []byte {
+	for ; ad != nil; ad = ad.Parent() {
+		for _, name := range ad.OwnNames() {
+			e, _ := ad.Lookup(name)
+			_, constant := e.Constant()
+			if constant && ad.Parent() == nil {
+				continue
+			}
+			key = append(append(key, strings.ToLower(name)...), 0)
+			if !constant {
+				key = e.AppendTo(key, classad.StyleSpool)
+			}
+			key = append(key, 0)
+		}
+		key = append(key, 0)
 	}
 	return key
 }

@@ -165,6 +165,7 @@ func Run(w *workload.Workload, s Settings) (*Result, error) {
 	if r.cycle, err = lifecycle.CycleConfig(s.Config); err != nil {
 		return nil, err
 	}
+	r.cycle.NoReasons = true
 	if r.retirement, err = s.Config.Expr("MAXJOBRETIREMENTTIME"); err != nil {
 		return nil, err
 	}

@@ -227,7 +227,13 @@ func (c *Call) Warn(format string, args ...any) {
 
 // JSON writes v to standard output: indented by two blanks, no character
 // escaped for the sake of HTML, with a newline at the end. An object begins with SchemaVersion.
-func (c *Call) JSON(v any) error { return encode(c.Data(), v) }
+func (c *Call) JSON(v any) error {
+	text, err := JSON(v)
+	if err == nil {
+		_, err = c.Data().Write(text)
+	}
+	return err
+}
 
 // Hostname returns the name of this machine: NETWORK_HOSTNAME of the
 // configuration, else the host's own.

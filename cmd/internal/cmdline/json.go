@@ -55,8 +55,13 @@ type Told struct{ Command, Message string }
 // JSON returns what Call.JSON writes, for files that hold the same.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
-	err := encode(&b, v)
-	return b.Bytes(), err
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", step)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return versioned(b.Bytes(), "\n"+step), nil
 }
 
 // Line returns what Call.JSON writes, on one line.
@@ -68,18 +73,6 @@ func Line(v any) ([]byte, error) {
 		return nil, err
 	}
 	return versioned(b.Bytes(), ""), nil
-}
-
-func encode(w io.Writer, v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", step)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(versioned(b.Bytes(), "\n"+step))
-	return err
 }
 
 const step = "  "

@@ -92,8 +92,7 @@ func (c *arrangement) shape(jobs []jobprio.Run) {
 		rules.Preemption = []*classad.Expr{c.Config.Preemption.Requirements, c.Config.Preemption.Rank}
 	}
 	if c.learned != nil {
-		c.learned.Forget(len(jobs))
-		rules.Expressions = c.learned.Expressions
+		rules.Numbering = c.learned.Expressions(len(jobs))
 	}
 	c.Shapes = shapes.New(c.Payers, slots, jobs, rules)
 	c.telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting

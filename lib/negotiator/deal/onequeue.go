@@ -45,7 +45,11 @@ func (c *roster) newOneQueue(p negotiator.Pool) *OneQueue {
 // of their places. Jobs that NEGOTIATOR_JOB_CONSTRAINT bars have none: they come last.
 func (c *arrangement) queueInOrder(a *autoclusters, kinOf func(jobprio.Run) int) {
 	o := c.OneQueue
-	var idle []jobprio.Run
+	runs := 0
+	for _, s := range c.Submitters {
+		runs += len(s.jobs)
+	}
+	idle := make([]jobprio.Run, 0, runs)
 	for _, s := range c.Submitters {
 		idle = append(idle, s.jobs...)
 	}
@@ -60,6 +64,7 @@ func (c *arrangement) queueInOrder(a *autoclusters, kinOf func(jobprio.Run) int)
 	}
 	var barred []jobprio.Run
 	var ofBarred []*Autocluster
+	o.waiting.Idle, o.ofIdle = make([]jobprio.Run, 0, len(idle)), make([]*Autocluster, 0, len(idle))
 	for _, j := range idle {
 		if k := a.of(j); k.Barred {
 			barred, ofBarred = append(barred, j), append(ofBarred, k)
@@ -120,6 +125,8 @@ type filing struct {
 	kindOf func(jobprio.Run) int // numbers jobs as the policy's limits distinguish them
 	single bool                  // procs of a run are not the same to limits
 	queues map[queueKey]*Queue
+	last   queueKey // what queues was last asked for
+	queue  *Queue
 }
 
 // queueKey identifies a queue among those of all submitters.
@@ -137,12 +144,16 @@ func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 	}
 	for _, j := range runs {
 		key.submitter, key.kind = f.c.called[j.Submitter], f.kindOf(j)
-		q := f.queues[key]
+		q := f.queue
+		if q == nil || key != f.last {
+			q = f.queues[key]
+		}
 		if q == nil {
 			q = &Queue{Cluster: key.cluster, Kind: key.kind, Kept: key.kept}
 			f.queues[key] = q
 			key.submitter.Queues = append(key.submitter.Queues, q)
 		}
+		f.last, f.queue = key, q
 		q.Runs = append(q.Runs, Run{Procs: j.Procs, Order: place, Kin: f.kinOf(j), Payer: f.c.PayerOf(j)})
 		q.left += j.Count()
 		if q.Kept == "" {
@@ -153,6 +164,9 @@ func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 
 // jobs returns some procs of an idle run, empty if there are none.
 func (o *OneQueue) jobs(p jobprio.Part) []jobprio.Run {
+	if p.Procs == o.waiting.Idle[p.Run].Procs {
+		return o.waiting.Idle[p.Run : p.Run+1]
+	}
 	return appendRun(nil, o.waiting.Idle[p.Run], p.First, p.Last+1)
 }
 

@@ -353,6 +353,7 @@ type overlay struct {
 	// ofClaim and ofHolder have the names of the attributes added for a claim of ours, and
 	// for one from outside: copies share them, and are quick to read.
 	ofClaim, ofHolder *classad.Ad
+	values            []classad.Value // scratch
 	// alike are the ads made so far, by what they depend on, unless JobId is asked for.
 	alike map[runsAlike]*classad.Ad
 }
@@ -441,6 +442,7 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 		w.ofClaim.Set(remoteAttributes[i].name, undefined)
 		w.ofHolder.Set(remoteAttributes[i].name, undefined)
 	}
+	w.ofClaim.Clone() // from now on copies share its names
 	return w
 }
 
@@ -458,12 +460,15 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 			return r
 		}
 	}
-	r.ad = w.ofClaim.Clone().Chain(r.ad)
+	w.values = w.values[:0]
 	for _, i := range w.claim {
-		a := &claimAttributes[i]
-		r.ad.Set(a.name, classad.Literal(a.value(&c.common, cl)))
+		w.values = append(w.values, claimAttributes[i].value(&c.common, cl))
 	}
-	w.remote(r.ad, r.holder)
+	g := w.groupOf(r.holder)
+	for _, i := range w.holder {
+		w.values = append(w.values, remoteAttributes[i].value(r.holder, g))
+	}
+	r.ad = classad.With(w.ofClaim, r.ad, w.values...)
 	if r.shared {
 		w.alike[like] = r.ad
 	}
@@ -497,12 +502,17 @@ func (w *overlay) outside(slot int) running {
 
 // remote adds the requested attributes of a slot's holder.
 func (w *overlay) remote(ad *classad.Ad, holder *Submitter) {
-	var g negotiator.Group
-	if w.groups != nil {
-		g = w.groups[w.c.Config.Params.Groups.Of(holder.Name)]
-	}
+	g := w.groupOf(holder)
 	for _, i := range w.holder {
 		a := &remoteAttributes[i]
 		ad.Set(a.name, classad.Literal(a.value(holder, g)))
 	}
+}
+
+// groupOf returns the group of a slot's holder, the zero Group without groups.
+func (w *overlay) groupOf(holder *Submitter) (g negotiator.Group) {
+	if w.groups != nil {
+		g = w.groups[w.c.Config.Params.Groups.Of(holder.Name)]
+	}
+	return g
 }

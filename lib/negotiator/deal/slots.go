@@ -423,24 +423,32 @@ func rest(n int, timeout time.Duration) time.Duration {
 // withoutClaimed returns the runs without the procs that hold a claim, by
 // job.
 func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
-	free := make([]jobprio.Run, 0, len(jobs))
-	begin := 0
+	byProcs := func(a, b jobprio.Run) int { return a.Compare(b.Procs) }
+	if !slices.IsSortedFunc(jobs, byProcs) {
+		jobs = slices.SortedFunc(slices.Values(jobs), byProcs)
+	}
+	var free []jobprio.Run
+	cut := false // a job has a claim
+	at := 0
 	for i, j := range jobs {
-		if i > 0 && j.Compare(jobs[i-1].Procs) < 0 {
-			begin = 0
+		for at < len(claims) && claims[at].Job.Compare(j.FirstJob()) < 0 {
+			at++
 		}
-		for begin < len(claims) && claims[begin].Job.Compare(j.FirstJob()) < 0 {
-			begin++
-		}
-		at := begin
 		next, end := j.First, j.Last+1
 		for ; at < len(claims) && claims[at].Job.Cluster == j.Cluster && claims[at].Job.Proc < end; at++ {
+			if !cut {
+				free, cut = slices.Clone(jobs[:i]), true
+			}
 			free = appendRun(free, j, next, claims[at].Job.Proc)
 			next = claims[at].Job.Proc + 1
 		}
-		free = appendRun(free, j, next, end)
+		if cut {
+			free = appendRun(free, j, next, end)
+		}
 	}
-	slices.SortFunc(free, func(a, b jobprio.Run) int { return a.Compare(b.Procs) })
+	if !cut {
+		return jobs
+	}
 	return free
 }
 

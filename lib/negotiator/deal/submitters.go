@@ -217,6 +217,9 @@ func (c *common) asksOf(j jobprio.Run) (sum float64) {
 	if !c.Config.UseSlotWeights {
 		return float64(j.Count())
 	}
+	if j.Note != nil && j.Note.Asks > 0 {
+		return float64(j.Count()) * j.Note.Asks
+	}
 	from := c.asking.Of(j.Ad)
 	each, known := c.asked[from]
 	if !known {
@@ -226,6 +229,9 @@ func (c *common) asksOf(j jobprio.Run) (sum float64) {
 		}
 	}
 	if known {
+		if j.Note != nil {
+			j.Note.Asks = each
+		}
 		return float64(j.Count()) * each
 	}
 	c.BilledFor(j)
@@ -301,7 +307,13 @@ func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
 
 // jobOf returns the first job of a run as jobs are put in order.
 func (c *common) jobOf(r jobprio.Run) jobprio.Job {
+	if r.Note != nil && r.Note.Viewed {
+		return r.Note.Job
+	}
 	if j, known := c.views.Known(r.FirstJob(), r.Ad); known {
+		if r.Note != nil {
+			r.Note.Job, r.Note.Viewed = j, true
+		}
 		return j
 	}
 	return c.views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)

@@ -102,8 +102,8 @@ func TestSlotsOfOneClassAreAlike(t *testing.T) {
 				if got, want := classad.Match(eval, j.Ad, k.Ad), classad.Match(eval, j.Ad, s.Ad); got != want {
 					rt.Fatalf("slot %v and one of its class %v match job %v: %v and %v", s.Ad, k.Ad, j.Ad, want, got)
 				}
-				_, rank, _ := classad.MatchRanks(eval, j.Ad, k.Ad)
-				_, want, _ := classad.MatchRanks(eval, j.Ad, s.Ad)
+				_, rank, _ := classad.NewMatcher(eval, j.Ad).MatchRanks(k.Ad)
+				_, want, _ := classad.NewMatcher(eval, j.Ad).MatchRanks(s.Ad)
 				pre, wantPre := rankOf(eval, cfg.PreJobRank, k.Ad, j.Ad), rankOf(eval, cfg.PreJobRank, s.Ad, j.Ad)
 				post, wantPost := rankOf(eval, cfg.PostJobRank, k.Ad, j.Ad), rankOf(eval, cfg.PostJobRank, s.Ad, j.Ad)
 				if rank != want || pre != wantPre || post != wantPost {

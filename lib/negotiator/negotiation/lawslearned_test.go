@@ -1,17 +1,19 @@
 package negotiation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
 
-// TestLearnedLaw holds that cycles which keep what they learn of slots give the same as cycles that keep nothing, while jobs
-// start and end, slots change, and the configuration looks at other attributes.
+// TestLearnedLaw holds that cycles which keep what they learn of slots and jobs give the same as cycles that keep nothing, while jobs
+// start and end, slots change, and the configuration looks at other attributes. So do cycles without reasons, but for these.
 func TestLearnedLaw(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, rapid.Bool().Draw(rt, "pieces"))
@@ -19,11 +21,26 @@ func TestLearnedLaw(t *testing.T) {
 		p, cfg = maybeQueued(rt, t, p, cfg)
 		at, learned := now, &negotiator.Learned{}
 		for range rapid.IntRange(1, 4).Draw(rt, "cycles") {
-			p.Learned = nil
-			plan := Cycle(p, cfg, at)
+			plain := p
+			plain.Learned, plain.Jobs = nil, slices.Clone(p.Jobs)
+			for i := range p.Jobs {
+				if plain.Jobs[i].Note = nil; p.Jobs[i].Note == nil && i%3 > 0 {
+					p.Jobs[i].Note = new(jobprio.Note)
+				}
+			}
+			plan := Cycle(plain, cfg, at)
 			p.Learned = learned
 			if got, want := asJSON(rt, Cycle(p, cfg, at)), asJSON(rt, plan); got != want {
 				rt.Fatalf("with what was learned: %s\nwithout: %s\n%s", got, want, portrait(p, cfg))
+			}
+			quiet, bare := cfg, *plan
+			quiet.NoReasons = true
+			bare.Autoclusters, bare.Rejections = nil, slices.Clone(plan.Rejections)
+			for i := range bare.Rejections {
+				bare.Rejections[i].Jobs, bare.Rejections[i].Reason = nil, ""
+			}
+			if got, want := asJSON(rt, Cycle(p, quiet, at)), asJSON(rt, &bare); got != want {
+				rt.Fatalf("without reasons: %s\nwith: %s\n%s", got, want, portrait(p, cfg))
 			}
 			at = at.Add(time.Minute)
 			p = after(p, plan)

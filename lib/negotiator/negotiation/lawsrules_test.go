@@ -63,7 +63,7 @@ func (r rules) rank(e *classad.Expr, slot, job *classad.Ad) float64 {
 
 // ranks are those by which a job prefers a slot, the first that differ count.
 func (r rules) ranks(job, slot *classad.Ad) []float64 {
-	_, own, _ := classad.MatchRanks(r.eval, job, slot)
+	_, own, _ := classad.NewMatcher(r.eval, job).MatchRanks(slot)
 	if math.IsNaN(own) {
 		own = 0
 	}

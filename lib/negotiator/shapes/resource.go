@@ -74,8 +74,10 @@ func (x *Shapes) divisible(slots []*Slot, name string) string {
 		if _, ok := x.amountIn(s.Whole, name); !ok {
 			continue
 		}
-		if own, ok := s.Whole.Spelling(name); ok {
-			return own
+		for _, own := range s.Whole.NamesFrom(name) {
+			if strings.EqualFold(own, name) {
+				return own
+			}
 		}
 	}
 	return ""

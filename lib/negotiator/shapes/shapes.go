@@ -39,20 +39,23 @@ type Shapes struct {
 	Ranking   Names          // the attributes of jobs that tell apart how they rank slots
 	Macros    Names          // those of Ranking that the rank macros look up
 
-	keys        slotKeys
-	lex         *lexicon
-	sig         *Significance
-	known       map[string]*Autocluster
-	origin      *classad.Origin // of the attributes in Telling
-	alike       map[*classad.Ad]*Autocluster
-	lastFrom    *classad.Ad // what alike was last asked for
-	lastLike    *Autocluster
-	key         []byte
-	expressions func(*classad.Ad) int  // see Rules
-	requests    map[pool.Resources]int // numbers of requests for partitionable slots
-	asking      *Autocluster           // the autocluster of matcher
-	matcher     *classad.Matcher
+	keys      slotKeys
+	lex       *lexicon
+	sig       *Significance
+	known     map[string]*Autocluster
+	origin    *classad.Origin // of the attributes in Telling
+	alike     map[*classad.Ad]*Autocluster
+	lastFrom  *classad.Ad // what alike was last asked for
+	lastLike  *Autocluster
+	key       []byte
+	numbering Numbering              // see Rules
+	requests  map[pool.Resources]int // numbers of requests for partitionable slots
+	asking    *Autocluster           // the autocluster of matcher
+	matcher   *classad.Matcher
 }
+
+// Numbering numbers ads by their expressions.
+type Numbering interface{ NumberOf(*classad.Ad) int }
 
 // Rules are the settings that make slots and jobs differ.
 type Rules struct {
@@ -67,20 +70,20 @@ type Rules struct {
 	Consumption func([]Resource) []string
 	// AddSignificant are further attributes that distinguish autoclusters.
 	AddSignificant []string
-	// Expressions, unless nil, numbers ads so that those of one number have the same expressions that are no constants.
-	Expressions func(*classad.Ad) int
+	// Numbering, unless nil, numbers ads from 1 so that those of one number have the same expressions that are no constants.
+	Numbering Numbering
 }
 
 // New finds the attributes that distinguish slots and jobs.
 func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	lex := newLexicon()
-	x := &Shapes{by: p, lex: lex, expressions: rules.Expressions, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}
+	x := &Shapes{by: p, lex: lex, numbering: rules.Numbering, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}
 	x.findResources(slots, jobs)
 	ads := make([]*classad.Ad, len(slots))
 	for i, s := range slots {
 		ads[i] = s.Ad
 	}
-	x.sig = newSignificance(lex, ads, jobs, rules.Expressions)
+	x.sig = newSignificance(lex, ads, jobs, rules.Numbering)
 	lex.shadowed = shadowed(ads, jobs)
 	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
 	var amounts []string
@@ -121,7 +124,7 @@ func (x *Shapes) Deciding(e *classad.Expr) (inSlots, inJobs Names) {
 
 // Among returns what decides about attributes of these jobs alone.
 func (x *Shapes) Among(jobs []jobprio.Run) *Significance {
-	return newSignificance(x.lex, nil, jobs, x.expressions)
+	return newSignificance(x.lex, nil, jobs, x.numbering)
 }
 
 // Looked returns the names of all attributes by which slots are told apart.

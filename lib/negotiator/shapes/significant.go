@@ -157,30 +157,36 @@ type Significance struct {
 	everySlot, everyJob []string
 }
 
-func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run, expressions func(*classad.Ad) int) *Significance {
-	return &Significance{lex: lex, slots: slots, jobs: jobs, ads: telling(jobs, expressions), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
+func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run, by Numbering) *Significance {
+	return &Significance{lex: lex, slots: slots, jobs: jobs, ads: telling(jobs, by), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
 }
 
 // telling returns ads that contain all expressions of the jobs' ads: if a job's own attributes are
 // constants, the ad that it shares with others.
-func telling(jobs []jobprio.Run, expressions func(*classad.Ad) int) []*classad.Ad {
+func telling(jobs []jobprio.Run, by Numbering) []*classad.Ad {
 	var ads []*classad.Ad
-	var last *classad.Ad
-	seen, kinds := map[*classad.Ad]bool{}, map[int]bool{}
+	seen, numbers := map[*classad.Ad]bool{}, map[int]bool{}
+	last := 0
 	for i := range jobs {
-		ad := jobs[i].Ad
+		ad, note := jobs[i].Ad, jobs[i].Note
+		if known := note != nil && note.By == by && by != nil; known && (note.Expressions == last || numbers[note.Expressions]) {
+			last = note.Expressions
+			continue
+		}
 		if up := ad.Parent(); up != nil && ad.Simple() {
-			if up == last || seen[up] {
-				continue
-			}
-			seen[up], last = true, up
-			if expressions != nil {
-				kind := expressions(up)
-				if kinds[kind] {
+			if by != nil {
+				n := by.NumberOf(up)
+				if note != nil {
+					note.Expressions, note.By = n, by
+				}
+				if numbers[n] {
 					continue
 				}
-				kinds[kind] = true
+				numbers[n], last = true, n
+			} else if seen[up] {
+				continue
 			}
+			seen[up] = true
 			ad = up
 		}
 		ads = append(ads, ad)

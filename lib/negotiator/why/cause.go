@@ -107,7 +107,7 @@ const mostUsers = 2
 
 // usersOf names the submitters that use most of a group's part.
 func (d *diagnosis) usersOf(g negotiator.FullGroup) string {
-	return once(d.users, g, func() string { return d.findUsers(g) })
+	return once(&d.users, g, func() string { return d.findUsers(g) })
 }
 
 func (d *diagnosis) findUsers(g negotiator.FullGroup) string {

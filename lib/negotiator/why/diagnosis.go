@@ -78,17 +78,21 @@ const mostPairs = 20_000
 
 // diagnose looks at the state of all slots, and at the waiting jobs.
 func diagnose(c *deal.Outcome) *diagnosis {
-	d := &diagnosis{weighed: map[*deal.Autocluster][2]accountant.Weight{}, ahead: map[*deal.Autocluster]*field{}, fields: map[string]*field{}, users: map[negotiator.FullGroup]string{}}
-	d.asIs, d.open, d.wanted, d.tried = c.Fork(), map[string]*deal.Fork{}, map[opening][]entrant{}, map[trial]*rivals{}
-	d.own, d.askers, d.nothing = map[ownTrial]map[*deal.Queue]int{}, map[*deal.Submitter]map[string][]*deal.Waiter{}, map[hopeless]map[int]int{}
-	d.c, d.queues, d.known, d.index = c, map[*deal.Submitter][]deal.Waiter{}, map[*deal.Autocluster]*nearest{}, map[*deal.Autocluster]int{}
+	d := &diagnosis{ahead: map[*deal.Autocluster]*field{}}
+	d.c, d.asIs, d.queues, d.known, d.index = c, c.Fork(), map[*deal.Submitter][]deal.Waiter{}, map[*deal.Autocluster]*nearest{}, map[*deal.Autocluster]int{}
 	d.names, d.none = map[string]int{}, map[*deal.Autocluster]bool{}
+	if c.OneQueue != nil {
+		d.precedence = &precedence{c.OneQueue, make(leftBefore, len(c.OneQueue.Places)+1)}
+	}
 	for i, s := range c.Submitters {
 		d.names[s.Name] = i
 		d.people = append(d.people, s)
 		for _, q := range s.Queues {
 			if w := deal.WaiterOf(q); w.Jobs > 0 {
 				d.queues[s] = append(d.queues[s], w)
+				if d.precedence != nil {
+					d.precedence.left.add(w)
+				}
 				d.ask(q.Cluster, s)
 				if q.Cluster.Explain && d.asksAbout(w.Runs) {
 					d.asker[d.index[q.Cluster]] = s
@@ -103,15 +107,9 @@ func diagnose(c *deal.Outcome) *diagnosis {
 			}
 		}
 	}
-	d.precedence = precede(c.OneQueue, func(yield func(deal.Waiter) bool) {
-		for _, list := range d.queues {
-			for _, w := range list {
-				if !yield(w) {
-					return
-				}
-			}
-		}
-	})
+	if d.precedence != nil {
+		d.precedence.left.sum()
+	}
 	if len(d.asked) > 0 {
 		d.pairs = min(max(mostPairs/len(d.asked), 2), 200)
 		d.takeStock()
@@ -231,7 +229,11 @@ func (d *findings) weigh(k *deal.Autocluster, n *nearest) accountant.Weight {
 func Explain(c *deal.Outcome) {
 	d := diagnose(c)
 	for _, k := range d.asked {
-		c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
+		if !c.Config.NoReasons {
+			c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
+		} else if n := d.nearest(k); n != nil {
+			d.ahead[k] = d.fieldOf(k, n)
+		}
 	}
 	for _, x := range c.Explained {
 		c.Plan.Explained = append(c.Plan.Explained, negotiator.Explained{Jobs: x.Jobs, Autocluster: d.index[x.Cluster]})
@@ -260,9 +262,11 @@ func inQueueOrder(p *negotiator.Plan) {
 
 // reject returns why what is left of a queue got no slot.
 func (d *diagnosis) reject(s *deal.Submitter, w deal.Waiter) negotiator.Rejection {
-	r := negotiator.Rejection{Job: w.Runs[0].FirstJob(), Count: w.Jobs, Jobs: deal.ProcsOf(w.Runs), Submitter: s.Name, Autocluster: d.index[w.Cluster]}
+	r := negotiator.Rejection{Job: w.Runs[0].FirstJob(), Count: w.Jobs, Submitter: s.Name, Autocluster: d.index[w.Cluster]}
 	if d.precedence == nil {
-		r.Ahead = d.aheadOf(s, w.Cluster)
+		if f := d.ahead[w.Cluster]; f != nil {
+			r.Ahead = f.before(s)
+		}
 	} else {
 		r.Place, r.Priority = d.precedence.standing(w.Runs[0])
 	}
@@ -275,6 +279,8 @@ func (d *diagnosis) reject(s *deal.Submitter, w deal.Waiter) negotiator.Rejectio
 	if len(causes) > 1 {
 		r.Also = causes[1:]
 	}
-	r.Reason = d.reason(s, w, &r, others)
+	if !d.c.Config.NoReasons {
+		r.Jobs, r.Reason = deal.ProcsOf(w.Runs), d.reason(s, w, &r, others)
+	}
 	return r
 }

@@ -411,12 +411,7 @@ func (d *diagnosis) fieldOf(k *deal.Autocluster, n *nearest) *field {
 	}
 	open := openingOf(n)
 	key = append(strconv.AppendBool(append(key, 0), open.ends), open.slot...)
-	f := d.fields[string(key)]
-	if f == nil {
-		f = newField(d.gather(k, n), len(d.c.Submitters))
-		d.fields[string(key)] = f
-	}
-	return f
+	return once(&d.fields, string(key), func() *field { return newField(d.gather(k, n), len(d.c.Submitters)) })
 }
 
 // newField sums up contenders. A submitter whose jobs are all told to vacate has the
@@ -474,12 +469,4 @@ func (f *field) takers(but *deal.Submitter, took func(*contender) int) (sum, who
 		}
 	}
 	return sum, who, first
-}
-
-// aheadOf counts the contenders that come before a submitter.
-func (d *diagnosis) aheadOf(s *deal.Submitter, k *deal.Autocluster) int {
-	if f := d.ahead[k]; f != nil {
-		return f.before(s)
-	}
-	return 0
 }

@@ -2,7 +2,6 @@ package why
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -16,32 +15,26 @@ import (
 // soft limit, come in separate rounds behind all others.
 type precedence struct {
 	*deal.OneQueue
-	left []int // by place: how many of the jobs before it are left
+	left leftBefore
 }
 
-// precede computes the order of what is left of some queues; nil without a Config.Queue.
-func precede(o *deal.OneQueue, some iter.Seq[deal.Waiter]) *precedence {
-	if o == nil {
-		return nil
-	}
-	return &precedence{OneQueue: o, left: leftBefore(len(o.Places), some)}
-}
+// leftBefore is, by place, how many of the jobs before it are left, and of all behind the last place.
+type leftBefore []int
 
-// leftBefore returns, for each of so many places and the end, how many jobs of what is left of some queues
-// stand before it.
-func leftBefore(places int, some iter.Seq[deal.Waiter]) (left []int) {
-	left = make([]int, places+1)
-	for w := range some {
-		for _, r := range w.Runs {
-			if r.Order < places {
-				left[r.Order+1] += r.Count()
-			}
+// add adds what is left of a queue to its places.
+func (l leftBefore) add(w deal.Waiter) {
+	for _, r := range w.Runs {
+		if r.Order+1 < len(l) {
+			l[r.Order+1] += r.Count()
 		}
 	}
-	for i := range left[1:] {
-		left[i+1] += left[i]
+}
+
+// sum has each place count all before it, once all queues are added.
+func (l leftBefore) sum() {
+	for i := range l[1:] {
+		l[i+1] += l[i]
 	}
-	return left
 }
 
 // standing returns the place of a run among the jobs that are left, from 1, and its priority:

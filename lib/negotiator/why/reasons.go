@@ -119,7 +119,7 @@ func (d *diagnosis) share(s *deal.Submitter, w deal.Waiter) (others string, limi
 
 // weights does as the cycle's, once for each autocluster.
 func (d *diagnosis) weights(k *deal.Autocluster) (lightest, heaviest accountant.Weight) {
-	known := once(d.weighed, k, func() (w [2]accountant.Weight) {
+	known := once(&d.weighed, k, func() (w [2]accountant.Weight) {
 		w[0], w[1] = d.c.Weights(k)
 		return w
 	})
@@ -144,6 +144,9 @@ func (d *diagnosis) others(s *deal.Submitter, k *deal.Autocluster) string {
 	by, what := first.Name, fmt.Sprintf("%d of them", sum)
 	if who > 1 {
 		by += plural.Pick(who-1, " and another", " and %d others")
+	}
+	if d.c.Config.NoReasons {
+		return by
 	}
 	if n := matching(d.c.Plan.Autoclusters[d.index[k]].Steps); sum == n {
 		what = plural.Pick(n, "it", "them")

@@ -2,7 +2,6 @@ package why
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"fairspool/lib/jobprio"
@@ -93,7 +92,7 @@ type successors struct {
 	deal.Waiter
 	one   *deal.OneQueue // nil: turns are among the submitter's own jobs
 	who   *deal.Submitter
-	left  []int // by place: how many of the jobs before it are left
+	left  leftBefore
 	round int
 	takes bool   // slots of others
 	limit string // else the policy's that keeps it from them
@@ -123,7 +122,7 @@ func successorsIn(c *deal.Outcome) (list []successors) {
 			for i := range own {
 				places = max(places, own[i].Runs[len(own[i].Runs)-1].Order+1)
 			}
-			left := leftBefore(places, waitersIn(own))
+			left := leftIn(places, own)
 			for i := range own {
 				r := why[own[i].Runs[0].FirstJob()]
 				own[i].left, own[i].takes = left, r != nil && waitsForSlots(r)
@@ -137,21 +136,20 @@ func successorsIn(c *deal.Outcome) (list []successors) {
 	return list
 }
 
-// waitersIn goes through what is left of some queues.
-func waitersIn(list []successors) iter.Seq[deal.Waiter] {
-	return func(yield func(deal.Waiter) bool) {
-		for i := range list {
-			if !yield(list[i].Waiter) {
-				return
-			}
-		}
+// leftIn counts what is left of some queues before each of so many places.
+func leftIn(places int, list []successors) leftBefore {
+	left := make(leftBefore, places+1)
+	for i := range list {
+		left.add(list[i].Waiter)
 	}
+	left.sum()
+	return left
 }
 
 // takersIn returns those of all queues, by their turns in the one queue of all, that take slots of others
 // or follow a claim of their submitter.
 func takersIn(c *deal.Outcome, all []successors, why map[pool.JobID]*negotiator.Rejection) (list []successors) {
-	left, limits, asIs := leftBefore(len(c.OneQueue.Places), waitersIn(all)), c.OneQueue.Limits, c.Fork()
+	left, limits, asIs := leftIn(len(c.OneQueue.Places), all), c.OneQueue.Limits, c.Fork()
 	for _, h := range all {
 		h.left = left
 		switch r := why[h.Runs[0].FirstJob()]; {

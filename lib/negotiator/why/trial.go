@@ -15,7 +15,9 @@ import (
 
 // trials find which job gets a slot once it is open: on a fork of the outcome in which the jobs
 // there have ended, the queues whose jobs the slot takes and nothing keeps back come one after the
-// other. What is the same for many shapes is tried once.
+// other. What keeps a queue back is asked of the fork, by the functions of the deal. The slot is not
+// dealt out again: a rejection says how many jobs go first, which would take a deal for each of them.
+// What is the same for many shapes is tried once.
 type trials struct {
 	findings
 	asIs    *deal.Fork
@@ -28,11 +30,13 @@ type trials struct {
 }
 
 // once returns what find returns for a key, which is called once for each.
-func once[K comparable, V any](known map[K]V, key K, find func() V) V {
-	v, ok := known[key]
+func once[K comparable, V any](known *map[K]V, key K, find func() V) V {
+	v, ok := (*known)[key]
 	if !ok {
-		v = find()
-		known[key] = v
+		if v = find(); *known == nil {
+			*known = map[K]V{}
+		}
+		(*known)[key] = v
 	}
 	return v
 }
@@ -57,7 +61,7 @@ func openingOf(n *nearest) opening {
 
 // without returns a fork in which the jobs on a slot have ended.
 func (d *trials) without(n *nearest) *deal.Fork {
-	return once(d.open, n.slot.Name, func() *deal.Fork { return d.c.Without(n.slot) })
+	return once(&d.open, n.slot.Name, func() *deal.Fork { return d.c.Without(n.slot) })
 }
 
 // fork returns the outcome as it is when a slot takes jobs.
@@ -99,7 +103,7 @@ func (d *trials) entering(s *deal.Submitter, n *nearest) iter.Seq2[entrant, bool
 // entrants returns the queues that wait for a slot, in the order of negotiation: also those whom
 // what its holders use of limits and quotas keeps from it.
 func (d *trials) entrants(n *nearest) []entrant {
-	return once(d.wanted, openingOf(n), func() (list []entrant) {
+	return once(&d.wanted, openingOf(n), func() (list []entrant) {
 		for _, s := range d.c.Submitters {
 			for e, takes := range d.entering(s, n) {
 				if takes {
@@ -139,7 +143,7 @@ type asker struct {
 
 // asking returns a submitter's queues that have a slot as their nearest, by their turns.
 func (d *trials) asking(s *deal.Submitter, n *nearest) (list []asker) {
-	bySlot := once(d.askers, s, func() map[string][]*deal.Waiter {
+	bySlot := once(&d.askers, s, func() map[string][]*deal.Waiter {
 		bySlot := map[string][]*deal.Waiter{}
 		for i := range d.queues[s] {
 			w := &d.queues[s][i]
@@ -186,7 +190,7 @@ type rivals struct {
 // rivals returns the jobs that wait for the slot that is nearest to some jobs, once a
 // limit of the policy and the quotas of groups are raised for these.
 func (d *trials) rivals(n *nearest, limit string, raise []negotiator.FullGroup) *rivals {
-	return once(d.tried, trial{openingOf(n), limit, negotiator.GroupNames(raise)}, func() *rivals {
+	return once(&d.tried, trial{openingOf(n), limit, negotiator.GroupNames(raise)}, func() *rivals {
 		r := &rivals{}
 		var all []entrant
 		own := map[*deal.Submitter][]entrant{}
@@ -267,7 +271,7 @@ func (d *trials) ownAhead(s *deal.Submitter, w deal.Waiter, key ownTrial) int {
 	if key.who = s; d.precedence == nil {
 		key.weight = n.weight
 	}
-	return once(d.own, key, func() map[*deal.Queue]int {
+	return once(&d.own, key, func() map[*deal.Queue]int {
 		var list []entrant
 		for e, takes := range d.entering(s, n) {
 			if e.limit != "" && e.limit != key.limit || !takes && !(key.wider && d.anyLeft(*e.Waiter, key.alone)) {
@@ -311,7 +315,7 @@ func (d *trials) hopeless(s *deal.Submitter, w deal.Waiter) map[int]int {
 	if n := d.nearest(w.Cluster); n != nil && d.fork(n).Limited() {
 		key.fork = d.fork(n)
 	}
-	return once(d.nothing, key, func() map[int]int {
+	return once(&d.nothing, key, func() map[int]int {
 		found := map[int]int{}
 		for _, o := range d.queues[s] {
 			if limit, _ := key.fork.Throttled(o.Queue); !o.Offered() || limit != "" || len(key.fork.Blocked(o.Cluster)) > 0 || d.anyLeft(o, false) {

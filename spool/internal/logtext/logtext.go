@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairspool/lib/plural"
+	"fairspool/spool/internal/quotedtext"
 )
 
 // Layout is how the journal writes times: UTC, milliseconds.
@@ -112,7 +113,7 @@ func ParseHeader(line string) (Transaction, error) {
 	machine, err2 := time.Parse(Layout, fields[2])
 	policy, err3 := time.Parse(Layout, fields[3])
 	uid, err4 := strconv.Atoi(fields[4])
-	texts, err5 := Quoted(fields[5])
+	texts, err5 := quotedtext.All(fields[5])
 	for _, err := range []error{err1, err2, err3, err4, err5} {
 		if err != nil {
 			return Transaction{}, fmt.Errorf("a T line that does not parse: %w", err)
@@ -122,59 +123,6 @@ func ParseHeader(line string) (Transaction, error) {
 		return Transaction{}, fmt.Errorf("a T line with too few fields")
 	}
 	return Transaction{seq, machine, policy, uid, texts[0], texts[1], texts[2], texts[3:]}, nil
-}
-
-// Quoted splits a blank-separated list of quoted texts.
-func Quoted(s string) ([]string, error) {
-	var texts []string
-	for s != "" {
-		text, rest, err := UnquoteFirst(s)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-		s = strings.TrimPrefix(rest, " ")
-	}
-	return texts, nil
-}
-
-// UnquoteFirst reads the quoted text that s begins with, and returns what
-// follows it. What is printing ASCII with escaped quotes and backslashes it reads
-// by itself, many times faster than strconv: every reader of a journal reads the
-// arguments in it, which may be megabytes.
-func UnquoteFirst(s string) (text, rest string, err error) {
-	if text, rest, ok := unquotePlain(s); ok {
-		return text, rest, nil
-	}
-	prefix, err := strconv.QuotedPrefix(s)
-	if err != nil {
-		return "", "", err
-	}
-	text, err = strconv.Unquote(prefix)
-	return text, s[len(prefix):], err
-}
-
-func unquotePlain(s string) (text, rest string, ok bool) {
-	if s == "" || s[0] != '"' {
-		return "", "", false
-	}
-	var b []byte
-	from := 1 // of what is not in b yet
-	for i := 1; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' && from == 1:
-			return s[1:i], s[i+1:], true
-		case c == '"':
-			return string(append(b, s[from:i]...)), s[i+1:], true
-		case c == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
-			b = append(b, s[from:i]...)
-			i++
-			from = i
-		case c < ' ' || c >= 0x7f || c == '\\':
-			return "", "", false
-		}
-	}
-	return "", "", false
 }
 
 // procs reads "cluster first-last", and returns how many these are.

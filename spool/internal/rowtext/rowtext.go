@@ -74,6 +74,33 @@ func SetText(to Attributes, name, text string) {
 	}
 }
 
+// SetSums sets checksums, if there are any, with blanks between.
+func SetSums(to Attributes, name string, sums []uint32) {
+	var b []byte
+	for i, sum := range sums {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = fmt.Appendf(b, "%08x", sum)
+	}
+	SetText(to, name, string(b))
+}
+
+// Sums reads a text that SetSums sets, or an empty one.
+func Sums(text string) (sums []uint32, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for one := range strings.SplitSeq(text, " ") {
+		sum, err := strconv.ParseUint(one, 16, 32)
+		if err != nil || len(one) != 8 || strings.ToLower(one) != one {
+			return nil, fmt.Errorf("%.20q: not a checksum", one)
+		}
+		sums = append(sums, uint32(sum))
+	}
+	return sums, nil
+}
+
 // SetFlag sets 1 for true.
 func SetFlag(to Attributes, name string, set bool) {
 	if set {
