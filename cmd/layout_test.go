@@ -83,7 +83,7 @@ var layout = map[string][]string{
 	"lib/supervise":                 {"lib/classad", "lib/jobpolicy", "lib/launch", "lib/pool"},
 	"lib/userlog":                   {"lib/elapsed", "lib/pool"},
 	"lib/workload":                  {"lib/classad", "lib/pool"},
-	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/localdisk", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/cyclejson", "spool/internal/dumptext", "spool/internal/extracttext", "spool/internal/files", "spool/internal/flocks", "spool/internal/left", "spool/internal/lockline", "spool/internal/poolrows", "spool/internal/postpone", "spool/internal/quoted", "spool/internal/quotedtext", "spool/internal/reserve", "spool/internal/rowtext", "spool/internal/sampling", "spool/internal/summarytext", "spool/internal/wantedlines"},
+	"spool":                         {"lib/accountant", "lib/caseless", "lib/classad", "lib/history", "lib/localdisk", "lib/parallel", "lib/plural", "lib/pool", "spool/internal/attrtext", "spool/internal/cyclejson", "spool/internal/dumptext", "spool/internal/extracttext", "spool/internal/files", "spool/internal/flocks", "spool/internal/left", "spool/internal/lockline", "spool/internal/logtext", "spool/internal/poolrows", "spool/internal/postpone", "spool/internal/quotedtext", "spool/internal/reserve", "spool/internal/rowtext", "spool/internal/sampling", "spool/internal/summarytext", "spool/internal/takers", "spool/internal/wantedlines"},
 	"spool/heard":                   nil,
 }
 
@@ -282,6 +282,40 @@ func TestSizes(t *testing.T) {
 	for what := range oversized {
 		if over[what] == 0 {
 			t.Errorf("%s: an exception no more: remove it from oversized", what)
+		}
+	}
+}
+
+// TestReplayHasNoRules holds that replay decides nothing by itself: it runs the operations of a job's life and the cycle's one entrance, and
+// sees none of the packages that deal slots out, say why jobs wait, or are a policy.
+func TestReplayHasNoRules(t *testing.T) {
+	files, err := filepath.Glob("../lib/replay/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported := map[string]bool{}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			imported[strings.Trim(i.Path.Value, `"`)] = true
+		}
+	}
+	for _, name := range []string{"lib/lifecycle", "lib/matchmaking", "lib/launch"} {
+		if !imported["fairspool/"+name] {
+			t.Errorf("lib/replay does not import %s", name)
+		}
+	}
+	for name := range imported {
+		for _, rules := range []string{"negotiator/deal", "negotiator/why", "negotiator/shapes", "negotiator/negotiation", "policy/condor", "policy/maui", "policy/sge", "maui", "sge", "jobprio", "jobpolicy", "supervise"} {
+			if name == "fairspool/lib/"+rules || strings.HasPrefix(name, "fairspool/lib/"+rules+"/") {
+				t.Errorf("lib/replay imports %s, which has rules of its own", name)
+			}
 		}
 	}
 }

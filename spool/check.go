@@ -16,6 +16,7 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/lockline"
+	"fairspool/spool/internal/logtext"
 	"fairspool/spool/internal/reserve"
 )
 
@@ -249,7 +250,7 @@ func (c *checker) inForce(base pinned, current ack) {
 	count := 0
 	err := c.s.advance(&p, current, func(f frame, line int) error {
 		count++
-		if _, err := parseHeader(string(f.head)); err != nil {
+		if _, err := logtext.ParseHeader(string(f.head)); err != nil {
 			return &DamageError{c.s.journal(p.generation), line, err.Error()}
 		}
 		return st.take(f.Body, f.Seq, c.s.journal(p.generation), line+1)

@@ -15,7 +15,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
-	"fairspool/spool/internal/quoted"
+	"fairspool/spool/internal/attrtext"
 	"fairspool/spool/internal/summarytext"
 	"fairspool/spool/internal/wantedlines"
 )
@@ -485,11 +485,11 @@ func (tx *Tx) addAttr(r *record, span []byte, a Attr) {
 		return
 	}
 	start := len(tx.body)
-	b := append(appendName(append(append(append(tx.body, 'A'), span...), ' '), a.Name), " = "...)
+	b := append(attrtext.AppendName(append(append(append(tx.body, 'A'), span...), ' '), a.Name), " = "...)
 	at := len(b)
 	b = a.Expr.AppendTo(b, classad.StyleSpool)
 	tx.body = append(b, '\n')
-	if !usualName(a.Name) || !quoted.Surely(b[at:]) {
+	if !attrtext.Usual(a.Name) || !attrtext.Surely(b[at:]) {
 		tx.check(start)
 	}
 }
@@ -589,7 +589,7 @@ func setLine(b *classad.Builder, line []byte) error {
 	if len(line) == 0 || line[0] != '"' {
 		return b.Line(line)
 	}
-	name, text, err := splitAttribute(line)
+	name, text, err := attrtext.Split(line)
 	if err != nil {
 		return err
 	}

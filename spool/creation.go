@@ -14,6 +14,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/logtext"
 )
 
 // creation is a spool in the making that begins with things in it: they go to
@@ -288,7 +289,7 @@ func (n *creation) logged(l Logged) error {
 	if err != nil {
 		return err
 	}
-	m.put(l.append(nil))
+	m.put(l.Append(nil))
 	if len(m.buffer) < historyBuffer {
 		return nil
 	}
@@ -299,7 +300,7 @@ func (n *creation) logged(l Logged) error {
 func (n *creation) earlier(name, line string) error {
 	m, err := n.month("log", name, logFile(name))
 	if err == nil {
-		m.put([]byte(earlierHead), []byte(line), newline)
+		m.put([]byte(logtext.EarlierHead), []byte(line), newline)
 	}
 	return err
 }

@@ -13,8 +13,10 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/plural"
+	"fairspool/spool/internal/attrtext"
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/logtext"
 )
 
 // dumpFormat is the number of the notation of dumps.
@@ -144,7 +146,7 @@ func (d *dumping) row(kind string, ad *classad.Ad) error {
 	d.Begin(kind)
 	for _, name := range ad.OwnNames() {
 		e, _ := ad.Lookup(name)
-		d.Attribute(appendAttribute(nil, name, e)[1:])
+		d.Attribute(attrtext.Append(nil, name, e)[1:])
 	}
 	return d.End()
 }
@@ -375,30 +377,30 @@ func (d *dumping) log() error {
 func (d *dumping) logMonth(month string, known stretch) error {
 	name := logFile(month)
 	path := d.spool.path(name)
-	r, n := logReader{each: d.transaction}, 0
+	r, n := logtext.Reader{Each: d.transaction}, 0
 	if err := d.spool.eachLine(name, known, func(_ int, line []byte) error {
-		err := r.located(path, n, r.line(line))
+		err := inLog(&r, path, n, r.Line(line))
 		n++
 		return err
 	}); err != nil {
 		return err
 	}
-	return r.end()
+	return r.End()
 }
 
 func (d *dumping) transaction(l Logged) error {
 	d.Begin("Transaction")
 	d.Number("Seq", int64(l.Seq))
-	d.Text("Machine", l.Machine.UTC().Format(timeLayout))
-	d.Text("Policy", l.Policy.UTC().Format(timeLayout))
+	d.Text("Machine", l.Machine.UTC().Format(logtext.Layout))
+	d.Text("Policy", l.Policy.UTC().Format(logtext.Layout))
 	d.Number("UID", int64(l.UID))
 	d.Text("User", l.User)
 	d.Text("Program", l.Program)
 	d.Text("Op", l.Op)
 	d.Texts("Args", l.Args)
 	d.Text("What", l.What)
-	if len(l.earlier) > 0 {
-		d.Texts("Earlier", l.earlier)
+	if len(l.Earlier) > 0 {
+		d.Texts("Earlier", l.Earlier)
 	}
 	return d.End()
 }

@@ -258,7 +258,7 @@ func readAll(dir string) (text string, err error) {
 		return "", err
 	}
 	b.Write(report)
-	if err := s.Log(func(l Logged) error { b.Write(l.append(nil)); return nil }); err != nil {
+	if err := s.Log(func(l Logged) error { b.Write(l.Append(nil)); return nil }); err != nil {
 		return "", err
 	}
 	if err := s.History(Left{}, func(ad *classad.Ad) bool { b.WriteString(asWritten(ad)); return true }); err != nil {

@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"fairspool/spool/internal/files"
-	"fairspool/spool/internal/quotedtext"
+	"fairspool/spool/internal/logtext"
 )
 
 // castagnoli is the CRC polynomial that processors have an instruction for.
@@ -22,30 +21,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // checksum is the CRC-32C of b.
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// timeLayout is how the journal writes times: UTC, milliseconds.
-const timeLayout = "2006-01-02T15:04:05.000Z"
-
-// Transaction is the T line of a transaction: user, operation and times.
-type Transaction struct {
-	Seq     uint64
-	Machine time.Time // when, by the machine's clock
-	Policy  time.Time // when, in policy time
-	UID     int
-	User    string
-	Program string
-	Op      string
-	Args    []string
-}
-
-// append writes the T line.
-func (h Transaction) append(b []byte) []byte {
-	b = fmt.Appendf(b, "T %d %s %s %d %q %q %q", h.Seq, h.Machine.UTC().Format(timeLayout), h.Policy.UTC().Format(timeLayout), h.UID, h.User, h.Program, h.Op)
-	for _, a := range h.Args {
-		b = append(b, ' ')
-		b = strconv.AppendQuote(b, a)
-	}
-	return append(b, '\n')
-}
+// Transaction is the T line of a transaction, and Logged one of the audit trail: the log keeps it when its lines are folded away.
+type (
+	Transaction = logtext.Transaction
+	Logged      = logtext.Logged
+)
 
 // frame is one transaction as it stands in the journal.
 type frame struct {
@@ -62,7 +42,7 @@ type frame struct {
 // frame.Synced. It moves the body in the room that it has, if that is enough for the other two
 // lines: a body may have many megabytes, which are not to be there twice.
 func framed(h Transaction, body []byte, synced uint64, next int) ([]byte, uint32) {
-	head := h.append(nil)
+	head := h.Append(nil)
 	n := len(head) + len(body)
 	b := slices.Grow(body, len(head)+endRoom)[:n]
 	copy(b[len(head):], body)
@@ -108,14 +88,14 @@ func parseFrame(b []byte, seq uint64) (frame, error) {
 
 // logged returns the transaction as the log tells it.
 func (f frame) logged() (Logged, error) {
-	h, err := parseHeader(string(f.head))
-	return Logged{Transaction: h, What: summary(f)}, err
+	h, err := logtext.ParseHeader(string(f.head))
+	return Logged{Transaction: h, What: logtext.Words(f.Body)}, err
 }
 
 // loggedIn does as logged, with how the transaction, the next one of the state, finds slots. It begins on a line of a journal.
 func (f frame) loggedIn(s *state, journal string, line int) (l Logged, err error) {
 	if l, err = f.logged(); err == nil {
-		l.earlier, err = s.earlier(f.Body)
+		l.Earlier, err = s.earlier(f.Body)
 	}
 	if err != nil && !isDamage(err) {
 		err = &DamageError{journal, line, err.Error()}
@@ -152,28 +132,6 @@ func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 	return nil
 }
 
-// parseHeader reads a T line whose checksum is known to be right.
-func parseHeader(line string) (Transaction, error) {
-	fields := strings.SplitN(line, " ", 6)
-	if len(fields) != 6 {
-		return Transaction{}, fmt.Errorf("a T line with too few fields")
-	}
-	seq, err1 := strconv.ParseUint(fields[1], 10, 64)
-	machine, err2 := time.Parse(timeLayout, fields[2])
-	policy, err3 := time.Parse(timeLayout, fields[3])
-	uid, err4 := strconv.Atoi(fields[4])
-	texts, err5 := quotedtext.All(fields[5])
-	for _, err := range []error{err1, err2, err3, err4, err5} {
-		if err != nil {
-			return Transaction{}, fmt.Errorf("a T line that does not parse: %w", err)
-		}
-	}
-	if len(texts) < 3 {
-		return Transaction{}, fmt.Errorf("a T line with too few fields")
-	}
-	return Transaction{seq, machine, policy, uid, texts[0], texts[1], texts[2], texts[3:]}, nil
-}
-
 // wasSynced reports whether the transaction behind number seq, which b should begin with, was
 // durable once: a whole transaction stands anywhere in b that was written when it was. If so, what
 // b begins with is damage and no torn tail.
@@ -200,23 +158,6 @@ func wasSynced(b []byte, seq uint64) bool {
 	return false
 }
 
-// Logged is one transaction of the audit trail. The log keeps it when its lines
-// are folded away.
-type Logged struct {
-	Transaction
-	What    string   // what it changed, in a few words
-	earlier []string // how it found slots: see state.earlier
-}
-
-// append writes the lines of the log.
-func (l Logged) append(b []byte) []byte {
-	b = fmt.Appendf(l.Transaction.append(b), "= %s\n", l.What)
-	for _, line := range l.earlier {
-		b = append(append(append(b, earlierHead...), line...), '\n')
-	}
-	return b
-}
-
 // writeLog adds the transactions that are folded to the log, by months of the
 // machine's clock, and returns how much of it counts then.
 func (f *fold) writeLog() (map[string]stretch, error) {
@@ -224,7 +165,7 @@ func (f *fold) writeLog() (map[string]stretch, error) {
 	texts := map[string][]byte{}
 	for _, l := range f.headers {
 		month := monthOf(l.Machine)
-		texts[month] = l.append(texts[month])
+		texts[month] = l.Append(texts[month])
 	}
 	for _, month := range slices.Sorted(maps.Keys(texts)) {
 		after, err := f.spool.addLog(month, months[month], texts[month])
@@ -254,25 +195,11 @@ func logFile(month string) string { return "log/" + month }
 
 // sums returns an error unless a file has the recorded checksum.
 func sums(path string, f files.File, known stretch) error {
-	sum, err := sumTo(f, known.end)
+	sum, err := files.Sum(f, known.end)
 	if err == nil && sum != known.crc {
 		err = otherSum(path, sum, known)
 	}
 	return err
-}
-
-// sumTo returns the CRC-32C of the first bytes of a file.
-func sumTo(f files.File, end int64) (sum uint32, err error) {
-	b := make([]byte, min(end, 1<<20))
-	for at := int64(0); at < end; {
-		n, err := f.ReadAt(b[:min(int64(len(b)), end-at)], at)
-		if n == 0 && err != nil {
-			return 0, err
-		}
-		sum = crc32.Update(sum, castagnoli, b[:n])
-		at += int64(n)
-	}
-	return sum, nil
 }
 
 // otherSum says that a file that is only appended to has another checksum than was recorded.
@@ -296,7 +223,7 @@ func (s *Spool) Log(each func(Logged) error) error {
 		text, err := s.logMonth(name, base.log[name])
 		if err == nil {
 			err = eachLogged(s.path(logFile(name)), text, func(l Logged) error {
-				l.earlier = nil // the journal's have none either
+				l.Earlier = nil // the journal's have none either
 				return each(l)
 			})
 		}
@@ -374,62 +301,20 @@ func (s *Spool) logText(name string, known stretch) ([]byte, error) {
 
 // eachLogged goes through the transactions of a month's log.
 func eachLogged(path string, text []byte, each func(Logged) error) error {
-	r := logReader{each: each}
-	n := 0
+	r, n := logtext.Reader{Each: each}, 0
 	for ; len(text) > 0; n++ {
 		line, rest, _ := bytes.Cut(text, newline)
-		if err := r.line(line); err != nil {
-			return r.located(path, n, err)
+		if err := r.Line(line); err != nil {
+			return inLog(&r, path, n, err)
 		}
 		text = rest
 	}
-	return r.located(path, n, r.end())
+	return inLog(&r, path, n, r.End())
 }
 
-// logReader reads the lines of a month's log.
-type logReader struct {
-	each  func(Logged) error
-	next  Logged
-	lines int // of next
-	bad   error
-}
-
-// line reads the next line.
-func (r *logReader) line(line []byte) (err error) {
-	what, second := bytes.CutPrefix(line, []byte("= "))
-	was, further := bytes.CutPrefix(line, []byte(earlierHead))
-	switch {
-	case r.lines == 1 && second:
-		r.next.What = string(what)
-	case r.lines > 1 && further:
-		r.next.earlier = append(r.next.earlier, string(was))
-	case r.lines == 1:
-		r.bad = fmt.Errorf("%.80q: not what a transaction changed", line)
-		return r.bad
-	default:
-		if err := r.end(); err != nil {
-			return err
-		}
-		if r.next.Transaction, r.bad = parseHeader(string(line)); r.bad != nil {
-			return r.bad
-		}
-	}
-	r.lines++
-	return nil
-}
-
-// end hands over the last transaction.
-func (r *logReader) end() (err error) {
-	if r.lines > 0 {
-		err = r.each(r.next)
-	}
-	r.next, r.lines = Logged{}, 0
-	return err
-}
-
-// located returns an error, if there is one, as damage in a line, counted from 0, unless it is that of each.
-func (r *logReader) located(path string, n int, err error) error {
-	if err != nil && err == r.bad {
+// inLog returns an error, if there is one, as damage in a line of a log, counted from 0, unless it is of what takes the transactions.
+func inLog(r *logtext.Reader, path string, n int, err error) error {
+	if r.Wrong(err) {
 		return &DamageError{path, n + 1, err.Error()}
 	}
 	return err

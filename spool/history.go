@@ -16,6 +16,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/attrtext"
 	"fairspool/spool/internal/files"
 )
 
@@ -299,7 +300,7 @@ func (m *month) add(r Run) error {
 }
 
 func appendHistory(b []byte, name string, e *classad.Expr) []byte {
-	b = append(appendName(b, name), " = "...)
+	b = append(attrtext.AppendName(b, name), " = "...)
 	return append(e.AppendTo(b, classad.StyleSpool), '\n')
 }
 
@@ -474,7 +475,7 @@ func (a *archiving) target(file string, from files.File, known stretch) (to Arch
 	}
 	if wrong != nil || known.end == 0 {
 		to.Bytes = size
-		to.CRC, err = sumTo(from, size)
+		to.CRC, err = files.Sum(from, size)
 	}
 	return to, err
 }
@@ -520,11 +521,11 @@ func (a *archiving) there(from files.File, to Archived) (whole bool, err error) 
 		return false, err
 	}
 	least := min(size, to.Bytes)
-	sum, err := sumTo(f, least)
+	sum, err := files.Sum(f, least)
 	if err != nil {
 		return false, err
 	}
-	want, err := sumTo(from, least)
+	want, err := files.Sum(from, least)
 	if err == nil && (size > to.Bytes || sum != want) {
 		err = fmt.Errorf("%s: another file is there: name another directory", to.To)
 	}

@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
-	"fairspool/spool/internal/quoted"
+	"fairspool/spool/internal/quotedtext"
 	"fairspool/spool/internal/rowtext"
 )
 
@@ -191,7 +191,7 @@ func (r record) appendCharge(b []byte) []byte {
 func (s *Spool) ownerThen(w *writing, name string) (Owner, error) {
 	back := backwards{spool: s, w: w, at: w.end.End, seq: w.end.Seq}
 	var owned []byte // what a row of the owner has in it; empty: it may be written in several ways
-	if quoted.Plainly([]byte(name)) {
+	if quotedtext.Plainly([]byte(name)) {
 		owned = strconv.AppendQuote(nil, name)
 	}
 	for {

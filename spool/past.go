@@ -8,11 +8,15 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/left"
+	"fairspool/spool/internal/summarytext"
+	"fairspool/spool/internal/takers"
 )
 
 // Left chooses among the jobs that have left the queue. The zero Left is all of
@@ -268,4 +272,165 @@ func lineAt(f files.File, at int64) int {
 		}
 	}
 	return line
+}
+
+// earlier returns how the transaction with that body, which is the next of the state, finds slots and what keeps jobs from
+// them: see package takers. Of renewals in time, which are many in a large pool, it reads no ad.
+func (s *state) earlier(body []byte) (lines []string, err error) {
+	var slots []*takers.Touched
+	byName := map[string]*takers.Touched{}
+	for _, line := range (chunk{text: body}).lines() {
+		if len(line) < 3 {
+			continue
+		}
+		var was string
+		switch line[0] {
+		case 'S', 'G', 'g', 's':
+			var r record
+			var rest []byte
+			if rest, err = r.slot(line[2:]); err != nil {
+				return nil, err
+			}
+			t := byName[r.Slot]
+			if t == nil {
+				t = &takers.Touched{Name: r.Slot}
+				byName[r.Slot], slots = t, append(slots, t)
+			}
+			err = t.Take(line[0], rest)
+		case 'M', 'm':
+			was, err = s.markBefore(line)
+		case 'I', 'i':
+			was, err = s.pilotBefore(line)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if was != "" {
+			lines = append(lines, was)
+		}
+	}
+	for _, t := range slots {
+		if until, known := s.until(t.Name); known && t.RenewedBy(until) {
+			continue
+		}
+		slot, made := s.slots.made[t.Name]
+		if !made {
+			if slot, err = s.slots.make(s.own, t.Name); err != nil {
+				return nil, err
+			}
+		}
+		var ad *classad.Ad
+		if slot != nil {
+			ad = slot.Ad
+		}
+		lines = t.Before(lines, ad)
+	}
+	return lines, nil
+}
+
+// until returns until when the ad of a slot is valid, if the index of its segment says that, and its lifetime did not change since.
+func (s *state) until(name string) (until int64, known bool) {
+	_, made := s.slots.made[name]
+	for _, c := range s.slots.pending[name] {
+		made = made || c.text[0] != 'G' || bytes.Contains(c.text, []byte("\nS ")) || bytes.Contains(c.text, []byte("\ns ")) || bytes.Contains(c.text, []byte(pool.AttrAdLifetime))
+	}
+	if made || s.slots.under != nil {
+		return 0, false
+	}
+	_, e, err := s.slots.entry(name)
+	var summary pool.SlotSummary
+	known = err == nil && e != nil && summarytext.Read(&summary, e.summary)
+	return summary.Until, known
+}
+
+// markBefore returns how the mark of a line was, if it keeps jobs from slots.
+func (s *state) markBefore(line []byte) (string, error) {
+	name, err := keyOf(markKind, line)
+	if err != nil || !takers.IsMark(name) {
+		return "", err
+	}
+	m, _, err := s.marks.get(name)
+	return takers.Mark(name, m.Text), err
+}
+
+// pilotBefore returns how the pilot of a line was, if that changes.
+func (s *state) pilotBefore(line []byte) (string, error) {
+	id, err := keyOf(Pilots, line)
+	if err != nil {
+		return "", err
+	}
+	p, there, err := tableIn(s, Pilots).get(id)
+	if err == nil && there && line[0] == Pilots.letter {
+		var now pool.Pilot
+		if now, err = Pilots.parse(line, 0); now.State == p.State && now.Machine == p.Machine {
+			return "", err
+		}
+	}
+	return takers.Pilot(id, p), err
+}
+
+// keyOf returns the key of a line that writes or removes a row.
+func keyOf[K comparable, V any](k *Kind[K, V], line []byte) (key K, err error) {
+	if line[0] == k.letter {
+		return k.keyIn(line)
+	}
+	r := record{Kind: line[0]}
+	if err := k.parseRecord(&r, string(line[2:])); err != nil {
+		return key, err
+	}
+	return r.Key.(K), nil
+}
+
+// Takers are what decides which slots take jobs, and TakersSince how these were at a time, and what changed since.
+type (
+	Takers       = takers.Takers
+	TakersChange = takers.Change
+	TakersSince  = takers.Since
+)
+
+// TakersAt returns what decided which slots of a pool took jobs at a time, by policy time, and what changed since.
+func TakersAt(s *Spool, at time.Time) (t TakersSince, err error) {
+	d := dumping{spool: s}
+	if err := twice(d.read); err != nil {
+		return t, err
+	}
+	defer d.state.base.release()
+	list, known := d.journal, time.Time{}
+	for name, recorded := range d.state.log {
+		text, err := s.logMonth(name, recorded)
+		if month, bad := time.Parse("2006-01", name); bad == nil && recorded.end == 0 && month.AddDate(0, 1, 0).After(known) {
+			known = month.AddDate(0, 1, 0) // it is archived
+		}
+		if err == nil {
+			err = eachLogged(s.path(logFile(name)), text, func(l Logged) error { list = append(list, l); return nil })
+		}
+		if err != nil {
+			return t, err
+		}
+	}
+	now, err := d.state.takers()
+	if err != nil {
+		return t, err
+	}
+	return takers.Before(now, list, known, at)
+}
+
+// takers returns those of the state.
+func (s *state) takers() (Takers, error) {
+	t := takers.New()
+	slots, err := s.slots.all(newWorker)
+	marks, err2 := s.marks.all()
+	pilots, err3 := tableIn(s, Pilots).all()
+	for _, slot := range slots {
+		t.Slots[slot.Name] = slot.Ad
+	}
+	for name, m := range marks {
+		if takers.IsMark(name) {
+			t.Marks[name] = m.Text
+		}
+	}
+	for id, p := range maps.All(pilots) {
+		t.Pilots[id] = takers.Reduced(p)
+	}
+	return t, errors.Join(err, err2, err3)
 }

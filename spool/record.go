@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/attrtext"
 )
 
 // A record is one line of a transaction's body: one thing that changed. The
@@ -68,19 +69,19 @@ func (r record) append(b []byte) []byte {
 	switch r.Kind {
 	case 'C':
 		b = strconv.AppendInt(b, int64(r.Cluster), 10)
-		b = appendAttribute(b, r.Name, r.Expr)
+		b = attrtext.Append(b, r.Name, r.Expr)
 	case 'N', 'L':
 		b = r.appendSeq(r.appendProcs(b))
 	case 'A':
-		b = appendAttribute(r.appendProcs(b), r.Name, r.Expr)
+		b = attrtext.Append(r.appendProcs(b), r.Name, r.Expr)
 	case 'D':
-		b = appendName(append(r.appendProcs(b), ' '), r.Name)
+		b = attrtext.AppendName(append(r.appendProcs(b), ' '), r.Name)
 	case 'Y':
 		b = r.appendCharge(b)
 	case 'G':
-		b = appendAttribute(strconv.AppendQuote(b, r.Slot), r.Name, r.Expr)
+		b = attrtext.Append(strconv.AppendQuote(b, r.Slot), r.Name, r.Expr)
 	case 'g':
-		b = appendName(append(strconv.AppendQuote(b, r.Slot), ' '), r.Name)
+		b = attrtext.AppendName(append(strconv.AppendQuote(b, r.Slot), ' '), r.Name)
 	case 'S', 's':
 		b = r.appendSeq(strconv.AppendQuote(b, r.Slot))
 	case 'H':
@@ -106,51 +107,6 @@ func (r record) appendSeq(b []byte) []byte {
 		return b
 	}
 	return strconv.AppendUint(append(b, ' '), r.Seq, 10)
-}
-
-// appendAttribute writes " Name = expression".
-func appendAttribute(b []byte, name string, e *classad.Expr) []byte {
-	b = append(appendName(append(b, ' '), name), " = "...)
-	return e.AppendTo(b, classad.StyleSpool)
-}
-
-// appendName writes an attribute's name, in quotes if it is none of the usual
-// kind: foreign ads may call an attribute anything.
-func appendName(b []byte, name string) []byte {
-	if !usualName(name) {
-		return strconv.AppendQuote(b, name)
-	}
-	return append(b, name...)
-}
-
-// usualName reports whether a name consists of letters, digits and underscores and
-// does not begin with a digit.
-func usualName(name string) bool {
-	for i := range len(name) {
-		c := name[i] | 0x20
-		if (c < 'a' || c > 'z') && name[i] != '_' && (i == 0 || name[i] < '0' || name[i] > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
-
-// parseName is the inverse of appendName; it returns what follows the name.
-func parseName(b []byte) (name string, rest []byte, err error) {
-	if len(b) == 0 || b[0] != '"' {
-		i := bytes.IndexByte(b, ' ')
-		if i < 0 {
-			i = len(b)
-		}
-		return string(b[:i]), b[i:], nil
-	}
-	text := string(b)
-	quoted, err := strconv.QuotedPrefix(text)
-	if err != nil {
-		return "", nil, err
-	}
-	name, err = strconv.Unquote(quoted)
-	return name, b[len(quoted):], err
 }
 
 // parseRecord reads a line without its newline.
@@ -234,7 +190,7 @@ func (r *record) slot(b []byte) (rest []byte, err error) {
 
 // attribute reads "Name = expression".
 func (r *record) attribute(b []byte, expressions *classad.Interner) error {
-	name, text, err := splitAttribute(b)
+	name, text, err := attrtext.Split(b)
 	if err == nil {
 		r.Name = name
 		r.Expr, err = expressions.ExprBytes(text)
@@ -242,22 +198,9 @@ func (r *record) attribute(b []byte, expressions *classad.Interner) error {
 	return err
 }
 
-// splitAttribute cuts "Name = expression" in two.
-func splitAttribute(b []byte) (name string, text []byte, err error) {
-	name, rest, err := parseName(b)
-	if err != nil {
-		return "", nil, err
-	}
-	text, ok := bytes.CutPrefix(rest, []byte(" = "))
-	if !ok {
-		return "", nil, fmt.Errorf("%q: not an attribute", b)
-	}
-	return name, text, nil
-}
-
 // name reads an attribute's name and nothing else.
 func (r *record) name(b []byte) error {
-	name, rest, err := parseName(b)
+	name, rest, err := attrtext.ParseName(b)
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("%q: not a name", b)
 	}

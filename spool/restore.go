@@ -3,16 +3,19 @@ package spool
 import (
 	"cmp"
 	"errors"
-	"fairspool/lib/pool"
-	"fairspool/spool/internal/cyclejson"
-	"fairspool/spool/internal/dumptext"
-	"fairspool/spool/internal/files"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"fairspool/lib/pool"
+	"fairspool/spool/internal/cyclejson"
+	"fairspool/spool/internal/dumptext"
+	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/logtext"
+	"fairspool/spool/internal/takers"
 )
 
 // Restored says what was restored.
@@ -312,13 +315,13 @@ func (r *restoring) transaction(w *dumptext.Words) error {
 	var l Logged
 	var err1, err2 error
 	l.Seq = uint64(w.Number("Seq", 0, math.MaxInt64))
-	l.Machine, err1 = time.Parse(timeLayout, w.Text("Machine"))
-	l.Policy, err2 = time.Parse(timeLayout, w.Text("Policy"))
+	l.Machine, err1 = time.Parse(logtext.Layout, w.Text("Machine"))
+	l.Policy, err2 = time.Parse(logtext.Layout, w.Text("Policy"))
 	l.UID = int(w.Number("UID", math.MinInt, math.MaxInt))
 	l.User, l.Program, l.Op = w.Text("User"), w.Text("Program"), w.Text("Op")
 	l.Args, l.What = w.Texts("Args"), w.Text("What")
 	if w.Next("Earlier") {
-		l.earlier = w.Texts("Earlier")
+		l.Earlier = w.Texts("Earlier")
 	}
 	err := w.End()
 	if err == nil {
@@ -327,9 +330,9 @@ func (r *restoring) transaction(w *dumptext.Words) error {
 	if err == nil && strings.Contains(l.What, "\n") {
 		err = errors.New("the word What has two lines")
 	}
-	for _, line := range l.earlier {
+	for _, line := range l.Earlier {
 		if err == nil {
-			err = checkEarlier(line)
+			err = takers.Check(line)
 		}
 	}
 	if err != nil {

@@ -338,7 +338,7 @@ func (v *salvage) takeFrame(path string, line int, f frame) {
 	v.seq, v.next = f.Seq, max(v.next, f.Next)
 	l, err := f.logged()
 	if err == nil {
-		l.earlier, _ = v.state.earlier(f.Body) // without what is lost of slots
+		l.Earlier, _ = v.state.earlier(f.Body) // without what is lost of slots
 	}
 	v.failed(path, err, fmt.Sprintf("the log lacks transaction %d", f.Seq))
 	if err == nil {

@@ -81,7 +81,7 @@ func holdings(t testing.TB, dir string) (list []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Log(func(l Logged) error { list = append(list, "log "+string(l.append(nil))); return nil }); err != nil {
+	if err := s.Log(func(l Logged) error { list = append(list, "log "+string(l.Append(nil))); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if report, err := s.Report(); err == nil && report != nil {

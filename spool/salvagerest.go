@@ -16,6 +16,8 @@ import (
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/left"
+	"fairspool/spool/internal/logtext"
+	"fairspool/spool/internal/takers"
 )
 
 // claimedJobs reads the claims, to know which jobs they need.
@@ -269,21 +271,21 @@ func (v *salvage) logMonth(month string, known stretch) error {
 		case second && begun:
 			begun, told, l.What = false, true, string(what)
 			return v.to.logged(l)
-		case told && bytes.HasPrefix(line, []byte(earlierHead)):
-			was := string(line[len(earlierHead):])
-			if err = checkEarlier(was); err == nil {
+		case told && bytes.HasPrefix(line, []byte(logtext.EarlierHead)):
+			was := string(line[len(logtext.EarlierHead):])
+			if err = takers.Check(was); err == nil {
 				return v.to.earlier(month, was)
 			}
 		case bytes.HasPrefix(line, []byte("T ")):
 			told = false
-			l.Transaction, err = parseHeader(string(line))
+			l.Transaction, err = logtext.ParseHeader(string(line))
 			if of := monthOf(l.Machine); err == nil && of != month {
 				err = fmt.Errorf("it is of %s", of)
 			}
 			begun = err == nil
 		case second:
 			return nil // its first line was told
-		case bytes.HasPrefix(line, []byte(earlierHead)):
+		case bytes.HasPrefix(line, []byte(logtext.EarlierHead)):
 			return nil // and so were those before it
 		default:
 			err = errors.New("not a transaction")

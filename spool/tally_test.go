@@ -11,6 +11,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/spool/internal/files"
+	"fairspool/spool/internal/logtext"
 )
 
 // userKey is the key of a user's tally.
@@ -177,7 +178,7 @@ func TestSummaryOfTallies(t *testing.T) {
 		"W [ Kind = \"user\"; Name = \"a\" ]\nW [ Kind = \"user\"; Name = \"b\" ]\nw \"a\" \"b\"\nM \"a\" \"b\"\n": "2 tallies, 1 tally deleted, 1 mark",
 		"U [ Name = \"a\" ]\nM \"a\" \"\"\nM \"b\" \"\"\n":                                                         "1 submitter charged or changed, 2 marks",
 	} {
-		if got := summary(frame{Body: []byte(body)}); got != want {
+		if got := logtext.Words([]byte(body)); got != want {
 			t.Errorf("summary(%q) = %q, want %q", body, got, want)
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/attrtext"
 	"fairspool/spool/internal/files"
-	"fairspool/spool/internal/quoted"
+	"fairspool/spool/internal/quotedtext"
 )
 
 // Tx is one transaction in the making. It sees its own changes. They are
@@ -98,7 +99,7 @@ func (tx *Tx) check(start int) *classad.Expr {
 
 // plain reports whether a record surely reads back as it is: its attribute has a usual name, and is a constant.
 func (r *record) plain() bool {
-	if !usualName(r.Name) {
+	if !attrtext.Usual(r.Name) {
 		return r.Name == ""
 	}
 	if r.Expr == nil {
@@ -113,7 +114,7 @@ func (r *record) plain() bool {
 		return !math.IsNaN(x) && !math.IsInf(x, 0)
 	case classad.KindString:
 		text, _ := v.Text()
-		return quoted.Plainly([]byte(text))
+		return quotedtext.Plainly([]byte(text))
 	}
 	return false
 }
@@ -689,6 +690,7 @@ func (s *Spool) header(tx *Tx) Transaction {
 	if policy.IsZero() {
 		policy = machine
 	}
-	tx.Header = Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.Header.Op, tx.Header.Args}
+	h := &tx.Header
+	h.Seq, h.Machine, h.Policy, h.UID, h.User, h.Program = tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program
 	return tx.Header
 }

@@ -17,6 +17,7 @@ import (
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/attrtext"
 	"fairspool/spool/internal/files"
 )
 
@@ -99,7 +100,7 @@ func textOf(ad *classad.Ad, names []string) string {
 	var b []byte
 	for _, name := range names {
 		if e, ok := ad.Lookup(name); ok {
-			b = append(appendAttribute(b, name, e), '\n')
+			b = append(attrtext.Append(b, name, e), '\n')
 		}
 	}
 	return string(b)
@@ -147,7 +148,7 @@ func (w *Watch) applySet(line []byte) error {
 	if proc := w.claim.Job.Proc; err != nil || proc < r.First || r.Last < proc {
 		return err
 	}
-	name, _, err := parseName(rest)
+	name, _, err := attrtext.ParseName(rest)
 	w.set = w.set || caseless.Contains(w.names, name)
 	return err
 }
@@ -339,7 +340,7 @@ func (w *MachineWatch) edit(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if name, _, err := parseName(rest); err != nil || !caseless.Contains(w.names, name) {
+	if name, _, err := attrtext.ParseName(rest); err != nil || !caseless.Contains(w.names, name) {
 		return err
 	}
 	for id := range w.claims {

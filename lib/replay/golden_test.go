@@ -1,83 +1,40 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/internal/golden"
 	"fairspool/lib/workload"
 	"fairspool/spool"
 )
 
-// realRun is what a pool with HTCondor did with real jobs. Times are seconds since the beginning.
-type realRun struct {
-	SlotsCount int `json:"slots_count"`
-	Users      []struct {
-		Name             string
-		Factor, Priority float64
-	}
-	Config      map[string]string
-	Submissions []struct {
-		T            float64
-		SubmittedBy  string `json:"submitted_by"`
-		Jobs         int
-		SleepSeconds float64 `json:"sleep_seconds"`
-	}
-	Samples []struct {
-		T        float64
-		Claimed  map[string]float64
-		Userprio map[string]struct {
-			EffectivePriority float64 `json:"effective_priority"`
-		}
-	}
-	Cycles []struct {
-		MatchesPerSubmitter map[string]int `json:"matches_per_submitter"`
-	}
-}
+// realRun is what a pool with HTCondor did with real jobs.
+type realRun struct{ *golden.RealRun }
 
 // TestGoldenRealRun replays such pools, and holds it to what they did: where priorities stand still, as the runs say no half-life, the
 // matches of each cycle that made some; else each user's part of the slots, and the EUPs, as far as those of a pool of ten slots can agree.
 func TestGoldenRealRun(t *testing.T) {
-	folders := []string{filepath.Join("..", "negotiator", "negotiation", "testdata", "golden")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "condor"))
-	}
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "real_run*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no real runs: %v", folder, err)
+	golden.EachRealRun(t, filepath.Join("..", "negotiator", "negotiation", "testdata", "golden"), func(t *testing.T, _ string, of *golden.RealRun) {
+		run := realRun{of}
+		w, r, eups := run.replayed(t)
+		if run.Moves() {
+			run.compareShares(t, w, r, eups)
+		} else {
+			run.compareWaves(t, w, r)
 		}
-		for _, file := range files {
-			t.Run(filepath.Base(filepath.Dir(folder))+"/"+filepath.Base(file), func(t *testing.T) {
-				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var run realRun
-				if err := json.Unmarshal(text, &run); err != nil {
-					t.Fatal(err)
-				}
-				w, r, eups := run.replayed(t)
-				if run.Config["PRIORITY_HALFLIFE"] == "" {
-					run.compareWaves(t, w, r)
-				} else {
-					run.compareShares(t, w, r, eups)
-				}
-			})
-		}
-	}
+	})
 }
 
 // replayed replays a run. The reference hears of the end of a job in the next cycle, and charges it until then: jobs run for whole
 // cycles. The first cycle is at the first submission. The EUPs are by the seconds after it.
-func (run *realRun) replayed(t *testing.T) (w *workload.Workload, r *Result, eups map[int64]map[string]float64) {
+func (run realRun) replayed(t *testing.T) (w *workload.Workload, r *Result, eups map[int64]map[string]float64) {
 	interval := 5
 	fmt.Sscan(run.Config["NEGOTIATOR_INTERVAL"], &interval)
 	settings := []string{"CLAIM_WORKLIFE=0"}
@@ -123,7 +80,7 @@ func (run *realRun) replayed(t *testing.T) (w *workload.Workload, r *Result, eup
 }
 
 // compareWaves compares the matches of the cycles that make some.
-func (run *realRun) compareWaves(t *testing.T, w *workload.Workload, r *Result) {
+func (run realRun) compareWaves(t *testing.T, w *workload.Workload, r *Result) {
 	starts := map[int64]map[string]int{}
 	for i, f := range r.Fates {
 		if starts[f.Start] == nil {
@@ -148,7 +105,7 @@ func (run *realRun) compareWaves(t *testing.T, w *workload.Workload, r *Result) 
 
 // compareShares compares which part of what is held is each user's, on average over windows from the last submission on, and the EUPs at
 // the end of each.
-func (run *realRun) compareShares(t *testing.T, w *workload.Workload, r *Result, has map[int64]map[string]float64) {
+func (run realRun) compareShares(t *testing.T, w *workload.Workload, r *Result, has map[int64]map[string]float64) {
 	const window, shares, priorities = 40, 0.07, 0.5 // seconds; and how far values may be apart: of ten slots one is a tenth
 	first := run.Submissions[0].T
 	for from := run.Submissions[len(run.Submissions)-1].T; from+window <= run.Samples[len(run.Samples)-1].T; from += window {

@@ -70,8 +70,10 @@ func Recorded(w *workload.Workload) (r *Result, ok bool) {
 		if j.Wait < 0 {
 			return nil, false
 		}
-		start := j.Submit + j.Wait
-		r.Fates[i] = Fate{Submit: j.Submit, Start: start, First: start, End: start + j.Run, Starts: 1}
+		r.Fates[i] = Fate{Submit: j.Submit, Start: j.Start(), First: j.Submit + j.Wait, End: j.End(), Starts: 1}
+		if j.Again > 0 {
+			r.Fates[i].Starts++ // or more: how often it began is not recorded
+		}
 	}
 	return r, true
 }

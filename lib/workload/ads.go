@@ -34,7 +34,7 @@ func job(of attributes) Job {
 		j.Run = end - start
 	}
 	if first := of.number(pool.AttrJobStartDate); first >= j.Submit {
-		j.Wait = first - j.Submit
+		j.Wait, j.Again = first-j.Submit, start-first
 	}
 	return j
 }

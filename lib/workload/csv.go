@@ -11,7 +11,7 @@ import (
 )
 
 // columns are the columns of the CSV form. Others may follow them.
-var columns = []string{"job", "submit", "run", "cores", "user", "group", "memory", "limit", "wait"}
+var columns = []string{"job", "submit", "run", "cores", "user", "group", "memory", "limit", "wait", "again"}
 
 // wanted is how many of them there have to be.
 const wanted = 5
@@ -34,7 +34,7 @@ func (w *Workload) Row(j Job) []string {
 	}
 	return []string{
 		j.Name, submit, strconv.FormatInt(j.Run, 10), strconv.Itoa(j.Cores),
-		j.User, j.Group, number(j.Memory, 0), number(j.Limit, 0), number(j.Wait, -1),
+		j.User, j.Group, number(j.Memory, 0), number(j.Limit, 0), number(j.Wait, -1), number(j.Again, 0),
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *reading) csv() error {
 		}
 		j := Job{
 			Name: text("job"), Submit: instant(text("submit")), Run: number("run", -1), Cores: int(min(number("cores", -1), mostCores+1)),
-			Memory: number("memory", 0), Limit: number("limit", 0), Wait: number("wait", -1), User: text("user"), Group: text("group"),
+			Memory: number("memory", 0), Limit: number("limit", 0), Wait: number("wait", -1), Again: number("again", 0), User: text("user"), Group: text("group"),
 		}
 		if bad != nil {
 			return bad

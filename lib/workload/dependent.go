@@ -48,7 +48,7 @@ func (w *Workload) Dependent() (*Workload, int, error) {
 		}
 		for ; from < to; from++ { // what was submitted at once does not follow each other
 			j := w.Jobs[from]
-			heap.Push(&users[j.User].running, running{j.Submit + j.Wait + j.Run, from})
+			heap.Push(&users[j.User].running, running{j.End(), from})
 		}
 	}
 	return &changed, following, nil

@@ -33,10 +33,15 @@ type Job struct {
 	Cores  int    // at least 1
 	Memory int64  // MB for all of them together; 0: unknown
 	Limit  int64  // seconds that its user asked for; 0: unknown
-	Wait   int64  // seconds from its submission to its start; -1: unknown
+	Wait   int64  // seconds from its submission to its first start; -1: unknown
+	Again  int64  // seconds from its first start to that of its last attempt, which alone Run is of; 0: there was one
 	User   string // not empty
 	Group  string // of the user; empty: unknown
 }
+
+// Start and End return when its last attempt began and when it ended, in seconds after Workload.Start, if its wait is known.
+func (j *Job) Start() int64 { return j.Submit + j.Wait + j.Again }
+func (j *Job) End() int64   { return j.Start() + j.Run }
 
 // Workload are recorded jobs, in the order of their submission.
 type Workload struct {
@@ -213,7 +218,12 @@ func (w *reading) add(j Job) error {
 		w.Unknown.add(`user: "unknown" is assumed`)
 		j.User = "unknown"
 	}
-	j.Wait = max(j.Wait, -1)
+	if j.Wait = max(j.Wait, -1); j.Wait < 0 {
+		j.Again = 0
+	}
+	if j.Again = max(j.Again, 0); j.Again > mostSeconds || j.Wait > mostSeconds {
+		return w.wrong("job %s: a number is too large", j.Name)
+	}
 	j.Memory, j.Limit = min(max(j.Memory, 0), mostMemory), min(max(j.Limit, 0), mostSeconds)
 	w.first = min(w.first, j.Submit)
 	w.Jobs = append(w.Jobs, j)

@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 		{"sacct", slurm + "7|ann|phys|2001-09-09T01:46:40|2001-09-09T01:46:44|2001-09-09T01:46:54|2|1\n7.0|||2001-09-09T01:46:40|2001-09-09T01:46:44|2001-09-09T01:46:54|2|\n" +
 			"8|ann|phys|2001-09-09T01:46:40|Unknown|Unknown|2|1\n", 1e9, []Job{{Name: "7", Run: 10, Cores: 2, Limit: 60, Wait: 4, User: "ann", Group: "phys"}}, 1},
 		{"condor_history -json", `[{"ClusterId": 4, "ProcId": 1, "QDate": 1000000000, "JobStartDate": 1000000004, "JobCurrentStartDate": 1000000010, "CompletionDate": 1000000020, "Owner": "ann", "RequestCpus": 2, "RequestMemory": 5},
-			{"ClusterId": 5, "QDate": 1000000000, "CompletionDate": 0, "Owner": "ann"}]`, 1e9, []Job{{Name: "4.1", Run: 10, Cores: 2, Memory: 5, Wait: 4, User: "ann"}}, 1},
+			{"ClusterId": 5, "QDate": 1000000000, "CompletionDate": 0, "Owner": "ann"}]`, 1e9, []Job{{Name: "4.1", Run: 10, Cores: 2, Memory: 5, Wait: 4, Again: 6, User: "ann"}}, 1},
 		{"ads one after the other", `{"ClusterId": 4, "QDate": 1000000000, "JobStartDate": 1000000004, "CompletionDate": 1000000014, "Owner": "ann", "RequestCpus": 2}` + "\n", 1e9,
 			[]Job{{Name: "4.0", Run: 10, Cores: 2, Wait: 4, User: "ann"}}, 0},
 		{"accounting, in milliseconds", "# Version: 8\nall.q:h:users:ann:sleep:12:sge:0:1000000000000:1000000004000:1000000014000:0:0:10:" + strings.Repeat("0:", 16) + "p:d:NONE:NONE:2:3:0\n", 1e9,
@@ -241,6 +241,11 @@ b,250,10,1,bob,0
 	}
 	if byName["6"] != byName["7"] {
 		t.Error("jobs of one second are torn apart")
+	}
+	// A job that was preempted ended when its last attempt did.
+	w.Jobs[1].Again = 20
+	if d, _, err = w.Dependent(); err != nil || d.Steps[3] != (Step{0, 80, 1}) || d.Steps[4] != (Step{0, 90, 1}) {
+		t.Errorf("after a preemption the steps are %v, %v", d.Steps, err)
 	}
 	w.Jobs[3].Wait = -1
 	if _, _, err := w.Dependent(); err == nil || !strings.Contains(err.Error(), "job 3 has no recorded wait") {

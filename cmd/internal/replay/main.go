@@ -489,7 +489,7 @@ func poolOf(c *cmdline.Call, o options, start time.Time) (p pooled, err error) {
 
 // recollect takes the slots that the spool had at the start and later.
 func (p *pooled) recollect(c *cmdline.Call, s *spool.Spool, start time.Time) error {
-	t, err := s.Takers(start)
+	t, err := spool.TakersAt(s, start)
 	if err != nil {
 		return err
 	}

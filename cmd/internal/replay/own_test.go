@@ -1,11 +1,13 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +15,16 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
+	"fairspool/lib/lifecycle"
 	"fairspool/lib/policy/registry"
+	"fairspool/lib/pool"
 	"fairspool/lib/replay"
 	"fairspool/lib/report/accounts"
 	"fairspool/lib/workload"
 	"fairspool/spool"
 )
 
-// recordedPool makes a spool with the history of a pool of two slots, in which ann's RUP was 400 before the first job, and whose factor and
+// recordedPool makes a spool with the history of a pool of two slots, of which one goes and comes again and to which a third comes, in which ann's RUP was 400 before the first job, and whose factor and
 // ceilings were changed while jobs ran. It returns the jobs' starts and ends in the order of their numbers.
 func recordedPool(t *testing.T, dir, config string, seed uint64) []string {
 	t.Helper()
@@ -70,14 +74,37 @@ func recordedPool(t *testing.T, dir, config string, seed uint64) []string {
 			return nil
 		}}
 	}
-	r, err := replay.Run(w, replay.Settings{Config: &cfg, Spool: s, Interval: time.Minute, Events: []replay.Event{
+	// A third slot comes, and the first goes when it is free, and comes again.
+	slots := func(at int64, free bool, what, name string, do func(*spool.Tx)) replay.Event {
+		return replay.Event{At: at, Do: func(tx *spool.Tx) error {
+			_, there := tx.Advertised(name)
+			claimed := slices.ContainsFunc(tx.Claims(), func(c pool.Claim) bool { return c.SlotAd() == name })
+			if there == (what == "withdraw") && !(free && claimed) {
+				tx.Op(what, name)
+				do(tx)
+			}
+			return nil
+		}}
+	}
+	third, err := replay.Slots(3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []replay.Event{
 		edit(300, "bob@pool", func(r *accountant.Record) { r.Ceiling = accountant.LimitOf(0) }),
 		edit(600, "eve@pool", func(r *accountant.Record) { r.Factor = 1 }),
 		edit(900, "bob@pool", func(r *accountant.Record) {
 			r.Ceiling, r.CeilingLease = accountant.LimitOf(1), accountant.Lease{Until: w.Start.Add(1500 * time.Second), Before: -1}
 		}),
 		edit(1200, "ann@pool", func(r *accountant.Record) { r.Priority = 0.5 }),
-	}})
+		slots(450, false, "advertise", "slot1@n3", func(tx *spool.Tx) { tx.PutSlot("slot1@n3", third[2]) }),
+		slots(3000, false, "advertise", "slot1@n1", func(tx *spool.Tx) { tx.PutSlot("slot1@n1", third[0]) }),
+	}
+	for at := int64(601); at < 3000; at++ {
+		events = append(events, slots(at, true, "withdraw", "slot1@n1", func(tx *spool.Tx) { lifecycle.Withdraw(tx, []string{"slot1@n1"}) }))
+	}
+	slices.SortStableFunc(events, func(a, b replay.Event) int { return cmp.Compare(a.At, b.At) })
+	r, err := replay.Run(w, replay.Settings{Config: &cfg, Spool: s, Interval: time.Minute, Events: events})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,13 +138,17 @@ func TestOwnHistory(t *testing.T) {
 		}
 		differs := 0
 		for i, fate := range fates {
-			is := func(row []string) string { return row[11] + " " + row[12] }
+			is := func(row []string) string { return row[12] + " " + row[13] }
 			if now := rows[1+len(fates)+i]; now[0] != "now" || is(now) != fate {
 				t.Errorf("with %q, the pool had %s, its replay %v", settings, fate, now)
 			}
 			if is(rows[1+2*len(fates)+i]) != fate {
 				differs++
 			}
+		}
+		_, text, _ := cmdtest.Run(Command(), "-interval", "60", "-with", config)
+		if !strings.Contains(text, "Slots: as the spool recorded them, 2 at the start; later 2 came, 1 went.") {
+			t.Errorf("with %q, replay says %s", settings, text)
 		}
 		if differs == 0 && !strings.Contains(settings, "maui") {
 			t.Errorf("with %q, the priority at the start makes no difference", settings)

@@ -140,7 +140,7 @@ func (o options) arrivals() string {
 func (p pooled) words(v *variant) string {
 	switch p.source {
 	case ofOption:
-		return fmt.Sprintf("Slots: %s of -slots, all the time.", count(v.slots))
+		return fmt.Sprintf("Slots: %s (-slots), all the time.", count(v.slots))
 	case ofSpool:
 		return fmt.Sprintf("Slots: %s that the spool has now, all the time.", plural.Pick(v.slots, "the 1", "the %d"))
 	}

@@ -1,6 +1,5 @@
 // Package golden gives tests the cases that were observed on real systems: those in a package's
-// testdata/golden, and all in FAIRSPOOL_GOLDEN. It is for tests only, and does not know the
-// content of a case.
+// testdata/golden, and all in FAIRSPOOL_GOLDEN. It is for tests only, and knows the content of no case but a RealRun.
 package golden
 
 import (
@@ -16,7 +15,13 @@ import (
 // fails the test, and so do a testdata/golden without any and a file that is no Case.
 func Each[Case any](t *testing.T, system, pattern string, test func(t *testing.T, file string, c *Case)) {
 	t.Helper()
-	folders := []string{filepath.Join("testdata", "golden")}
+	each(t, filepath.Join("testdata", "golden"), system, pattern, test)
+}
+
+// each does as Each, with another folder in place of testdata/golden.
+func each[Case any](t *testing.T, folder, system, pattern string, test func(t *testing.T, file string, c *Case)) {
+	t.Helper()
+	folders := []string{folder}
 	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
 		folders = append(folders, filepath.Join(all, system))
 	}

@@ -1,11 +1,9 @@
 package negotiation
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,92 +11,41 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	cases "fairspool/lib/internal/golden"
 	"fairspool/lib/negotiator"
 )
 
-// realRun is what a pool with HTCondor did with real jobs: who held how many slots, every
-// two seconds. Times are seconds since the beginning.
-type realRun struct {
-	SlotsCount int `json:"slots_count"`
-	Users      []struct {
-		Name             string
-		Factor, Priority float64
-	}
-	Config      map[string]exprText
-	Submissions []struct {
-		T            float64
-		SubmittedBy  string `json:"submitted_by"`
-		Jobs         int
-		SleepSeconds float64 `json:"sleep_seconds"`
-	}
-	Samples []struct {
-		T        float64
-		Claimed  map[string]float64
-		Userprio map[string]struct {
-			EffectivePriority float64 `json:"effective_priority"`
-		}
-	}
-	Cycles []struct {
-		MatchesPerSubmitter map[string]int `json:"matches_per_submitter"`
-	}
-}
+// realRun is what a pool with HTCondor did with real jobs.
+type realRun struct{ *cases.RealRun }
 
 // TestGoldenRealRun plays such a pool, in testdata and, where FAIRSPOOL_GOLDEN names a
 // folder, all that are there, with its slots, users and jobs, and compares what the users
 // hold: with priorities that stand still the matches of each cycle in which slots came free;
 // with priorities that move the shares, averaged.
 func TestGoldenRealRun(t *testing.T) {
-	for _, folder := range goldenFolders(t, "golden") {
-		files, err := filepath.Glob(filepath.Join(folder, "real_run*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no real runs: %v", folder, err)
+	cases.EachRealRun(t, filepath.Join("testdata", "golden"), func(t *testing.T, file string, of *cases.RealRun) {
+		r, g := realRun{of}, &golden{label: "condor/" + file}
+		for _, pie := range []negotiator.Pie{negotiator.MaxMin, negotiator.Spins} {
+			r.compare(t, g, pie)
 		}
-		for _, file := range files {
-			t.Run(filepath.Base(folder)+"/"+filepath.Base(file), func(t *testing.T) {
-				r := readRealRun(t, file)
-				g := &golden{label: "condor/" + filepath.Base(file)}
-				for _, pie := range []negotiator.Pie{negotiator.MaxMin, negotiator.Spins} {
-					r.compare(t, g, pie)
-				}
-				t.Logf("golden %s: %d of %d agree", g.label, g.agree, g.cases)
-			})
-		}
-	}
-}
-
-func readRealRun(t *testing.T, file string) *realRun {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &realRun{}
-	if err := json.Unmarshal(text, r); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	if len(r.Samples) == 0 || len(r.Users) == 0 || len(r.Submissions) == 0 {
-		t.Fatalf("%s: %d samples, %d users, %d submissions: want some of each", file, len(r.Samples), len(r.Users), len(r.Submissions))
-	}
-	return r
+		t.Logf("golden %s: %d of %d agree", g.label, g.agree, g.cases)
+	})
 }
 
 // number returns a macro of the run's configuration.
-func (r *realRun) number(t *testing.T, macro string, otherwise float64) float64 {
+func (r realRun) number(t *testing.T, macro string, otherwise float64) float64 {
 	t.Helper()
-	if text := string(r.Config[macro]); text != "" {
+	if text := r.Config[macro]; text != "" {
 		return number(t, text)
 	}
 	return otherwise
 }
 
-// moves reports whether priorities do: they stand still in runs that say no half-life.
-func (r *realRun) moves() bool { return r.Config["PRIORITY_HALFLIFE"] != "" }
-
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // play plays the run. The reference's accountant hears of the end of a claim in the next
 // cycle, and its slot is idle until then: jobs take whole cycles.
-func (r *realRun) play(t *testing.T, pie negotiator.Pie) *simulation {
+func (r realRun) play(t *testing.T, pie negotiator.Pie) *simulation {
 	t.Helper()
 	every := seconds(r.number(t, "NEGOTIATOR_INTERVAL", 60))
 	cfg := defaults(t)
@@ -108,7 +55,7 @@ func (r *realRun) play(t *testing.T, pie negotiator.Pie) *simulation {
 	s := simulate(t, cfg, r.SlotsCount)
 	s.still = map[string]float64{}
 	for _, u := range r.Users {
-		if !r.moves() {
+		if !r.Moves() {
 			s.still[u.Name] = u.Priority
 		}
 		s.records[u.Name] = accountant.Record{Name: u.Name, Factor: u.Factor, Priority: u.Priority, At: now, HalfLife: cfg.Params.HalfLife}
@@ -131,7 +78,7 @@ func (r *realRun) play(t *testing.T, pie negotiator.Pie) *simulation {
 }
 
 // called returns the submitter's name that belongs to an owner.
-func (r *realRun) called(t *testing.T, owner string) string {
+func (r realRun) called(t *testing.T, owner string) string {
 	t.Helper()
 	for _, u := range r.Users {
 		if before, _, _ := strings.Cut(u.Name, "@"); before == owner {
@@ -142,11 +89,11 @@ func (r *realRun) called(t *testing.T, owner string) string {
 	return ""
 }
 
-func (r *realRun) compare(t *testing.T, g *golden, pie negotiator.Pie) {
+func (r realRun) compare(t *testing.T, g *golden, pie negotiator.Pie) {
 	t.Helper()
 	s := r.play(t, pie)
 	what := map[negotiator.Pie]string{negotiator.MaxMin: "max-min", negotiator.Spins: "spins"}[pie]
-	if r.moves() {
+	if r.Moves() {
 		r.compareShares(t, g, what, s)
 	} else {
 		r.compareWaves(t, g, what, s)
@@ -155,7 +102,7 @@ func (r *realRun) compare(t *testing.T, g *golden, pie negotiator.Pie) {
 
 // compareWaves compares the matches of the cycles that make some: all jobs are equally
 // long, so slots come free together.
-func (r *realRun) compareWaves(t *testing.T, g *golden, what string, s *simulation) {
+func (r realRun) compareWaves(t *testing.T, g *golden, what string, s *simulation) {
 	var want []map[string]int
 	for _, c := range r.Cycles {
 		if len(c.MatchesPerSubmitter) > 0 {
@@ -180,7 +127,7 @@ const (
 
 // compareShares compares which part of what is held is each user's, on average over windows
 // from the last submission on, and the EUPs at the end of each.
-func (r *realRun) compareShares(t *testing.T, g *golden, what string, s *simulation) {
+func (r realRun) compareShares(t *testing.T, g *golden, what string, s *simulation) {
 	last := 0.0
 	for _, j := range r.Submissions {
 		last = math.Max(last, j.T)

@@ -5,6 +5,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -256,6 +257,20 @@ func Contents(fsys Layer, name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return Tail(f, 0)
+}
+
+// Sum returns the CRC-32C of the first bytes of a file.
+func Sum(f File, end int64) (sum uint32, err error) {
+	b := make([]byte, min(end, 1<<20))
+	for at := int64(0); at < end; {
+		n, err := f.ReadAt(b[:min(int64(len(b)), end-at)], at)
+		if n == 0 && err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), b[:n])
+		at += int64(n)
+	}
+	return sum, nil
 }
 
 // Tail reads a file from offset to its present end.

@@ -81,3 +81,14 @@ func Word(b []byte) (w, rest []byte, err error) {
 	}
 	return b[:n], bytes.TrimPrefix(b[n:], []byte(" ")), nil
 }
+
+// Plainly reports whether a text stands for itself between quotes: it is printing
+// ASCII without quotes and backslashes.
+func Plainly(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}

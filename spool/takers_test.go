@@ -16,6 +16,8 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/logtext"
+	"fairspool/spool/internal/takers"
 )
 
 // takersText writes takers so that equal ones read alike.
@@ -38,7 +40,7 @@ func takersText(t Takers) string {
 }
 
 // follow makes the changes of takers.
-func (t Takers) follow(c Takers) {
+func follow(t, c Takers) {
 	for name, ad := range c.Slots {
 		if t.Slots[name] = ad; ad == nil {
 			delete(t.Slots, name)
@@ -77,7 +79,7 @@ func drawTakers(t *rapid.T, tx *Tx, now Takers) {
 		case 3:
 			text := rapid.SampledFrom([]string{"", "fast 1", "quick 2 \"\n"}).Draw(t, "drained")
 			tx.PutMark(pool.DrainedMark+"n1", text)
-			now.follow(Takers{Marks: map[string]string{pool.DrainedMark + "n1": text}})
+			follow(now, Takers{Marks: map[string]string{pool.DrainedMark + "n1": text}})
 		case 4:
 			tx.PutMark("another", rapid.String().Draw(t, "another")+"x")
 			tx.PutMark("another", strings.ReplaceAll(rapid.String().Draw(t, "another"), "\x00", ""))
@@ -108,7 +110,7 @@ func TestTakersLaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		now, begin := newTakers(), noon.AddDate(1, 0, 0)
+		now, begin := takers.New(), noon.AddDate(1, 0, 0)
 		was := []string{""}
 		for n := range rapid.IntRange(1, 12).Draw(t, "transactions") {
 			s.At(begin.Add(time.Duration(n+1) * time.Minute))
@@ -143,12 +145,12 @@ func TestTakersLaw(t *testing.T) {
 			}
 			defer s.Close()
 			for n := range was {
-				got, err := s.Takers(begin.Add(time.Duration(n) * time.Minute))
+				got, err := TakersAt(s, begin.Add(time.Duration(n)*time.Minute))
 				if err != nil || takersText(got.Takers) != was[n] || !got.Known.IsZero() {
 					t.Fatalf("%s: Takers(%d) = %s, %v, %v, want %s", dir, n, takersText(got.Takers), got.Known, err, was[n])
 				}
 				for _, c := range got.Later {
-					got.follow(c.Takers)
+					follow(got.Takers, c.Takers)
 					if n := int(c.Policy.Sub(begin) / time.Minute); takersText(got.Takers) != was[n] {
 						t.Fatalf("%s: at %d follows %s, want %s", dir, n, takersText(got.Takers), was[n])
 					}
@@ -226,7 +228,7 @@ func TestRenewedSlots(t *testing.T) {
 	advertise(noon.Add(time.Hour), 4)
 	advertise(noon.Add(61*time.Minute), 8)
 	for range 2 {
-		got, err := s.Takers(noon)
+		got, err := TakersAt(s, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,25 +262,25 @@ func TestTakersKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Takers(noon.Add(-time.Second)); err != nil || !got.Known.IsZero() || len(got.Slots) != 0 {
+	if got, err := TakersAt(s, noon.Add(-time.Second)); err != nil || !got.Known.IsZero() || len(got.Slots) != 0 {
 		t.Errorf("Takers = %v, %v, want no slots", got, err)
 	}
 	var older []byte
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, earlierHead) {
+		if !strings.HasPrefix(line, logtext.EarlierHead) {
 			older = append(older, line...)
 		}
 	}
 	if err := os.WriteFile(s.path(logFile(name)), older, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Takers(noon); !errors.As(err, new(*DamageError)) {
+	if _, err := TakersAt(s, noon); !errors.As(err, new(*DamageError)) {
 		t.Errorf("Takers of a changed log: %v", err)
 	}
 	if _, err := s.Archive(name, t.TempDir(), true); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Takers(noon)
+	got, err := TakersAt(s, noon)
 	if want, _ := time.Parse("2006-01", name); err != nil || !got.Known.Equal(want.AddDate(0, 1, 0)) || len(got.Slots) != 1 {
 		t.Errorf("Takers without the log = %v, %v", got, err)
 	}
@@ -291,8 +293,8 @@ func TestEarlierRefuses(t *testing.T) {
 		`g "slot1@n1" Cpus`: true, `m "drained n1"`: true, `M [ Name = "drained n1"; Text = "x" ]`: true, `i "7"`: true, `i "x"`: false, `C 12 Cmd = 1`: false,
 		`I [ ID = 7; Machine = "n"; State = "Live" ]`: true, `I [ ID = 7; Machine = "n"; State = "Lively" ]`: false, "s \"a\"\ns \"b\"": false, "": false, "u \"a\"": false,
 	} {
-		if err := checkEarlier(text); (err == nil) != right {
-			t.Errorf("checkEarlier(%q) = %v", text, err)
+		if err := takers.Check(text); (err == nil) != right {
+			t.Errorf("takers.Check(%q) = %v", text, err)
 		}
 	}
 }
