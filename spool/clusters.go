@@ -607,24 +607,33 @@ func slotBlock(b []byte, s *pool.Slot) []byte {
 }
 
 // handWritten reads slots.d/*.ads, files in the order of their names. These may be wrong,
-// so each bad ad is an error of its own with file and line, and the rest counts.
-func (s *Spool) handWritten() (slots []pool.Slot, bad []error) {
+// so each bad ad is an error of its own with file and line, and the rest counts. taken says
+// where each name stands.
+func (s *Spool) handWritten() (slots []pool.Slot, taken map[string]string, bad []error) {
 	if s.forked != nil { // they are among the others
-		return nil, nil
+		return nil, nil, nil
 	}
 	entries, err := os.ReadDir(filepath.Join(s.dir, "slots.d")) // sorted
 	if err != nil {
-		return nil, []error{err}
+		return nil, nil, []error{err}
 	}
-	expressions := classad.NewInterner()
+	taken, expressions := map[string]string{}, classad.NewInterner()
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".ads") {
 			continue
 		}
 		got, wrong := readSlots(filepath.Join(s.dir, "slots.d", e.Name()), expressions)
-		slots, bad = append(slots, got...), append(bad, wrong...)
+		bad = append(bad, wrong...)
+		for _, slot := range got {
+			if at, is := taken[slot.Name]; is {
+				bad = append(bad, fmt.Errorf("%s: slot %s stands in %s already", slot.Source, slot.Name, at))
+				continue
+			}
+			taken[slot.Name] = slot.Source
+			slots = append(slots, slot)
+		}
 	}
-	return slots, bad
+	return slots, taken, bad
 }
 
 func readSlots(name string, expressions *classad.Interner) (slots []pool.Slot, bad []error) {
@@ -655,10 +664,4 @@ func readSlots(name string, expressions *classad.Interner) (slots []pool.Slot, b
 		}
 		slots = append(slots, pool.Slot{Name: slotName, Ad: ad, Source: where})
 	}
-}
-
-// duplicate says where a hand-written slot's name stood before.
-func duplicate(s pool.Slot, hand []pool.Slot) error {
-	i := slices.IndexFunc(hand, func(o pool.Slot) bool { return o.Name == s.Name })
-	return fmt.Errorf("%s: slot %s stands in %s already", s.Source, s.Name, hand[i].Source)
 }

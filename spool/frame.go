@@ -302,12 +302,11 @@ func (s *Spool) logText(name string, known stretch) ([]byte, error) {
 // eachLogged goes through the transactions of a month's log.
 func eachLogged(path string, text []byte, each func(Logged) error) error {
 	r, n := logtext.Reader{Each: each}, 0
-	for ; len(text) > 0; n++ {
-		line, rest, _ := bytes.Cut(text, newline)
-		if err := r.Line(line); err != nil {
+	for line := range bytes.Lines(text) {
+		if err := r.Line(bytes.TrimSuffix(line, newline)); err != nil {
 			return inLog(&r, path, n, err)
 		}
-		text = rest
+		n++
 	}
 	return inLog(&r, path, n, r.End())
 }

@@ -44,7 +44,7 @@ func (v *View) History(which Left, each func(ad *classad.Ad) (more bool)) error 
 		more, err := v.spool.pastMonth(name, months[name], func(b block) (bool, int, error) {
 			ad, lines, err := c.Read(b.text)
 			if err == nil && ad != nil {
-				ad = v.shownPast(ad)
+				ad = v.shownAd(ad, true)
 			}
 			return err == nil && (ad == nil || each(ad)), lines, err
 		})

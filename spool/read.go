@@ -92,7 +92,7 @@ func (s *Spool) View(fn func(*View) error) (err error) {
 // the view as it is. Slots that are written by hand may be changed in it as others. It lasts as long
 // as the view. Its transactions see what the view shows. After one that failed it can be used no more.
 func (v *View) Fork() *Spool {
-	hand, _ := v.spool.handWritten()
+	hand, _, _ := v.spool.handWritten()
 	s := *v.spool
 	s.files, s.forked, s.expressions, s.inUse = unwritable{s.files}, map[int][]byte{}, classad.NewInterner(), false
 	s.alike = map[*classad.Ad]*likeness{}

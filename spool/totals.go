@@ -15,23 +15,13 @@ import (
 // SlotSummaries returns what Slots does, summarized and in any order. It reads only the index of slots that
 // have a summary there and of which the journal does not speak.
 func SlotSummaries(v *View) ([]pool.SlotSummary, []error) {
-	hand, bad := v.spool.handWritten()
+	hand, taken, bad := v.spool.handWritten()
 	list, err := summaries(v.state().slots)
 	must(err)
-	if len(hand) == 0 {
-		return list, bad
+	if len(hand) > 0 {
+		list = slices.DeleteFunc(list, func(s pool.SlotSummary) bool { return taken[s.Name] != "" })
 	}
-	taken := make(map[string]bool, len(hand))
 	for _, s := range hand {
-		taken[s.Name] = true
-	}
-	list = slices.DeleteFunc(list, func(s pool.SlotSummary) bool { return taken[s.Name] })
-	for _, s := range hand {
-		if !taken[s.Name] {
-			bad = append(bad, duplicate(s, hand))
-			continue
-		}
-		taken[s.Name] = false
 		list = append(list, pool.SummaryOf(&classad.Context{}, s))
 	}
 	return list, bad
@@ -70,76 +60,20 @@ func summaries(b *blocks[string, pool.Slot]) ([]pool.SlotSummary, error) {
 // Alike is jobs of the queue that are alike in what totals need: in the attributes pool.Totalled, and in the
 // state of their claim.
 type Alike struct {
-	Ad    *classad.Ad
-	Claim pool.ClaimState // 0: they have none
-	Jobs  int
+	summarytext.Alike
+	Jobs int
 }
 
-// Totals returns the jobs of the queue, given the claims of its jobs, by ascending job: of most clusters what is
-// alike, as the indexes of segments have it, and the others whole.
+// Totals returns the jobs of the queue in any order, given the claims of its jobs by ascending job: of most clusters
+// what is alike, as the indexes of segments have it, and the others whole.
 func Totals(v *View, claims []pool.ClaimSummary) (list []Alike, others []*Cluster) {
 	b := v.state().jobs
-	type summary struct {
-		*summarytext.Jobs
-		clusters int // that have it
-	}
-	type cluster struct {
-		id int
-		of *summary
-	}
-	parts := make([][]cluster, len(b.base))
-	known := make([]map[string]*summary, parallel.Workers(len(b.base)))
-	for i := range known {
-		known[i] = map[string]*summary{}
-	}
-	read, err := b.scan(func(worker, segment, id int, text string) bool {
-		of := known[worker][text]
-		if of == nil {
-			of = new(summary)
-			of.Jobs, _ = summarytext.ReadJobs(text)
-			known[worker][strings.Clone(text)] = of
-		}
-		if of.Jobs == nil {
-			return false
-		}
-		of.clusters++
-		if len(claims) > 0 {
-			parts[segment] = append(parts[segment], cluster{id, of})
-		}
-		return true
-	})
+	counts := summarytext.NewCounts(parallel.Workers(len(b.base)), len(b.base), claims)
+	read, err := b.scan(counts.Add)
 	must(err)
-	type key struct {
-		of    *classad.Ad
-		claim pool.ClaimState
-	}
-	jobs := map[key]int{}
-	for _, of := range known {
-		for _, of := range of {
-			if of.Jobs == nil {
-				continue
-			}
-			for _, t := range of.Stretches {
-				jobs[key{of.Ads[t.Ad], 0}] += t.Jobs * of.clusters
-			}
-		}
-	}
-	for _, part := range parts {
-		for _, c := range part {
-			for len(claims) > 0 && claims[0].Job.Cluster < c.id {
-				claims = claims[1:]
-			}
-			for ; len(claims) > 0 && claims[0].Job.Cluster == c.id; claims = claims[1:] {
-				if i := c.of.Of(claims[0].Job.Proc); i >= 0 {
-					jobs[key{c.of.Ads[i], 0}]--
-					jobs[key{c.of.Ads[i], claims[0].State}]++
-				}
-			}
-		}
-	}
-	for k, n := range jobs {
-		if ad := v.shownAd(k.of); n > 0 && ad != nil {
-			list = append(list, Alike{ad, k.claim, n})
+	for k, n := range counts.Jobs() {
+		if k.Ad = v.shownAd(k.Ad, v.listed); n > 0 && k.Ad != nil {
+			list = append(list, Alike{k, n})
 		}
 	}
 	return list, v.shownOf(read)

@@ -207,21 +207,12 @@ func (v *View) Advertised(name string) (pool.Slot, bool) {
 // the others are good. A name that was advertised and stands in a
 // hand-written file too is the hand's.
 func (v *View) Slots() ([]pool.Slot, []error) {
-	hand, bad := v.spool.handWritten()
+	slots, taken, bad := v.spool.handWritten()
 	advertised, err := v.state().slots.all(newWorker)
 	must(err)
-	slots := make([]pool.Slot, 0, len(hand)+len(advertised))
-	taken := make(map[string]bool, len(hand))
-	for _, s := range hand {
-		if taken[s.Name] {
-			bad = append(bad, duplicate(s, hand))
-			continue
-		}
-		taken[s.Name] = true
-		slots = append(slots, s)
-	}
+	slots = slices.Grow(slots, len(advertised))
 	for _, s := range advertised {
-		if !taken[s.Name] {
+		if _, is := taken[s.Name]; !is {
 			slots = append(slots, *s)
 		}
 	}
@@ -234,7 +225,7 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 func (v *View) SlotNames() []string {
 	names, err := v.state().slots.names(func(line []byte) bool { return line[0] == 's' })
 	must(err)
-	hand, _ := v.spool.handWritten()
+	hand, _, _ := v.spool.handWritten()
 	if len(hand) == 0 {
 		return names
 	}
@@ -252,7 +243,7 @@ func (v *View) Journal() int64 { return v.spool.at.off }
 // advertised ones but those.
 func (v *View) SlotsNamed(names []string) []pool.Slot {
 	var slots []pool.Slot
-	hand, _ := v.spool.handWritten()
+	hand, _, _ := v.spool.handWritten()
 	for _, name := range names {
 		if i := slices.IndexFunc(hand, func(s pool.Slot) bool { return s.Name == name }); i >= 0 {
 			slots = append(slots, hand[i])
@@ -478,10 +469,10 @@ func ownerIn(ad *classad.Ad) string {
 
 // sees returns what the reader may see of jobs of an owner.
 func (v *View) sees(owner string) Sight {
-	if v.writes || v.spool == nil || v.spool.options.Sight == nil {
-		return Whole
+	if v.hides() {
+		return v.spool.options.Sight(owner)
 	}
-	return v.spool.options.Sight(owner)
+	return Whole
 }
 
 // hides reports whether there are jobs that the reader may not see wholly.
@@ -531,17 +522,17 @@ func (v *View) shown(c *Cluster) *Cluster {
 	return &masked
 }
 
-// shownAd returns an ad of jobs of the queue as the reader may see it, nil if that is not at all.
-func (v *View) shownAd(ad *classad.Ad) *classad.Ad {
-	switch {
-	case !v.hides():
-		return ad
-	case v.sees(ownerIn(ad)) == Whole:
-		return ad
-	case v.listed && v.sees(ownerIn(ad)) == Unlisted:
+// shownAd returns the ad of a job as the reader may see it, nil if that is not at all; listed is
+// whether it is not if it is not listed.
+func (v *View) shownAd(ad *classad.Ad, listed bool) *classad.Ad {
+	sight := v.sees(ownerIn(ad))
+	if sight == Unlisted && listed {
 		return nil
 	}
-	return outline(ad, ad.Parent())
+	if sight != Whole {
+		return outline(ad, ad.Parent()).Clone()
+	}
+	return ad
 }
 
 // shownOf does as shown for each cluster.
@@ -576,21 +567,6 @@ func outline(ad, parent *classad.Ad) *classad.Ad {
 
 // hiddenReason stands for a reason that names files of another user.
 const hiddenReason = "not shown"
-
-// shownPast returns the ad of a job that has left the queue as the reader may see it, nil if that is not
-// at all.
-func (v *View) shownPast(ad *classad.Ad) *classad.Ad {
-	if !v.hides() {
-		return ad
-	}
-	switch v.sees(ownerIn(ad)) {
-	case Whole:
-		return ad
-	case Unlisted:
-		return nil
-	}
-	return outline(ad, ad.Parent()).Clone()
-}
 
 // Tally returns what is tallied under a key; for one that is not known a Tally
 // with its Key, and false.
