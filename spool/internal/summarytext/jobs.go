@@ -17,8 +17,11 @@ import (
 // procs that have the same one: which, counted from 0, the last proc, and how many there are. A line without a
 // summary says that one of the attributes is no constant, or that the summary would be long.
 
-// mostJobs is how long the summary of a cluster may be.
-const mostJobs = 4 << 10
+// mostJobs is how long the summary of a cluster may be, and least how long the numbers of a stretch are.
+const (
+	mostJobs = 4 << 10
+	least    = 6
+)
 
 var totalled = func() (names []*classad.Name) {
 	for _, n := range pool.Totalled {
@@ -51,20 +54,22 @@ func (s *Jobs) Add(ad *classad.Ad, procs pool.Procs) {
 		s.bad = s.bad || e != nil || v.Kind() == classad.KindError || v.Kind() > classad.KindString
 		found[i] = value{v, ok}
 	}
-	if n := len(s.Stretches); n > 0 && found == s.last {
-		s.Stretches[n-1].Last, s.Stretches[n-1].Jobs = procs.Last, s.Stretches[n-1].Jobs+procs.Count()
-		return
+	n := len(s.Stretches)
+	if n == 0 || found != s.last { // equal texts may stand in two places, and then the values differ
+		s.last = found
+		text := found.text()
+		which := slices.Index(s.texts, text)
+		if which < 0 {
+			which = len(s.texts)
+			s.texts = append(s.texts, text)
+		}
+		if n == 0 || which != s.Stretches[n-1].Ad {
+			s.Stretches = append(s.Stretches, Stretch{which, procs.Last, procs.Count()})
+			s.bad = s.bad || n >= mostJobs/least
+			return
+		}
 	}
-	s.last = found
-	text := found.text()
-	which := slices.Index(s.texts, text)
-	if which < 0 {
-		which = len(s.texts)
-		s.texts = append(s.texts, text)
-	}
-	s.Stretches = append(s.Stretches, Stretch{which, procs.Last, procs.Count()})
-	const least = 6 // bytes of a stretch
-	s.bad = s.bad || len(s.Stretches) > mostJobs/least
+	s.Stretches[n-1].Last, s.Stretches[n-1].Jobs = procs.Last, s.Stretches[n-1].Jobs+procs.Count()
 }
 
 // values are those of pool.Totalled in an ad.
