@@ -158,6 +158,11 @@ func clusterBlock(b []byte, c *Cluster) []byte {
 	return b
 }
 
+// slotEntry is the line of the index about a slot.
+func slotEntry(s *pool.Slot) entry[string] {
+	return entry[string]{key: s.Name, owner: unknown, user: unknown, summary: summarytext.Of(s)}
+}
+
 // clusterEntry is the line of the index about a cluster.
 func clusterEntry(c *Cluster) entry[int] {
 	var jobs summarytext.Jobs

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"fairspool/lib/pool"
 	"fairspool/spool/internal/dumptext"
 	"fairspool/spool/internal/files"
-	"fairspool/spool/internal/summarytext"
 )
 
 // JournalSize is how many bytes the journal may have before negotiate folds
@@ -309,11 +307,6 @@ func (f *fold) switchTo(w *writing, journal files.File, copied int64) error {
 	}
 	f.spool.acknowledge(w.lock, end)
 	return nil
-}
-
-// slotEntry is the line of the index about a slot.
-func slotEntry(s *pool.Slot) entry[string] {
-	return entry[string]{key: s.Name, owner: unknown, user: unknown, summary: summarytext.Of(s)}
 }
 
 // blockWalk goes through blocks in the order of their keys, segment by segment: those of which the journal says

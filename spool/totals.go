@@ -95,11 +95,10 @@ func (b *blocks[K, V]) scan(take func(worker, segment int, k K, summary string) 
 	}
 	odd, bad := make([]map[K]bool, len(b.base)), make([]error, len(b.base))
 	buffers := make([][]byte, parallel.Workers(len(b.base)))
-	known := len(b.pending)+len(b.made) > 0
 	parallel.Each(len(b.base), func(worker, i int) {
 		bad[i] = b.scanSegment(i, &buffers[worker], func(k K, summary string) {
 			_, touched := b.pending[k]
-			if known && (touched || b.has(k)) || take(worker, i, k, summary) {
+			if touched || b.has(k) || take(worker, i, k, summary) {
 				return
 			}
 			if odd[i] == nil {
