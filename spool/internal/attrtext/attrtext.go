@@ -16,8 +16,8 @@ func Append(b []byte, name string, e *classad.Expr) []byte {
 	return e.AppendTo(b, classad.StyleSpool)
 }
 
-// AppendName writes an attribute's name, in quotes if it is none of the usual
-// kind: foreign ads may call an attribute anything.
+// AppendName writes an attribute's name, in quotes unless it is a usual one (Usual):
+// foreign ads may call an attribute anything.
 func AppendName(b []byte, name string) []byte {
 	if !Usual(name) {
 		return strconv.AppendQuote(b, name)

@@ -100,7 +100,7 @@ func (r *Reader) End() (err error) {
 	return err
 }
 
-// Wrong reports whether an error says that a line is none of a log.
+// Wrong reports whether an error says that a line does not belong in a log.
 func (r *Reader) Wrong(err error) bool { return err != nil && err == r.bad }
 
 // ParseHeader reads a T line whose checksum is known to be right.

@@ -157,7 +157,7 @@ func adEnd(text string) int {
 	return len(text)
 }
 
-// Of returns which ad a proc has; -1 if it is none of the cluster's.
+// Of returns the index of a proc's ad; -1 if the cluster lacks the proc.
 func (s *Jobs) Of(proc int) int {
 	i, _ := slices.BinarySearchFunc(s.Stretches, proc, func(t Stretch, proc int) int { return t.Last - proc })
 	if i == len(s.Stretches) {
