@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
+	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/files"
 )
 
@@ -372,6 +373,7 @@ type worker struct {
 	buffer      []byte
 	head        []byte // of the last line about a slot: its name and a blank
 	kinds       kinds
+	slots       extracttext.Kinds[*classad.Ad]
 }
 
 func newWorker() *worker {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fairspool/lib/classad"
@@ -37,11 +36,20 @@ import (
 // transaction, and the ad. One that has no such moments is j, and P is one that is to be read in the
 // segment. The last line has the CRC-32C of all before it. In the extract of a segment of slots
 //
-//	S "slot1@node" 0 17 16
+//	O 15
+//	LoadAvg
+//	SlotID
+//	L 26
+//	Arch = "X86_64"
+//	Cpus = 1
+//	K 2 0 1
+//	S "slot1@node" 0 17 27
 //	LoadAvg = 0.125
+//	SlotID = 1
 //
-// is a slot: the place among K of the ad that it shares with others, the transaction, and how many bytes
-// the lines have of what is its own.
+// O has the attributes of which slots have lines of their own, L the other lines, each once. K is what slots share: how
+// many lines, and the places of these. S is a slot: the place among K, the transaction, and how many bytes its own
+// lines have.
 
 // extractFrom is how many bytes a segment has of which an extract is made.
 const extractFrom = 64 << 10
@@ -93,8 +101,11 @@ func (p *portion) extractedSlots(w *worker, n int, h *harvest[string, pool.Slot]
 	if !ok {
 		return nil, false
 	}
-	r := slotReader{portion: p, worker: w, Lines: lines, room: make([]pool.Slot, f.blocks)}
-	if !r.read() {
+	r := slotReader{portion: p, worker: w, room: make([]pool.Slot, f.blocks)}
+	if w.slots.Make == nil {
+		w.slots.Make = func(_ string, lines []byte) (*classad.Ad, bool) { ad := p.adOf(w, lines); return ad, ad != nil }
+	}
+	if !w.slots.Read(lines, r.slot) {
 		p.lackingSlots[n] = true
 		return nil, false
 	}
@@ -217,56 +228,133 @@ func (r *extractReader) runAt(cluster, i int) *classad.Ad {
 // slotReader reads the lines of an extract of slots.
 type slotReader struct {
 	*portion
-	extracttext.Lines
 	worker *worker
-	kinds  []*classad.Ad
 	room   []pool.Slot
 	harvest[string, pool.Slot]
 }
 
-// read reads all lines, and reports whether they are right.
-func (r *slotReader) read() bool {
-	for len(r.Rest) > 2 && !r.Bad {
-		kind := r.Rest[0]
-		r.Rest = r.Rest[2:]
-		switch kind {
-		case 'K':
-			r.kinds = append(r.kinds, r.adOf(r.worker, r.Ad()))
-		case 'S':
-			r.slot()
-		default:
-			return false
-		}
-	}
-	return !r.Bad && len(r.Rest) == 0
-}
-
-// slot reads a slot.
-func (r *slotReader) slot() {
-	line := r.Rest[:lineEnd(r.Rest)]
-	name, behind, err := r.slots.keys.parse(line)
-	if err != nil || len(r.room) == 0 {
-		r.Bad = true
-		return
-	}
-	r.Rest = r.Rest[len(line)-len(behind):]
-	kind, seq, lines := r.Number(), r.Number(), r.Ad()
-	if r.Bad || kind < 0 || kind >= len(r.kinds) || r.kinds[kind] == nil {
-		r.Bad = true
-		return
-	}
+// slot makes a slot of its own lines and the ad that it shares with others, and reports whether they are right.
+func (r *slotReader) slot(name string, of *classad.Ad, seq uint64, own []byte) bool {
 	if _, spoken := r.slots.pending[name]; spoken || r.slots.has(name) {
-		return
+		return true
 	}
-	ad := adOfLines(r.worker.runs, lines)
-	if ad == nil {
-		r.Bad = true
-		return
+	ad := adOfLines(r.worker.runs, own)
+	if ad == nil || len(r.room) == 0 {
+		return false
 	}
 	s := &r.room[0]
 	r.room = r.room[1:]
-	*s = pool.Slot{Name: name, Ad: ad.Chain(r.kinds[kind]), Seq: uint64(seq)}
+	*s = pool.Slot{Name: name, Ad: ad.Chain(of), Seq: seq}
 	r.add(name, s, nil)
+	return true
+}
+
+// judges ask about the slots of segments by extracts.
+type judges struct {
+	*portion
+	taken map[string]string // names that stand for other slots
+	judge func() func(*classad.Ad) bool
+	found []verdicts // by segment
+}
+
+// verdicts are the names of the slots that were accepted, and how many were judged; unread says that the segment has
+// no extract that fits.
+type verdicts struct {
+	accepted []string
+	slots    int
+	unread   bool
+}
+
+// slotKind is what slots share. decided says that nothing of their own counts.
+type slotKind struct {
+	ad                *classad.Ad
+	decided, accepted bool
+}
+
+// others judges slots by extracts, and returns the others: those of other segments, of which the journal speaks, or
+// that were made already.
+func (j *judges) others() ([]*pool.Slot, error) {
+	b := j.portion.slots
+	kinds := make([]extracttext.Kinds[slotKind], parallel.Workers(len(b.base)))
+	each := make([]func(i int) verdicts, len(kinds))
+	for i := range kinds {
+		each[i] = j.reader(&kinds[i])
+	}
+	parallel.Each(len(b.base), func(worker, i int) { j.found[i] = each[worker](i) })
+	shares := slices.DeleteFunc(b.shares(), func(s share[string]) bool { return len(s.fresh) == 0 && !j.found[s.segment].unread })
+	wanted := func(e *entry[string]) bool { i := b.segmentOf(e.key); return i >= 0 && j.found[i].unread }
+	_, err := b.makeShares(newWorker, wanted, shares)
+	list, _ := b.present()
+	return list, err
+}
+
+// reader returns what judges the slots of a segment, for one goroutine.
+func (j *judges) reader(kinds *extracttext.Kinds[slotKind]) func(i int) verdicts {
+	w, accepts, b := newWorker(), j.judge(), j.portion.slots
+	shared := map[string]*classad.Unread{} // by the names of other lines: what stands for what was not read, and for these
+	kinds.Make = func(own string, lines []byte) (k slotKind, ok bool) {
+		ad := adOfLines(w.ads, lines)
+		if ad == nil {
+			return k, false
+		}
+		u, known := shared[own]
+		if !known {
+			u = unreadBut(j.unread, own)
+			shared[own] = u
+		}
+		k.ad = ad
+		if u != nil {
+			k.accepted = accepts(ad.Clone().Chain(u.Ad()))
+			missed, all := u.Missed()
+			if k.decided = len(missed) == 0 && !all; !k.decided {
+				delete(shared, own)
+			}
+		}
+		ad.Chain(j.unread.Ad())
+		return k, true
+	}
+	return func(i int) (v verdicts) {
+		lines, ok := extractOf(j.portion, b.files, b.base[i], &j.lackingSlots[i])
+		ok = ok && kinds.Read(lines, func(name string, of slotKind, _ uint64, own []byte) bool {
+			_, spoken := b.pending[name]
+			if spoken || b.has(name) || j.taken[name] != "" {
+				return true
+			}
+			if !of.decided {
+				ad := adOfLines(w.runs, own)
+				if ad == nil {
+					return false
+				}
+				of.accepted = accepts(ad.Chain(of.ad))
+			}
+			if v.slots++; of.accepted {
+				v.accepted = append(v.accepted, name)
+			}
+			return true
+		})
+		if !ok {
+			return verdicts{unread: true}
+		}
+		return v
+	}
+}
+
+// unreadBut returns what stands for the attributes that another stands for, and for others, named in lines; nil if one
+// of these is always read.
+func unreadBut(u *classad.Unread, others string) *classad.Unread {
+	names, begin := u.Read()
+	lines := strings.Split(strings.TrimSuffix(others, "\n"), "\n")
+	among := func(name string) bool {
+		return slices.ContainsFunc(lines, func(line string) bool { return strings.EqualFold(line, name) })
+	}
+	but := classad.NewUnread(slices.DeleteFunc(names, among), begin)
+	left, _ := but.Read()
+	if slices.ContainsFunc(left, among) || slices.ContainsFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, `"`) || begin != "" && strings.HasPrefix(strings.ToLower(line), begin)
+	}) {
+		return nil
+	}
+	return but
 }
 
 // KeepExtracts writes extracts of the segments of which the last view of a part found none, so that later
@@ -336,59 +424,29 @@ func (p *portion) jobsExtract(w *worker, g *segment[int], from *blockReader[int]
 	return slices.Concat(clusters.Text, runs.Text, rows), nil
 }
 
-// slotsExtract does as jobsExtract for slots. Attributes with more values than a sixteenth of the slots are
-// not shared: one such as LastHeardFrom would tell most slots apart.
+// slotsExtract does as jobsExtract for slots.
 func (p *portion) slotsExtract(w *worker, g *segment[string], from *blockReader[string]) ([]byte, error) {
-	type read struct {
-		name  string
-		seq   uint64
-		lines []byte
-	}
-	list := make([]read, 0, len(g.entries))
-	seen, values := map[string]bool{}, map[string]int{} // by attribute, how many there are
-	for i := range g.entries {
+	list := make([]extracttext.Slot, len(g.entries))
+	for i := range list {
 		text, err := from.block(&g.entries[i])
 		if err != nil {
 			return nil, err
 		}
-		s := read{name: g.entries[i].key}
+		s := &list[i]
+		s.Name = g.entries[i].key
 		for _, line := range (chunk{text: text}).lines() {
 			rest, err := w.behindSlot(line[2:])
+			if err == nil && line[0] == 'S' {
+				s.Seq, err = sequence(rest, 0)
+			} else if p.wanted.Take(rest) {
+				s.Lines = append(append(s.Lines, rest...), '\n')
+			}
 			if err != nil {
 				return nil, err
 			}
-			if line[0] == 'S' {
-				if s.seq, err = sequence(rest, 0); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			if !p.wanted.Take(rest) {
-				continue
-			}
-			s.lines = append(append(s.lines, rest...), '\n')
-			if !seen[string(rest)] {
-				seen[string(rest)] = true
-				values[string(extracttext.AttributeOf(rest))]++
-			}
 		}
-		list = append(list, s)
 	}
-	var rows, shared, own []byte
-	ads := extracttext.NewAds('K')
-	for _, s := range list {
-		shared, own = shared[:0], own[:0]
-		for line := range bytes.Lines(s.lines) {
-			if values[string(extracttext.AttributeOf(line))] > max(len(list)/16, 4) {
-				own = append(own, line...)
-			} else {
-				shared = append(shared, line...)
-			}
-		}
-		rows = extracttext.WithNumbers(strconv.AppendQuote(append(rows, "S "...), s.name), ads.Place(shared), int64(s.seq), int64(len(own)))
-		rows = append(append(rows, '\n'), own...)
-	}
-	return append(ads.Text, rows...), nil
+	return extracttext.OfSlots(list), nil
 }
 
 // sweep removes extracts of segments that the generation does not have.

@@ -87,6 +87,37 @@ func ClaimSummaries(v *View) []pool.ClaimSummary {
 	return list
 }
 
+// SlotsThat returns the names of the slots whose ads a function accepts, in any order, and how many slots there are.
+// judge makes such a function for one goroutine. In a part of a view it asks once for slots that differ only in what
+// the function does not look up, as far as there are extracts.
+func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string, all int) {
+	list, taken, _ := v.spool.handWritten()
+	s, accepts := v.state(), judge()
+	var advertised []*pool.Slot
+	var err error
+	if p := s.part; p != nil && p.slots == s.slots && !s.slots.listed {
+		k := judges{portion: p, taken: taken, judge: judge, found: make([]verdicts, len(p.slots.base))}
+		advertised, err = k.others()
+		for _, of := range k.found {
+			names, all = append(names, of.accepted...), all+of.slots
+		}
+	} else {
+		advertised, err = s.slots.all(newWorker)
+	}
+	must(err)
+	for _, s := range advertised {
+		if taken[s.Name] == "" {
+			list = append(list, *s)
+		}
+	}
+	for _, s := range list {
+		if accepts(s.Ad) {
+			names = append(names, s.Name)
+		}
+	}
+	return names, all + len(list)
+}
+
 // scan hands what the indexes of segments say of things to take, each segment by itself and on all processors, but
 // for what was made already or the journal speaks of. It returns these, and what take says is not enough.
 func (b *blocks[K, V]) scan(take func(worker, segment int, k K, summary string) bool) ([]*V, error) {

@@ -291,12 +291,10 @@ func countProcs(list []pool.Procs) (n int) {
 	return n
 }
 
-// fitting tells which of the pool's slots could run a job. The slots are read when
-// they are first needed.
+// fitting tells which of the pool's slots could run a job.
 type fitting struct {
 	queue   *Queue
-	reading *lifecycle.Reading // nil: not read yet
-	slots   []pool.Slot
+	reading *lifecycle.Reading // nil: nothing was judged yet
 	// judged is how many jobs were held against all slots. A display of very many
 	// does that for the first of them only.
 	judged int
@@ -323,39 +321,42 @@ func (d *sheet) could(last func() cycle, fits *fitting) []string {
 	return nil
 }
 
-// matching returns how many slots match an ad, and the names of the first three.
-func (f *fitting) matching(c *classad.Context, ad *classad.Ad) (n int, names []string) {
-	match := classad.NewMatcher(c, ad)
-	for _, s := range f.slots {
-		if match.Match(s.Ad) {
-			if n++; n <= 3 {
-				names = append(names, s.Name)
-			}
-		}
-	}
-	return n, names
-}
-
 // of says which slots match an ad; nothing in a pool without slots.
 func (f *fitting) of(c *classad.Context, ad *classad.Ad) string {
-	if f.reading == nil {
-		f.reading = lifecycle.ReadingOf(f.queue.View)
-		f.slots, _ = f.reading.Of(f.queue.View).Slots()
-	}
-	if len(f.slots) == 0 || f.judged > mostJudged {
+	if f.judged > mostJudged {
 		return ""
 	}
-	f.judged += len(f.slots)
-	n, names := f.matching(c, ad)
+	if f.reading == nil {
+		f.reading = lifecycle.ReadingOf(f.queue.View)
+	}
+	match := func() func(slot *classad.Ad) bool { return classad.NewMatcher(c, ad).Match }
+	names, all := spool.SlotsThat(f.reading.Of(f.queue.View), match)
 	if !f.reading.Enough() {
-		f.slots, _ = f.queue.View.Slots()
-		n, names = f.matching(c, ad)
+		names, all = spool.SlotsThat(f.queue.View, match)
 	}
-	switch {
+	f.judged += all
+	switch n := len(names); {
+	case all == 0:
+		return ""
 	case n == 0:
-		return fmt.Sprintf("slots that match: none of %d", len(f.slots))
-	case n > len(names):
-		names = append(names, "...")
+		return fmt.Sprintf("slots that match: none of %d", all)
+	default:
+		names = leading(names, 3)
+		if n > len(names) {
+			names = append(names, "...")
+		}
+		return fmt.Sprintf("slots that match: %d of %d, %s", n, all, strings.Join(names, ", "))
 	}
-	return fmt.Sprintf("slots that match: %d of %d, %s", n, len(f.slots), strings.Join(names, ", "))
+}
+
+// leading returns the first n names in their order.
+func leading(names []string, n int) (list []string) {
+	for _, name := range names {
+		if len(list) < n || pool.CompareNames(name, list[n-1]) < 0 {
+			i, _ := slices.BinarySearchFunc(list, name, pool.CompareNames)
+			list = slices.Insert(list, i, name)
+			list = list[:min(len(list), n)]
+		}
+	}
+	return list
 }
