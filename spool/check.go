@@ -132,7 +132,7 @@ func (s *Spool) ofNewer(err error) bool {
 	if err != nil {
 		return false
 	}
-	_, err = checkedEnd(b)
+	_, _, err = checkedEnd(b)
 	return err == nil || !bytes.Contains(b, []byte("\nend "))
 }
 

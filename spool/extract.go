@@ -63,13 +63,14 @@ func extractHead[K cmp.Ordered](p *portion, f segmentFile[K]) []byte {
 }
 
 // extractOf returns the lines of a segment's extract between the first and the last, false if there is none
-// that fits. Where there should be one that is noted.
-func extractOf[K cmp.Ordered](p *portion, layer files.Layer, f segmentFile[K], lacking *bool) (lines extracttext.Lines, ok bool) {
+// that fits, in the worker's buffer. Where there should be one that is noted.
+func extractOf[K cmp.Ordered](p *portion, w *worker, layer files.Layer, f segmentFile[K], lacking *bool) (lines extracttext.Lines, ok bool) {
 	if f.bytes < extractFrom {
 		return extracttext.Lines{}, false
 	}
-	text, err := files.Contents(layer, filepath.Join(p.extracts(), f.name))
+	text, err := files.ContentsInto(w.buffer, layer, filepath.Join(p.extracts(), f.name))
 	if err == nil {
+		w.buffer = text
 		text, ok = bytes.CutPrefix(sound(text), extractHead(p, f))
 	}
 	*lacking = !ok
@@ -81,7 +82,7 @@ func extractOf[K cmp.Ordered](p *portion, layer files.Layer, f segmentFile[K], l
 // with nothing done, if there is no extract that fits.
 func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others []int, ok bool) {
 	f := p.jobs.base[n]
-	lines, ok := extractOf(p, p.jobs.files, f, &p.lacking[n])
+	lines, ok := extractOf(p, w, p.jobs.files, f, &p.lacking[n])
 	if !ok {
 		return nil, false
 	}
@@ -97,7 +98,7 @@ func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others 
 // extractedSlots does as extracted for slots, all of which are in the extract.
 func (p *portion) extractedSlots(w *worker, n int, h *harvest[string, pool.Slot]) (others []string, ok bool) {
 	f := p.slots.base[n]
-	lines, ok := extractOf(p, p.slots.files, f, &p.lackingSlots[n])
+	lines, ok := extractOf(p, w, p.slots.files, f, &p.lackingSlots[n])
 	if !ok {
 		return nil, false
 	}
@@ -314,7 +315,7 @@ func (j *judges) reader(kinds *extracttext.Kinds[slotKind]) func(i int) verdicts
 		return k, true
 	}
 	return func(i int) (v verdicts) {
-		lines, ok := extractOf(j.portion, b.files, b.base[i], &j.lackingSlots[i])
+		lines, ok := extractOf(j.portion, w, b.files, b.base[i], &j.lackingSlots[i])
 		ok = ok && kinds.Read(lines, func(name string, of slotKind, _ uint64, own []byte) bool {
 			_, spoken := b.pending[name]
 			if spoken || b.has(name) || j.taken[name] != "" {

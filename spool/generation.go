@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
@@ -84,23 +85,23 @@ func appendStretches(b []byte, word string, months map[string]stretch) []byte {
 }
 
 // checkedEnd cuts what appendEnd appended, "end CHECKSUM", off a text that was
-// written as a whole. The error says that it is not there or not right.
-func checkedEnd(b []byte) (lines []byte, err error) {
+// written as a whole, and returns the CRC-32C of all of it. The error says that the end is not there or not right.
+func checkedEnd(b []byte) (lines []byte, crc uint32, err error) {
 	const size = len("end 00000000\n")
 	if len(b) < size || !bytes.HasPrefix(b[len(b)-size:], []byte("end ")) || b[len(b)-1] != '\n' {
-		return nil, errors.New("it has no end line")
+		return nil, 0, errors.New("it has no end line")
 	}
 	at := len(b) - size
-	sum := checksum(b[:at+len("end ")])
-	if recorded := string(b[at+len("end ") : len(b)-1]); recorded != fmt.Sprintf("%08x", sum) {
-		return nil, fmt.Errorf("its checksum is %08x, recorded is %s", sum, recorded)
+	sum, recorded := checksum(b[:at+len("end ")]), b[at+len("end "):]
+	if text := fmt.Sprintf("%08x", sum); text != string(recorded[:len(recorded)-1]) {
+		return nil, 0, fmt.Errorf("its checksum is %s, recorded is %s", text, recorded[:len(recorded)-1])
 	}
-	return b[:at], nil
+	return b[:at], crc32.Update(sum, castagnoli, recorded), nil
 }
 
 // parseGeneration reads index.N. The error says what is wrong, and line where.
 func parseGeneration(b []byte, number int) (g *generation, line int, err error) {
-	lines, err := checkedEnd(b)
+	lines, _, err := checkedEnd(b)
 	if err != nil {
 		return nil, 1, err
 	}

@@ -571,11 +571,11 @@ func (s *Spool) tableOf(g *generation, name string) func() (chunk, error) {
 		if err != nil {
 			return chunk{}, missing(path, err)
 		}
-		lines, err := checkedEnd(b)
+		lines, crc, err := checkedEnd(b)
 		if err != nil {
 			return chunk{}, &DamageError{path, 1, err.Error()}
 		}
-		if int64(len(b)) != t.bytes || bytes.Count(lines, newline) != t.rows || checksum(b) != t.crc {
+		if int64(len(b)) != t.bytes || bytes.Count(lines, newline) != t.rows || crc != t.crc {
 			return chunk{}, &DamageError{path, 1, "it is not the file that was recorded"}
 		}
 		return chunk{text: lines, file: path, line: 1}, nil

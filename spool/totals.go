@@ -105,17 +105,20 @@ func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string,
 		advertised, err = s.slots.all(newWorker)
 	}
 	must(err)
-	for _, s := range advertised {
-		if taken[s.Name] == "" {
-			list = append(list, *s)
-		}
-	}
-	for _, s := range list {
-		if accepts(s.Ad) {
+	ask := func(s *pool.Slot) {
+		if all++; accepts(s.Ad) {
 			names = append(names, s.Name)
 		}
 	}
-	return names, all + len(list)
+	for i := range list {
+		ask(&list[i])
+	}
+	for _, s := range advertised {
+		if taken[s.Name] == "" {
+			ask(s)
+		}
+	}
+	return names, all
 }
 
 // scan hands what the indexes of segments say of things to take, each segment by itself and on all processors, but

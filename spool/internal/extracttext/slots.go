@@ -151,11 +151,12 @@ func (k *Kinds[A]) Read(r Lines, do func(name string, of A, seq uint64, own []by
 			}
 			kinds = append(kinds, a)
 		case 'S':
-			name, rest, err := quotedtext.First(string(r.Rest[:bytes.IndexByte(r.Rest, '\n')+1]))
+			line := string(r.Rest[:bytes.IndexByte(r.Rest, '\n')+1])
+			name, rest, err := quotedtext.First(line)
 			if err != nil || rest == "" {
 				return false
 			}
-			r.Rest = r.Rest[len(r.Rest[:bytes.IndexByte(r.Rest, '\n')+1])-len(rest)+1:]
+			r.Rest = r.Rest[len(line)-len(rest)+1:]
 			of, seq, own := r.Number(), r.Number(), r.Ad()
 			if r.Bad || of < 0 || of >= len(kinds) || !do(name, kinds[of], uint64(seq), own) {
 				return false

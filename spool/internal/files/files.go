@@ -251,12 +251,17 @@ func WriteNew(fsys Layer, name string, data []byte) error {
 // Contents reads a whole file through the layer; a missing one is
 // fs.ErrNotExist.
 func Contents(fsys Layer, name string) ([]byte, error) {
+	return ContentsInto(nil, fsys, name)
+}
+
+// ContentsInto does as Contents into a buffer, if there is room.
+func ContentsInto(buffer []byte, fsys Layer, name string) ([]byte, error) {
 	f, err := fsys.Open(name, ReadOnly, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return Tail(f, 0)
+	return tail(buffer, f, 0)
 }
 
 // Sum returns the CRC-32C of the first bytes of a file.
@@ -273,8 +278,13 @@ func Sum(f File, end int64) (sum uint32, err error) {
 	return sum, nil
 }
 
+// large is how many bytes are worth large pages of memory.
+const large = 4 << 20
+
 // Tail reads a file from offset to its present end.
-func Tail(f File, offset int64) ([]byte, error) {
+func Tail(f File, offset int64) ([]byte, error) { return tail(nil, f, offset) }
+
+func tail(b []byte, f File, offset int64) ([]byte, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -282,7 +292,11 @@ func Tail(f File, offset int64) ([]byte, error) {
 	if size <= offset {
 		return nil, nil
 	}
-	b := make([]byte, size-offset)
+	if size-offset <= int64(cap(b)) {
+		b = b[:size-offset]
+	} else if b = make([]byte, size-offset); len(b) >= large {
+		unix.Madvise(b, unix.MADV_HUGEPAGE) // small ones take half of the time
+	}
 	n, err := f.ReadAt(b, offset)
 	if errors.Is(err, io.EOF) {
 		err = nil // cut short since Size; what is there counts
