@@ -235,7 +235,8 @@ type slotReader struct {
 }
 
 // slot makes a slot of its own lines and the ad that it shares with others, and reports whether they are right.
-func (r *slotReader) slot(name string, of *classad.Ad, seq uint64, own []byte) bool {
+func (r *slotReader) slot(text []byte, of *classad.Ad, seq uint64, own []byte) bool {
+	name := string(text)
 	if _, spoken := r.slots.pending[name]; spoken || r.slots.has(name) {
 		return true
 	}
@@ -316,9 +317,9 @@ func (j *judges) reader(kinds *extracttext.Kinds[slotKind]) func(i int) verdicts
 	}
 	return func(i int) (v verdicts) {
 		lines, ok := extractOf(j.portion, w, b.files, b.base[i], &j.lackingSlots[i])
-		ok = ok && kinds.Read(lines, func(name string, of slotKind, _ uint64, own []byte) bool {
-			_, spoken := b.pending[name]
-			if spoken || b.has(name) || j.taken[name] != "" {
+		ok = ok && kinds.Read(lines, func(name []byte, of slotKind, _ uint64, own []byte) bool {
+			_, spoken := b.pending[string(name)]
+			if _, made := b.made[string(name)]; made || spoken || j.taken[string(name)] != "" {
 				return true
 			}
 			if !of.decided {
@@ -329,7 +330,7 @@ func (j *judges) reader(kinds *extracttext.Kinds[slotKind]) func(i int) verdicts
 				of.accepted = accepts(ad.Chain(of.ad))
 			}
 			if v.slots++; of.accepted {
-				v.accepted = append(v.accepted, name)
+				v.accepted = append(v.accepted, string(name))
 			}
 			return true
 		})

@@ -4,6 +4,8 @@ package extracttext
 import (
 	"bytes"
 	"strconv"
+
+	"fairspool/spool/internal/quotedtext"
 )
 
 // Lines is what is still to be read of an extract; Bad says that it is not right.
@@ -34,6 +36,22 @@ func (r *Lines) Number() int {
 		return -n
 	}
 	return n
+}
+
+// Name reads a quoted text and the blank behind it.
+func (r *Lines) Name() (name []byte) {
+	line := r.Rest[:bytes.IndexByte(r.Rest, '\n')+1]
+	if end := bytes.IndexByte(line[min(1, len(line)):], '"') + 1; end > 0 && line[0] == '"' && quotedtext.Plainly(line[1:end]) {
+		name, r.Rest = line[1:end], r.Rest[end+1:]
+	} else {
+		text, rest, err := quotedtext.First(string(line))
+		r.Bad = r.Bad || err != nil
+		name, r.Rest = []byte(text), r.Rest[len(line)-len(rest):]
+	}
+	if r.Bad = r.Bad || len(r.Rest) == 0 || r.Rest[0] != ' '; !r.Bad {
+		r.Rest = r.Rest[1:]
+	}
+	return name
 }
 
 // Ad reads the lines of an ad.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"fairspool/spool/internal/quotedtext"
 )
 
 // Slot is a slot in an extract: its lines "Name = expression".
@@ -110,15 +108,18 @@ type Kinds[A any] struct {
 	Make    func(own string, lines []byte) (A, bool)
 	numbers map[string]uint64 // of lines
 	made    map[string]A      // by the numbers of lines
+
+	lines [][]byte // of the extract that is read, as the others
+	known []uint64 // their numbers
+	kinds []A
+	key   []byte
 }
 
 // Read reads the lines of an extract, and reports whether they are right. do is told what slots are of, and their own
-// lines; it reports whether these are right.
-func (k *Kinds[A]) Read(r Lines, do func(name string, of A, seq uint64, own []byte) bool) bool {
-	var own, key, text []byte
-	var lines [][]byte
-	var numbers []uint64
-	var kinds []A
+// lines; it reports whether these are right. The name is good until do returns.
+func (k *Kinds[A]) Read(r Lines, do func(name []byte, of A, seq uint64, own []byte) bool) bool {
+	k.lines, k.known, k.kinds = k.lines[:0], k.known[:0], k.kinds[:0]
+	var own []byte
 	for len(r.Rest) > 2 && !r.Bad {
 		letter := r.Rest[0]
 		r.Rest = r.Rest[2:]
@@ -127,38 +128,18 @@ func (k *Kinds[A]) Read(r Lines, do func(name string, of A, seq uint64, own []by
 			own = r.Ad()
 		case 'L':
 			for line := range bytes.Lines(r.Ad()) {
-				lines, numbers = append(lines, line), append(numbers, k.number(line))
+				k.lines, k.known = append(k.lines, line), append(k.known, k.number(line))
 			}
 		case 'K':
-			key, text = binary.AppendUvarint(key[:0], k.number(own)), text[:0]
-			from := r
-			for range r.Number() {
-				i := r.Number()
-				if r.Bad = r.Bad || i < 0 || i >= len(lines); r.Bad {
-					return false
-				}
-				key = binary.AppendUvarint(key, numbers[i])
-			}
-			a, is := k.made[string(key)]
-			if !is {
-				for range from.Number() {
-					text = append(text, lines[from.Number()]...)
-				}
-				if a, is = k.Make(string(own), text); !is {
-					return false
-				}
-				k.made[string(key)] = a
-			}
-			kinds = append(kinds, a)
-		case 'S':
-			line := string(r.Rest[:bytes.IndexByte(r.Rest, '\n')+1])
-			name, rest, err := quotedtext.First(line)
-			if err != nil || rest == "" {
+			a, ok := k.kind(&r, own)
+			if !ok {
 				return false
 			}
-			r.Rest = r.Rest[len(line)-len(rest)+1:]
+			k.kinds = append(k.kinds, a)
+		case 'S':
+			name := r.Name()
 			of, seq, own := r.Number(), r.Number(), r.Ad()
-			if r.Bad || of < 0 || of >= len(kinds) || !do(name, kinds[of], uint64(seq), own) {
+			if r.Bad || of < 0 || of >= len(k.kinds) || !do(name, k.kinds[of], uint64(seq), own) {
 				return false
 			}
 		default:
@@ -166,6 +147,30 @@ func (k *Kinds[A]) Read(r Lines, do func(name string, of A, seq uint64, own []by
 		}
 	}
 	return !r.Bad && len(r.Rest) == 0
+}
+
+// kind reads the places of lines, and returns what is made of these.
+func (k *Kinds[A]) kind(r *Lines, own []byte) (a A, ok bool) {
+	from := *r
+	k.key = binary.AppendUvarint(k.key[:0], k.number(own))
+	for range r.Number() {
+		i := r.Number()
+		if r.Bad = r.Bad || i < 0 || i >= len(k.lines); r.Bad {
+			return a, false
+		}
+		k.key = binary.AppendUvarint(k.key, k.known[i])
+	}
+	if a, ok = k.made[string(k.key)]; ok || r.Bad {
+		return a, ok
+	}
+	var lines []byte
+	for range from.Number() {
+		lines = append(lines, k.lines[from.Number()]...)
+	}
+	if a, ok = k.Make(string(own), lines); ok {
+		k.made[string(k.key)] = a
+	}
+	return a, ok
 }
 
 // number returns the number of a text among those of all extracts.
