@@ -16,6 +16,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/attrtext"
+	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/summarytext"
 	"fairspool/spool/internal/wantedlines"
 )
@@ -87,7 +88,7 @@ func (m *clusterMaking) line(line []byte, seq uint64) error {
 			if !m.wanted.Take(rest) {
 				return nil
 			}
-			return setLine(m.ads, rest)
+			return extracttext.SetLine(m.ads, rest)
 		}
 		m.Ad = m.ads.Finish()
 	}
@@ -96,7 +97,7 @@ func (m *clusterMaking) line(line []byte, seq uint64) error {
 			if !m.wanted.Take(rest) {
 				return nil
 			}
-			return setLine(m.runs, rest)
+			return extracttext.SetLine(m.runs, rest)
 		}
 	}
 	if err := m.end(); err != nil {
@@ -549,7 +550,7 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64,
 		if !wanted.Take(rest) {
 			return nil
 		}
-		return setLine(w.ads, rest)
+		return extracttext.SetLine(w.ads, rest)
 	default:
 		if s.Ad == nil {
 			s.Ad = w.ads.Finish()
@@ -587,18 +588,6 @@ func (r *record) change(ad *classad.Ad, rest []byte, expressions *classad.Intern
 		ad.Set(r.Name, r.Expr)
 	}
 	return err
-}
-
-// setLine gives an ad in the making the attribute of "Name = expression".
-func setLine(b *classad.Builder, line []byte) error {
-	if len(line) == 0 || line[0] != '"' {
-		return b.Line(line)
-	}
-	name, text, err := attrtext.Split(line)
-	if err != nil {
-		return err
-	}
-	return b.Set(name, text)
 }
 
 // slotBlock appends the lines that make a slot.

@@ -63,14 +63,14 @@ func extractHead[K cmp.Ordered](p *portion, f segmentFile[K]) []byte {
 }
 
 // extractOf returns the lines of a segment's extract between the first and the last, false if there is none
-// that fits, in the worker's buffer. Where there should be one that is noted.
-func extractOf[K cmp.Ordered](p *portion, w *worker, layer files.Layer, f segmentFile[K], lacking *bool) (lines extracttext.Lines, ok bool) {
+// that fits, in a buffer. Where there should be one that is noted.
+func extractOf[K cmp.Ordered](p *portion, buffer *[]byte, layer files.Layer, f segmentFile[K], lacking *bool) (lines extracttext.Lines, ok bool) {
 	if f.bytes < extractFrom {
 		return extracttext.Lines{}, false
 	}
-	text, err := files.ContentsInto(w.buffer, layer, filepath.Join(p.extracts(), f.name))
+	text, err := files.ContentsInto(*buffer, layer, filepath.Join(p.extracts(), f.name))
 	if err == nil {
-		w.buffer = text
+		*buffer = text
 		text, ok = bytes.CutPrefix(sound(text), extractHead(p, f))
 	}
 	*lacking = !ok
@@ -82,7 +82,7 @@ func extractOf[K cmp.Ordered](p *portion, w *worker, layer files.Layer, f segmen
 // with nothing done, if there is no extract that fits.
 func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others []int, ok bool) {
 	f := p.jobs.base[n]
-	lines, ok := extractOf(p, w, p.jobs.files, f, &p.lacking[n])
+	lines, ok := extractOf(p, &w.buffer, p.jobs.files, f, &p.lacking[n])
 	if !ok {
 		return nil, false
 	}
@@ -98,7 +98,7 @@ func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others 
 // extractedSlots does as extracted for slots, all of which are in the extract.
 func (p *portion) extractedSlots(w *worker, n int, h *harvest[string, pool.Slot]) (others []string, ok bool) {
 	f := p.slots.base[n]
-	lines, ok := extractOf(p, w, p.slots.files, f, &p.lackingSlots[n])
+	lines, ok := extractOf(p, &w.buffer, p.slots.files, f, &p.lackingSlots[n])
 	if !ok {
 		return nil, false
 	}
@@ -240,7 +240,7 @@ func (r *slotReader) slot(text []byte, of *classad.Ad, seq uint64, own []byte) b
 	if _, spoken := r.slots.pending[name]; spoken || r.slots.has(name) {
 		return true
 	}
-	ad := adOfLines(r.worker.runs, own)
+	ad := extracttext.AdOf(r.worker.runs, own)
 	if ad == nil || len(r.room) == 0 {
 		return false
 	}
@@ -249,114 +249,6 @@ func (r *slotReader) slot(text []byte, of *classad.Ad, seq uint64, own []byte) b
 	*s = pool.Slot{Name: name, Ad: ad.Chain(of), Seq: seq}
 	r.add(name, s, nil)
 	return true
-}
-
-// judges ask about the slots of segments by extracts.
-type judges struct {
-	*portion
-	taken map[string]string // names that stand for other slots
-	judge func() func(*classad.Ad) bool
-	found []verdicts // by segment
-}
-
-// verdicts are the names of the slots that were accepted, and how many were judged; unread says that the segment has
-// no extract that fits.
-type verdicts struct {
-	accepted []string
-	slots    int
-	unread   bool
-}
-
-// slotKind is what slots share. decided says that nothing of their own counts.
-type slotKind struct {
-	ad                *classad.Ad
-	decided, accepted bool
-}
-
-// others judges slots by extracts, and returns the others: those of other segments, of which the journal speaks, or
-// that were made already.
-func (j *judges) others() ([]*pool.Slot, error) {
-	b := j.portion.slots
-	kinds := make([]extracttext.Kinds[slotKind], parallel.Workers(len(b.base)))
-	each := make([]func(i int) verdicts, len(kinds))
-	for i := range kinds {
-		each[i] = j.reader(&kinds[i])
-	}
-	parallel.Each(len(b.base), func(worker, i int) { j.found[i] = each[worker](i) })
-	shares := slices.DeleteFunc(b.shares(), func(s share[string]) bool { return len(s.fresh) == 0 && !j.found[s.segment].unread })
-	wanted := func(e *entry[string]) bool { i := b.segmentOf(e.key); return i >= 0 && j.found[i].unread }
-	_, err := b.makeShares(newWorker, wanted, shares)
-	list, _ := b.present()
-	return list, err
-}
-
-// reader returns what judges the slots of a segment, for one goroutine.
-func (j *judges) reader(kinds *extracttext.Kinds[slotKind]) func(i int) verdicts {
-	w, accepts, b := newWorker(), j.judge(), j.portion.slots
-	shared := map[string]*classad.Unread{} // by the names of other lines: what stands for what was not read, and for these
-	kinds.Make = func(own string, lines []byte) (k slotKind, ok bool) {
-		ad := adOfLines(w.ads, lines)
-		if ad == nil {
-			return k, false
-		}
-		u, known := shared[own]
-		if !known {
-			u = unreadBut(j.unread, own)
-			shared[own] = u
-		}
-		k.ad = ad
-		if u != nil {
-			k.accepted = accepts(ad.Clone().Chain(u.Ad()))
-			missed, all := u.Missed()
-			if k.decided = len(missed) == 0 && !all; !k.decided {
-				delete(shared, own)
-			}
-		}
-		ad.Chain(j.unread.Ad())
-		return k, true
-	}
-	return func(i int) (v verdicts) {
-		lines, ok := extractOf(j.portion, w, b.files, b.base[i], &j.lackingSlots[i])
-		ok = ok && kinds.Read(lines, func(name []byte, of slotKind, _ uint64, own []byte) bool {
-			_, spoken := b.pending[string(name)]
-			if _, made := b.made[string(name)]; made || spoken || j.taken[string(name)] != "" {
-				return true
-			}
-			if !of.decided {
-				ad := adOfLines(w.runs, own)
-				if ad == nil {
-					return false
-				}
-				of.accepted = accepts(ad.Chain(of.ad))
-			}
-			if v.slots++; of.accepted {
-				v.accepted = append(v.accepted, string(name))
-			}
-			return true
-		})
-		if !ok {
-			return verdicts{unread: true}
-		}
-		return v
-	}
-}
-
-// unreadBut returns what stands for the attributes that another stands for, and for others, named in lines; nil if one
-// of these is always read.
-func unreadBut(u *classad.Unread, others string) *classad.Unread {
-	names, begin := u.Read()
-	lines := strings.Split(strings.TrimSuffix(others, "\n"), "\n")
-	among := func(name string) bool {
-		return slices.ContainsFunc(lines, func(line string) bool { return strings.EqualFold(line, name) })
-	}
-	but := classad.NewUnread(slices.DeleteFunc(names, among), begin)
-	left, _ := but.Read()
-	if slices.ContainsFunc(left, among) || slices.ContainsFunc(lines, func(line string) bool {
-		return strings.HasPrefix(line, `"`) || begin != "" && strings.HasPrefix(strings.ToLower(line), begin)
-	}) {
-		return nil
-	}
-	return but
 }
 
 // KeepExtracts writes extracts of the segments of which the last view of a part found none, so that later

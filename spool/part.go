@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/wantedlines"
 )
 
@@ -262,7 +263,7 @@ func (p *portion) adOf(w *worker, lines []byte) *classad.Ad {
 	if ad := k.clusters[string(lines)]; ad != nil {
 		return ad
 	}
-	ad := adOfLines(w.ads, lines)
+	ad := extracttext.AdOf(w.ads, lines)
 	if ad == nil {
 		return nil
 	}
@@ -282,7 +283,7 @@ func (p *portion) adOfRun(w *worker, cluster *classad.Ad, lines []byte) *classad
 	if ad := k.runs[runKind{cluster, string(lines)}]; ad != nil {
 		return ad
 	}
-	ad := adOfLines(w.runs, lines)
+	ad := extracttext.AdOf(w.runs, lines)
 	if ad == nil {
 		return nil
 	}
@@ -291,17 +292,6 @@ func (p *portion) adOfRun(w *worker, cluster *classad.Ad, lines []byte) *classad
 		k.runs[runKind{cluster, string(lines)}] = ad
 	}
 	return ad
-}
-
-// adOfLines returns the ad that lines make, nil if one of them cannot be read.
-func adOfLines(b *classad.Builder, lines []byte) *classad.Ad {
-	b.Begin()
-	for line := range bytes.Lines(lines) {
-		if setLine(b, line[:len(line)-1]) != nil {
-			return nil
-		}
-	}
-	return b.Finish()
 }
 
 // ofPart is what the ads of procs are copies of that stand in a part, ofPlain those of clusters

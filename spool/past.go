@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/dumptext"
+	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/left"
 	"fairspool/spool/internal/summarytext"
@@ -36,7 +37,7 @@ func (s *Spool) History(which Left, each func(ad *classad.Ad) (more bool)) error
 // History does what that of the Spool does, as of the view.
 func (v *View) History(which Left, each func(ad *classad.Ad) (more bool)) error {
 	months := v.state().history
-	c := left.NewReader(which, setLine)
+	c := left.NewReader(which, extracttext.SetLine)
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(months))) {
 		if !which.Since.IsZero() && name < monthOf(which.Since) {
 			break

@@ -14,6 +14,7 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/cyclejson"
 	"fairspool/spool/internal/dumptext"
+	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/left"
 	"fairspool/spool/internal/logtext"
@@ -170,7 +171,7 @@ func (v *salvage) history() error {
 		if !ok {
 			continue
 		}
-		m := monthSalvage{salvage: v, month: month, path: v.s.path(name), reader: left.NewReader(Left{}, setLine)}
+		m := monthSalvage{salvage: v, month: month, path: v.s.path(name), reader: left.NewReader(Left{}, extracttext.SetLine)}
 		_, err := v.eachLine(name, size, m.line)
 		if err == nil {
 			err = m.end(false)

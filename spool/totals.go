@@ -9,6 +9,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/summarytext"
 )
 
@@ -92,18 +93,14 @@ func ClaimSummaries(v *View) []pool.ClaimSummary {
 // the function does not look up, as far as there are extracts.
 func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string, all int) {
 	list, taken, _ := v.spool.handWritten()
-	s, accepts := v.state(), judge()
-	var advertised []*pool.Slot
-	var err error
-	if p := s.part; p != nil && p.slots == s.slots && !s.slots.listed {
-		k := judges{portion: p, taken: taken, judge: judge, found: make([]verdicts, len(p.slots.base))}
-		advertised, err = k.others()
-		for _, of := range k.found {
-			names, all = append(names, of.accepted...), all+of.slots
+	accepts, read := judge(), func() ([]*pool.Slot, error) { return v.state().slots.all(newWorker) }
+	if p := v.state().part; p != nil && p.slots == v.state().slots && !p.slots.listed {
+		read = func() (others []*pool.Slot, err error) {
+			names, all, others, err = p.judged(judge, taken)
+			return others, err
 		}
-	} else {
-		advertised, err = s.slots.all(newWorker)
 	}
+	advertised, err := read()
 	must(err)
 	ask := func(s *pool.Slot) {
 		if all++; accepts(s.Ad) {
@@ -119,6 +116,37 @@ func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string,
 		}
 	}
 	return names, all
+}
+
+// judged judges slots by extracts, but for those that are taken, and returns the others: those of other segments, of
+// which the journal speaks, or that were made already.
+func (p *portion) judged(judge func() func(*classad.Ad) bool, taken map[string]string) (names []string, all int, others []*pool.Slot, err error) {
+	b := p.slots
+	found, counts, read := make([][]string, len(b.base)), make([]int, len(b.base)), make([]bool, len(b.base))
+	buffers, judges := make([][]byte, parallel.Workers(len(b.base))), make([]*extracttext.Judge, parallel.Workers(len(b.base)))
+	for i := range judges {
+		judges[i] = extracttext.NewJudge(judge(), p.unread, classad.NewInterner())
+	}
+	pass := func(name []byte) bool {
+		_, spoken := b.pending[string(name)]
+		_, made := b.made[string(name)]
+		return spoken || made || taken[string(name)] != ""
+	}
+	parallel.Each(len(b.base), func(worker, i int) {
+		lines, ok := extractOf(p, &buffers[worker], b.files, b.base[i], &p.lackingSlots[i])
+		if ok {
+			found[i], counts[i], read[i] = judges[worker].Read(lines, pass)
+		}
+	})
+	for i, ok := range read {
+		if ok {
+			names, all = append(names, found[i]...), all+counts[i]
+		}
+	}
+	shares := slices.DeleteFunc(b.shares(), func(s share[string]) bool { return len(s.fresh) == 0 && read[s.segment] })
+	_, err = b.makeShares(newWorker, func(e *entry[string]) bool { i := b.segmentOf(e.key); return i < 0 || !read[i] }, shares)
+	others, _ = b.present()
+	return names, all, others, err
 }
 
 // scan hands what the indexes of segments say of things to take, each segment by itself and on all processors, but

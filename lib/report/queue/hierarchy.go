@@ -305,6 +305,10 @@ func (b *besides) waiting(v *spool.View) (w jobprio.Waiting) {
 
 // add adds procs of a run. Where something that decides is an expression, each stands alone.
 func (b *besides) add(w *jobprio.Waiting, s spool.Run, claim *pool.Claim) {
+	if claim != nil && s.First == s.Last {
+		w.Running = append(w.Running, jobprio.Running{Run: runOf(s, claim.Submitter), Started: claim.RunsFrom()})
+		return
+	}
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 		b.of(s)
 		state := b.standing(claim).state()
