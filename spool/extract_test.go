@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -352,6 +356,138 @@ func TestExtractOfSlots(t *testing.T) {
 	}
 }
 
+// drawnSlot draws the ad of a slot: some attributes are those of a kind, others its own. The text makes a segment that is long enough
+// for an extract.
+func drawnSlot(t *rapid.T, n int) *classad.Ad {
+	ad := classad.New()
+	ad.SetString("Text", strings.Repeat("x", 2000))
+	ad.SetString(pool.AttrMachine, fmt.Sprintf("node%d", n))
+	ad.SetInt(pool.AttrSlotID, int64(1+n%4))
+	set := func(name, text string) {
+		e, err := classad.ParseExpr(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ad.Set(name, e)
+	}
+	for name, values := range map[string][]string{
+		"Cpus": {"1", "2", ""}, "cpus": {"", "", "3"}, "Load avg": {"", "0.5", fmt.Sprint(n)}, "LoadAvg": {fmt.Sprint(n), fmt.Sprint(n % 5), "undefined"}, "RequestLess": {"", "", fmt.Sprint(n)},
+		"Start": {"true", "LoadAvg < 20", "TARGET.Wants >= Cpus", "SlotID == 1 || MY.Machine == TARGET.Likes", "RequestLess > 3", "Rest > 1"},
+		"Rest":  {"1", "2", ""}, pool.AttrRequirements: {"Start", "Start", "Start && TARGET.Wants > 0", fmt.Sprintf("Start && %d >= 0", n)},
+	} {
+		if text := rapid.SampledFrom(values).Draw(t, name); text != "" {
+			set(name, text)
+		}
+	}
+	return ad
+}
+
+// TestSlotsThatLaw holds that slots judged by extracts, once for many that are alike, are those that are accepted one by one, while slots
+// come, change and go, and others are written by hand.
+func TestSlotsThatLaw(t *testing.T) {
+	t.Parallel()
+	saved := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp("", "law")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer s.Close()
+		kinds := make([]*classad.Ad, rapid.IntRange(1, 4).Draw(rt, "kinds"))
+		for i := range kinds {
+			kinds[i] = drawnSlot(rt, i)
+		}
+		put := func(tx *Tx, n int) {
+			ad := kinds[n%len(kinds)].Clone()
+			ad.SetString(pool.AttrMachine, fmt.Sprintf("node%d", n))
+			ad.SetInt("LoadAvg", int64(n))
+			if rapid.IntRange(0, 9).Draw(rt, "apart") == 0 {
+				ad = drawnSlot(rt, n)
+			}
+			tx.PutSlot(fmt.Sprintf("slot%d@node%d", n%3, n), ad)
+		}
+		change := func(from, to int) {
+			if err := s.Update(func(tx *Tx) error {
+				tx.Op("test")
+				for n := from; n < to; n++ {
+					put(tx, n)
+				}
+				return nil
+			}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		change(0, 45)
+		if _, err := s.Fold(1, nil); err != nil {
+			rt.Fatal(err)
+		}
+		read := []string{pool.AttrMachine, pool.AttrSlotID, "Cpus", "LoadAvg", "Load avg", "Start", "Rest", "Wants", "Likes"}
+		begin := rapid.SampledFrom([]string{"", "request"}).Draw(rt, "begin")
+		if err := s.View(func(v *View) error { part, _ := v.Part(read, begin); part.Slots(); KeepExtracts(part); return nil }); err != nil {
+			rt.Fatal(err)
+		}
+		if from := rapid.IntRange(40, 50).Draw(rt, "changed"); from < 50 {
+			change(from, 50)
+		}
+		if rapid.Bool().Draw(rt, "by hand") {
+			if err := os.WriteFile(filepath.Join(dir, "slots.d", "a.ads"), []byte("Name = \"slot1@node1\"\nCpus = 2\nRequirements = true\n"), 0o600); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		s.Close()
+		if s, err = Open(dir, Options{Program: "test", UIDDomain: "x"}); err != nil {
+			rt.Fatal(err)
+		}
+		job := classad.New()
+		job.SetInt("Wants", int64(rapid.IntRange(0, 3).Draw(rt, "wants")))
+		job.SetString("Likes", "node7")
+		requirements, err := classad.ParseExpr(rapid.SampledFrom([]string{"true", "TARGET.Cpus >= 2", "TARGET.LoadAvg < 30", `regexp("1", TARGET.Machine)`, `TARGET["Load avg"] > 1`,
+			"TARGET.Rest == 1 && TARGET.Cpus is undefined", "isUndefined(TARGET.RequestLess)", "isUndefined(TARGET.Text)", `unparse(TARGET.Start) != "true"`}).Draw(rt, "requirements"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		job.Set(pool.AttrRequirements, requirements)
+		if err := s.View(func(v *View) error {
+			part, u := v.Part(read, begin)
+			var asked atomic.Int64
+			names, all := SlotsThat(part, func() func(*classad.Ad) bool {
+				match := classad.NewMatcher(nil, job)
+				return func(ad *classad.Ad) bool { asked.Add(1); return match.Match(ad) }
+			})
+			slots, _ := v.Slots()
+			if all != len(slots) {
+				rt.Fatalf("%d slots, want %d", all, len(slots))
+			}
+			if missed, more := u.Missed(); len(missed) > 0 || more {
+				names, all = SlotsThat(v, func() func(*classad.Ad) bool { return classad.NewMatcher(nil, job).Match })
+			} else if int(asked.Load()) < all {
+				saved++
+			}
+			var want []string
+			for _, s := range slots {
+				if classad.Match(nil, job, s.Ad) {
+					want = append(want, s.Name)
+				}
+			}
+			slices.SortFunc(names, pool.CompareNames)
+			if !slices.Equal(names, want) || all != len(slots) {
+				rt.Fatalf("%q of %d, want %q", names, all, want)
+			}
+			return nil
+		}); err != nil {
+			rt.Fatal(err)
+		}
+	})
+	if saved == 0 {
+		t.Error("no slot was judged with others")
+	}
+}
+
 // FuzzExtractOfSlots holds that no extract whose checksum is right makes a reader fail.
 func FuzzExtractOfSlots(f *testing.F) {
 	dir, extract := slotExtracts(f)
@@ -361,7 +497,8 @@ func FuzzExtractOfSlots(f *testing.F) {
 	}
 	head, rows, _ := bytes.Cut(text, newline)
 	f.Add(rows[:len(rows)-len("E 00000000\n")])
-	for _, row := range []string{"", "K 99\n", "K 9\nCpus = 1\nS \"a\" 0 3 0\n", "S \"a\" 0 3 0\n", "K 0\nS \"a\" -1 3 0\n", "K 0\nS \"a 0 3 0\n", "K 0\nS \"a\" 0 3 9\n", "K 3\n= 1\nS \"a\" 0 3 0\n", "K 0\nS \"a\" 0 3 4\n= 1\n"} {
+	for _, row := range []string{"", "K 99\n", "L 9\nCpus = 1\nK 1 0\nS \"a\" 0 3 0\n", "O 5\nCpus\nK 0\nS \"a\" 0 3 9\nCpus = 1\n", "S \"a\" 0 3 0\n", "K 0\nS \"a\" -1 3 0\n", "K 0\nS \"a 0 3 0\n",
+		"K 0\nS \"a\" 0 3 9\n", "L 4\n= 1\nK 1 0\nS \"a\" 0 3 0\n", "K 0\nS \"a\" 0 3 4\n= 1\n", "K 1 0\n", "K 2 0 0", "K -1\n", "L 9\n", "S", "S \"a", "S \"a\\\"\" 0 3 0\n"} {
 		f.Add([]byte(row))
 	}
 	f.Fuzz(func(t *testing.T, rows []byte) {
@@ -370,7 +507,12 @@ func FuzzExtractOfSlots(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := mustOpen(t, dir)
-		if err := s.View(func(v *View) error { part, _ := v.Part(ofSlot, ""); part.Slots(); return nil }); err != nil {
+		if err := s.View(func(v *View) error {
+			part, _ := v.Part(ofSlot, "")
+			SlotsThat(part, func() func(*classad.Ad) bool { return classad.NewMatcher(nil, classad.New()).Match })
+			part.Slots()
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 	})
