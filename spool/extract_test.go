@@ -402,10 +402,16 @@ func TestSlotsThatLaw(t *testing.T) {
 		for i := range kinds {
 			kinds[i] = drawnSlot(rt, i)
 		}
+		own := rapid.SampledFrom([]string{"", "", "RequestLess", pool.AttrRequirements, "Rest"}).Draw(rt, "own")
 		put := func(tx *Tx, n int) {
 			ad := kinds[n%len(kinds)].Clone()
 			ad.SetString(pool.AttrMachine, fmt.Sprintf("node%d", n))
 			ad.SetInt("LoadAvg", int64(n))
+			if e, err := classad.ParseExpr(fmt.Sprintf("Start || %d > 20", n)); own == pool.AttrRequirements && err == nil {
+				ad.Set(own, e)
+			} else if own != "" {
+				ad.SetInt(own, int64(n%40))
+			}
 			if rapid.IntRange(0, 9).Draw(rt, "apart") == 0 {
 				ad = drawnSlot(rt, n)
 			}
