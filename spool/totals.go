@@ -89,8 +89,7 @@ func ClaimSummaries(v *View) []pool.ClaimSummary {
 }
 
 // SlotsThat returns the names of the slots whose ads a function accepts, in any order, and how many slots there are.
-// judge makes such a function for one goroutine. In a part of a view it asks once for slots that differ only in what
-// the function does not look up, as far as there are extracts.
+// judge makes such a function for one goroutine. Of a part it asks once for slots that are alike in what is looked up.
 func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string, all int) {
 	list, taken, _ := v.spool.handWritten()
 	accepts, read := judge(), func() ([]*pool.Slot, error) { return v.state().slots.all(newWorker) }
@@ -123,7 +122,7 @@ func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string,
 func (p *portion) judged(judge func() func(*classad.Ad) bool, taken map[string]string) (names []string, all int, others []*pool.Slot, err error) {
 	b := p.slots
 	found, counts, read := make([][]string, len(b.base)), make([]int, len(b.base)), make([]bool, len(b.base))
-	buffers, judges := make([][]byte, parallel.Workers(len(b.base))), make([]*extracttext.Judge, parallel.Workers(len(b.base)))
+	judges := make([]*extracttext.Judge, parallel.Workers(len(b.base)))
 	for i := range judges {
 		judges[i] = extracttext.NewJudge(judge(), p.unread, classad.NewInterner())
 	}
@@ -133,8 +132,7 @@ func (p *portion) judged(judge func() func(*classad.Ad) bool, taken map[string]s
 		return spoken || made || taken[string(name)] != ""
 	}
 	parallel.Each(len(b.base), func(worker, i int) {
-		lines, ok := extractOf(p, &buffers[worker], b.files, b.base[i], &p.lackingSlots[i])
-		if ok {
+		if lines, ok := extractOf(p, &judges[worker].Buffer, b.files, b.base[i], &p.lackingSlots[i]); ok {
 			found[i], counts[i], read[i] = judges[worker].Read(lines, pass)
 		}
 	})
@@ -145,7 +143,11 @@ func (p *portion) judged(judge func() func(*classad.Ad) bool, taken map[string]s
 	}
 	shares := slices.DeleteFunc(b.shares(), func(s share[string]) bool { return len(s.fresh) == 0 && read[s.segment] })
 	_, err = b.makeShares(newWorker, func(e *entry[string]) bool { i := b.segmentOf(e.key); return i < 0 || !read[i] }, shares)
-	others, _ = b.present()
+	for _, s := range b.known() {
+		if s != nil {
+			others = append(others, s)
+		}
+	}
 	return names, all, others, err
 }
 

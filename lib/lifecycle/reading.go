@@ -109,6 +109,40 @@ func LookAtSlots(v *spool.View, do func(v *spool.View)) {
 	r.Look(v, func(v *spool.View) error { do(v); return nil })
 }
 
+// SlotsThat does as spool.SlotsThat. It reads of slots what cycles read of them, or without cycles what the function looks up for
+// some slots; if that is not enough, whole ads.
+func SlotsThat(v *spool.View, judge func() func(slot *classad.Ad) bool) (names []string, all int) {
+	r := ReadingOf(v)
+	if r.read == nil && !r.always {
+		r.sample(v, judge())
+	}
+	names, all = spool.SlotsThat(r.Of(v), judge)
+	if !r.Enough() {
+		names, all = spool.SlotsThat(v, judge)
+	}
+	return names, all
+}
+
+// sampled is how many slots a sample has.
+const sampled = 50
+
+// sample finds out what to read by what a function looks up for some slots.
+func (r *Reading) sample(v *spool.View, look func(slot *classad.Ad) bool) {
+	names := v.SlotNames()
+	some := make([]string, min(sampled, len(names)))
+	for i := range some {
+		some[i] = names[i*7919%len(names)] // a prime: kinds of slots may follow each other in a rhythm
+	}
+	for enough := false; !enough && !r.always; {
+		r.read = slices.Concat(usual, r.names)
+		for _, s := range r.Of(v).SlotsNamed(some) {
+			look(s.Ad)
+		}
+		enough = r.Enough()
+	}
+	r.read = slices.Concat(usual, r.names)
+}
+
 // Extract has later cycles read again what this one did without looking through all that the spool has.
 func (r *Reading) Extract(v *spool.View) {
 	if r.read != nil {

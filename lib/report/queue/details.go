@@ -293,8 +293,7 @@ func countProcs(list []pool.Procs) (n int) {
 
 // fitting tells which of the pool's slots could run a job.
 type fitting struct {
-	queue   *Queue
-	reading *lifecycle.Reading // nil: nothing was judged yet
+	queue *Queue
 	// judged is how many jobs were held against all slots. A display of very many
 	// does that for the first of them only.
 	judged int
@@ -326,14 +325,7 @@ func (f *fitting) of(c *classad.Context, ad *classad.Ad) string {
 	if f.judged > mostJudged {
 		return ""
 	}
-	if f.reading == nil {
-		f.reading = lifecycle.ReadingOf(f.queue.View)
-	}
-	match := func() func(slot *classad.Ad) bool { return classad.NewMatcher(c, ad).Match }
-	names, all := spool.SlotsThat(f.reading.Of(f.queue.View), match)
-	if !f.reading.Enough() {
-		names, all = spool.SlotsThat(f.queue.View, match)
-	}
+	names, all := lifecycle.SlotsThat(f.queue.View, func() func(slot *classad.Ad) bool { return classad.NewMatcher(c, ad).Match })
 	f.judged += all
 	switch n := len(names); {
 	case all == 0:

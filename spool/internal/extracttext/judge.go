@@ -35,6 +35,8 @@ func AdOf(b *classad.Builder, lines []byte) *classad.Ad {
 // Judge asks a function about slots by extracts: once about those that share lines, if it looks up nothing else. It is
 // for one goroutine.
 type Judge struct {
+	Buffer []byte // for an extract
+
 	kinds       Kinds[kind]
 	accepts     func(*classad.Ad) bool
 	unread      *classad.Unread
