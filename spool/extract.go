@@ -39,7 +39,7 @@ import (
 //	O 15
 //	LoadAvg
 //	SlotID
-//	L 26
+//	L 25
 //	Arch = "X86_64"
 //	Cpus = 1
 //	K 2 0 1
