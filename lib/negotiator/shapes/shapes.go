@@ -39,19 +39,22 @@ type Shapes struct {
 	Ranking   Names          // the attributes of jobs that tell apart how they rank slots
 	Macros    Names          // those of Ranking that the rank macros look up
 
-	keys      slotKeys
-	lex       *lexicon
-	sig       *Significance
-	known     map[string]*Autocluster
-	origin    *classad.Origin // of the attributes in Telling
-	alike     map[*classad.Ad]*Autocluster
-	lastFrom  *classad.Ad // what alike was last asked for
-	lastLike  *Autocluster
-	key       []byte
-	numbering Numbering              // see Rules
-	requests  map[pool.Resources]int // numbers of requests for partitionable slots
-	asking    *Autocluster           // the autocluster of matcher
-	matcher   *classad.Matcher
+	keys   slotKeys
+	lex    *lexicon
+	sig    *Significance
+	known  map[string]*Autocluster
+	origin *classad.Origin // of the attributes in Telling
+	alike  map[*classad.Ad]*Autocluster
+	of     jobprio.Memo[*Autocluster]
+	apart  bool // Telling has attributes of jobprio.Apart
+
+	signatures Numbering // see Remember; nil: none
+	bySign     map[int]*Autocluster
+	key        []byte
+	numbering  Numbering              // see Rules
+	requests   map[pool.Resources]int // numbers of requests for partitionable slots
+	asking     *Autocluster           // the autocluster of matcher
+	matcher    *classad.Matcher
 }
 
 // Numbering numbers ads by their expressions.
@@ -74,7 +77,7 @@ type Rules struct {
 	Numbering Numbering
 }
 
-// New finds the attributes that distinguish slots and jobs.
+// New finds the attributes that distinguish slots and jobs, of which some stand for all (jobprio.Representatives).
 func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	lex := newLexicon()
 	x := &Shapes{by: p, lex: lex, numbering: rules.Numbering, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}
@@ -110,9 +113,15 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	x.keys.slotRank = lookedUp{name: classad.NewName(pool.AttrRank)}
 	x.InSlots, x.InJobs = append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...), all.job
 	x.Telling, x.Limiting = With(all.job, rules.AddSignificant), x.sig.of(nil, []string{concurrencyLimits}).job
+	x.apart = TellsApart(x.Telling)
 	x.origin, x.alike = classad.NewOrigin(x.Telling...), map[*classad.Ad]*Autocluster{}
 	x.Ranking, x.Macros = x.sig.of(nil, []string{jobRank}, ranks...).job, x.sig.of(nil, nil, ranks...).job
 	return x
+}
+
+// TellsApart reports whether runs of one Likeness may differ in attributes.
+func TellsApart(names Names) bool {
+	return slices.ContainsFunc(jobprio.Apart[:], func(name string) bool { return names.Has(strings.ToLower(name)) })
 }
 
 // Deciding returns the attributes that decide about the value of an expression with MY the
@@ -124,7 +133,7 @@ func (x *Shapes) Deciding(e *classad.Expr) (inSlots, inJobs Names) {
 
 // Among returns what decides about attributes of these jobs alone.
 func (x *Shapes) Among(jobs []jobprio.Run) *Significance {
-	return newSignificance(x.lex, nil, jobs, x.numbering)
+	return newSignificance(x.lex, nil, jobprio.Representatives(jobs), x.numbering)
 }
 
 // Looked returns the names of all attributes by which slots are told apart.
