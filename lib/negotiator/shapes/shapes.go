@@ -36,6 +36,7 @@ type Shapes struct {
 	Limiting  Names          // those of Telling that concurrency limits look at
 	InSlots   Names          // the attributes that any expression looks up in slots
 	InJobs    Names          // and in jobs
+	InClasses Names          // those of InSlots and others on which a slot's class can depend
 	Ranking   Names          // the attributes of jobs that tell apart how they rank slots
 	Macros    Names          // those of Ranking that the rank macros look up
 
@@ -97,7 +98,8 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	ranks := given(rules.Ranks...)
 	x.sig.constraint = rules.JobConstraint
 	match := x.sig.of(slotNeeds, jobNeeds)
-	all := x.sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), slices.Concat(ranks, rules.Preemption)...)
+	slotNeeds, jobNeeds = append(slotNeeds, jobRank), append(jobNeeds, jobRank)
+	all := x.sig.of(slotNeeds, jobNeeds, slices.Concat(ranks, rules.Preemption)...)
 	asked, more := With(x.sig.asked(match.job), amounts), Names(nil)
 	for _, name := range x.sig.asked(all.job) {
 		if !asked.Has(name.String()) {
@@ -110,6 +112,7 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	if x.Resources != nil {
 		x.keys.raw = x.sig.of(append(rules.Consumption(x.Resources), slotWeight), nil, rules.SlotWeight).slot
 	}
+	x.InClasses = slices.Concat(x.sig.of(slotNeeds, jobNeeds, ranks...).slot, asked, more, x.keys.raw)
 	x.keys.slotRank = lookedUp{name: classad.NewName(pool.AttrRank)}
 	x.InSlots, x.InJobs = append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...), all.job
 	x.Telling, x.Limiting = With(all.job, rules.AddSignificant), x.sig.of(nil, []string{concurrencyLimits}).job
