@@ -47,9 +47,8 @@ import (
 //	LoadAvg = 0.125
 //	SlotID = 1
 //
-// O has the attributes of which slots have lines of their own, L the other lines, each once. K is what slots share: how
-// many lines, and the places of these. S is a slot: the place among K, the transaction, and how many bytes its own
-// lines have.
+// O has the attributes of which slots have lines of their own, L the other lines, each once. K is what slots share:
+// how many lines, and their places. S is a slot: the place among K, the transaction, the bytes of its own lines.
 
 // extractFrom is how many bytes a segment has of which an extract is made.
 const extractFrom = 64 << 10

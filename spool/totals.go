@@ -101,17 +101,15 @@ func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string,
 	}
 	advertised, err := read()
 	must(err)
-	ask := func(s *pool.Slot) {
-		if all++; accepts(s.Ad) {
-			names = append(names, s.Name)
-		}
-	}
+	advertised = slices.Clip(advertised)
 	for i := range list {
-		ask(&list[i])
+		advertised = append(advertised, &list[i])
 	}
 	for _, s := range advertised {
-		if taken[s.Name] == "" {
-			ask(s)
+		if by := taken[s.Name]; by == "" || by == s.Source {
+			if all++; accepts(s.Ad) {
+				names = append(names, s.Name)
+			}
 		}
 	}
 	return names, all
@@ -136,10 +134,8 @@ func (p *portion) judged(judge func() func(*classad.Ad) bool, taken map[string]s
 			found[i], counts[i], read[i] = judges[worker].Read(lines, pass)
 		}
 	})
-	for i, ok := range read {
-		if ok {
-			names, all = append(names, found[i]...), all+counts[i]
-		}
+	for i, n := range counts {
+		names, all = append(names, found[i]...), all+n
 	}
 	shares := slices.DeleteFunc(b.shares(), func(s share[string]) bool { return len(s.fresh) == 0 && read[s.segment] })
 	_, err = b.makeShares(newWorker, func(e *entry[string]) bool { i := b.segmentOf(e.key); return i < 0 || !read[i] }, shares)

@@ -79,7 +79,7 @@ func (j *Judge) kind(names string, lines []byte) (k kind, ok bool) {
 }
 
 // Read returns the names of the slots that are accepted of an extract, without those to pass over, and how many slots
-// there are, and reports whether the lines are right.
+// there are. It reports whether the lines are right, and returns nothing else if they are not.
 func (j *Judge) Read(lines Lines, pass func(name []byte) bool) (accepted []string, slots int, ok bool) {
 	ok = j.kinds.Read(lines, func(name []byte, of kind, _ uint64, own []byte) bool {
 		if pass(name) {
@@ -97,7 +97,10 @@ func (j *Judge) Read(lines Lines, pass func(name []byte) bool) (accepted []strin
 		}
 		return true
 	})
-	return accepted, slots, ok
+	if !ok {
+		return nil, 0, false
+	}
+	return accepted, slots, true
 }
 
 // unreadBut returns what stands for the attributes that another stands for, and for others, a name a line; nil if one
