@@ -45,47 +45,66 @@ type Likeness struct {
 	// Shape is the number of what tells autoclusters apart, from 1, by ShapeBy; 0: not known.
 	Shape   int
 	ShapeBy any
+	memos   [places]memo
 }
 
 // Apart are the attributes in which runs of one Likeness may differ. Each of them is a constant there.
 var Apart = [...]string{pool.AttrClusterID, pool.AttrProcID, pool.AttrQDate, pool.AttrEnteredStatus}
 
-// Memo has a value for each Likeness. The zero Memo has none.
+// Memo has a value for each Likeness. Of the Memos of one place, which is below the number of places, only one is in use at a time.
 type Memo[T any] struct {
-	known map[*Likeness]T
-	last  *Likeness // what was asked for last
-	value T
+	place  int
+	mark   *byte // in Likenesses that have a value
+	values []T
+	last   *Likeness // what was asked for last
+	value  T
 }
+
+// memo is where a Memo has the value of a Likeness, which lasts longer than the Memo.
+type memo struct {
+	mark *byte
+	at   int
+}
+
+// The places of Memos.
+const (
+	OfSubmitter = iota
+	OfPayer
+	OfAutocluster
+	OfKind
+	OfRepresentatives
+	places
+)
+
+// NewMemo returns one without values.
+func NewMemo[T any](place int) Memo[T] { return Memo[T]{place: place, mark: new(byte)} }
 
 // Of returns the value of a Likeness, which is made when it is asked for first.
 func (m *Memo[T]) Of(like *Likeness, made func() T) T {
-	if like != m.last {
-		value, is := m.known[like]
-		if !is {
-			if value = made(); m.known == nil {
-				m.known = map[*Likeness]T{}
-			}
-			m.known[like] = value
-		}
-		m.last, m.value = like, value
+	if like == m.last {
+		return m.value
 	}
+	kept := &like.memos[m.place]
+	if kept.mark != m.mark {
+		m.values = append(m.values, made())
+		*kept = memo{m.mark, len(m.values) - 1}
+	}
+	m.last, m.value = like, m.values[kept.at]
 	return m.value
 }
 
 // Representatives returns the first run of each Likeness, and all runs without one, in their order.
 func Representatives(runs []Run) []Run {
 	var list []Run
-	known := map[*Likeness]bool{}
-	var last *Likeness
+	seen := NewMemo[bool](OfRepresentatives)
 	for i := range runs {
-		like := runs[i].Likeness
-		if like != nil {
-			if like == last || known[like] {
-				continue
-			}
-			known[like], last = true, like
+		first := runs[i].Likeness == nil
+		if !first {
+			seen.Of(runs[i].Likeness, func() bool { first = true; return true })
 		}
-		list = append(list, runs[i])
+		if first {
+			list = append(list, runs[i])
+		}
 	}
 	return list
 }

@@ -65,6 +65,7 @@ type Reader struct {
 	seen   []lookedAt               // the clusters of the last snapshot, ascending
 	idle   []jobprio.Run            // and its idle jobs
 	spare  []jobprio.Run            // room for those of the next
+	room   []lookedAt               // and for its clusters
 }
 
 // lookedAt is a cluster in a snapshot, and where its idle jobs are.
@@ -120,7 +121,7 @@ func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 	}
 	look := survey{Reader: r, keep: len(r.seen) > 0, c: &classad.Context{}, own: map[*classad.Ad]standing{}}
 	idle = slices.Grow(r.spare[:0], len(clusters))
-	seen := make([]lookedAt, 0, len(clusters))
+	seen := slices.Grow(r.room[:0], len(clusters))
 	old, from, to := r.seen, 0, 0 // from and to: what is to be copied of the last snapshot's
 	for i, cluster := range clusters {
 		made, _ := cluster.Kept().(*stood)
@@ -160,7 +161,7 @@ func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 		kept = made.appendKept(kept, v)
 	}
 	idle = append(idle, r.idle[from:to]...)
-	r.seen, r.spare, r.idle = seen, r.idle, idle
+	r.seen, r.room, r.idle, r.spare = seen, r.seen, idle, r.idle
 	return idle, kept
 }
 

@@ -551,7 +551,7 @@ func (v *variant) begun(c *cmdline.Call, p pooled, start time.Time) (*spool.Spoo
 func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) error {
 	progress := c.Progress("replaying")
 	defer progress.End()
-	defer moreGarbage()()
+	defer moreGarbage(min(runtime.GOMAXPROCS(0), len(variants)*(o.shake+1)))()
 	var watched []string
 	if o.html != "" || len(o.plots) > 0 {
 		watched = busiest(w, mostWatched)
@@ -616,12 +616,12 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 	return nil
 }
 
-// moreGarbage has the collector come more rarely, as long as there is room: replays keep little of what they make. The function
-// that it returns undoes that.
-func moreGarbage() func() {
+// moreGarbage has the collector come more rarely, as long as there is room: replays, of which so many run at once, keep little of
+// what they make. The function that it returns undoes that.
+func moreGarbage(replays int) func() {
 	const percent, room = 400, 768 << 20
 	before, most := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
-	debug.SetMemoryLimit(min(most, room))
+	debug.SetMemoryLimit(min(most, int64(replays)*room))
 	return func() {
 		debug.SetGCPercent(before)
 		debug.SetMemoryLimit(most)

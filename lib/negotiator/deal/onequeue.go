@@ -199,7 +199,7 @@ func (o *OneQueue) kinds(x *shapes.Shapes, telling shapes.Names) func(jobprio.Ru
 	if shapes.TellsApart(telling) {
 		return kind
 	}
-	var alike jobprio.Memo[int]
+	alike := jobprio.NewMemo[int](jobprio.OfKind)
 	return func(j jobprio.Run) int {
 		if j.Likeness == nil {
 			return kind(j)

@@ -32,6 +32,7 @@ type Submitter struct {
 	place         int                      // among the submitters when the cycle began
 	Spent         bool                     // spins: nothing is left of the share
 	jobs          []jobprio.Run            // that wait, by job, until they are in queues
+	waits         int                      // runs in jobs
 	Queues        []*Queue                 // by their first job in job-priority order
 	line          heap.Heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place                  // those that may not
@@ -144,8 +145,7 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 		}
 	}
 	whose := make([]*Submitter, len(jobs))
-	runs := map[*Submitter]int{}
-	var alike jobprio.Memo[*Submitter]
+	alike := jobprio.NewMemo[*Submitter](jobprio.OfSubmitter)
 	for begin := 0; begin < len(jobs); {
 		i, j := begin, &jobs[begin]
 		var s *Submitter
@@ -159,13 +159,13 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 			s.idle += jobs[i].Count()
 			s.demand += c.asksOf(jobs[i])
 		}
-		runs[s] += i - begin
+		s.waits += i - begin
 		begin = i
 	}
 	room := make([]jobprio.Run, len(jobs))
 	for i, s := range whose {
 		if s.jobs == nil {
-			s.jobs, room = room[:0:runs[s]], room[runs[s]:]
+			s.jobs, room = room[:0:s.waits], room[s.waits:]
 		}
 		s.jobs = append(s.jobs, jobs[i])
 	}

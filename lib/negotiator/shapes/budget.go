@@ -48,7 +48,7 @@ type Payers struct {
 // in taken.
 func NewPayers(eval *classad.Context, steps int, taken map[string]int, begins map[string]pool.JobID) *Payers {
 	return &Payers{Eval: eval, Bill: *eval, steps: steps, byOwner: map[string]*Payer{}, taken: taken, begins: begins,
-		origin: classad.NewOrigin(ownerName), known: map[*classad.Ad]*Payer{}}
+		alike: jobprio.NewMemo[*Payer](jobprio.OfPayer), origin: classad.NewOrigin(ownerName), known: map[*classad.Ad]*Payer{}}
 }
 
 var ownerName = classad.NewName(pool.AttrOwner)

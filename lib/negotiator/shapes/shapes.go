@@ -81,7 +81,8 @@ type Rules struct {
 // New finds the attributes that distinguish slots and jobs, of which some stand for all (jobprio.Representatives).
 func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	lex := newLexicon()
-	x := &Shapes{by: p, lex: lex, numbering: rules.Numbering, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}
+	x := &Shapes{by: p, lex: lex, numbering: rules.Numbering, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{},
+		of: jobprio.NewMemo[*Autocluster](jobprio.OfAutocluster)}
 	x.findResources(slots, jobs)
 	ads := make([]*classad.Ad, len(slots))
 	for i, s := range slots {
