@@ -268,8 +268,7 @@ func (k *Kind[K, V]) parseText(text string) (v V, err error) {
 // leading returns the text, or else what it is, of the value that b begins with behind lead, and what
 // follows it.
 func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
-	rest, ok = bytes.CutPrefix(b, []byte(lead))
-	if !ok {
+	if rest, ok = bytes.CutPrefix(b, []byte(lead)); !ok {
 		return "", nil, false
 	}
 	if end := bytes.IndexAny(rest, "; "); end > 0 && rest[0] != '"' {
@@ -286,8 +285,7 @@ func (k *Kind[K, V]) keyIn(line []byte) (K, error) {
 	texts, rest, ok := room[:0], line[min(1, len(line)):], true
 	for _, lead := range k.lead {
 		var text string
-		text, rest, ok = leading(rest, lead)
-		if !ok {
+		if text, rest, ok = leading(rest, lead); !ok {
 			break
 		}
 		texts = append(texts, text)
