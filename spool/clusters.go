@@ -218,6 +218,10 @@ func (c *Cluster) Keep(made any) { c.kept = made }
 // Kept returns what was kept last, nil if the cluster has changed since.
 func (c *Cluster) Kept() any { return c.kept }
 
+// Shares reports whether a run has the ad of runs of other clusters, which is never changed. Their procs differ in ClusterId, ProcId,
+// QDate and EnteredCurrentStatus at most, which are constants.
+func (c *Cluster) Shares(r Run) bool { return c.forked && r.partly && !r.own }
+
 // Run is a row of procs that read alike. Ad holds what they do not share with
 // the rest of the cluster, chained to the cluster's ad; ProcId is not in it
 // (see Run.Proc).

@@ -112,6 +112,38 @@ func wholeNumber(c *classad.Context, ad *classad.Ad, name *classad.Name) (whole 
 func Compare(a, b Job) int { return a.compare(&b) }
 
 func (a *Job) compare(b *Job) int {
+	if n := a.comparePrio(b); n != 0 {
+		return n
+	}
+	return cmp.Or(cmp.Compare(a.QDate, b.QDate), a.ID.Compare(b.ID))
+}
+
+// AreInOrder reports whether runs are in the order of Compare, as far as their Likenesses say it: each has to be Viewed.
+func AreInOrder(runs []Run) bool {
+	for i := range runs {
+		b := &runs[i]
+		if b.Likeness == nil || !b.Likeness.Viewed {
+			return false
+		}
+		if i == 0 {
+			continue
+		}
+		a, n := &runs[i-1], 0
+		if a.Likeness != b.Likeness {
+			n = a.Likeness.Job.comparePrio(&b.Likeness.Job)
+		}
+		if n == 0 {
+			n = cmp.Or(cmp.Compare(a.QDate, b.QDate), a.FirstJob().Compare(b.FirstJob()))
+		}
+		if n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// comparePrio compares two jobs without their ages.
+func (a *Job) comparePrio(b *Job) int {
 	switch {
 	case a.PreJobPrio1 != b.PreJobPrio1:
 		return cmp.Compare(b.PreJobPrio1, a.PreJobPrio1)
@@ -123,10 +155,8 @@ func (a *Job) compare(b *Job) int {
 		return cmp.Compare(b.PostJobPrio1, a.PostJobPrio1)
 	case a.PostJobPrio2 != b.PostJobPrio2:
 		return cmp.Compare(b.PostJobPrio2, a.PostJobPrio2)
-	case a.QDate != b.QDate:
-		return cmp.Compare(a.QDate, b.QDate)
 	}
-	return a.ID.Compare(b.ID)
+	return 0
 }
 
 // InOrder returns the indices of jobs in the order of Compare.

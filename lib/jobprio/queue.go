@@ -25,18 +25,69 @@ type Run struct {
 	// Ad is the complete ad of the first proc, with ClusterId and ProcId. It may be
 	// shared and is not changed.
 	Ad *classad.Ad
-	// Note is what cycles find out about the ad, which lasts as long as the ad; nil: they keep nothing.
-	Note *Note
+	// Likeness is what the run has in common with others; nil: nothing that is known.
+	Likeness *Likeness
+	// QDate is the ad's, where the run has a Likeness.
+	QDate int64
 }
 
-// Note is what cycles find out about a run's ad where all that they look at is constant. It is for one goroutine.
-type Note struct {
-	Job    Job // of the first proc
+// Likeness is what runs of one submitter have in common whose ads are the same but for the attributes in Apart: a cycle looks at one
+// of them for all. It holds what cycles found out where all that they looked at was constant, and lasts as long as the ads. It is for
+// one goroutine.
+type Likeness struct {
+	Job    Job // of any of the jobs, but for ID and QDate
 	Viewed bool
 	Asks   float64 // the weight that one job asks for; 0: not known
+	Owner  string  // who pays for the job's expressions; empty: not known
 	// Expressions is the number of the ad's expressions, from 1, by the one who numbers them; 0: not known.
 	Expressions int
 	By          any
+	// Shape is the number of what tells autoclusters apart, from 1, by ShapeBy; 0: not known.
+	Shape   int
+	ShapeBy any
+}
+
+// Apart are the attributes in which runs of one Likeness may differ. Each of them is a constant there.
+var Apart = [...]string{pool.AttrClusterID, pool.AttrProcID, pool.AttrQDate, pool.AttrEnteredStatus}
+
+// Memo has a value for each Likeness. The zero Memo has none.
+type Memo[T any] struct {
+	known map[*Likeness]T
+	last  *Likeness // what was asked for last
+	value T
+}
+
+// Of returns the value of a Likeness, which is made when it is asked for first.
+func (m *Memo[T]) Of(like *Likeness, made func() T) T {
+	if like != m.last {
+		value, is := m.known[like]
+		if !is {
+			if value = made(); m.known == nil {
+				m.known = map[*Likeness]T{}
+			}
+			m.known[like] = value
+		}
+		m.last, m.value = like, value
+	}
+	return m.value
+}
+
+// Representatives returns the first run of each Likeness, and all runs without one, in their order.
+func Representatives(runs []Run) []Run {
+	var list []Run
+	known := map[*Likeness]bool{}
+	var last *Likeness
+	for i := range runs {
+		like := runs[i].Likeness
+		if like != nil {
+			if like == last || known[like] {
+				continue
+			}
+			known[like], last = true, like
+		}
+		list = append(list, runs[i])
+	}
+	return list
 }
 
 // Part returns the procs of the run from first to last, with an ad of their own where they
@@ -45,7 +96,6 @@ func (r Run) Part(first, last int) Run {
 	if first != r.First {
 		r.Ad = r.Ad.Clone()
 		r.Ad.SetInt(pool.AttrProcID, int64(first))
-		r.Note = nil
 	}
 	r.First, r.Last = first, last
 	return r

@@ -56,24 +56,55 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 	return !tx.SlotChanged(name, s.seq)
 }
 
-// TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and the jobs that
-// beside selects, all submitters. The cycle has to be over before the view is.
+// Reader takes snapshots of one pool, and keeps what it found out about jobs that do not change. It is for one goroutine.
+type Reader struct {
+	domain string
+	groups *accountant.Groups
+	beside policy.Beside
+	shared map[*classad.Ad]standing // of ads that clusters share
+	seen   []lookedAt               // the clusters of the last snapshot, ascending
+	idle   []jobprio.Run            // and its idle jobs
+	spare  []jobprio.Run            // room for those of the next
+}
+
+// lookedAt is a cluster in a snapshot, and where its idle jobs are.
+type lookedAt struct {
+	*spool.Cluster
+	id       int
+	made     *stood
+	again    bool // made.keep was called
+	keeps    bool // made.kept has jobs
+	from, to int
+}
+
+// NewReader returns one for a spool of a UID_DOMAIN, which also reads the jobs that beside selects.
+func NewReader(domain string, groups *accountant.Groups, beside policy.Beside) *Reader {
+	return &Reader{domain: domain, groups: groups, beside: beside, shared: map[*classad.Ad]standing{}}
+}
+
+// TakeSnapshot takes the snapshot of a new Reader.
 func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside policy.Beside) Snapshot {
+	return NewReader(domain, groups, beside).Snapshot(v)
+}
+
+// Snapshot reads a view for a cycle: slots, claims, idle jobs and the jobs that
+// beside selects, all submitters. The cycle has to be over before the view is, and before the next snapshot.
+func (r *Reader) Snapshot(v *spool.View) Snapshot {
 	slots, bad := Slots(v)
 	s := Snapshot{Bad: bad, seq: v.Seq(), slots: slots, maintained: map[int]bool{}}
 	for _, m := range Maintenances(v) {
 		s.maintained[m.ID] = true
 	}
 	reservations := spool.Reservations.All(v)
-	for i, r := range reservations {
-		reservations[i].Submitter = groups.Spelled(r.Submitter) // as the jobs' are
+	for i := range reservations {
+		reservations[i].Submitter = r.groups.Spelled(reservations[i].Submitter) // as the jobs' are
 	}
 	s.Pool = negotiator.Pool{
 		Slots: slots, Claims: v.Claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
 	}
-	s.Pool.Jobs, s.Pool.Held = waiting(v, domain, groups, beside.Held)
+	s.Pool.Jobs, s.Pool.Held = r.waiting(v)
 	s.ticketed, s.flocked = ticketed(v, s.Pool.Claims), spool.Flocked.All(v)
-	if beside.Running {
+	if r.beside.Running {
 		s.Pool.Running = claimed(v, s.Pool.Claims)
 	}
 	return s
@@ -82,49 +113,80 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // waiting returns the runs of idle procs, and, if that is wanted, of those without a claim
 // that are held or wait for others to end. Some of the idle ones may have a claim already,
 // which the cycle sees for itself.
-func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
+func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 	clusters := v.Clusters()
-	look := survey{by: &reader{domain, groups, held}, c: &classad.Context{}, known: map[*classad.Ad]standing{}, fresh: len(clusters)}
-	idle = make([]jobprio.Run, 0, len(clusters))
-	for _, cluster := range clusters {
+	if len(r.shared) > 2*len(clusters)+10_000 {
+		clear(r.shared)
+	}
+	look := survey{Reader: r, keep: len(r.seen) > 0, c: &classad.Context{}, own: map[*classad.Ad]standing{}}
+	idle = slices.Grow(r.spare[:0], len(clusters))
+	seen := make([]lookedAt, 0, len(clusters))
+	old, from, to := r.seen, 0, 0 // from and to: what is to be copied of the last snapshot's
+	for i, cluster := range clusters {
 		made, _ := cluster.Kept().(*stood)
-		if made == nil || *made.by != *look.by {
+		if len(old) > 0 && old[0].Cluster != cluster {
+			for len(old) > 0 && old[0].id < cluster.ID {
+				old = old[1:]
+			}
+		}
+		if len(old) > 0 && old[0].Cluster == cluster && old[0].made == made && old[0].again {
+			was := old[0]
+			if old = old[1:]; was.from != to {
+				idle = append(idle, r.idle[from:to]...)
+				from = was.from
+			}
+			to = was.to
+			at := len(idle) + was.from - from
+			was.from, was.to = at, at+was.to-was.from
+			if seen = append(seen, was); was.keeps {
+				kept = made.appendKept(kept, v)
+			}
+			continue
+		}
+		idle = append(idle, r.idle[from:to]...)
+		from = to
+		if made == nil || made.by != r {
+			look.fresh = len(clusters) - i
 			made = look.stood(cluster)
 			cluster.Keep(made)
-		} else if !made.noted {
-			made.note()
+			if look.keep {
+				made.keep()
+			}
+		} else if !made.again {
+			made.keep()
 		}
-		look.fresh--
+		seen = append(seen, lookedAt{cluster, cluster.ID, made, made.again, len(made.kept) > 0, len(idle), len(idle) + len(made.idle)})
 		idle = append(idle, made.idle...)
-		for _, k := range made.kept {
-			kept = appendUnclaimed(kept, v, k.run, k.submitter)
-		}
+		kept = made.appendKept(kept, v)
 	}
+	idle = append(idle, r.idle[from:to]...)
+	r.seen, r.spare, r.idle = seen, r.idle, idle
 	return idle, kept
 }
 
-// reader is the settings that decide how a cycle reads a cluster.
-type reader struct {
-	domain string
-	groups *accountant.Groups
-	held   bool
+// appendKept appends the procs that are held or wait for others, without those that have a claim.
+func (s *stood) appendKept(list []jobprio.Run, v *spool.View) []jobprio.Run {
+	for _, k := range s.kept {
+		list = appendUnclaimed(list, v, k.run, k.submitter)
+	}
+	return list
 }
 
 // stood is the jobs that a cycle takes of a cluster. The next cycle finds it there if the cluster has not changed.
 type stood struct {
-	by   *reader
-	idle []jobprio.Run
-	kept []keptRun
-
-	noted bool // idle runs have Notes
+	by    *Reader
+	idle  []jobprio.Run
+	kept  []keptRun
+	again bool // keep was called
 }
 
-// note lets cycles keep what they find out about idle jobs, once a process sees them for the second time.
-func (s *stood) note() {
-	s.noted = true
-	notes := make([]jobprio.Note, len(s.idle))
+// keep lets cycles keep what they find out about idle jobs that are like no others, once a process sees them for the second time.
+func (s *stood) keep() {
+	s.again = true
 	for i := range s.idle {
-		s.idle[i].Note = &notes[i]
+		if r := &s.idle[i]; r.Likeness == nil {
+			r.Likeness = new(jobprio.Likeness)
+		}
 	}
 }
 
@@ -136,10 +198,11 @@ type keptRun struct {
 
 // survey looks at clusters.
 type survey struct {
-	by    *reader
+	*Reader
 	c     *classad.Context
-	known map[*classad.Ad]standing
-	fresh int // clusters that are left
+	own   map[*classad.Ad]standing // of ads that clusters do not share
+	keep  bool                     // the Reader takes more than one snapshot
+	fresh int                      // clusters that are left
 	room  []stood
 	runs  []jobprio.Run
 }
@@ -153,20 +216,18 @@ func (x *survey) stood(cluster *spool.Cluster) *stood {
 	}
 	made := &x.room[0]
 	x.room = x.room[1:]
-	made.by = x.by
+	made.by = x.Reader
 	if len(x.runs) < len(cluster.Runs) {
 		x.runs = make([]jobprio.Run, max(len(cluster.Runs), min(x.fresh, mostRoom)))
 	}
 	made.idle = x.runs[:0:len(cluster.Runs)]
 	for _, run := range cluster.Runs {
-		is, looked := x.known[run.Ad]
-		if !looked {
-			is = standing{isIdle(x.c, run.Ad), x.by.held && isKept(x.c, run.Ad), Submitter(run.Ad, x.by.domain, x.by.groups)}
-			x.known[run.Ad] = is
-		}
+		is := x.standing(run, cluster.Shares(run))
 		switch {
 		case is.idle:
-			made.idle = append(made.idle, part(run, run.First, run.Last, is.submitter))
+			idle := part(run, run.First, run.Last, is.submitter)
+			idle.Likeness, idle.QDate = is.like, submittedAt(idle.Ad)
+			made.idle = append(made.idle, idle)
 		case is.kept:
 			made.kept = append(made.kept, keptRun{run, is.submitter})
 		}
@@ -179,6 +240,33 @@ func (x *survey) stood(cluster *spool.Cluster) *stood {
 type standing struct {
 	idle, kept bool
 	submitter  string
+	like       *jobprio.Likeness
+}
+
+// standing returns how a cycle treats the jobs of a run.
+func (x *survey) standing(run spool.Run, shared bool) standing {
+	known := x.own
+	if shared {
+		known = x.shared
+	}
+	is, looked := known[run.Ad]
+	if !looked {
+		is = standing{idle: isIdle(x.c, run.Ad), kept: x.beside.Held && isKept(x.c, run.Ad), submitter: Submitter(run.Ad, x.domain, x.groups)}
+		if shared {
+			is.like = new(jobprio.Likeness)
+		}
+		known[run.Ad] = is
+	}
+	return is
+}
+
+var qDate = classad.NewName(pool.AttrQDate)
+
+// submittedAt returns the QDate of an ad, 0 if it is no whole number.
+func submittedAt(ad *classad.Ad) int64 {
+	v, _, _ := ad.Get(qDate)
+	at, _ := v.Int()
+	return at
 }
 
 // part returns the procs from first to last of a run.

@@ -15,9 +15,14 @@ import (
 	"fairspool/spool"
 )
 
-// See takes a snapshot of a view of a spool of a UID_DOMAIN.
-func See(v *spool.View, domain string, c *config.Config) lifecycle.Snapshot {
-	seen := lifecycle.TakeSnapshot(v, domain, c.Groups, registry.Of(c).Beside(c))
+// Reader returns what takes snapshots of a spool of a UID_DOMAIN for cycles.
+func Reader(domain string, c *config.Config) *lifecycle.Reader {
+	return lifecycle.NewReader(domain, c.Groups, registry.Of(c).Beside(c))
+}
+
+// See takes a snapshot of a view.
+func See(v *spool.View, r *lifecycle.Reader) lifecycle.Snapshot {
+	seen := r.Snapshot(v)
 	seen.Pool.PutOff = lifecycle.PutOffsOf(v).Match
 	return seen
 }

@@ -12,11 +12,48 @@ import (
 // same answer with and without. The ads do not change; a slot or a job that changes has another ad. The zero Learned knows nothing, and
 // is for one cycle at a time.
 type Learned struct {
-	names   []string            // that are looked up
-	kinds   map[*classad.Ad]int // from 1
-	numbers map[string]int      // of kinds, by what their ads have under the names
-
+	kinds       map[*classad.Ad]int // of slots, by what bySlots says
+	bySlots     *Signatures
+	byJobs      *Signatures
 	expressions *Expressions
+}
+
+// Signatures numbers ads from 1: those of one number have the same expressions, or none, under some names.
+type Signatures struct {
+	names   []string
+	looks   []*classad.Name
+	numbers map[string]int
+	key     []byte
+}
+
+func newSignatures(names []string) *Signatures {
+	s := &Signatures{names: slices.Clone(names), numbers: map[string]int{}}
+	for _, name := range names {
+		s.looks = append(s.looks, classad.NewName(name))
+	}
+	return s
+}
+
+// mostSignatures bounds what is remembered of jobs that have left.
+const mostSignatures = 100_000
+
+// JobSignatures returns the numbering of jobs' ads by what they have under names. It lasts as long as the names are the same.
+func (l *Learned) JobSignatures(names []string) *Signatures {
+	if s := l.byJobs; s == nil || !slices.Equal(names, s.names) || len(s.numbers) > mostSignatures {
+		l.byJobs = newSignatures(names)
+	}
+	return l.byJobs
+}
+
+// NumberOf returns the number of an ad.
+func (s *Signatures) NumberOf(ad *classad.Ad) int {
+	s.key = appendExprs(s.key[:0], ad, s.looks)
+	n, known := s.numbers[string(s.key)]
+	if !known {
+		n = len(s.numbers) + 1
+		s.numbers[string(s.key)] = n
+	}
+	return n
 }
 
 // Expressions numbers ads from 1: those of one number have the same expressions that are no constants, under the same names.
@@ -50,25 +87,14 @@ func (x *Expressions) NumberOf(ad *classad.Ad) int {
 
 // Kinds returns the kind of each ad: those of one kind have the same expressions, or none, under the names.
 func (l *Learned) Kinds(names []string, ads []*classad.Ad) []int {
-	if !slices.Equal(names, l.names) || len(l.kinds) > 2*len(ads) {
-		l.names, l.kinds, l.numbers = slices.Clone(names), make(map[*classad.Ad]int, len(ads)), map[string]int{}
+	if s := l.bySlots; s == nil || !slices.Equal(names, s.names) || len(l.kinds) > 2*len(ads) {
+		l.bySlots, l.kinds = newSignatures(names), make(map[*classad.Ad]int, len(ads))
 	}
 	kinds := make([]int, len(ads))
-	var looks []*classad.Name
-	var key []byte
 	for i, ad := range ads {
 		n, known := l.kinds[ad]
 		if !known {
-			if looks == nil {
-				for _, name := range names {
-					looks = append(looks, classad.NewName(name))
-				}
-			}
-			key = appendExprs(key[:0], ad, looks)
-			if n, known = l.numbers[string(key)]; !known {
-				n = len(l.numbers) + 1
-				l.numbers[string(key)] = n
-			}
+			n = l.bySlots.NumberOf(ad)
 			l.kinds[ad] = n
 		}
 		kinds[i] = n

@@ -123,6 +123,7 @@ type replay struct {
 	answers      lifecycle.Answers
 	index        map[pool.JobID]int // of jobs in the queue
 	coming       events
+	reader       *lifecycle.Reader
 	learned      negotiator.Learned
 	claimed      map[string]int64 // when the chain of jobs on a slot began
 	submitted    map[submission]*jobad.Jobs
@@ -160,6 +161,7 @@ func (a *area) set(at int64, value float64) {
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
 		submitted: map[submission]*jobad.Jobs{}, held: map[string]int64{}, going: map[string]bool{}}
+	r.reader = matchmaking.Reader(s.Spool.Domain(), s.Config)
 	r.Surplus = map[string]float64{}
 	var err error
 	if r.cycle, err = lifecycle.CycleConfig(s.Config); err != nil {
@@ -501,7 +503,7 @@ func (r *replay) negotiate(at int64) (matched int, err error) {
 	var plan *negotiator.Plan
 	var seen lifecycle.Snapshot
 	if err := r.Spool.View(func(v *spool.View) error {
-		seen = matchmaking.See(v, r.Spool.Domain(), r.Config)
+		seen = matchmaking.See(v, r.reader)
 		seen.Pool.Learned = &r.learned
 		plan = matchmaking.Compute(v, seen, r.Config, r.cycle, now)
 		return nil

@@ -52,7 +52,7 @@ func look(c *cmdline.Call, o options) error {
 		if len(q.changes) == 0 && o.job == nil {
 			return q.foresee(v)
 		}
-		seen := matchmaking.See(v, q.domain, c.Config)
+		seen := matchmaking.See(v, matchmaking.Reader(q.domain, c.Config))
 		warnOf(c, seen)
 		if !seen.Misspelt(c.Config.Groups) {
 			return q.answer(v, seen)
@@ -61,7 +61,9 @@ func look(c *cmdline.Call, o options) error {
 		if err := respell(c, fork, c.Config.Params); err != nil {
 			return err
 		}
-		return fork.View(func(v *spool.View) error { return q.answer(v, matchmaking.See(v, q.domain, c.Config)) })
+		return fork.View(func(v *spool.View) error {
+			return q.answer(v, matchmaking.See(v, matchmaking.Reader(q.domain, c.Config)))
+		})
 	})
 }
 
@@ -71,7 +73,7 @@ func (q inquiry) foresee(v *spool.View) error {
 	var seen lifecycle.Snapshot
 	reading := lifecycle.ReadingOf(v)
 	if err := reading.Look(v, func(part *spool.View) (err error) {
-		if seen = matchmaking.See(part, q.domain, q.Config); seen.Misspelt(q.Config.Groups) {
+		if seen = matchmaking.See(part, matchmaking.Reader(q.domain, q.Config)); seen.Misspelt(q.Config.Groups) {
 			return nil
 		}
 		seen.Pool.Lacks = reading.Lacks
@@ -91,7 +93,9 @@ func (q inquiry) foresee(v *spool.View) error {
 	if err := respell(q.Call, fork, q.Config.Params); err != nil {
 		return err
 	}
-	return fork.View(func(v *spool.View) error { return q.answer(v, matchmaking.See(v, q.domain, q.Config)) })
+	return fork.View(func(v *spool.View) error {
+		return q.answer(v, matchmaking.See(v, matchmaking.Reader(q.domain, q.Config)))
+	})
 }
 
 // answer makes the changes, computes the cycles, and tells of them.
@@ -114,7 +118,7 @@ func (q inquiry) answer(v *spool.View, seen lifecycle.Snapshot) error {
 		return err
 	}
 	return w.Fork.View(func(v *spool.View) error {
-		after, err := q.cycle(w.Call, v, matchmaking.See(v, q.domain, w.Call.Config))
+		after, err := q.cycle(w.Call, v, matchmaking.See(v, matchmaking.Reader(q.domain, w.Call.Config)))
 		if err != nil {
 			return err
 		}

@@ -239,7 +239,7 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen lifecycle.Snapshot, err error) {
 	err = s.View(func(v *spool.View) error {
 		err := of.reading.Look(v, func(v *spool.View) error {
-			seen = matchmaking.See(v, s.Domain(), c.Config)
+			seen = matchmaking.See(v, matchmaking.Reader(s.Domain(), c.Config))
 			seen.Pool.Taken, seen.Pool.Lacks = of.budgets.Taken(), of.reading.Lacks
 			plan = matchmaking.Compute(v, seen, c.Config, cfg, c.Now)
 			return nil

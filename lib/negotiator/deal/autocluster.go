@@ -94,7 +94,7 @@ func (c *arrangement) shape(jobs []jobprio.Run) {
 	if c.learned != nil {
 		rules.Numbering = c.learned.Expressions(len(jobs))
 	}
-	c.Shapes = shapes.New(c.Payers, slots, jobs, rules)
+	c.Shapes = shapes.New(c.Payers, slots, jobprio.Representatives(jobs), rules)
 	c.telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting
 	if claims {
 		c.fickle, c.fickleRank = isFickle(c.Deciding(c.Config.Preemption.Requirements)), isFickle(c.Deciding(c.Config.Preemption.Rank))
@@ -116,7 +116,9 @@ func (c *arrangement) shape(jobs []jobprio.Run) {
 		}
 	})
 	c.settleRunning(c.findRunning(c.InSlots))
-	c.introduce(c.InJobs)
+	if introduced := c.introduce(c.InJobs); c.learned != nil && !introduced {
+		c.Remember(c.learned.JobSignatures(c.telling.Texts()))
+	}
 	c.queueUp()
 	c.MatchAll()
 	for _, k := range c.Clusters {

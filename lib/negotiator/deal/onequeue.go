@@ -186,7 +186,7 @@ func singly[T any](list []T, of func(*T) *pool.Procs) (one []T) {
 func (o *OneQueue) kinds(x *shapes.Shapes, telling shapes.Names) func(jobprio.Run) int {
 	known := map[string]int{}
 	var key []byte
-	return func(j jobprio.Run) int {
+	kind := func(j jobprio.Run) int {
 		key = x.Signature(key[:0], j.Ad, telling)
 		key = append(key, j.Submitter...)
 		n, ok := known[string(key)]
@@ -195,6 +195,16 @@ func (o *OneQueue) kinds(x *shapes.Shapes, telling shapes.Names) func(jobprio.Ru
 			known[string(key)] = n
 		}
 		return n
+	}
+	if shapes.TellsApart(telling) {
+		return kind
+	}
+	var alike jobprio.Memo[int]
+	return func(j jobprio.Run) int {
+		if j.Likeness == nil {
+			return kind(j)
+		}
+		return alike.Of(j.Likeness, func() int { return kind(j) })
 	}
 }
 

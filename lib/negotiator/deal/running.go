@@ -28,6 +28,7 @@ type running struct {
 	weight  accountant.Weight // the slot's present weight
 	ad      *classad.Ad       // as it stands
 	shared  bool              // ad is that of others, too, that run alike
+	like    runsAlike         // of shared: what tells ad apart, but for the start
 	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
 	tenants *tenants          // that include it
 }
@@ -152,7 +153,8 @@ func (c *arrangement) settleRunning(list []running) {
 		usage accountant.Weight
 	}
 	var key []byte
-	runs := map[like]*running{}
+	runs, classes := map[like]*running{}, map[runsAlike]*class{}
+	timed := slices.ContainsFunc(startAttributes[:], func(name string) bool { return c.InClasses.Has(strings.ToLower(name)) })
 	for i := range list {
 		r := &list[i]
 		if first := runs[like{r.ad, r.claim.Usage()}]; r.shared && first != nil {
@@ -160,7 +162,11 @@ func (c *arrangement) settleRunning(list []running) {
 			r.join(first.tenants)
 			continue
 		}
-		k := c.classOf(r.ad, r.weight, false, false)
+		k := classes[r.like]
+		if k == nil || timed || !r.shared {
+			k = c.classOf(r.ad, r.weight, false, false)
+			classes[r.like] = k
+		}
 		current := c.numberIn(r.ad, currentRank)
 		key = c.appendYielding(key[:0], r.ad, current)
 		alike := len(key)
@@ -355,18 +361,26 @@ type overlay struct {
 	ofClaim, ofHolder *classad.Ad
 	values            []classad.Value // scratch
 	// alike are the ads made so far, by what they depend on, unless JobId is asked for.
-	alike map[runsAlike]*classad.Ad
+	alike map[runsSince]*classad.Ad
 }
 
-// runsAlike is what tells apart the ads of slots of known kinds that run jobs.
-type runsAlike struct {
-	kind    int
-	holder  *Submitter
-	weight  accountant.Weight
-	started int64
-	rank    float64
-	limits  string
-}
+// runsAlike is what tells apart the ads of slots of known kinds that run jobs, and runsSince with the start.
+type (
+	runsAlike struct {
+		kind   int
+		holder *Submitter
+		weight accountant.Weight
+		rank   float64
+		limits string
+	}
+	runsSince struct {
+		runsAlike
+		started int64
+	}
+)
+
+// startAttributes are those of claimAttributes that say when the job began.
+var startAttributes = [...]string{pool.AttrEnteredState, "EnteredCurrentActivity", pool.AttrJobStart, pool.AttrTotalJobRunTime}
 
 // claimAttributes are the attributes that a claim of ours with a running job adds to a slot:
 // those of pool.Overlay, one by one, as most cycles ask for few of them, and further ones of
@@ -431,7 +445,7 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 		}
 	}
 	if !asked.Has(strings.ToLower(pool.AttrJobID)) {
-		w.alike = map[runsAlike]*classad.Ad{}
+		w.alike = map[runsSince]*classad.Ad{}
 	}
 	w.ofClaim, w.ofHolder = classad.New(), classad.New()
 	undefined := classad.Literal(classad.Undefined())
@@ -450,12 +464,12 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 func (w *overlay) ours(slot int, cl *pool.Claim) running {
 	c, s := w.c, &w.c.Slots[slot]
 	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.Weight, ad: s.Ad}
-	like := runsAlike{s.Kind, r.holder, s.Weight, cl.StartedAt.Unix(), cl.Rank, cl.Limits}
 	if s.Whole != nil {
 		r.ad = pool.DynamicAd(s.Whole, cl.Slot, cl.Piece.Takes)
 		r.weight = c.weighPart(r.ad)
 	} else if r.shared = s.Kind > 0 && w.alike != nil; r.shared {
-		if ad := w.alike[like]; ad != nil {
+		r.like = runsAlike{s.Kind, r.holder, s.Weight, cl.Rank, cl.Limits}
+		if ad := w.alike[runsSince{r.like, cl.StartedAt.Unix()}]; ad != nil {
 			r.ad = ad
 			return r
 		}
@@ -470,7 +484,7 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 	}
 	r.ad = classad.With(w.ofClaim, r.ad, w.values...)
 	if r.shared {
-		w.alike[like] = r.ad
+		w.alike[runsSince{r.like, cl.StartedAt.Unix()}] = r.ad
 	}
 	return r
 }

@@ -145,9 +145,16 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	}
 	whose := make([]*Submitter, len(jobs))
 	runs := map[*Submitter]int{}
+	var alike jobprio.Memo[*Submitter]
 	for begin := 0; begin < len(jobs); {
-		s, i := of(jobs[begin].Submitter), begin
-		for ; i < len(jobs) && jobs[i].Submitter == s.Name; i++ {
+		i, j := begin, &jobs[begin]
+		var s *Submitter
+		if j.Likeness == nil {
+			s = of(j.Submitter)
+		} else {
+			s = alike.Of(j.Likeness, func() *Submitter { return of(j.Submitter) })
+		}
+		for ; i < len(jobs) && (i == begin || jobs[i].Likeness == j.Likeness && jobs[i].Submitter == s.Name); i++ {
 			whose[i] = s
 			s.idle += jobs[i].Count()
 			s.demand += c.asksOf(jobs[i])
@@ -217,8 +224,8 @@ func (c *common) asksOf(j jobprio.Run) (sum float64) {
 	if !c.Config.UseSlotWeights {
 		return float64(j.Count())
 	}
-	if j.Note != nil && j.Note.Asks > 0 {
-		return float64(j.Count()) * j.Note.Asks
+	if j.Likeness != nil && j.Likeness.Asks > 0 {
+		return float64(j.Count()) * j.Likeness.Asks
 	}
 	from := c.asking.Of(j.Ad)
 	each, known := c.asked[from]
@@ -229,8 +236,8 @@ func (c *common) asksOf(j jobprio.Run) (sum float64) {
 		}
 	}
 	if known {
-		if j.Note != nil {
-			j.Note.Asks = each
+		if j.Likeness != nil {
+			j.Likeness.Asks = each
 		}
 		return float64(j.Count()) * each
 	}
@@ -282,21 +289,22 @@ func (c *roster) tiers() [][]*Submitter {
 
 // inOrder returns one submitter's runs in job-priority order.
 func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
-	inOrder := true
-	var last jobprio.Job
-	for i, r := range runs {
-		job := c.jobOf(r)
-		if inOrder = i == 0 || jobprio.Compare(last, job) <= 0; !inOrder {
-			break
+	for i := range runs {
+		if like := runs[i].Likeness; like != nil && !like.Viewed {
+			c.jobOf(runs[i])
 		}
-		last = job
 	}
-	if inOrder { // as jobs mostly are, by their numbers
+	if jobprio.AreInOrder(runs) { // as they mostly are, by their numbers
 		return runs
 	}
 	jobs := make([]jobprio.Job, len(runs))
+	inOrder := true
 	for i, r := range runs {
 		jobs[i] = c.jobOf(r)
+		inOrder = inOrder && (i == 0 || jobprio.Compare(jobs[i-1], jobs[i]) <= 0)
+	}
+	if inOrder {
+		return runs
 	}
 	ordered := make([]jobprio.Run, len(runs))
 	for i, at := range jobprio.InOrder(jobs) {
@@ -307,12 +315,14 @@ func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
 
 // jobOf returns the first job of a run as jobs are put in order.
 func (c *common) jobOf(r jobprio.Run) jobprio.Job {
-	if r.Note != nil && r.Note.Viewed {
-		return r.Note.Job
+	if r.Likeness != nil && r.Likeness.Viewed {
+		j := r.Likeness.Job
+		j.ID, j.QDate = r.FirstJob(), r.QDate
+		return j
 	}
 	if j, known := c.views.Known(r.FirstJob(), r.Ad); known {
-		if r.Note != nil {
-			r.Note.Job, r.Note.Viewed = j, true
+		if r.Likeness != nil {
+			r.Likeness.Job, r.Likeness.Viewed = j, true
 		}
 		return j
 	}
@@ -534,8 +544,8 @@ func (s *Submitter) change() {
 }
 
 // introduce adds to the ads of waiting jobs what expressions ask about their
-// submitters. asked are the names that any expression looks up in jobs.
-func (c *roster) introduce(asked shapes.Names) {
+// submitters, and reports whether there is anything. asked are the names that any expression looks up in jobs.
+func (c *roster) introduce(asked shapes.Names) bool {
 	var wanted []int
 	for i, a := range submitterAttributes {
 		if asked.Has(strings.ToLower(a.name)) {
@@ -543,7 +553,7 @@ func (c *roster) introduce(asked shapes.Names) {
 		}
 	}
 	if wanted == nil {
-		return
+		return false
 	}
 	groups := c.accounts()
 	for _, s := range c.Submitters {
@@ -567,6 +577,7 @@ func (c *roster) introduce(asked shapes.Names) {
 			j.Ad = ad
 		}
 	}
+	return true
 }
 
 // Waiter is the rest of a submitter's queue.

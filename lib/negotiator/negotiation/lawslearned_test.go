@@ -7,10 +7,38 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
+
+// likenesses are those of jobs, by their submitters and their ads without the attributes of jobprio.Apart.
+type likenesses map[string]*jobprio.Likeness
+
+// put gives runs the likenesses that they have.
+func (l likenesses) put(runs []jobprio.Run) {
+	for i := range runs {
+		r := &runs[i]
+		ad, constant := r.Ad.Clone(), true
+		for _, name := range jobprio.Apart {
+			if e, is := ad.Lookup(name); is {
+				_, literal := e.Constant()
+				constant = constant && literal
+			}
+			ad.Set(name, classad.Literal(classad.Int(0)))
+		}
+		if !constant {
+			continue
+		}
+		key := r.Submitter + ad.Format(classad.StyleSpool)
+		if l[key] == nil {
+			l[key] = new(jobprio.Likeness)
+		}
+		at, _ := r.Ad.EvalInt(&classad.Context{}, pool.AttrQDate)
+		r.Likeness, r.QDate = l[key], at
+	}
+}
 
 // TestLearnedLaw holds that cycles which keep what they learn of slots and jobs give the same as cycles that keep nothing, while jobs
 // start and end, slots change, and the configuration looks at other attributes. So do cycles without reasons, but for these.
@@ -19,15 +47,14 @@ func TestLearnedLaw(t *testing.T) {
 		p, cfg := anyBusy(rt, t, rapid.Bool().Draw(rt, "pieces"))
 		cfg.Pie = rapid.SampledFrom([]negotiator.Pie{negotiator.MaxMin, negotiator.Spins}).Draw(rt, "pie")
 		p, cfg = maybeQueued(rt, t, p, cfg)
-		at, learned := now, &negotiator.Learned{}
+		at, learned, likes := now, &negotiator.Learned{}, likenesses{}
 		for range rapid.IntRange(1, 4).Draw(rt, "cycles") {
 			plain := p
 			plain.Learned, plain.Jobs = nil, slices.Clone(p.Jobs)
 			for i := range p.Jobs {
-				if plain.Jobs[i].Note = nil; p.Jobs[i].Note == nil && i%3 > 0 {
-					p.Jobs[i].Note = new(jobprio.Note)
-				}
+				plain.Jobs[i].Likeness = nil
 			}
+			likes.put(p.Jobs)
 			plan := Cycle(plain, cfg, at)
 			p.Learned = learned
 			if got, want := asJSON(rt, Cycle(p, cfg, at)), asJSON(rt, plan); got != want {

@@ -83,16 +83,45 @@ func (x *Shapes) Verdict(k *Autocluster, g *Group) Verdict {
 
 // Of returns the autocluster of a run, and notes that its owner pays for that.
 func (x *Shapes) Of(j jobprio.Run) *Autocluster {
-	from := x.origin.Of(j.Ad)
-	k := x.lastLike
-	if from != x.lastFrom {
-		if k = x.alike[from]; k == nil {
-			k = x.like(j)
-			x.alike[from] = k
-		}
-		x.lastFrom, x.lastLike = from, k
+	var k *Autocluster
+	if j.Likeness != nil && !x.apart {
+		k = x.of.Of(j.Likeness, func() *Autocluster { return x.bySignature(j) })
+	} else {
+		k = x.byOrigin(j)
 	}
 	x.by.PayerOf(j).paysFor(k, j.FirstJob())
+	return k
+}
+
+// Remember has Of number the jobs' ads by what tells them apart, in the names of x.Telling, so that later cycles need not look at them:
+// nothing of that may be of this cycle alone.
+func (x *Shapes) Remember(by Numbering) { x.signatures, x.bySign = by, map[int]*Autocluster{} }
+
+// bySignature returns the autocluster of a run with a Likeness, of whose ad the number may be known.
+func (x *Shapes) bySignature(j jobprio.Run) *Autocluster {
+	if x.signatures == nil {
+		return x.byOrigin(j)
+	}
+	like := j.Likeness
+	if like.Shape == 0 || like.ShapeBy != x.signatures {
+		like.Shape, like.ShapeBy = x.signatures.NumberOf(j.Ad), x.signatures
+	}
+	k := x.bySign[like.Shape]
+	if k == nil {
+		k = x.byOrigin(j)
+		x.bySign[like.Shape] = k
+	}
+	return k
+}
+
+// byOrigin returns the autocluster of a run by where its ad has what tells jobs apart.
+func (x *Shapes) byOrigin(j jobprio.Run) *Autocluster {
+	from := x.origin.Of(j.Ad)
+	k := x.alike[from]
+	if k == nil {
+		k = x.like(j)
+		x.alike[from] = k
+	}
 	return k
 }
 

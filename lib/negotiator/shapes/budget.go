@@ -38,6 +38,7 @@ type Payers struct {
 	begins  map[string]pool.JobID // with which job owners' turns begin
 	origin  *classad.Origin       // of owners
 	known   map[*classad.Ad]*Payer
+	alike   jobprio.Memo[*Payer]
 
 	lastFrom *classad.Ad // what known was last asked for
 	last     *Payer
@@ -54,6 +55,19 @@ var ownerName = classad.NewName(pool.AttrOwner)
 
 // PayerOf returns the owner of a job, who pays for its expressions.
 func (p *Payers) PayerOf(j jobprio.Run) *Payer {
+	if j.Likeness != nil {
+		return p.alike.Of(j.Likeness, func() *Payer {
+			if j.Likeness.Owner == "" {
+				j.Likeness.Owner = p.payerBy(j).Owner
+			}
+			return p.payer(j.Likeness.Owner)
+		})
+	}
+	return p.payerBy(j)
+}
+
+// payerBy finds the owner by the job's ad.
+func (p *Payers) payerBy(j jobprio.Run) *Payer {
 	from := p.origin.Of(j.Ad)
 	if from == p.lastFrom {
 		return p.last

@@ -36,22 +36,26 @@ type Shapes struct {
 	Limiting  Names          // those of Telling that concurrency limits look at
 	InSlots   Names          // the attributes that any expression looks up in slots
 	InJobs    Names          // and in jobs
+	InClasses Names          // those of InSlots and others on which a slot's class can depend
 	Ranking   Names          // the attributes of jobs that tell apart how they rank slots
 	Macros    Names          // those of Ranking that the rank macros look up
 
-	keys      slotKeys
-	lex       *lexicon
-	sig       *Significance
-	known     map[string]*Autocluster
-	origin    *classad.Origin // of the attributes in Telling
-	alike     map[*classad.Ad]*Autocluster
-	lastFrom  *classad.Ad // what alike was last asked for
-	lastLike  *Autocluster
-	key       []byte
-	numbering Numbering              // see Rules
-	requests  map[pool.Resources]int // numbers of requests for partitionable slots
-	asking    *Autocluster           // the autocluster of matcher
-	matcher   *classad.Matcher
+	keys   slotKeys
+	lex    *lexicon
+	sig    *Significance
+	known  map[string]*Autocluster
+	origin *classad.Origin // of the attributes in Telling
+	alike  map[*classad.Ad]*Autocluster
+	of     jobprio.Memo[*Autocluster]
+	apart  bool // Telling has attributes of jobprio.Apart
+
+	signatures Numbering // see Remember; nil: none
+	bySign     map[int]*Autocluster
+	key        []byte
+	numbering  Numbering              // see Rules
+	requests   map[pool.Resources]int // numbers of requests for partitionable slots
+	asking     *Autocluster           // the autocluster of matcher
+	matcher    *classad.Matcher
 }
 
 // Numbering numbers ads by their expressions.
@@ -74,7 +78,7 @@ type Rules struct {
 	Numbering Numbering
 }
 
-// New finds the attributes that distinguish slots and jobs.
+// New finds the attributes that distinguish slots and jobs, of which some stand for all (jobprio.Representatives).
 func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	lex := newLexicon()
 	x := &Shapes{by: p, lex: lex, numbering: rules.Numbering, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{}}
@@ -94,7 +98,8 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	ranks := given(rules.Ranks...)
 	x.sig.constraint = rules.JobConstraint
 	match := x.sig.of(slotNeeds, jobNeeds)
-	all := x.sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), slices.Concat(ranks, rules.Preemption)...)
+	slotNeeds, jobNeeds = append(slotNeeds, jobRank), append(jobNeeds, jobRank)
+	all := x.sig.of(slotNeeds, jobNeeds, slices.Concat(ranks, rules.Preemption)...)
 	asked, more := With(x.sig.asked(match.job), amounts), Names(nil)
 	for _, name := range x.sig.asked(all.job) {
 		if !asked.Has(name.String()) {
@@ -107,12 +112,19 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	if x.Resources != nil {
 		x.keys.raw = x.sig.of(append(rules.Consumption(x.Resources), slotWeight), nil, rules.SlotWeight).slot
 	}
+	x.InClasses = slices.Concat(x.sig.of(slotNeeds, jobNeeds, ranks...).slot, asked, more, x.keys.raw)
 	x.keys.slotRank = lookedUp{name: classad.NewName(pool.AttrRank)}
 	x.InSlots, x.InJobs = append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...), all.job
 	x.Telling, x.Limiting = With(all.job, rules.AddSignificant), x.sig.of(nil, []string{concurrencyLimits}).job
+	x.apart = TellsApart(x.Telling)
 	x.origin, x.alike = classad.NewOrigin(x.Telling...), map[*classad.Ad]*Autocluster{}
 	x.Ranking, x.Macros = x.sig.of(nil, []string{jobRank}, ranks...).job, x.sig.of(nil, nil, ranks...).job
 	return x
+}
+
+// TellsApart reports whether runs of one Likeness may differ in attributes.
+func TellsApart(names Names) bool {
+	return slices.ContainsFunc(jobprio.Apart[:], func(name string) bool { return names.Has(strings.ToLower(name)) })
 }
 
 // Deciding returns the attributes that decide about the value of an expression with MY the
@@ -124,7 +136,7 @@ func (x *Shapes) Deciding(e *classad.Expr) (inSlots, inJobs Names) {
 
 // Among returns what decides about attributes of these jobs alone.
 func (x *Shapes) Among(jobs []jobprio.Run) *Significance {
-	return newSignificance(x.lex, nil, jobs, x.numbering)
+	return newSignificance(x.lex, nil, jobprio.Representatives(jobs), x.numbering)
 }
 
 // Looked returns the names of all attributes by which slots are told apart.

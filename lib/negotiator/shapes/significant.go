@@ -168,16 +168,16 @@ func telling(jobs []jobprio.Run, by Numbering) []*classad.Ad {
 	seen, numbers := map[*classad.Ad]bool{}, map[int]bool{}
 	last := 0
 	for i := range jobs {
-		ad, note := jobs[i].Ad, jobs[i].Note
-		if known := note != nil && note.By == by && by != nil; known && (note.Expressions == last || numbers[note.Expressions]) {
-			last = note.Expressions
+		ad, like := jobs[i].Ad, jobs[i].Likeness
+		if known := like != nil && like.By == by && by != nil; known && (like.Expressions == last || numbers[like.Expressions]) {
+			last = like.Expressions
 			continue
 		}
 		if up := ad.Parent(); up != nil && ad.Simple() {
 			if by != nil {
 				n := by.NumberOf(up)
-				if note != nil {
-					note.Expressions, note.By = n, by
+				if like != nil {
+					like.Expressions, like.By = n, by
 				}
 				if numbers[n] {
 					continue
