@@ -265,8 +265,7 @@ func (k *Kind[K, V]) parseText(text string) (v V, err error) {
 	return rowtext.Read(text, k.read)
 }
 
-// leading returns the text, or else what it is, of the value that b begins with behind lead, and what
-// follows it.
+// leading returns the value behind lead at the beginning of b, a text without its quotes, and what follows.
 func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
 	if rest, ok = bytes.CutPrefix(b, []byte(lead)); !ok {
 		return "", nil, false
@@ -369,8 +368,7 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 	return files.WriteNew(s.files, s.path(file.name), b)
 }
 
-// file returns the text of a table's file: the lines of rows, in the order of their keys, and the
-// checksum.
+// file returns the text of a table's file: the lines of rows, in the order of their keys, and the checksum.
 func (k *Kind[K, V]) file(rows []V) (b []byte) {
 	for _, v := range rows {
 		b = append(k.appendRow(append(b, k.letter, ' '), v), '\n')
@@ -485,6 +483,5 @@ func (k *Kind[K, V]) Set(tx *Tx, list []V) {
 // but for the kind: the ad between brackets. Times are of milliseconds in it.
 func SubmitterRow(s accountant.Record) string { return string(submitterKind.appendRow(nil, s)) }
 
-// ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong
-// with a text that is no such row.
+// ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong with a text.
 func ParseSubmitterRow(text string) (accountant.Record, error) { return submitterKind.parseText(text) }
