@@ -366,9 +366,9 @@ printf '%%s\n' "$out"
 	testenv.Until(t, "the other jobs have ended", func() bool { return l.a.queued() == 0 })
 
 	submit(fmt.Sprintf("until [ -e '%s' ]; do sleep 0.1; done", l.a.path("go")))
-	pilot := func() string {
-		name := strings.TrimSpace(l.a.run("qstat", "-s", "r", "-af", "RemoteHost"))
-		return name[strings.LastIndex(name, "-")+1:]
+	pilot := func() string { // RemoteHost is undefined until the job runs
+		_, id, _ := strings.Cut(l.a.run("qstat", "-s", "r", "-af", "RemoteHost"), "@b-")
+		return strings.TrimSpace(id)
 	}
 	testenv.Until(t, "a job runs", func() bool { return pilot() != "" })
 	first := pilot()

@@ -352,7 +352,7 @@ func fixture(t testing.TB) string {
 		tx.PutSubmitter(accountant.Record{Name: "carol@x", Priority: 1.0 / 3, At: noon, HalfLife: time.Hour, Ceiling: accountant.LimitOf(0),
 			FactorLease: accountant.Lease{Until: noon, Before: 0.1}})
 		tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindProject, Name: "physics"}, LongTerm: accountant.Recent{CPU: 1.0 / 3}})
-		tx.put(record{Kind: '@', Row: lease{Name: "first", Slots: 3}})
+		putLease(tx, lease{Name: "first", Slots: 3})
 		return nil
 	})
 	if err == nil {

@@ -164,7 +164,9 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		if i < 0 {
 			return r, fmt.Errorf("record of unknown kind %q", r.Kind)
 		}
-		err = schema[i].parseRecord(&r, string(rest))
+		row := record{Kind: r.Kind} // on the heap, where the records of jobs and slots need not be
+		err = schema[i].parseRecord(&row, string(rest))
+		return row, err
 	}
 	return r, err
 }

@@ -265,11 +265,9 @@ func (k *Kind[K, V]) parseText(text string) (v V, err error) {
 	return rowtext.Read(text, k.read)
 }
 
-// leading returns the text, or else what it is, of the value that b begins with behind lead, and what
-// follows it.
+// leading returns the value behind lead at the beginning of b, a text without its quotes, and what follows.
 func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
-	rest, ok = bytes.CutPrefix(b, []byte(lead))
-	if !ok {
+	if rest, ok = bytes.CutPrefix(b, []byte(lead)); !ok {
 		return "", nil, false
 	}
 	if end := bytes.IndexAny(rest, "; "); end > 0 && rest[0] != '"' {
@@ -286,8 +284,7 @@ func (k *Kind[K, V]) keyIn(line []byte) (K, error) {
 	texts, rest, ok := room[:0], line[min(1, len(line)):], true
 	for _, lead := range k.lead {
 		var text string
-		text, rest, ok = leading(rest, lead)
-		if !ok {
+		if text, rest, ok = leading(rest, lead); !ok {
 			break
 		}
 		texts = append(texts, text)
@@ -371,8 +368,7 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 	return files.WriteNew(s.files, s.path(file.name), b)
 }
 
-// file returns the text of a table's file: the lines of rows, in the order of their keys, and the
-// checksum.
+// file returns the text of a table's file: the lines of rows, in the order of their keys, and the checksum.
 func (k *Kind[K, V]) file(rows []V) (b []byte) {
 	for _, v := range rows {
 		b = append(k.appendRow(append(b, k.letter, ' '), v), '\n')
@@ -487,6 +483,5 @@ func (k *Kind[K, V]) Set(tx *Tx, list []V) {
 // but for the kind: the ad between brackets. Times are of milliseconds in it.
 func SubmitterRow(s accountant.Record) string { return string(submitterKind.appendRow(nil, s)) }
 
-// ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong
-// with a text that is no such row.
+// ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong with a text.
 func ParseSubmitterRow(text string) (accountant.Record, error) { return submitterKind.parseText(text) }

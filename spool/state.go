@@ -73,17 +73,16 @@ func (s *state) fork() *state {
 	return &f
 }
 
-// take looks through the lines of a transaction in a file, which begin on a
-// line of it.
+// take looks through the lines of a transaction, which begin on that line of a file.
 func (s *state) take(body []byte, seq uint64, file string, line int) error {
+	c := chunk{seq: seq, file: file, line: line}
 	for len(body) > 0 {
-		c := chunk{text: body, seq: seq, file: file, line: line}
+		c.text = body
 		n, err := s.note(&c)
 		if err != nil {
 			return err
 		}
-		line += n
-		body = body[len(c.text):]
+		c.line, body = c.line+n, body[len(c.text):]
 	}
 	return nil
 }

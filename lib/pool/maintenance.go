@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"fairspool/lib/classad"
@@ -57,12 +58,14 @@ func (m Maintenance) Clause() *classad.Expr {
 	return e
 }
 
-var clauseTimes = regexp.MustCompile(`^time\(\) >= (\d+) \|\| .*[^ ] <= (\d+) - time\(\)$`)
+var clauseTimes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^time\(\) >= (\d+) \|\| .*[^ ] <= (\d+) - time\(\)$`)
+})
 
 // MaintenanceOf returns the times of the maintenance with this clause, which has no parentheses around it; false: the
 // text is no such clause.
 func MaintenanceOf(clause string) (start, end time.Time, ok bool) {
-	found := clauseTimes.FindStringSubmatch(clause)
+	found := clauseTimes().FindStringSubmatch(clause)
 	if found == nil {
 		return start, end, false
 	}

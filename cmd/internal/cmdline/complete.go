@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"fairspool/lib/clean"
 )
 
@@ -15,7 +13,7 @@ import (
 // which may be empty, and the library's completion flag at the end. The answer has a line for each possible word, with
 // a tab and its meaning; no line means names of files. The library would complete the flags as it parses them, not as
 // users type them (see tokens), so only its flag is used.
-var completionFlag = "--" + cli.BashCompletionFlag.Names()[0]
+const completionFlag = "--generate-bash-completion"
 
 // mostCompletions is how many words are offered.
 const mostCompletions = 500

@@ -149,12 +149,23 @@ func (c Command) once(flags []occurrence) error {
 	return nil
 }
 
+// Flags of urfave/cli, which would take the name apart by a regular expression each time that it looks for a flag.
+type (
+	switchFlag struct{ *cli.BoolFlag }
+	textFlag   struct{ *cli.StringFlag }
+	textsFlag  struct{ *cli.StringSliceFlag }
+)
+
+func (f switchFlag) Names() []string { return []string{f.Name} }
+func (f textFlag) Names() []string   { return []string{f.Name} }
+func (f textsFlag) Names() []string  { return []string{f.Name} }
+
 // own returns a command's flag as urfave/cli has it.
 func own(f Flag) cli.Flag {
 	if len(f.Args) == 0 {
-		return &cli.BoolFlag{Name: f.Name, Usage: f.Help}
+		return switchFlag{&cli.BoolFlag{Name: f.Name, Usage: f.Help}}
 	}
-	return &cli.StringSliceFlag{Name: f.Name, Usage: f.Help}
+	return textsFlag{&cli.StringSliceFlag{Name: f.Name, Usage: f.Help}}
 }
 
 // shared returns a common flag as urfave/cli has it, with its variable.
@@ -164,7 +175,7 @@ func shared(f Flag) cli.Flag {
 	if v := environment[f.Name]; v != "" && os.Getenv(v) != "" {
 		s.EnvVars = []string{v}
 	}
-	return s
+	return textFlag{s}
 }
 
 // act is the command behind its parsed flags.

@@ -194,7 +194,15 @@ type Procs struct {
 // no other cluster.
 func (n Names) In(v *spool.View) (procs []Procs, missing []string) {
 	found := map[string]bool{}
-	for _, c := range n.candidates(v) {
+	candidates := n.candidates(v)
+	if len(n.procs) == 0 { // then most of their runs are named
+		runs := 0
+		for _, c := range candidates {
+			runs += len(c.Runs)
+		}
+		procs = make([]Procs, 0, runs)
+	}
+	for _, c := range candidates {
 		marked := n.procs[c.ID].all()
 		for _, p := range marked {
 			found[p.word] = found[p.word] || anyOf(c, p)

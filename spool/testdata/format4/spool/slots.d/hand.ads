@@ -1,0 +1,2 @@
+Name = "hand"
+Cpus = 2
