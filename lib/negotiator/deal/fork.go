@@ -32,7 +32,7 @@ func (c *Outcome) Fork() *Fork {
 func (c *Outcome) Without(s *Slot) *Fork {
 	f, o := c.Fork(), c.OneQueue
 	limited := o != nil && o.Limits != nil
-	for _, cl := range c.Claims[s.Name] {
+	for _, cl := range s.Claims {
 		weight := cl.Usage()
 		if !cl.State.Charged() {
 			weight = 0
@@ -54,7 +54,7 @@ func (c *Outcome) Without(s *Slot) *Fork {
 	}
 	limits, _ := s.Ad.EvalString(c.Eval, pool.AttrConcurrencyLimits)
 	switch state, _ := s.Ad.EvalString(c.Eval, pool.AttrState); {
-	case len(c.Claims[s.Name]) > 0 && negotiator.HolderIn(c.Eval, s.Ad, state) != "":
+	case len(s.Claims) > 0 && negotiator.HolderIn(c.Eval, s.Ad, state) != "":
 		f.freed.Add(limits) // of the holder outside, which has not left yet
 	case len(f.Holders) == 0:
 		for _, name := range c.Holders(s) {

@@ -35,7 +35,7 @@ func (c *roster) quotaWeight() float64 {
 		s := &c.Slots[i]
 		n := int64(1)
 		if cpus, ok := s.Ad.EvalInt(c.Eval, pool.AttrCpus); ok && s.Whole != nil {
-			n = max(0, cpus) + int64(len(c.Claims[s.Name]))
+			n = max(0, cpus) + int64(len(s.Claims))
 		}
 		if s.counted {
 			sum += float64(n)

@@ -72,7 +72,7 @@ func (c *Outcome) findClaimed() (list []claimedSlots) {
 			}
 			continue
 		}
-		for _, cl := range c.Claims[s.Name] {
+		for _, cl := range s.Claims {
 			add(s, cl.Slot, place{i, cl.Job}, claimed{group: s.Wholly, takes: cl.Piece.Takes})
 		}
 	}

@@ -88,7 +88,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 		if s.Standing != Claimed && s.Whole == nil || c.retires(s.Ad) || c.rests(s) {
 			continue
 		}
-		if claims := c.Claims[s.Name]; len(claims) > 0 {
+		if claims := s.Claims; len(claims) > 0 {
 			for _, cl := range claims {
 				if c.preemptible(s, cl, claims) {
 					list = append(list, w.ours(i, cl))
@@ -345,7 +345,7 @@ var (
 // anyClaims reports whether any slot is claimed, so that preemption may matter.
 func (c *inventory) anyClaims() bool {
 	return c.Config.Preemption.Consider && slices.ContainsFunc(c.Slots, func(s Slot) bool {
-		return s.Standing == Claimed || s.Whole != nil && len(c.Claims[s.Name]) > 0
+		return s.Standing == Claimed || s.Whole != nil && len(s.Claims) > 0
 	})
 }
 

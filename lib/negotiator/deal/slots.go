@@ -35,6 +35,7 @@ const (
 type Slot struct {
 	shapes.Slot
 	Name     string
+	Claims   []*pool.Claim // of this pool, also those on pieces
 	Standing Standing
 	counted  bool   // in the size of the pool
 	Group    *Group // when the cycle began
@@ -90,7 +91,7 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 			continue
 		}
 		sl := c.lookAt(s)
-		if slices.ContainsFunc(c.Claims[s.Name], func(cl *pool.Claim) bool { return cl.Flocked != "" }) {
+		if slices.ContainsFunc(sl.Claims, func(cl *pool.Claim) bool { return cl.Flocked != "" }) {
 			sl.counted = false // a claim on a slot of another pool is no usage here
 		} else {
 			c.total += sl.Weight
@@ -103,12 +104,12 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 
 // lookAt returns a slot as the cycle sees it.
 func (c *inventory) lookAt(s pool.Slot) Slot {
-	sl := Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: c.weigh(s)}, counted: true}
+	sl := Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: c.weigh(s)}, Claims: c.Claims[s.Name], counted: true}
 	if e := c.Config.PoolSizeConstraint; e != nil {
 		sl.counted = e.Eval(c.Eval, s.Ad, nil).True()
 	}
 	whole, pieces := false, []pool.Resources(nil)
-	for _, cl := range c.Claims[s.Name] {
+	for _, cl := range sl.Claims {
 		if whole = whole || cl.Piece.Of == ""; cl.State != pool.Promised { // its piece is the one that is being vacated
 			pieces = append(pieces, cl.Piece.Takes)
 		}
@@ -164,8 +165,12 @@ func (c *inventory) limitOutside(ad *classad.Ad) {
 }
 
 // usable returns the slots to look at, one for each name, by name in natural
-// order.
+// order, as they mostly come.
 func (c *inventory) usable(slots []pool.Slot) []pool.Slot {
+	apart := slices.IsSortedFunc(slots, func(a, b pool.Slot) int { return cmp.Or(pool.CompareNames(a.Name, b.Name), -1) })
+	if apart && !slices.ContainsFunc(slots, func(s pool.Slot) bool { return s.Name == "" || c.expired(s.Ad) }) {
+		return slots
+	}
 	slots = slices.Clone(slots)
 	// Of two ads with one name the one that was advertised last counts.
 	slices.SortFunc(slots, func(a, b pool.Slot) int {
@@ -322,7 +327,7 @@ func (c *common) textOf(ad *classad.Ad, name *classad.Name) string {
 
 // holderOf returns the holder of a claimed slot.
 func (c *inventory) holderOf(s *Slot) string {
-	for _, cl := range c.Claims[s.Name] {
+	for _, cl := range s.Claims {
 		return cl.Submitter
 	}
 	return c.Config.Params.Groups.Spelled(negotiator.Holder(c.Eval, s.Ad))
@@ -331,7 +336,7 @@ func (c *inventory) holderOf(s *Slot) string {
 // pendingFor returns the submitter that waits for a slot that is claimed outside, which
 // HTCondor's negotiator takes for its holder; empty if none waits.
 func (c *inventory) pendingFor(s *Slot) string {
-	if c.Config.Pie != negotiator.Spins || !c.Config.Preemption.Consider || s.Standing != Claimed || len(c.Claims[s.Name]) > 0 {
+	if c.Config.Pie != negotiator.Spins || !c.Config.Preemption.Consider || s.Standing != Claimed || len(s.Claims) > 0 {
 		return ""
 	}
 	for _, name := range []string{preemptingGroup, pool.AttrPreemptingUser} {
@@ -463,7 +468,7 @@ func appendRun(to []jobprio.Run, j jobprio.Run, from, before int) []jobprio.Run 
 // Holders returns the submitters that held a slot or parts of it when the cycle began,
 // once for each claim.
 func (c *inventory) Holders(s *Slot) (names []string) {
-	for _, cl := range c.Claims[s.Name] {
+	for _, cl := range s.Claims {
 		names = append(names, cl.Submitter)
 	}
 	if len(names) > 0 || s.Standing != Claimed {
@@ -488,7 +493,7 @@ func (c *inventory) leastWeight() float64 {
 	}
 	for i := range c.Slots {
 		s := &c.Slots[i]
-		claims := c.Claims[s.Name]
+		claims := s.Claims
 		if s.Whole == nil || len(claims) == 0 {
 			see(s.Weight)
 			continue
@@ -509,7 +514,7 @@ func (c *inventory) piecesOf(s *Slot) int {
 		return 0
 	}
 	names := map[string]bool{} // one that is promised to a job has another claim still
-	for _, cl := range c.Claims[s.Name] {
+	for _, cl := range s.Claims {
 		if cl.Piece.Of != "" {
 			names[cl.Slot] = true
 		}

@@ -164,8 +164,8 @@ func (d *findings) ownClauses(k *deal.Autocluster) int {
 
 // outside returns a slot that NEGOTIATOR_SLOT_CONSTRAINT leaves out, whose holder is
 // unknown.
-func outside(s pool.Slot) *nearest {
-	return &nearest{slot: &deal.Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad}, Standing: deal.Claimed}, ad: s.Ad}
+func (d *findings) outside(s pool.Slot) *nearest {
+	return &nearest{slot: &deal.Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad}, Claims: d.c.Claims[s.Name], Standing: deal.Claimed}, ad: s.Ad}
 }
 
 // leftOut returns the slot that fails the fewest clauses of those that
@@ -175,7 +175,7 @@ func (d *findings) leftOut(k *deal.Autocluster) (best *nearest) {
 		if !k.Explain && i >= d.pairs {
 			break
 		}
-		n := outside(s)
+		n := d.outside(s)
 		n.own, n.theirs = d.failing(k.Ad, s.Ad), d.failing(s.Ad, k.Ad)
 		n.wide = pool.Partitionable(d.c.Eval, s.Ad) && k.Request != nil && !k.Request.Fits(d.c.LeftIn(s.Ad))
 		if best == nil || n.fails() < best.fails() {
@@ -227,7 +227,7 @@ func (d *findings) excluded(k *deal.Autocluster) *nearest {
 		state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
 		idle := state == "" || strings.EqualFold(state, "Unclaimed")
 		if idle && len(c.Claims[s.Name]) == 0 && !c.Until[s.Name].After(c.Now) && classad.Match(c.Billed(k.Autocluster), k.Ad, s.Ad) {
-			return outside(s)
+			return d.outside(s)
 		}
 	}
 	return nil
@@ -292,7 +292,7 @@ func (d *findings) doing(s *deal.Slot, taken bool) (causes []negotiator.Cause) {
 	}
 	state, _ := s.Ad.EvalString(d.c.Eval, pool.AttrState)
 	outside := negotiator.HolderIn(d.c.Eval, s.Ad, state)
-	if outside != "" || len(d.c.Claims[s.Name]) > 0 && s.Standing == deal.Claimed {
+	if outside != "" || len(s.Claims) > 0 && s.Standing == deal.Claimed {
 		causes = append(causes, negotiator.CauseClaimed)
 	}
 	if d.c.Until[s.Name].After(d.c.Now) {
