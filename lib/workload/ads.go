@@ -70,7 +70,7 @@ func (a ad) text(name string) string {
 // OfHistory reads the jobs that have left a pool's queue: history calls its argument for the ad of each of them, as long as that
 // returns true.
 func OfHistory(history func(each func(*classad.Ad) bool) error) (*Workload, error) {
-	w := &reading{first: math.MaxInt64, ids: true}
+	w := &reading{first: math.MaxInt64, ids: true, texts: map[string]string{}}
 	var wrong error
 	err := history(func(of *classad.Ad) bool {
 		w.line++

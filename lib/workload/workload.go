@@ -21,6 +21,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -109,7 +110,7 @@ func Read(r io.Reader, told Progress) (*Workload, error) {
 		return nil, cut(err)
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
-	w := &reading{in: b, told: told, first: math.MaxInt64}
+	w := &reading{in: b, told: told, first: math.MaxInt64, texts: map[string]string{}}
 	read := w.swf
 	switch {
 	case bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(trimRune(head)):
@@ -155,8 +156,9 @@ type reading struct {
 	in    *bufio.Reader
 	line  int
 	told  Progress
-	first int64 // submission
-	ids   bool  // names are CLUSTER.PROC, and jobs of one second are in any order
+	first int64             // submission
+	ids   bool              // names are CLUSTER.PROC, and jobs of one second are in any order
+	texts map[string]string // users and groups so far
 }
 
 // next returns the next line without its end, or io.EOF behind the last one.
@@ -175,6 +177,16 @@ func (w *reading) next() (string, error) {
 			return string(text), nil
 		}
 	}
+}
+
+// text returns a text, the same one for equal texts.
+func (w *reading) text(s string) string {
+	known, is := w.texts[s]
+	if !is {
+		known = strings.Clone(s)
+		w.texts[known] = known
+	}
+	return known
 }
 
 // each calls do for each line.
@@ -226,6 +238,7 @@ func (w *reading) add(j Job) error {
 	}
 	j.Memory, j.Limit = min(max(j.Memory, 0), mostMemory), min(max(j.Limit, 0), mostSeconds)
 	w.first = min(w.first, j.Submit)
+	j.Name, j.User, j.Group = strings.Clone(j.Name), w.text(j.User), w.text(j.Group) // lines need not stay
 	w.Jobs = append(w.Jobs, j)
 	if w.told != nil && len(w.Jobs)%10_000 == 0 {
 		w.told(len(w.Jobs))
