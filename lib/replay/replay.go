@@ -327,7 +327,7 @@ func (r *replay) describe(j workload.Job, n int) string {
 type submission struct{ user, description string }
 
 // mostSubmitted bounds how many submissions are remembered.
-const mostSubmitted = 1000
+const mostSubmitted = 5000
 
 // submit puts jobs that are alike into the queue.
 func (r *replay) submit(at int64, list []int) (err error) {
