@@ -91,3 +91,41 @@ func TestAttributes(t *testing.T) {
 		}
 	})
 }
+
+// TestAlike: of runs of one Likeness, each has the facts that its ad says.
+func TestAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shared := classad.New()
+		for _, name := range append([]string{"JobStatus"}, Attributes()...) {
+			if slices.Contains(jobprio.Apart[:], name) {
+				continue
+			}
+			if text := rapid.SampledFrom([]string{"", "", "", "0", "7", "900", `"x"`, "2 + 3", "ClusterId", "QDate - 1"}).Draw(t, name); text != "" {
+				e, err := classad.ParseExpr(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shared.Set(name, e)
+			}
+		}
+		var runs, plain []jobprio.Run
+		like := new(jobprio.Likeness)
+		for i := range rapid.IntRange(1, 4).Draw(t, "runs") {
+			at := rapid.Int64Range(0, 3).Draw(t, "QDate") * 300
+			ad := classad.New().Chain(shared)
+			for k, name := range jobprio.Apart {
+				ad.SetInt(name, []int64{int64(i), 0, at, at}[k])
+			}
+			r := jobprio.Run{Procs: pool.Procs{Cluster: i}, Submitter: "alice", Ad: ad}
+			plain = append(plain, r)
+			r.Likeness, r.QDate = like, at
+			runs = append(runs, r)
+		}
+		c, x := &classad.Context{Now: time.Unix(noon, 0)}, newReader()
+		for i, r := range runs {
+			if got, want := x.job(c, r), JobOf(c, plain[i]); got != want {
+				t.Errorf("%s: %+v, want %+v", r.Ad.Flat().Format(classad.StyleSpool), got, want)
+			}
+		}
+	})
+}

@@ -134,13 +134,24 @@ type reader struct {
 	moves  []bool            // by fact: it comes from moving attributes
 	origin *classad.Origin   // of all but moving
 	known  map[*classad.Ad]Job
+	alike  map[*jobprio.Likeness]likeJob
+	last   *jobprio.Likeness // what alike was asked for last
+	like   likeJob
+	clock  *classad.Name // EligibleSince
+}
+
+// likeJob is the first job of a Likeness. Others differ from it in what comes from their QDate, if all comes from constants.
+type likeJob struct {
+	Job
+	constant bool
+	clocked  bool // Since is not from QDate
 }
 
 // moving are the attributes that mostly differ from job to job.
 var moving = []string{pool.AttrQDate, pool.AttrEligibleSince, pool.AttrBypassCount}
 
 func newReader() *reader {
-	x := &reader{known: map[*classad.Ad]Job{}}
+	x := &reader{known: map[*classad.Ad]Job{}, alike: map[*jobprio.Likeness]likeJob{}, clock: classad.NewName(pool.AttrEligibleSince)}
 	var lasting []*classad.Name
 	for _, f := range Facts {
 		of := make([]*classad.Name, len(f.Attributes))
@@ -157,17 +168,44 @@ func newReader() *reader {
 }
 
 func (x *reader) job(c *classad.Context, r jobprio.Run) Job {
+	like := r.Likeness
+	if like == nil || r.QDate == 0 {
+		j, _ := x.byAd(c, r)
+		return j
+	}
+	if like != x.last {
+		is, known := x.alike[like]
+		if !known {
+			is.Job, is.constant = x.byAd(c, r)
+			v, _, _ := r.Ad.Get(x.clock)
+			_, is.clocked = wholeOf(v)
+			x.alike[like] = is
+		}
+		x.last, x.like = like, is
+	}
+	if !x.like.constant {
+		j, _ := x.byAd(c, r)
+		return j
+	}
+	j := x.like.Job
+	if j.ID, j.Submitted = r.FirstJob(), r.QDate; !x.like.clocked {
+		j.Since = r.QDate
+	}
+	return j
+}
+
+// byAd returns the facts that the ad of a run says, and reports whether all come from constants.
+func (x *reader) byAd(c *classad.Context, r jobprio.Run) (j Job, constant bool) {
 	from := x.origin.Of(r.Ad)
-	j, known := x.known[from]
-	if !known {
+	j, constant = x.known[from]
+	if !constant {
 		j = Job{Tasks: 1, ProcsPerTask: 1}
-		if x.read(&j, c, r.Ad, false) {
+		if constant = x.read(&j, c, r.Ad, false); constant {
 			x.known[from] = j
 		}
 	}
 	j.ID, j.Submitted, j.Since = r.FirstJob(), c.Now.Unix(), c.Now.Unix()
-	x.read(&j, c, r.Ad, true)
-	return j
+	return j, x.read(&j, c, r.Ad, true) && constant
 }
 
 // read sets the facts that come from moving attributes, or the others, and reports whether all of them are constants.

@@ -159,3 +159,42 @@ func TestAttributesOnce(t *testing.T) {
 		t.Errorf("RequestCpus stands %d times in Attributes, and the job is %+v", n, j)
 	}
 }
+
+// TestAlike: of runs of one Likeness, each has the facts that its ad says.
+func TestAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shared := classad.New()
+		for _, name := range append([]string{"JobStatus", "DeferralTime"}, known().Attributes()...) {
+			if slices.Contains(jobprio.Apart[:], name) {
+				continue
+			}
+			if text := rapid.SampledFrom([]string{"", "", "", "0", "7", "900", `"x"`, "2 + 3", "ClusterId", "QDate - 1"}).Draw(t, name); text != "" {
+				e, err := classad.ParseExpr(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shared.Set(name, e)
+			}
+		}
+		var runs, plain []jobprio.Run
+		like := new(jobprio.Likeness)
+		for i := range rapid.IntRange(1, 4).Draw(t, "runs") {
+			at := rapid.Int64Range(0, 3).Draw(t, "QDate") * 300
+			ad := classad.New().Chain(shared)
+			for k, name := range jobprio.Apart {
+				ad.SetInt(name, []int64{int64(i), 0, at, at}[k])
+			}
+			r := jobprio.Run{Procs: pool.Procs{Cluster: i}, Submitter: "alice", Ad: ad}
+			plain = append(plain, r)
+			r.Likeness, r.QDate = like, at
+			runs = append(runs, r)
+		}
+		q := NewQueue(known(), World{Now: time.Unix(500, 0)})
+		got, want := q.look(runs), q.look(plain)
+		q.leaveOut(got, runs)
+		q.leaveOut(want, plain)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+}

@@ -178,9 +178,16 @@ func (q *Queue) look(runs []jobprio.Run) []Job {
 // leaveOut takes the procs out of jobs that take no part yet.
 func (q *Queue) leaveOut(jobs []Job, runs []jobprio.Run) {
 	parallel.Parts(parallel.Bounds(len(runs), manyRuns), func(_, from, to int) {
-		c := &classad.Context{Now: q.world.Now}
+		c, name := &classad.Context{Now: q.world.Now}, classad.NewName(deferralTime.String())
+		var like *jobprio.Likeness // whose jobs have no start time
 		for i := from; i < to; i++ {
-			if isLater(c, runs[i].Ad) {
+			r := &runs[i]
+			if r.Likeness != nil && r.Likeness == like {
+				continue
+			}
+			if _, _, timed := r.Ad.Get(name); !timed {
+				like = r.Likeness
+			} else if isLater(c, r.Ad) {
 				jobs[i].Count = 0
 			}
 		}

@@ -24,6 +24,15 @@ type reader struct {
 
 	origin *classad.Origin // of all but the submission; nil: jobs are not remembered
 	known  map[*classad.Ad]Job
+	alike  map[*jobprio.Likeness]likeJob
+	last   *jobprio.Likeness // what alike was asked for last
+	like   likeJob
+}
+
+// likeJob is what the jobs of a Likeness have in common, if it comes from constants.
+type likeJob struct {
+	Job
+	constant bool
 }
 
 // requestReader finds the requests for one complex.
@@ -63,7 +72,7 @@ func (r *reader) own() *reader {
 	for _, q := range own.requests {
 		names = append(names, q.attributes...)
 	}
-	own.origin, own.known = classad.NewOrigin(names...), map[*classad.Ad]Job{}
+	own.origin, own.known, own.alike, own.last = classad.NewOrigin(names...), map[*classad.Ad]Job{}, map[*jobprio.Likeness]likeJob{}, nil
 	return &own
 }
 
@@ -96,25 +105,50 @@ func isFact(name string) bool {
 
 // job returns the facts of a run of procs, as Queue.Job does.
 func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
-	var j Job
-	var from *classad.Ad
-	known := false
-	if r.origin != nil {
-		from = r.origin.Of(run.Ad)
-		j, known = r.known[from]
-	}
-	if !known {
-		constant := false
-		if j, constant = r.lasting(ctx, run.Ad); constant && r.origin != nil {
-			r.known[from] = j
-		}
-	}
-	s := sketch{Job: j}
+	s := sketch{Job: r.common(ctx, run)}
 	s.ID, s.Count, s.Submitted = run.FirstJob(), run.Count(), min(max(ctx.Now.Unix(), 0), latest)
-	if v, ok := valueOf(ctx, run.Ad, r.facts[submission], false); ok {
+	if run.Likeness != nil && run.QDate != 0 {
+		Facts[submission].set(&s, classad.Int(run.QDate))
+	} else if v, ok := valueOf(ctx, run.Ad, r.facts[submission], false); ok {
 		Facts[submission].set(&s, v)
 	}
 	return s.Job
+}
+
+// common returns the facts but for the submission.
+func (r *reader) common(ctx *classad.Context, run jobprio.Run) Job {
+	like := run.Likeness
+	if like == nil || r.alike == nil {
+		j, _ := r.byAd(ctx, run.Ad)
+		return j
+	}
+	if like != r.last {
+		is, known := r.alike[like]
+		if !known {
+			is.Job, is.constant = r.byAd(ctx, run.Ad)
+			r.alike[like] = is
+		}
+		r.last, r.like = like, is
+	}
+	if r.like.constant {
+		return r.like.Job
+	}
+	j, _ := r.byAd(ctx, run.Ad)
+	return j
+}
+
+// byAd returns the facts but for the submission, and reports whether they come from constants alone.
+func (r *reader) byAd(ctx *classad.Context, ad *classad.Ad) (j Job, constant bool) {
+	if r.origin == nil {
+		return r.lasting(ctx, ad)
+	}
+	from := r.origin.Of(ad)
+	if j, constant = r.known[from]; !constant {
+		if j, constant = r.lasting(ctx, ad); constant {
+			r.known[from] = j
+		}
+	}
+	return j, constant
 }
 
 // submission is the place of the submission among Facts.
