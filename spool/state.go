@@ -342,9 +342,7 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	c, ok := t.texts[k]
 	switch {
 	case !ok && t.load != nil:
-		if c, ok, err = t.line(k); err != nil {
-			return v, false, err
-		}
+		return t.stored(k)
 	case !ok && t.under != nil:
 		return t.under.get(k)
 	case !ok:
@@ -363,32 +361,34 @@ func (t *table[K, V]) get(k K) (v V, ok bool, err error) {
 	return v, true, nil
 }
 
-// line returns the line of a key in the generation's file, which has them in order.
-func (t *table[K, V]) line(k K) (c chunk, ok bool, err error) {
+// stored returns a row of the generation's file, which has them in order.
+func (t *table[K, V]) stored(k K) (v V, ok bool, err error) {
 	file, err := t.load()
 	if err != nil {
-		return c, false, err
+		return v, false, err
 	}
 	t.load = func() (chunk, error) { return file, nil }
-	damaged := func(at int, err error) error { return file.damaged(bytes.Count(file.text[:at], newline), err) }
 	for from, to := 0, len(file.text); from < to; {
-		middle := (from + to) / 2
-		at := bytes.LastIndexByte(file.text[:middle], '\n') + 1
+		at := bytes.LastIndexByte(file.text[:(from+to)/2], '\n') + 1
 		line := file.text[at : at+lineEnd(file.text[at:])]
 		key, err := t.kind.keyIn(line)
-		if err != nil {
-			return c, false, damaged(at, err)
+		order := t.kind.order(key, k)
+		if err == nil && order == 0 {
+			v, err = t.kind.parse(line, 0)
 		}
-		switch order := t.kind.order(key, k); {
+		switch {
+		case err != nil:
+			return v, false, file.damaged(bytes.Count(file.text[:at], newline), err)
 		case order < 0:
 			from = min(at+len(line)+1, to)
 		case order > 0:
 			to = at
 		default:
-			return chunk{text: line, file: file.file, line: file.line + bytes.Count(file.text[:at], newline)}, true, nil
+			t.rows[k] = v
+			return v, true, nil
 		}
 	}
-	return c, false, nil
+	return v, false, nil
 }
 
 // all returns the rows by key.
