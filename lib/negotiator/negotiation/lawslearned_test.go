@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
@@ -90,4 +91,19 @@ func TestLearnedLaw(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLearnedStarts holds that running slots which differ in their start alone are told apart, where jobs rank slots by it.
+func TestLearnedStarts(t *testing.T) {
+	cfg := preempting(t)
+	cfg.Preemption.Rank = nil
+	p := negotiator.Pool{
+		Slots: equal(t, 4, ""), Claims: runs(1, "bob@x", 1, 4, 5*time.Hour), Jobs: []jobprio.Run{aJob(t, 2, 1, "alice@x", "Rank = TARGET.EnteredCurrentState")},
+		Submitters: []accountant.Record{record("alice@x", 1), record("bob@x", 1000)}, Learned: &negotiator.Learned{},
+	}
+	for range 2 {
+		if got, want := ousted(Cycle(p, cfg, now)), "2.0>slot4(1.4 Priority)"; got != want {
+			t.Errorf("%s, want the slot that was entered last: %s", got, want)
+		}
+	}
 }
