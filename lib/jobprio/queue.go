@@ -51,7 +51,7 @@ type Likeness struct {
 // Apart are the attributes in which runs of one Likeness may differ. Each of them is a constant there.
 var Apart = [...]string{pool.AttrClusterID, pool.AttrProcID, pool.AttrQDate, pool.AttrEnteredStatus}
 
-// Memo has a value for each Likeness. Of the Memos of one place, which is below the number of places, only one is in use at a time.
+// Memo has a value for each Likeness. Each use has a place of its own among the constants below, and one Memo at a time.
 type Memo[T any] struct {
 	place  int
 	mark   *byte // in Likenesses that have a value
@@ -76,10 +76,10 @@ const (
 	places
 )
 
-// NewMemo returns one without values.
+// NewMemo returns one for a place, without values.
 func NewMemo[T any](place int) Memo[T] { return Memo[T]{place: place, mark: new(byte)} }
 
-// Of returns the value of a Likeness, which is made when it is asked for first.
+// Of returns the value of a Likeness. The first call for it makes the value.
 func (m *Memo[T]) Of(like *Likeness, made func() T) T {
 	if like == m.last {
 		return m.value

@@ -113,7 +113,8 @@ func (r *Reader) Snapshot(v *spool.View) Snapshot {
 
 // waiting returns the runs of idle procs, and, if that is wanted, of those without a claim
 // that are held or wait for others to end. Some of the idle ones may have a claim already,
-// which the cycle sees for itself.
+// which the cycle sees for itself. Clusters that have not changed since the last snapshot are copied
+// from it, as many as follow each other at once.
 func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 	clusters := v.Clusters()
 	if len(r.shared) > 2*len(clusters)+10_000 {
@@ -122,7 +123,7 @@ func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 	look := survey{Reader: r, keep: len(r.seen) > 0, c: &classad.Context{}, own: map[*classad.Ad]standing{}}
 	idle = slices.Grow(r.spare[:0], len(clusters))
 	seen := slices.Grow(r.room[:0], len(clusters))
-	old, from, to := r.seen, 0, 0 // from and to: what is to be copied of the last snapshot's
+	old, from, to := r.seen, 0, 0 // r.idle[from:to] is still to be copied
 	for i, cluster := range clusters {
 		made, _ := cluster.Kept().(*stood)
 		if len(old) > 0 && old[0].Cluster != cluster {
