@@ -214,14 +214,13 @@ func (a *Ad) Delete(name string) {
 	if gone < 0 {
 		return
 	}
-	var kept []int
-	var cells []cell
+	cells := make([]cell, 0, a.len()-1)
 	for i := range a.len() {
 		if i != gone {
-			kept, cells = append(kept, i), append(cells, *a.at(i))
+			cells = append(cells, *a.at(i))
 		}
 	}
-	a.shape, a.front, a.cells = a.shape.pick(kept), nil, cells
+	a.shape, a.front, a.cells = a.shape.without(gone), nil, cells
 }
 
 // Lookup returns an attribute's expression: the ad's own, else an inherited

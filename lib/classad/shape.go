@@ -143,6 +143,32 @@ func (s *shape) pick(places []int) *shape {
 	return t
 }
 
+// without returns a new shape, which may change, without the name at a place. If that is one of more, it shares the others.
+func (s *shape) without(gone int) *shape {
+	from, t := 0, newShape()
+	if s.more != nil && gone >= len(s.names) {
+		from = len(s.names)
+	}
+	for i := from; i < s.len(); i++ {
+		if i != gone {
+			a := s.at(i)
+			t.add(&a)
+		}
+	}
+	if from == 0 {
+		return t
+	}
+	shared := &shape{names: s.names, table: s.table, wants: s.wants, more: t}
+	shared.scopes = s.scopes && slices.ContainsFunc(s.names, func(name string) bool { return specialOf(name).isScope() })
+	for i, n := range s.wants {
+		if int(n) > from {
+			shared.wants[i] = 0
+		}
+	}
+	shared.include(t)
+	return shared
+}
+
 // own returns a copy that may change. A copy of a large shape shares its table and holds
 // added names separately, as with does: an ad that has got another attribute still reads
 // like the ads it was copied from.

@@ -205,22 +205,25 @@ type survey struct {
 	own   map[*classad.Ad]standing // of ads that clusters do not share
 	keep  bool                     // the Reader takes more than one snapshot
 	fresh int                      // clusters that are left
+	many  int                      // how many clusters got their room at once
 	room  []stood
 	runs  []jobprio.Run
 }
 
-// mostRoom is how many clusters get their room at once.
+// mostRoom is how many clusters get their room at once: first one, then twice as many each time, as often only few are new, and
+// whatever room one of them has stays as long as it does.
 const mostRoom = 256
 
 func (x *survey) stood(cluster *spool.Cluster) *stood {
 	if len(x.room) == 0 {
-		x.room = make([]stood, min(x.fresh, mostRoom))
+		x.many = min(max(1, 2*x.many), x.fresh, mostRoom)
+		x.room = make([]stood, x.many)
 	}
 	made := &x.room[0]
 	x.room = x.room[1:]
 	made.by = x.Reader
 	if len(x.runs) < len(cluster.Runs) {
-		x.runs = make([]jobprio.Run, max(len(cluster.Runs), min(x.fresh, mostRoom)))
+		x.runs = make([]jobprio.Run, max(len(cluster.Runs), x.many))
 	}
 	made.idle = x.runs[:0:len(cluster.Runs)]
 	for _, run := range cluster.Runs {
