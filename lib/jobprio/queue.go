@@ -68,8 +68,7 @@ type memo struct {
 
 // The places of Memos.
 const (
-	OfSubmitter = iota
-	OfPayer
+	OfPayer = iota
 	OfAutocluster
 	OfKind
 	OfRepresentatives

@@ -167,7 +167,7 @@ func (o *OneQueue) jobs(p jobprio.Part) []jobprio.Run {
 	if p.Procs == o.waiting.Idle[p.Run].Procs {
 		return o.waiting.Idle[p.Run : p.Run+1]
 	}
-	return appendRun(nil, o.waiting.Idle[p.Run], p.First, p.Last+1)
+	return appendRun(nil, &o.waiting.Idle[p.Run], p.First, p.Last+1)
 }
 
 // singly splits entries for several procs into one each.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -425,27 +426,35 @@ func rest(n int, timeout time.Duration) time.Duration {
 	return maxBackoff
 }
 
-// withoutClaimed returns the runs without the procs that hold a claim, by
-// job.
+// withoutClaimed returns the runs without the procs that hold a claim, by submitter and job.
 func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
-	byProcs := func(a, b jobprio.Run) int { return a.Compare(b.Procs) }
-	if !slices.IsSortedFunc(jobs, byProcs) {
-		jobs = slices.SortedFunc(slices.Values(jobs), byProcs)
+	compare := func(a, b *jobprio.Run) int { return cmp.Or(strings.Compare(a.Submitter, b.Submitter), a.Compare(b.Procs)) }
+	for i := 1; i < len(jobs); i++ {
+		if compare(&jobs[i-1], &jobs[i]) > 0 {
+			jobs = slices.SortedFunc(slices.Values(jobs), func(a, b jobprio.Run) int { return compare(&a, &b) })
+			break
+		}
+	}
+	ids := make([]pool.JobID, len(claims))
+	for i := range claims {
+		ids[i] = claims[i].Job
 	}
 	var free []jobprio.Run
 	cut := false // a job has a claim
 	at := 0
-	for i, j := range jobs {
-		for at < len(claims) && claims[at].Job.Compare(j.FirstJob()) < 0 {
-			at++
+	for i := range jobs {
+		j := &jobs[i]
+		if i > 0 && j.Cluster < jobs[i-1].Cluster {
+			at = 0 // of another submitter
 		}
+		at += firstFrom(ids[at:], j.FirstJob())
 		next, end := j.First, j.Last+1
-		for ; at < len(claims) && claims[at].Job.Cluster == j.Cluster && claims[at].Job.Proc < end; at++ {
+		for ; at < len(ids) && ids[at].Cluster == j.Cluster && ids[at].Proc < end; at++ {
 			if !cut {
 				free, cut = slices.Clone(jobs[:i]), true
 			}
-			free = appendRun(free, j, next, claims[at].Job.Proc)
-			next = claims[at].Job.Proc + 1
+			free = appendRun(free, j, next, ids[at].Proc)
+			next = ids[at].Proc + 1
 		}
 		if cut {
 			free = appendRun(free, j, next, end)
@@ -457,8 +466,18 @@ func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 	return free
 }
 
+// firstFrom returns how many of ascending jobs are before one, which is mostly near.
+func firstFrom(ids []pool.JobID, id pool.JobID) int {
+	before := func(i int) bool { return ids[i].Compare(id) < 0 }
+	from, step := 0, 1
+	for ; from+step <= len(ids) && before(from+step-1); step *= 2 {
+		from += step
+	}
+	return from + sort.Search(min(step, len(ids)-from), func(i int) bool { return !before(from + i) })
+}
+
 // appendRun appends the procs of j from the one to before the other, if any.
-func appendRun(to []jobprio.Run, j jobprio.Run, from, before int) []jobprio.Run {
+func appendRun(to []jobprio.Run, j *jobprio.Run, from, before int) []jobprio.Run {
 	if from >= before {
 		return to
 	}

@@ -32,7 +32,6 @@ type Submitter struct {
 	place         int                      // among the submitters when the cycle began
 	Spent         bool                     // spins: nothing is left of the share
 	jobs          []jobprio.Run            // that wait, by job, until they are in queues
-	waits         int                      // runs in jobs
 	Queues        []*Queue                 // by their first job in job-priority order
 	line          heap.Heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place                  // those that may not
@@ -117,7 +116,7 @@ func ProcsOf(runs []Run) []pool.Procs {
 	return pool.JoinProcs(list)
 }
 
-// gather makes submitters, nice users last, sorted by EUP, then name, each with its jobs.
+// gather makes submitters, nice users last, sorted by EUP, then name, each with its jobs, which come by submitter.
 func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims []pool.Claim) {
 	c.called = map[string]*Submitter{}
 	of := func(name string) *Submitter {
@@ -144,30 +143,16 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 			of(name)
 		}
 	}
-	whose := make([]*Submitter, len(jobs))
-	alike := jobprio.NewMemo[*Submitter](jobprio.OfSubmitter)
-	for begin := 0; begin < len(jobs); {
-		i, j := begin, &jobs[begin]
-		var s *Submitter
-		if j.Likeness == nil {
-			s = of(j.Submitter)
-		} else {
-			s = alike.Of(j.Likeness, func() *Submitter { return of(j.Submitter) })
+	for len(jobs) > 0 {
+		s, n := of(jobs[0].Submitter), 0
+		for n < len(jobs) && jobs[n].Submitter == s.Name {
+			first := n
+			for like := jobs[n].Likeness; n < len(jobs) && (n == first || like != nil && jobs[n].Likeness == like); n++ {
+				s.idle += jobs[n].Count()
+			}
+			s.demand += c.asksOf(jobs[first:n])
 		}
-		for ; i < len(jobs) && (i == begin || jobs[i].Likeness == j.Likeness && jobs[i].Submitter == s.Name); i++ {
-			whose[i] = s
-			s.idle += jobs[i].Count()
-			s.demand += c.asksOf(jobs[i])
-		}
-		s.waits += i - begin
-		begin = i
-	}
-	room := make([]jobprio.Run, len(jobs))
-	for i, s := range whose {
-		if s.jobs == nil {
-			s.jobs, room = room[:0:s.waits], room[s.waits:]
-		}
-		s.jobs = append(s.jobs, jobs[i])
+		s.jobs, jobs = jobs[:n:n], jobs[n:]
 	}
 	c.lookUp(records)
 	slices.SortFunc(c.Submitters, func(a, b *Submitter) int {
@@ -219,13 +204,17 @@ func amountOf(v classad.Value) float64 {
 	return cpus
 }
 
-// asksOf returns the weight that the jobs of a run ask for.
-func (c *common) asksOf(j jobprio.Run) (sum float64) {
+// asksOf returns the weight that the jobs of runs of one Likeness ask for, or of one run.
+func (c *common) asksOf(runs []jobprio.Run) (sum float64) {
+	j, count := runs[0], 0
+	for i := range runs {
+		count += runs[i].Count()
+	}
 	if !c.Config.UseSlotWeights {
-		return float64(j.Count())
+		return float64(count)
 	}
 	if j.Likeness != nil && j.Likeness.Asks > 0 {
-		return float64(j.Count()) * j.Likeness.Asks
+		return float64(count) * j.Likeness.Asks
 	}
 	from := c.asking.Of(j.Ad)
 	each, known := c.asked[from]
@@ -239,14 +228,17 @@ func (c *common) asksOf(j jobprio.Run) (sum float64) {
 		if j.Likeness != nil {
 			j.Likeness.Asks = each
 		}
-		return float64(j.Count()) * each
+		return float64(count) * each
 	}
-	c.BilledFor(j)
-	if j.Count() == 1 || !asksByProc(j.Ad) {
-		return float64(j.Count()) * c.asks(j.Ad)
-	}
-	for i := range j.Count() {
-		sum += c.asks(j.Part(j.First+i, j.First+i).Ad)
+	for _, j := range runs {
+		c.BilledFor(j)
+		if j.Count() == 1 || !asksByProc(j.Ad) {
+			sum += float64(j.Count()) * c.asks(j.Ad)
+			continue
+		}
+		for i := range j.Count() {
+			sum += c.asks(j.Part(j.First+i, j.First+i).Ad)
+		}
 	}
 	return sum
 }
@@ -289,10 +281,12 @@ func (c *roster) tiers() [][]*Submitter {
 
 // inOrder returns one submitter's runs in job-priority order.
 func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
+	var last *jobprio.Likeness
 	for i := range runs {
-		if like := runs[i].Likeness; like != nil && !like.Viewed {
+		if like := runs[i].Likeness; like != nil && like != last && !like.Viewed {
 			c.jobOf(runs[i])
 		}
+		last = runs[i].Likeness
 	}
 	if jobprio.AreInOrder(runs) { // as they mostly are, by their numbers
 		return runs
@@ -562,6 +556,7 @@ func (c *roster) introduce(asked shapes.Names) bool {
 			g = groups[c.Config.Params.Groups.Of(s.Name)]
 		}
 		known := map[*classad.Ad]*classad.Ad{}
+		s.jobs = slices.Clone(s.jobs)
 		for i := range s.jobs {
 			j := &s.jobs[i]
 			ad := known[j.Ad]
