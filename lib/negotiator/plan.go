@@ -121,7 +121,7 @@ type Config struct {
 	// Explain are jobs that the plan has the analysis of, whether they are matched
 	// or not, and with nothing left out for the sake of speed.
 	Explain []pool.Procs
-	// NoReasons leaves out of the plan what only people read of jobs without a slot: Autoclusters, and Reason and Jobs of Rejections.
+	// NoReasons leaves out of the plan what only people read of jobs without a slot: Autoclusters, and Reason, Jobs and Ahead of Rejections.
 	NoReasons bool
 	// Standings says that the plan has its Standings.
 	Standings bool

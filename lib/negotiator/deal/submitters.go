@@ -148,9 +148,8 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 		for n < len(jobs) && jobs[n].Submitter == s.Name {
 			first := n
 			for like := jobs[n].Likeness; n < len(jobs) && (n == first || like != nil && jobs[n].Likeness == like); n++ {
-				s.idle += jobs[n].Count()
 			}
-			s.demand += c.asksOf(jobs[first:n])
+			c.count(s, jobs[first:n])
 		}
 		s.jobs, jobs = jobs[:n:n], jobs[n:]
 	}
@@ -204,43 +203,52 @@ func amountOf(v classad.Value) float64 {
 	return cpus
 }
 
-// asksOf returns the weight that the jobs of runs of one Likeness ask for, or of one run.
-func (c *common) asksOf(runs []jobprio.Run) (sum float64) {
-	j, count := runs[0], 0
+// count adds to what a submitter wants runs of one Likeness, or one run. Numbers are added run by run: rounding
+// is then the same whatever is alike.
+func (c *common) count(s *Submitter, runs []jobprio.Run) {
+	each := c.asksOf(&runs[0])
 	for i := range runs {
-		count += runs[i].Count()
+		j := &runs[i]
+		s.idle += j.Count()
+		if each > 0 {
+			s.demand += float64(j.Count()) * each
+			continue
+		}
+		c.BilledFor(*j)
+		if j.Count() == 1 || !asksByProc(j.Ad) {
+			s.demand += float64(j.Count()) * c.asks(j.Ad)
+			continue
+		}
+		sum := 0.0
+		for proc := j.First; proc <= j.Last; proc++ {
+			sum += c.asks(j.Part(proc, proc).Ad)
+		}
+		s.demand += sum
 	}
+}
+
+// asksOf returns the weight that each job of a run and its likes asks for, 0 if that has to be evaluated.
+func (c *common) asksOf(j *jobprio.Run) float64 {
 	if !c.Config.UseSlotWeights {
-		return float64(count)
+		return 1
 	}
 	if j.Likeness != nil && j.Likeness.Asks > 0 {
-		return float64(count) * j.Likeness.Asks
+		return j.Likeness.Asks
 	}
 	from := c.asking.Of(j.Ad)
 	each, known := c.asked[from]
 	if !known {
 		v, e, _ := j.Ad.Get(requestCpusName)
-		if each, known = amountOf(v), e == nil; known {
-			c.asked[from] = each
+		if e != nil {
+			return 0
 		}
+		each = amountOf(v)
+		c.asked[from] = each
 	}
-	if known {
-		if j.Likeness != nil {
-			j.Likeness.Asks = each
-		}
-		return float64(count) * each
+	if j.Likeness != nil {
+		j.Likeness.Asks = each
 	}
-	for _, j := range runs {
-		c.BilledFor(j)
-		if j.Count() == 1 || !asksByProc(j.Ad) {
-			sum += float64(j.Count()) * c.asks(j.Ad)
-			continue
-		}
-		for i := range j.Count() {
-			sum += c.asks(j.Part(j.First+i, j.First+i).Ad)
-		}
-	}
-	return sum
+	return each
 }
 
 // asksByProc reports whether RequestCpus is not the same for all procs of a run.

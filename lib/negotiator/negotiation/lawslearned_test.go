@@ -65,7 +65,7 @@ func TestLearnedLaw(t *testing.T) {
 			quiet.NoReasons = true
 			bare.Autoclusters, bare.Rejections = nil, slices.Clone(plan.Rejections)
 			for i := range bare.Rejections {
-				bare.Rejections[i].Jobs, bare.Rejections[i].Reason = nil, ""
+				bare.Rejections[i].Jobs, bare.Rejections[i].Reason, bare.Rejections[i].Ahead = nil, "", 0
 			}
 			if got, want := asJSON(rt, Cycle(p, quiet, at)), asJSON(rt, &bare); got != want {
 				rt.Fatalf("without reasons: %s\nwith: %s\n%s", got, want, portrait(p, cfg))

@@ -113,7 +113,6 @@ func diagnose(c *deal.Outcome) *diagnosis {
 	if len(d.asked) > 0 {
 		d.pairs = min(max(mostPairs/len(d.asked), 2), 200)
 		d.takeStock()
-		d.findHolders()
 	}
 	return d
 }
@@ -231,8 +230,6 @@ func Explain(c *deal.Outcome) {
 	for _, k := range d.asked {
 		if !c.Config.NoReasons {
 			c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
-		} else if n := d.nearest(k); n != nil {
-			d.ahead[k] = d.fieldOf(k, n)
 		}
 	}
 	for _, x := range c.Explained {
@@ -279,8 +276,10 @@ func (d *diagnosis) reject(s *deal.Submitter, w deal.Waiter) negotiator.Rejectio
 	if len(causes) > 1 {
 		r.Also = causes[1:]
 	}
-	if !d.c.Config.NoReasons {
-		r.Jobs, r.Reason = deal.ProcsOf(w.Runs), d.reason(s, w, &r, others)
+	if d.c.Config.NoReasons {
+		r.Ahead = 0
+		return r
 	}
+	r.Jobs, r.Reason = deal.ProcsOf(w.Runs), d.reason(s, w, &r, others)
 	return r
 }

@@ -403,6 +403,9 @@ type field struct {
 
 // fieldOf returns the contenders for jobs of k.
 func (d *diagnosis) fieldOf(k *deal.Autocluster, n *nearest) *field {
+	if d.held == nil {
+		d.findHolders()
+	}
 	var key []byte
 	for number, held := range d.held {
 		if len(held) > 0 && number < len(k.Verdicts) && k.Verdicts[number] == shapes.Accepts {

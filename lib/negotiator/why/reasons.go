@@ -111,10 +111,16 @@ func (d *diagnosis) share(s *deal.Submitter, w deal.Waiter) (others string, limi
 		return others, false
 	}
 	room := s.Slice - d.c.Counted(s)
+	limited = w.Limited && -room < heaviest.Float()
+	if d.c.Config.NoReasons && limited {
+		if n := d.nearest(w.Cluster); n != nil {
+			d.ahead[w.Cluster] = d.fieldOf(w.Cluster, n)
+		}
+	}
 	if lightest > 0 && deal.Fits(lightest, room) && d.c.UnderCeiling(s, lightest) {
 		others = d.others(s, w.Cluster)
 	}
-	return others, w.Limited && others == "" && -room < heaviest.Float()
+	return others, limited && others == ""
 }
 
 // weights does as the cycle's, once for each autocluster.
