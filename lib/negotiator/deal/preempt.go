@@ -175,7 +175,7 @@ func (c *preemption) findProspects(s *Submitter, q *Queue, priority bool) {
 		}
 		for _, t := range kind {
 			if c.suits(k, t) {
-				l.heap = append(l.heap, c.newProspect(s, k, t.slots, true))
+				l.heap = append(l.heap, c.newProspect(s, k, c.ranked(t), true))
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func (c *preemption) listTenants(s *Submitter, q *Queue) {
 	for _, e := range c.yielding {
 		for _, t := range e.tenants {
 			if c.suits(q.Cluster, t) {
-				q.prospects.heap = append(q.prospects.heap, c.newProspect(s, q.Cluster, t.slots, false))
+				q.prospects.heap = append(q.prospects.heap, c.newProspect(s, q.Cluster, c.ranked(t), false))
 			}
 		}
 	}
@@ -291,7 +291,7 @@ func (c *preemption) newLevels(col *column, g *Group) (levels [][]*running) {
 			known[key] = len(levels)
 			levels = append(levels, nil)
 		}
-		levels[known[key]] = append(levels[known[key]], t.slots...)
+		levels[known[key]] = append(levels[known[key]], c.ranked(t)...)
 	}
 	for _, l := range levels {
 		slices.SortFunc(l, (*running).compare)

@@ -27,9 +27,9 @@ type running struct {
 	holder  *Submitter
 	weight  accountant.Weight // the slot's present weight
 	ad      *classad.Ad       // as it stands
-	shared  bool              // ad is that of others, too, that run alike
-	like    runsAlike         // of shared: what tells ad apart, but for the start
-	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
+	kind    *runKind          // what tells ad apart, but for the start; nil: it is like no other
+	first   int               // the index of the first of its kind with that start, which has the same ad; -1: itself
+	rank    float64           // PREEMPTION_RANK once tenants are ranked, where that is the same for all jobs; NaN: it is not
 	tenants *tenants          // that include it
 }
 
@@ -54,6 +54,7 @@ type tenants struct {
 	fixed   bool           // the slots' Rank is always, whatever the job
 	always  float64
 	slots   []*running
+	ranked  bool // slots have their rank, and are in that order
 }
 
 // estate is tenants of one holder that weigh the same, are charged the same, and are alike in
@@ -91,7 +92,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 		if claims := s.Claims; len(claims) > 0 {
 			for _, cl := range claims {
 				if c.preemptible(s, cl, claims) {
-					list = append(list, w.ours(i, cl))
+					list = append(list, w.ours(list, i, cl))
 				}
 			}
 		} else if s.Whole == nil && c.worksOutside(s.Ad) {
@@ -148,52 +149,51 @@ func (c *inventory) ran(r *running) time.Duration {
 // settleRunning divides the running slots into tenants.
 func (c *arrangement) settleRunning(list []running) {
 	known, kinds, estates := map[string]*tenants{}, map[string]int{}, map[lot]*estate{}
-	type like struct {
-		ad    *classad.Ad
-		usage accountant.Weight
-	}
 	var key []byte
-	runs, classes := map[like]*running{}, map[runsAlike]*class{}
 	timed := slices.ContainsFunc(startAttributes[:], func(name string) bool { return c.InClasses.Has(strings.ToLower(name)) })
 	for i := range list {
 		r := &list[i]
-		if first := runs[like{r.ad, r.claim.Usage()}]; r.shared && first != nil {
-			r.rank = first.rank
-			r.join(first.tenants)
+		usage := r.claim.Usage()
+		if r.first >= 0 && list[r.first].claim.Usage() == usage {
+			r.rank = list[r.first].rank
+			r.join(list[r.first].tenants)
 			continue
 		}
-		k := classes[r.like]
-		if k == nil || timed || !r.shared {
-			k = c.classOf(r.ad, r.weight, false, false)
-			classes[r.like] = k
+		var k *class
+		if r.kind != nil && !timed {
+			k = r.kind.class
+		}
+		if k == nil {
+			if k = c.classOf(r.ad, r.weight, false, false); r.kind != nil {
+				r.kind.class = k
+			}
 		}
 		current := c.numberIn(r.ad, currentRank)
 		key = c.appendYielding(key[:0], r.ad, current)
 		alike := len(key)
 		key = binary.LittleEndian.AppendUint64(key, uint64(k.Number))
 		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
-		key = binary.LittleEndian.AppendUint64(key, uint64(r.claim.Usage()))
+		key = binary.LittleEndian.AppendUint64(key, uint64(usage))
 		key = strconv.AppendBool(key, r.claim.Piece.Of != "")
-		key = c.appendPreemptionRank(key, r)
+		if c.ranksAlike(r) {
+			r.rank = math.Inf(-1)
+		} else {
+			r.rank = math.NaN()
+			key = c.AppendMeaning(key, r.ad, c.Config.Preemption.Rank)
+		}
 		t := known[string(key)]
 		if t == nil {
 			t = c.newTenants(r, k, current)
 			known[string(key)] = t
-			lot{r.holder, r.weight, r.claim.Usage(), numbered(kinds, key[:alike])}.add(t, estates)
+			lot{r.holder, r.weight, usage, numbered(kinds, key[:alike])}.add(t, estates)
 		}
 		r.join(t)
-		if r.shared {
-			runs[like{r.ad, r.claim.Usage()}] = r
-		}
 	}
 	c.kinds, c.estates, c.running = len(kinds), len(estates), len(list)
 	c.choosy = make([][]*tenants, c.kinds)
 	for _, t := range c.tenants {
 		if t.ranks {
 			c.choosy[t.alike] = append(c.choosy[t.alike], t)
-		}
-		if !t.varies {
-			slices.SortStableFunc(t.slots, (*running).compare)
 		}
 		t.class.group.tenants = append(t.class.group.tenants, t)
 		c.apart = c.apart || t.varies || t.left != nil
@@ -259,22 +259,40 @@ func (c *arrangement) appendYielding(key []byte, ad *classad.Ad, current float64
 	return key
 }
 
-// appendPreemptionRank appends the meaning of PREEMPTION_RANK. It puts a rank that is the
-// same for all jobs into r instead; NaN: it is not the same.
-func (c *arrangement) appendPreemptionRank(key []byte, r *running) []byte {
-	r.rank = math.Inf(-1)
+// ranksAlike reports whether PREEMPTION_RANK of a running slot is the same for all jobs.
+func (c *arrangement) ranksAlike(r *running) bool {
 	e := c.Config.Preemption.Rank
-	if e == nil {
-		return key
+	switch {
+	case e == nil:
+		return true
+	case c.fickleRank:
+		return false
+	case r.kind == nil:
+		return c.Closed(r.ad, e)
+	case r.kind.ranks == nil:
+		alike := c.Closed(r.ad, e)
+		r.kind.ranks = &alike
 	}
-	if v, closed := c.Value(r.ad, e); closed && !c.fickleRank {
-		if x, ok := v.Number(); ok && !math.IsNaN(x) {
-			r.rank = x
+	return *r.kind.ranks
+}
+
+// ranked returns the slots of tenants, by PREEMPTION_RANK where that is the same for all jobs. Most are never asked for.
+func (c *arrangement) ranked(t *tenants) []*running {
+	if t.ranked || t.varies {
+		return t.slots
+	}
+	t.ranked = true
+	if e := c.Config.Preemption.Rank; e != nil {
+		for i, r := range t.slots {
+			if i > 0 && t.slots[i-1].ad == r.ad {
+				r.rank = t.slots[i-1].rank
+			} else if x, ok := e.Eval(c.Eval, r.ad, nil).Number(); ok && !math.IsNaN(x) {
+				r.rank = x
+			}
 		}
-		return key
 	}
-	r.rank = math.NaN()
-	return c.AppendMeaning(key, r.ad, e)
+	slices.SortStableFunc(t.slots, (*running).compare)
+	return t.slots
 }
 
 // mayPrefer reports whether the slot's Rank may be above its rank of the present job.
@@ -359,25 +377,42 @@ type overlay struct {
 	// ofClaim and ofHolder have the names of the attributes added for a claim of ours, and
 	// for one from outside: copies share them, and are quick to read.
 	ofClaim, ofHolder *classad.Ad
-	values            []classad.Value // scratch
-	// alike are the ads made so far, by what they depend on, unless JobId is asked for.
-	alike map[runsSince]*classad.Ad
+	values            []classad.Value        // scratch
+	kinds             map[runsAlike]*runKind // nil: JobId is asked for, which tells all apart
+	last              *runKind               // that was asked for
 }
 
-// runsAlike is what tells apart the ads of slots of known kinds that run jobs, and runsSince with the start.
-type (
-	runsAlike struct {
-		kind   int
-		holder *Submitter
-		weight accountant.Weight
-		rank   float64
-		limits string
+// runsAlike is what tells apart the ads of slots of known kinds that run jobs, but for the start.
+type runsAlike struct {
+	kind   int
+	holder *Submitter
+	weight accountant.Weight
+	rank   float64
+	limits string
+}
+
+// runKind is running slots of which no more than the start tells the ads apart.
+type runKind struct {
+	runsAlike
+	since map[int64]int // by start: the index of the first
+	class *class        // once known
+	ranks *bool         // PREEMPTION_RANK is the same for all jobs; nil: not known
+}
+
+// kindOf returns the kind of a slot with a claim.
+func (w *overlay) kindOf(s *Slot, holder *Submitter, cl *pool.Claim) *runKind {
+	alike := runsAlike{s.Kind, holder, s.Weight, cl.Rank, cl.Limits}
+	if w.last != nil && w.last.runsAlike == alike {
+		return w.last
 	}
-	runsSince struct {
-		runsAlike
-		started int64
+	k := w.kinds[alike]
+	if k == nil {
+		k = &runKind{runsAlike: alike, since: map[int64]int{}}
+		w.kinds[alike] = k
 	}
-)
+	w.last = k
+	return k
+}
 
 // startAttributes are those of claimAttributes that say when the job began.
 var startAttributes = [...]string{pool.AttrEnteredState, "EnteredCurrentActivity", pool.AttrJobStart, pool.AttrTotalJobRunTime}
@@ -445,7 +480,7 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 		}
 	}
 	if !asked.Has(strings.ToLower(pool.AttrJobID)) {
-		w.alike = map[runsSince]*classad.Ad{}
+		w.kinds = map[runsAlike]*runKind{}
 	}
 	w.ofClaim, w.ofHolder = classad.New(), classad.New()
 	undefined := classad.Literal(classad.Undefined())
@@ -460,19 +495,20 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 	return w
 }
 
-// ours returns the running slot that a claim of this pool makes.
-func (w *overlay) ours(slot int, cl *pool.Claim) running {
+// ours returns the running slot that a claim of this pool makes, behind those of a list.
+func (w *overlay) ours(list []running, slot int, cl *pool.Claim) running {
 	c, s := w.c, &w.c.Slots[slot]
-	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.Weight, ad: s.Ad}
+	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.Weight, ad: s.Ad, first: -1}
 	if s.Whole != nil {
 		r.ad = pool.DynamicAd(s.Whole, cl.Slot, cl.Piece.Takes)
 		r.weight = c.weighPart(r.ad)
-	} else if r.shared = s.Kind > 0 && w.alike != nil; r.shared {
-		r.like = runsAlike{s.Kind, r.holder, s.Weight, cl.Rank, cl.Limits}
-		if ad := w.alike[runsSince{r.like, cl.StartedAt.Unix()}]; ad != nil {
-			r.ad = ad
+	} else if s.Kind > 0 && w.kinds != nil {
+		r.kind = w.kindOf(s, r.holder, cl)
+		if first, known := r.kind.since[cl.StartedAt.Unix()]; known {
+			r.first, r.ad = first, list[first].ad
 			return r
 		}
+		r.kind.since[cl.StartedAt.Unix()] = len(list)
 	}
 	w.values = w.values[:0]
 	for _, i := range w.claim {
@@ -483,9 +519,6 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 		w.values = append(w.values, remoteAttributes[i].value(r.holder, g))
 	}
 	r.ad = classad.With(w.ofClaim, r.ad, w.values...)
-	if r.shared {
-		w.alike[runsSince{r.like, cl.StartedAt.Unix()}] = r.ad
-	}
 	return r
 }
 
@@ -493,7 +526,7 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 func (w *overlay) outside(slot int) running {
 	c, s := w.c, &w.c.Slots[slot]
 	cl := &pool.Claim{Slot: s.Name, Submitter: c.holderOf(s), Weight: s.Weight}
-	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cmp.Or(c.pendingFor(s), cl.Submitter)], weight: s.Weight, ad: s.Ad}
+	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cmp.Or(c.pendingFor(s), cl.Submitter)], weight: s.Weight, ad: s.Ad, first: -1}
 	rank, pending := 0.0, false
 	if c.Config.Pie == negotiator.Spins {
 		// A new job must be worth more than the job that waits already.

@@ -428,7 +428,9 @@ func rest(n int, timeout time.Duration) time.Duration {
 
 // withoutClaimed returns the runs without the procs that hold a claim, by submitter and job.
 func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
-	compare := func(a, b *jobprio.Run) int { return cmp.Or(strings.Compare(a.Submitter, b.Submitter), a.Compare(b.Procs)) }
+	compare := func(a, b *jobprio.Run) int {
+		return cmp.Or(strings.Compare(a.Submitter, b.Submitter), a.Compare(b.Procs))
+	}
 	for i := 1; i < len(jobs); i++ {
 		if compare(&jobs[i-1], &jobs[i]) > 0 {
 			jobs = slices.SortedFunc(slices.Values(jobs), func(a, b jobprio.Run) int { return compare(&a, &b) })

@@ -266,17 +266,16 @@ func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
 	return true
 }
 
-// value returns what an expression comes to that belongs to the ad, if it is the same
-// whatever the job.
-func (m *meanings) value(ad *classad.Ad, e *classad.Expr) (v classad.Value, closed bool) {
+// isClosed reports whether an expression that belongs to the ad is the same whatever the job.
+func (m *meanings) isClosed(ad *classad.Ad, e *classad.Expr) bool {
 	for _, c := range m.expression(e).clauses {
 		closed := c.told && m.closed(ad, c)
 		m.found = m.found[:0]
 		if !closed {
-			return v, false
+			return false
 		}
 	}
-	return e.Eval(m.eval, ad, nil), true
+	return true
 }
 
 // small reports whether a constant is one that Specialize puts in the place of its name.

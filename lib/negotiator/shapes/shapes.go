@@ -162,10 +162,10 @@ func (x *Shapes) AppendSlotRank(key []byte, ad *classad.Ad) []byte {
 	return appendMeaning(key, x.keys.means.at(ad, &x.keys.slotRank))
 }
 
-// Value returns what an expression comes to that belongs to a slot's ad, if it is the same
-// whatever the job.
-func (x *Shapes) Value(ad *classad.Ad, e *classad.Expr) (v classad.Value, closed bool) {
-	return x.keys.means.value(ad, e)
+// Closed reports whether an expression that belongs to a slot's ad is the same whatever the job. That does not depend
+// on the constants in the ad.
+func (x *Shapes) Closed(ad *classad.Ad, e *classad.Expr) bool {
+	return x.keys.means.isClosed(ad, e)
 }
 
 // Likes returns how many kinds of slots jobs themselves can rank differently by now.
