@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // Learned is what cycles of one pool learn of its slots and jobs: which of their ads are equal in what is looked up. A cycle gives the
@@ -13,9 +15,80 @@ import (
 // is for one cycle at a time.
 type Learned struct {
 	kinds       map[*classad.Ad]int // of slots, by what bySlots says
+	slots       slotsLearned
 	bySlots     *Signatures
 	byJobs      *Signatures
 	expressions *Expressions
+}
+
+// SlotFacts are what a cycle finds in a slot's ad.
+type SlotFacts struct {
+	// Plain says that the slot is open to jobs, not partitionable, and not for a limited time, and that its job has no time to retire,
+	// all by constants.
+	Plain  bool
+	Weight accountant.Weight // of a plain one
+}
+
+// slotsLearned is the slots that the last cycle used.
+type slotsLearned struct {
+	names  []string
+	ads    []*classad.Ad
+	facts  []SlotFacts
+	plain  bool // all are
+	weighs weighing
+	some   []*classad.Ad // which have all expressions that are no constants; nil: not known
+}
+
+// weighing is what weights come from besides a slot's ad.
+type weighing struct {
+	use bool
+	by  *classad.Expr
+}
+
+// Facts returns what find finds in slots, which are ordered by name, each with one. Slots that have not changed are not looked at again.
+func (l *Learned) Facts(slots []pool.Slot, c *Config, find func(pool.Slot) SlotFacts) []SlotFacts {
+	k := &l.slots
+	weighs := weighing{c.UseSlotWeights, c.SlotWeight}
+	if len(k.ads) != len(slots) || k.weighs != weighs {
+		*k = slotsLearned{names: make([]string, len(slots)), ads: make([]*classad.Ad, len(slots)), facts: make([]SlotFacts, len(slots)), weighs: weighs}
+	}
+	k.plain = true
+	for i := range slots {
+		s := &slots[i]
+		if k.ads[i] != s.Ad || k.names[i] != s.Name {
+			k.ads[i], k.names[i], k.facts[i], k.some = s.Ad, s.Name, find(*s), nil
+		}
+		k.plain = k.plain && k.facts[i].Plain
+	}
+	return k.facts
+}
+
+// ArePlain reports whether slots are those of which Facts found last that all are plain.
+func (l *Learned) ArePlain(slots []pool.Slot) bool {
+	k := &l.slots
+	if !k.plain || len(k.ads) != len(slots) {
+		return false
+	}
+	for i := range slots {
+		if k.ads[i] != slots[i].Ad || k.names[i] != slots[i].Name {
+			return false
+		}
+	}
+	return true
+}
+
+// SomeSlots returns ads of some of the slots of Facts that have all expressions which the slots' ads have, but for constants.
+func (l *Learned) SomeSlots() []*classad.Ad {
+	k := &l.slots
+	if k.some == nil {
+		x := &Expressions{numbers: map[*classad.Ad]int{}, different: map[string]int{}}
+		for _, ad := range k.ads {
+			if x.NumberOf(ad) > len(k.some) {
+				k.some = append(k.some, ad)
+			}
+		}
+	}
+	return k.some
 }
 
 // Signatures numbers ads from 1: those of one number have the same expressions, or none, under some names.

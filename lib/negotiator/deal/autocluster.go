@@ -93,6 +93,9 @@ func (c *arrangement) shape(jobs []jobprio.Run) {
 	}
 	if c.learned != nil {
 		rules.Numbering = c.learned.Expressions(len(jobs))
+		if c.allPlain {
+			rules.SomeSlots = c.learned.SomeSlots()
+		}
 	}
 	c.Shapes = shapes.New(c.Payers, slots, jobprio.Representatives(jobs), rules)
 	c.telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting
@@ -137,13 +140,13 @@ func (c *arrangement) queueUp() {
 		c.queueInOrder(a, kinOf)
 		return
 	}
-	single := c.telling.Has(procID)
+	single, alike := c.telling.Has(procID), !c.Apart() && len(c.Config.Explain) == 0
 	for _, s := range c.Submitters {
 		runs := s.jobs
 		if single {
 			runs = jobprio.Singly(runs)
 		}
-		s.queue(c.inOrder(runs), a.of, c.PayerOf, kinOf, c.jobPrioOf)
+		s.queue(c.inOrder(runs), alike, a.of, c.PayerOf, kinOf, c.jobPrioOf)
 		c.regroup(s, a)
 	}
 }

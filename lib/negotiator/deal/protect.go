@@ -86,7 +86,7 @@ func (c *Outcome) protects(s *Slot, gone bool) negotiator.Protection {
 		return negotiator.Unconsidered
 	case gone:
 		return negotiator.AlreadyPreempted
-	case c.retires(s.Ad):
+	case c.retires(s):
 		return negotiator.Retiring
 	case c.rests(s):
 		return negotiator.LeftAlone

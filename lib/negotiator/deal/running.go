@@ -86,7 +86,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	w := c.newOverlay(asked)
 	for i := range c.Slots {
 		s := &c.Slots[i]
-		if s.Standing != Claimed && s.Whole == nil || c.retires(s.Ad) || c.rests(s) {
+		if s.Standing != Claimed && s.Whole == nil || c.retires(s) || c.rests(s) {
 			continue
 		}
 		if claims := s.Claims; len(claims) > 0 {
@@ -108,8 +108,10 @@ func (c *inventory) preemptible(s *Slot, cl *pool.Claim, all []*pool.Claim) bool
 	if cl.State != pool.RunningClaim || cl.SlotAd() != s.Name || cl.StartedAt.IsZero() {
 		return false
 	}
-	if state := c.textOf(s.Ad, stateName); state != "" && !caseless.Contains([]string{"Unclaimed", "Matched", "Claimed"}, state) {
-		return false
+	if !s.plain {
+		if state := c.textOf(s.Ad, stateName); state != "" && !caseless.Contains([]string{"Unclaimed", "Matched", "Claimed"}, state) {
+			return false
+		}
 	}
 	return !slices.ContainsFunc(all, func(o *pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
 }

@@ -38,6 +38,7 @@ type Slot struct {
 	Name     string
 	Claims   []*pool.Claim // of this pool, also those on pieces
 	Standing Standing
+	plain    bool   // negotiator.SlotFacts.Plain
 	counted  bool   // in the size of the pool
 	Group    *Group // when the cycle began
 	Now      *Group // as it is divided now
@@ -53,6 +54,7 @@ type inventory struct {
 	Claims   map[string][]*pool.Claim // by the slot's ad
 	Until    map[string]time.Time     // slots that rest
 	faulty   faults
+	allPlain bool               // all slots are plain, and learned has them
 	Excluded []pool.Slot        // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
 	named    map[string]bool    // names that no new dynamic slot may have, once asked for
 	InUse    *concurrency.InUse // of concurrency limits
@@ -85,13 +87,17 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	}
 	c.Plan.Outside = map[string]negotiator.Holding{}
 	usable := c.usable(p.Slots)
+	facts := make([]negotiator.SlotFacts, len(usable))
+	if c.learned != nil {
+		facts = c.learned.Facts(usable, &c.Config, c.factsOf)
+	}
 	c.Slots = make([]Slot, 0, len(usable))
-	for _, s := range usable {
+	for i, s := range usable {
 		if c.Config.SlotConstraint != nil && !c.Config.SlotConstraint.Eval(c.Eval, s.Ad, nil).True() {
 			c.Excluded = append(c.Excluded, s)
 			continue
 		}
-		sl := c.lookAt(s)
+		sl := c.lookAt(s, facts[i])
 		if slices.ContainsFunc(sl.Claims, func(cl *pool.Claim) bool { return cl.Flocked != "" }) {
 			sl.counted = false // a claim on a slot of another pool is no usage here
 		} else {
@@ -99,16 +105,61 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 		}
 		c.Slots = append(c.Slots, sl)
 	}
+	c.allPlain = c.learned != nil && c.learned.ArePlain(usable) && len(c.Excluded) == 0
 	c.warnOfWeights()
 	c.Plan.Slots = len(c.Slots)
 }
 
+// factsOf finds out whether a slot is plain.
+func (c *inventory) factsOf(s pool.Slot) (f negotiator.SlotFacts) {
+	for _, name := range []*classad.Name{lifetimeName, partitionableName, retirementName} {
+		if hasName(s.Ad, name) {
+			return f
+		}
+	}
+	if _, e, _ := s.Ad.Get(stateName); e != nil || !negotiator.IsOpen(c.textOf(s.Ad, stateName)) {
+		return f
+	}
+	if c.Config.UseSlotWeights && !c.weighsByConstant(s.Ad) {
+		return f
+	}
+	w, _, err := c.Config.WeightIn(c.Eval, s.Ad)
+	return negotiator.SlotFacts{Plain: err == nil, Weight: w}
+}
+
+// weighsByConstant reports whether a slot's weight is a constant in its ad.
+func (c *inventory) weighsByConstant(ad *classad.Ad) bool {
+	by := slotWeightName
+	if !hasName(ad, by) {
+		if c.Config.SlotWeight == nil {
+			return true
+		}
+		own, _ := classad.References(c.Config.SlotWeight, ad)
+		if len(own) != 1 || own[0] != c.Config.SlotWeight.String() {
+			return false
+		}
+		by = classad.NewName(own[0])
+	}
+	_, e, _ := ad.Get(by)
+	return e == nil
+}
+
 // lookAt returns a slot as the cycle sees it.
-func (c *inventory) lookAt(s pool.Slot) Slot {
-	sl := Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: c.weigh(s)}, Claims: c.Claims[s.Name], counted: true}
+func (c *inventory) lookAt(s pool.Slot, facts negotiator.SlotFacts) Slot {
+	sl := Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: facts.Weight}, Claims: c.Claims[s.Name], plain: facts.Plain, counted: true}
 	if e := c.Config.PoolSizeConstraint; e != nil {
 		sl.counted = e.Eval(c.Eval, s.Ad, nil).True()
 	}
+	if sl.plain {
+		switch {
+		case slices.ContainsFunc(sl.Claims, func(cl *pool.Claim) bool { return cl.Piece.Of == "" || cl.State != pool.Promised }):
+			sl.Standing = Claimed
+		case c.rests(&sl):
+			sl.Standing = Resting
+		}
+		return sl
+	}
+	sl.Weight = c.weigh(s)
 	whole, pieces := false, []pool.Resources(nil)
 	for _, cl := range sl.Claims {
 		if whole = whole || cl.Piece.Of == ""; cl.State != pool.Promised { // its piece is the one that is being vacated
@@ -168,6 +219,9 @@ func (c *inventory) limitOutside(ad *classad.Ad) {
 // usable returns the slots to look at, one for each name, by name in natural
 // order, as they mostly come.
 func (c *inventory) usable(slots []pool.Slot) []pool.Slot {
+	if c.learned != nil && c.learned.ArePlain(slots) {
+		return slots
+	}
 	apart := slices.IsSortedFunc(slots, func(a, b pool.Slot) int { return cmp.Or(pool.CompareNames(a.Name, b.Name), -1) })
 	if apart && !slices.ContainsFunc(slots, func(s pool.Slot) bool { return s.Name == "" || c.expired(s.Ad) }) {
 		return slots
@@ -309,6 +363,8 @@ var (
 	stateName         = classad.NewName(pool.AttrState)
 	lifetimeName      = classad.NewName(pool.AttrAdLifetime)
 	partitionableName = classad.NewName(pool.AttrPartitionable)
+	retirementName    = classad.NewName(retirementLeft)
+	slotWeightName    = classad.NewName(pool.AttrSlotWeight)
 )
 
 func hasName(ad *classad.Ad, name *classad.Name) bool {
@@ -554,13 +610,13 @@ func (c *inventory) lookedAt() (all, slots int) {
 		if s.counted {
 			all += 1 + pieces
 		}
-		if c.Config.Preemption.Consider && !c.retires(s.Ad) {
+		if c.Config.Preemption.Consider && !c.retires(s) {
 			slots += pieces
 		}
 		switch {
 		case s.Standing != Claimed:
 			slots++
-		case c.Config.Preemption.Consider && !c.retires(s.Ad), !c.Config.Preemption.Consider && s.Whole != nil:
+		case c.Config.Preemption.Consider && !c.retires(s), !c.Config.Preemption.Consider && s.Whole != nil:
 			slots++
 		}
 	}
@@ -568,8 +624,11 @@ func (c *inventory) lookedAt() (all, slots int) {
 }
 
 // retires reports whether the slot's job has time to end by itself that preemption respects.
-func (c *common) retires(ad *classad.Ad) bool {
-	left, ok := ad.EvalNumber(c.Eval, retirementLeft)
+func (c *common) retires(s *Slot) bool {
+	if s.plain {
+		return false
+	}
+	left, ok := s.Ad.EvalNumber(c.Eval, retirementLeft)
 	return ok && left > 0 && !c.Config.Preemption.Early
 }
 

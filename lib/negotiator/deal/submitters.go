@@ -331,25 +331,32 @@ func (c *common) jobOf(r jobprio.Run) jobprio.Job {
 	return c.views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
 }
 
-// queue fills the submitter's queues with runs in job-priority order.
-func (s *Submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *Autocluster, payerOf func(jobprio.Run) *shapes.Payer, kinOf, prioOf func(jobprio.Run) int) {
+// queue fills the submitter's queues with runs in job-priority order. With alike, runs of one Likeness are of one autocluster, which
+// need not be asked for again; its payment begins with its first job.
+func (s *Submitter) queue(runs []jobprio.Run, alike bool, clusterOf func(jobprio.Run) *Autocluster, payerOf func(jobprio.Run) *shapes.Payer, kinOf, prioOf func(jobprio.Run) int) {
 	at := map[*Autocluster]*Queue{}
 	var q *Queue // of the last run
-	for i, r := range runs {
-		k := clusterOf(r)
-		if q == nil || q.Cluster != k {
-			q = at[k]
-		}
-		if q == nil {
-			q = &Queue{Cluster: k}
-			if at[k] = q; s.Queues == nil { // mostly the only one
-				q.Runs = make([]Run, 0, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		next := Run{Procs: r.Procs, Order: i, Kin: kinOf(*r), Prio: prioOf(*r)}
+		if alike && i > 0 && r.Likeness != nil && r.Likeness == runs[i-1].Likeness && runs[i-1].Compare(r.Procs) < 0 && !q.Cluster.unread {
+			next.Payer = q.Runs[len(q.Runs)-1].Payer
+		} else {
+			next.Payer = payerOf(*r)
+			if k := clusterOf(*r); q == nil || q.Cluster != k {
+				q = at[k]
+				if q == nil {
+					q = &Queue{Cluster: k}
+					if at[k] = q; s.Queues == nil { // mostly the only one
+						q.Runs = make([]Run, 0, len(runs))
+					}
+					s.Queues = append(s.Queues, q)
+				}
 			}
-			s.Queues = append(s.Queues, q)
 		}
-		q.Runs = append(q.Runs, Run{r.Procs, i, kinOf(r), prioOf(r), payerOf(r)})
+		q.Runs = append(q.Runs, next)
 		q.left += r.Count()
-		k.idle += r.Count()
+		q.Cluster.idle += r.Count()
 	}
 }
 

@@ -93,6 +93,9 @@ func (x *Shapes) Of(j jobprio.Run) *Autocluster {
 	return k
 }
 
+// Apart reports whether runs of one Likeness may be of different autoclusters.
+func (x *Shapes) Apart() bool { return x.apart }
+
 // Remember has Of number the jobs' ads by what tells them apart, in the names of x.Telling, so that later cycles need not look at them:
 // nothing of that may be of this cycle alone.
 func (x *Shapes) Remember(by Numbering) { x.signatures, x.bySign = by, map[int]*Autocluster{} }

@@ -76,6 +76,8 @@ type Rules struct {
 	AddSignificant []string
 	// Numbering, unless nil, numbers ads from 1 so that those of one number have the same expressions that are no constants.
 	Numbering Numbering
+	// SomeSlots are ads of some slots that have all expressions which the slots' ads have, but for constants; nil: all slots are looked at.
+	SomeSlots []*classad.Ad
 }
 
 // New finds the attributes that distinguish slots and jobs, of which some stand for all (jobprio.Representatives).
@@ -89,6 +91,9 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 		ads[i] = s.Ad
 	}
 	x.sig = newSignificance(lex, ads, jobs, rules.Numbering)
+	if rules.SomeSlots != nil {
+		x.sig.slots = rules.SomeSlots
+	}
 	lex.shadowed = shadowed(ads, jobs)
 	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
 	var amounts []string

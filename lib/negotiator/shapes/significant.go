@@ -145,7 +145,8 @@ func (n Names) Has(name string) bool {
 // Significance finds which attributes can make a difference.
 type Significance struct {
 	lex   *lexicon
-	slots []*classad.Ad
+	all   []*classad.Ad // of slots
+	slots []*classad.Ad // that have all expressions which these have
 	jobs  []jobprio.Run
 	ads   []*classad.Ad // that have all expressions which the jobs' ads have
 	// inSlots and inJobs hold the different expressions that an attribute has
@@ -158,7 +159,7 @@ type Significance struct {
 }
 
 func newSignificance(lex *lexicon, slots []*classad.Ad, jobs []jobprio.Run, by Numbering) *Significance {
-	return &Significance{lex: lex, slots: slots, jobs: jobs, ads: telling(jobs, by), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
+	return &Significance{lex: lex, all: slots, slots: slots, jobs: jobs, ads: telling(jobs, by), inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
 }
 
 // telling returns ads that contain all expressions of the jobs' ads: if a job's own attributes are
@@ -337,7 +338,7 @@ func (s *Significance) InJobs(job []string) Names { return s.of(nil, lower(slice
 func (s *Significance) allNames() (slot, job []string) {
 	if s.everySlot == nil && s.everyJob == nil {
 		inSlots, inJobs := map[string]bool{}, map[string]bool{}
-		for _, ad := range s.slots {
+		for _, ad := range s.all {
 			addNames(inSlots, ad)
 		}
 		for _, j := range s.jobs {
