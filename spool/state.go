@@ -19,9 +19,8 @@ import (
 	"fairspool/spool/internal/summarytext"
 )
 
-// state is the spool in memory, as of one transaction: a generation, and what the journal
-// says since. Lines are only looked through, and what they describe is made on demand, so
-// that a command pays for what it needs. What a transaction changes goes through the same
+// state is the spool in memory, as of one transaction: a generation, and what the journal says since. Lines are only looked through, and
+// what they describe is made on demand, so that a command pays for what it needs. What a transaction changes goes through the same
 // records, so that what it sees of its own changes is what everybody reads later.
 type state struct {
 	spool      *Spool
@@ -87,8 +86,7 @@ func (s *state) take(body []byte, seq uint64, file string, line int) error {
 	return nil
 }
 
-// note takes the first lines of a chunk, as many as speak of the same thing,
-// cuts the chunk to them, and returns how many they are.
+// note takes the first lines of a chunk, as many as speak of the same thing, cuts the chunk to them, and returns how many they are.
 func (s *state) note(c *chunk) (lines int, err error) {
 	line, _, _ := bytes.Cut(c.text, newline)
 	if len(line) < 3 || line[1] != ' ' {
@@ -128,8 +126,8 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	return 1, nil
 }
 
-// noteBlock takes the lines that speak of the first line's key, into each of kept. They
-// wait until what they describe is used, unless that was made before.
+// noteBlock takes the lines that speak of the first line's key, into each of kept. They wait until what they describe is used, unless
+// that was made before.
 func noteBlock[K int | string, V any](kept []*blocks[K, V], c *chunk, kinds string, apply func(*blocks[K, V], record, uint64) error, w *worker) (lines int, err error) {
 	k, rest, err := kept[0].keys.parse(c.text[2:lineEnd(c.text)])
 	if err != nil {
@@ -212,8 +210,14 @@ func (s *state) applyJobs(jobs *blocks[int, Cluster], r record, seq uint64) erro
 	if err := c.apply(r, seq); err != nil {
 		return err
 	}
-	if r.Kind == 'L' && len(c.Runs) == 0 {
+	switch {
+	case r.Kind == 'L' && len(c.Runs) == 0:
 		jobs.put(r.Cluster, nil)
+	case r.Kind == 'D':
+		at, _ := slices.BinarySearchFunc(c.Runs, r.First, func(run Run, first int) int { return run.First - first })
+		for ; at < len(c.Runs) && c.Runs[at].Last <= r.Last; at++ {
+			s.own.expressions.Share(c.Runs[at].Ad) // what is left of the names is often what other jobs have
+		}
 	}
 	return nil
 }
@@ -257,8 +261,8 @@ func (s *state) len() (int, error) {
 	return s.jobs.count(s.own, func(f segmentFile[int]) int { return f.jobs }, func(e *entry[int]) int { return e.jobs }, (*Cluster).jobs)
 }
 
-// table is a small table: rows that are lines of one kind, by key. Its file is read when
-// the table is first used, and a row is parsed when the row is.
+// table is a small table: rows that are lines of one kind, by key. Its file is read when the table is first used, and a row is parsed
+// when the row is.
 type table[K comparable, V any] struct {
 	kind  *Kind[K, V]
 	load  func() (chunk, error) // the generation's file; nil once it is read, or if there is none
@@ -437,7 +441,7 @@ func (t *table[K, V]) inOrder() ([]V, error) {
 		return nil, err
 	}
 	if len(t.rows)+len(t.texts) > 0 {
-		list = t.merged(list)
+		list = t.merge(make([]V, 0, len(list)+len(t.rows)), list)
 		clear(t.rows)
 		clear(t.texts)
 	}
@@ -445,22 +449,31 @@ func (t *table[K, V]) inOrder() ([]V, error) {
 	return list, nil
 }
 
-// merged returns a list with what rows and texts say of it.
-func (t *table[K, V]) merged(list []V) []V {
+// appendTo appends the rows in the order of their keys. Few changes are not made part of the table's own list.
+func (t *table[K, V]) appendTo(to []V) ([]V, error) {
+	if !t.listed || len(t.rows)+len(t.texts) > len(t.list)/4 {
+		list, err := t.inOrder()
+		return append(to, list...), err
+	}
+	err := t.parse()
+	return t.merge(to, t.list), err
+}
+
+// merge appends a list with what rows and texts say of it.
+func (t *table[K, V]) merge(to, list []V) []V {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(t.rows)), maps.Keys(t.texts)) // texts are of rows that are gone
 	slices.SortFunc(keys, t.kind.order)
-	all := make([]V, 0, len(list)+len(t.rows))
 	for _, k := range keys {
 		n, there := slices.BinarySearchFunc(list, k, func(v V, k K) int { return t.kind.order(t.kind.key(v), k) })
-		all = append(all, list[:n]...)
+		to = append(to, list[:n]...)
 		if row, put := t.rows[k]; put {
-			all = append(all, row)
+			to = append(to, row)
 		}
 		if list = list[n:]; there {
 			list = list[1:]
 		}
 	}
-	return append(all, list...)
+	return append(to, list...)
 }
 
 // parsed reads all rows of the generation's file, on all processors.
@@ -557,8 +570,7 @@ func (t *table[K, V]) count() (int, error) {
 	return n, nil
 }
 
-// tableOf returns what reads the file of a table and holds it to what index.N
-// says; nil if the generation has none.
+// tableOf returns what reads the file of a table and holds it to what index.N says; nil if the generation has none.
 func (s *Spool) tableOf(g *generation, name string) func() (chunk, error) {
 	t, ok := g.tables[name]
 	if !ok {
@@ -604,8 +616,7 @@ func (v *View) Marks(prefix string) (names []string) {
 	return names
 }
 
-// PutMark keeps a text, which may be any without a zero byte, under a name; an empty one removes
-// what was kept.
+// PutMark keeps a text, which may be any without a zero byte, under a name; an empty one removes what was kept.
 func (tx *Tx) PutMark(name, text string) {
 	switch {
 	case strings.Contains(name+text, "\x00"):

@@ -14,9 +14,8 @@ import (
 	"fairspool/spool/internal/wantedlines"
 )
 
-// View is the spool as of one transaction. What its methods return is shared
-// with the spool: it may be read until the function that was given the View
-// returns, and never be changed.
+// View is the spool as of one transaction. What its methods return is shared with the spool: it may be read until the function that was
+// given the View returns, and never be changed.
 type View struct {
 	spool  *Spool
 	loaded *state // nil in a transaction that has not needed it yet
@@ -41,12 +40,10 @@ func (v *View) state() *state {
 	return v.loaded
 }
 
-// Seq returns the number of the last transaction that the view contains; 0
-// is the new spool.
+// Seq returns the number of the last transaction that the view contains; 0 is the new spool.
 func (v *View) Seq() uint64 { return v.seq }
 
-// NextCluster returns the id that the next AddCluster will give: all clusters that were ever
-// submitted have lower ones.
+// NextCluster returns the id that the next AddCluster will give: all clusters that were ever submitted have lower ones.
 func (v *View) NextCluster() int { return v.next }
 
 // Len returns the number of jobs in the queue.
@@ -72,9 +69,8 @@ func (v *View) Clusters() []*Cluster {
 	return v.shownOf(list)
 }
 
-// Belonging returns, by ascending id, the clusters that may have jobs of one of
-// the users, each given as an Owner or as a User, and perhaps others: of the
-// others most are not even read.
+// Belonging returns, by ascending id, the clusters that may have jobs of one of the users, each given as an Owner or as a User, and
+// perhaps others: of the others most are not even read.
 func (v *View) Belonging(users []string) []*Cluster {
 	if len(users) == 0 {
 		return nil
@@ -157,6 +153,13 @@ func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 // Claims returns all claims, by ascending job. They are the view's: the caller changes none of them.
 func (v *View) Claims() []pool.Claim { return sorted(v.state().claims) }
 
+// AppendClaims appends what Claims returns, which is the caller's then.
+func AppendClaims(to []pool.Claim, v *View) []pool.Claim {
+	list, err := v.state().claims.appendTo(to)
+	must(err)
+	return list
+}
+
 // Claim returns the claim of a job.
 func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
 	c, ok, err := v.state().claims.get(id)
@@ -169,8 +172,7 @@ func (v *View) Submitters() []accountant.Record {
 	return slices.Clone(sorted(v.state().submitters))
 }
 
-// Submitter returns one submitter's record; without one, a new record of
-// that name.
+// Submitter returns one submitter's record; without one, a new record of that name.
 func (v *View) Submitter(name string) (accountant.Record, bool) {
 	r, ok, err := v.state().submitters.get(name)
 	must(err)
@@ -190,8 +192,7 @@ func sorted[K comparable, V any](t *table[K, V]) []V {
 	return slices.Clip(list)
 }
 
-// Advertised returns the ad of one slot that was advertised, not written by
-// hand.
+// Advertised returns the ad of one slot that was advertised, not written by hand.
 func (v *View) Advertised(name string) (pool.Slot, bool) {
 	s := v.state()
 	slot, err := s.slots.get(s.own, name)
@@ -202,10 +203,8 @@ func (v *View) Advertised(name string) (pool.Slot, bool) {
 	return *slot, true
 }
 
-// Slots returns every slot ad of the pool, advertised or written by hand, by
-// name. The errors name file and line of hand-written ads that cannot be used;
-// the others are good. A name that was advertised and stands in a
-// hand-written file too is the hand's.
+// Slots returns every slot ad of the pool, advertised or written by hand, by name. The errors name file and line of hand-written ads that
+// cannot be used; the others are good. A name that was advertised and stands in a hand-written file too is the hand's.
 func (v *View) Slots() ([]pool.Slot, []error) {
 	slots, taken, bad := v.spool.handWritten()
 	advertised, err := v.state().slots.all(newWorker)
@@ -220,8 +219,7 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 	return slots, bad
 }
 
-// SlotNames returns the names of all slots, advertised or written by hand, in any order. It reads
-// no advertised ads.
+// SlotNames returns the names of all slots, advertised or written by hand, in any order. It reads no advertised ads.
 func (v *View) SlotNames() []string {
 	names, err := v.state().slots.names(func(line []byte) bool { return line[0] == 's' })
 	must(err)
@@ -239,8 +237,7 @@ func (v *View) SlotNames() []string {
 // Journal returns how many bytes the journal has.
 func (v *View) Journal() int64 { return v.spool.at.off }
 
-// SlotsNamed returns what Slots does of the slots with these names, and reads no
-// advertised ones but those.
+// SlotsNamed returns what Slots does of the slots with these names, and reads no advertised ones but those.
 func (v *View) SlotsNamed(names []string) []pool.Slot {
 	var slots []pool.Slot
 	hand, _, _ := v.spool.handWritten()
@@ -255,8 +252,7 @@ func (v *View) SlotsNamed(names []string) []pool.Slot {
 	return slices.CompactFunc(slots, func(a, b pool.Slot) bool { return a.Name == b.Name })
 }
 
-// SlotSources reports whether the pool has slots that were advertised, and whether
-// slots.d has a file, be it without a slot.
+// SlotSources reports whether the pool has slots that were advertised, and whether slots.d has a file, be it without a slot.
 func (v *View) SlotSources() (advertised, byHand bool) {
 	s := v.state()
 	n, err := s.slots.countAll(s.own)
@@ -266,11 +262,9 @@ func (v *View) SlotSources() (advertised, byHand bool) {
 	return n > 0, len(files) > 0
 }
 
-// Only returns a view of the same transaction that is cheap to go through for a few
-// attributes: its clusters and runs have those that are named, and of the others some
-// or none. What is named has the value that it has in the view itself, for every proc:
-// a cluster with an expression among these attributes is made whole. Where all clusters
-// were looked at already, it is the view itself.
+// Only returns a view of the same transaction that is cheap to go through for a few attributes: its clusters and runs have those that are
+// named, and of the others some or none. What is named has the value that it has in the view itself, for every proc: a cluster with an
+// expression among these attributes is made whole. Where all clusters were looked at already, it is the view itself.
 //
 // Blocks are checked as ever, but lines that are left out are not read. It is for a look
 // at the queue: in a transaction, what changes later does not show.
@@ -381,15 +375,13 @@ func (p *queuePiece) cut() (list []queuePiece) {
 // Len returns how many pieces there are.
 func (p *Pieces) Len() int { return len(p.list) }
 
-// PieceReader reads pieces, for one goroutine. Its clusters share what they have in
-// common.
+// PieceReader reads pieces, for one goroutine. Its clusters share what they have in common.
 type PieceReader struct {
 	pieces *Pieces
 	worker *worker
 }
 
-// Reader returns a reader. Each piece may be read once, and different ones at the same
-// time by several readers.
+// Reader returns a reader. Each piece may be read once, and different ones at the same time by several readers.
 func (p *Pieces) Reader() *PieceReader { return &PieceReader{p, newWorker()} }
 
 // Range returns the lowest and the highest id that a piece may have.
@@ -402,10 +394,8 @@ func (p *Pieces) Range(i int) (first, last int) {
 	return slices.Min(keys), slices.Max(keys)
 }
 
-// Read returns those clusters of a piece that are wanted, and perhaps others, by
-// ascending id. They are as those of the view, which has to last as long. The error is a
-// *DamageError for what does not check; the function that was given the view should
-// return it.
+// Read returns those clusters of a piece that are wanted, and perhaps others, by ascending id. They are as those of the view, which has
+// to last as long. The error is a *DamageError for what does not check; the function that was given the view should return it.
 func (r *PieceReader) Read(i int, wanted func(cluster int) bool) ([]*Cluster, error) {
 	b, p := r.pieces.jobs, r.pieces.list[i]
 	var h harvest[int, Cluster]
@@ -522,8 +512,7 @@ func (v *View) shown(c *Cluster) *Cluster {
 	return &masked
 }
 
-// shownAd returns the ad of a job as the reader may see it, nil if that is not at all; listed is
-// whether it is not if it is not listed.
+// shownAd returns the ad of a job as the reader may see it, nil if that is not at all; listed is whether it is not if it is not listed.
 func (v *View) shownAd(ad *classad.Ad, listed bool) *classad.Ad {
 	sight := v.sees(ownerIn(ad))
 	if sight == Unlisted && listed {
@@ -568,8 +557,7 @@ func outline(ad, parent *classad.Ad) *classad.Ad {
 // hiddenReason stands for a reason that names files of another user.
 const hiddenReason = "not shown"
 
-// Tally returns what is tallied under a key; for one that is not known a Tally
-// with its Key, and false.
+// Tally returns what is tallied under a key; for one that is not known a Tally with its Key, and false.
 func (v *View) Tally(k accountant.Key) (accountant.Tally, bool) {
 	y, ok, err := v.state().tallies.get(k)
 	must(err)

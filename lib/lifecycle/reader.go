@@ -29,6 +29,7 @@ type Reader struct {
 	called   map[string]*owner        // the same by name
 	last     *owner                   // that was asked for
 	idle     []jobprio.Run            // of the last snapshot
+	claims   []pool.Claim             // likewise
 	// Room for those of the next snapshot.
 	roomIdle []jobprio.Run
 	roomMade []*stood
@@ -62,12 +63,17 @@ func (r *Reader) Snapshot(v *spool.View) Snapshot {
 	for _, m := range Maintenances(v) {
 		s.maintained[m.ID] = true
 	}
+	claims := v.Claims
+	if r.taken > 0 {
+		r.claims = spool.AppendClaims(r.claims[:0], v)
+		claims = func() []pool.Claim { return r.claims }
+	}
 	reservations := spool.Reservations.All(v)
 	for i := range reservations {
 		reservations[i].Submitter = r.groups.Spelled(reservations[i].Submitter) // as the jobs' are
 	}
 	s.Pool = negotiator.Pool{
-		Slots: slots, Claims: v.Claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
+		Slots: slots, Claims: claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
 	}
 	s.Pool.Jobs, s.Pool.Held = r.waiting(v)
 	s.ticketed, s.flocked = ticketed(v, s.Pool.Claims), spool.Flocked.All(v)

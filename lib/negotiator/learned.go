@@ -36,7 +36,8 @@ type slotsLearned struct {
 	facts  []SlotFacts
 	plain  bool // all are
 	weighs weighing
-	some   []*classad.Ad // which have all expressions that are no constants; nil: not known
+	some   []*classad.Ad  // which have all expressions that are no constants; nil: not known
+	places map[string]int // by name; nil: not known
 }
 
 // weighing is what weights come from besides a slot's ad.
@@ -56,7 +57,7 @@ func (l *Learned) Facts(slots []pool.Slot, c *Config, find func(pool.Slot) SlotF
 	for i := range slots {
 		s := &slots[i]
 		if k.ads[i] != s.Ad || k.names[i] != s.Name {
-			k.ads[i], k.names[i], k.facts[i], k.some = s.Ad, s.Name, find(*s), nil
+			k.ads[i], k.names[i], k.facts[i], k.some, k.places = s.Ad, s.Name, find(*s), nil, nil
 		}
 		k.plain = k.plain && k.facts[i].Plain
 	}
@@ -75,6 +76,18 @@ func (l *Learned) ArePlain(slots []pool.Slot) bool {
 		}
 	}
 	return true
+}
+
+// Places returns where each of the slots of Facts is, by name.
+func (l *Learned) Places() map[string]int {
+	k := &l.slots
+	if k.places == nil {
+		k.places = make(map[string]int, len(k.names))
+		for i, name := range k.names {
+			k.places[name] = i
+		}
+	}
+	return k.places
 }
 
 // SomeSlots returns ads of some of the slots of Facts that have all expressions which the slots' ads have, but for constants.

@@ -166,17 +166,15 @@ func (c *inventory) dynamicName(at int) string {
 
 // findNames notes the names of slots and of what claims have.
 func (c *inventory) findNames() {
-	c.named = make(map[string]bool, len(c.Slots)+len(c.Claims))
+	c.named = make(map[string]bool, len(c.Slots)+len(c.claims))
 	for i := range c.Slots {
 		c.named[c.Slots[i].Name] = true
 	}
 	for _, s := range c.Excluded {
 		c.named[s.Name] = true
 	}
-	for _, claims := range c.Claims {
-		for _, cl := range claims {
-			c.named[cl.Slot] = true
-		}
+	for i := range c.claims {
+		c.named[c.claims[i].Slot] = true
 	}
 }
 

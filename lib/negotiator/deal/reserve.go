@@ -231,10 +231,9 @@ func (c *reservations) inReservingOrder() []*Submitter {
 // divided returns the pieces of each partitionable slot that jobs have by now.
 func (c *reservations) divided() map[string][]pool.Piece {
 	pieces := map[string][]pool.Piece{}
-	for name, claims := range c.Claims {
-		for _, cl := range claims {
-			pieces[name] = append(pieces[name], cl.Piece)
-		}
+	for i := range c.claims {
+		cl := &c.claims[i]
+		pieces[cl.SlotAd()] = append(pieces[cl.SlotAd()], cl.Piece)
 	}
 	for _, m := range c.Plan.Matches {
 		if m.Piece.Of != "" {

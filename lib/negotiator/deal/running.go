@@ -82,7 +82,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	if !c.Config.Preemption.Consider {
 		return nil
 	}
-	list := make([]running, 0, len(c.Claims))
+	list := make([]running, 0, len(c.claims))
 	w := c.newOverlay(asked)
 	for i := range c.Slots {
 		s := &c.Slots[i]

@@ -195,10 +195,8 @@ func (c *Outcome) Due(waiting [][]Waiter) []float64 {
 // no job that waits for what others have gets less, however little it asks for.
 func (c *Outcome) lightestClaim() float64 {
 	lightest := math.Inf(1)
-	for _, claims := range c.Claims {
-		for _, cl := range claims {
-			lightest = math.Min(lightest, cl.Weight.Float())
-		}
+	for i := range c.claims {
+		lightest = math.Min(lightest, c.claims[i].Weight.Float())
 	}
 	for i := range c.Plan.Matches {
 		lightest = math.Min(lightest, c.Plan.Matches[i].Weight.Float())

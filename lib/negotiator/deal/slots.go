@@ -49,10 +49,12 @@ type Slot struct {
 // inventory is the state of the pool: the slots, their holders, and the slots that rest.
 type inventory struct {
 	common
-	Slots    []Slot                   // by name in natural order
-	total    accountant.Weight        // of all slots except claimed ones of other pools
-	Claims   map[string][]*pool.Claim // by the slot's ad
-	Until    map[string]time.Time     // slots that rest
+	Slots    []Slot            // by name in natural order
+	total    accountant.Weight // of all slots except claimed ones of other pools
+	claims   []pool.Claim
+	byName   map[string]int // of slots with claims: where on has these; nil: not asked for
+	on       [][]*pool.Claim
+	Until    map[string]time.Time // slots that rest
 	faulty   faults
 	allPlain bool               // all slots are plain, and learned has them
 	Excluded []pool.Slot        // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
@@ -64,20 +66,9 @@ type inventory struct {
 // claims from outside. A slot with an expired ad does not exist any more. It warns of ads
 // without a name, names that occur twice, and invalid weights.
 func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
-	c.Claims = make(map[string][]*pool.Claim, len(claims))
-	single := make([]*pool.Claim, len(claims)) // most slots have one
+	c.claims = claims
 	for i := range claims {
-		cl := &claims[i]
-		single[i] = cl
-		if all, more := c.Claims[cl.SlotAd()]; more {
-			c.Claims[cl.SlotAd()] = append(all, cl)
-		} else {
-			c.Claims[cl.SlotAd()] = single[i : i+1 : i+1]
-		}
-		if cl.Piece.Of != "" { // should a slot be advertised under a dynamic one's name
-			c.Claims[cl.Slot] = append(c.Claims[cl.Slot], &pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State})
-		}
-		c.InUse.Add(cl.Limits)
+		c.InUse.Add(claims[i].Limits)
 	}
 	c.Until = map[string]time.Time{}
 	for _, b := range slices.Concat(p.Backoffs, c.Plan.Backoffs) {
@@ -87,9 +78,11 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	}
 	c.Plan.Outside = map[string]negotiator.Holding{}
 	usable := c.usable(p.Slots)
-	facts := make([]negotiator.SlotFacts, len(usable))
+	facts, claimsOf := make([]negotiator.SlotFacts, 1), func(i int) []*pool.Claim { return c.ClaimsOn(usable[i].Name) }
 	if c.learned != nil {
 		facts = c.learned.Facts(usable, &c.Config, c.factsOf)
+		on := claimsBy(c.learned.Places(), claims)
+		claimsOf = func(i int) []*pool.Claim { return on[i] }
 	}
 	c.Slots = make([]Slot, 0, len(usable))
 	for i, s := range usable {
@@ -97,7 +90,7 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 			c.Excluded = append(c.Excluded, s)
 			continue
 		}
-		sl := c.lookAt(s, facts[i])
+		sl := c.lookAt(s, facts[min(i, len(facts)-1)], claimsOf(i))
 		if slices.ContainsFunc(sl.Claims, func(cl *pool.Claim) bool { return cl.Flocked != "" }) {
 			sl.counted = false // a claim on a slot of another pool is no usage here
 		} else {
@@ -108,6 +101,53 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	c.allPlain = c.learned != nil && c.learned.ArePlain(usable) && len(c.Excluded) == 0
 	c.warnOfWeights()
 	c.Plan.Slots = len(c.Slots)
+}
+
+// claimsBy returns the claims on each of the slots whose places are known. A claim on a piece is one on the partitionable slot,
+// and on a slot that is advertised under the dynamic one's name.
+func claimsBy(places map[string]int, claims []pool.Claim) [][]*pool.Claim {
+	on, single := make([][]*pool.Claim, len(places)), make([]*pool.Claim, len(claims)) // most slots have one
+	for i := range claims {
+		cl := &claims[i]
+		single[i] = cl
+		if at, there := places[cl.SlotAd()]; there && on[at] != nil {
+			on[at] = append(on[at], cl)
+		} else if there {
+			on[at] = single[i : i+1 : i+1]
+		}
+		if at, there := places[cl.Slot]; there && cl.Piece.Of != "" {
+			on[at] = append(on[at], pieceAsSlot(cl))
+		}
+	}
+	return on
+}
+
+// pieceAsSlot returns a claim on a piece as one on a slot that is advertised under the dynamic slot's name.
+func pieceAsSlot(cl *pool.Claim) *pool.Claim {
+	return &pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State}
+}
+
+// ClaimsOn returns the claims on a slot, by the name of its ad, which need not be there.
+func (c *inventory) ClaimsOn(name string) []*pool.Claim {
+	if c.byName == nil {
+		c.byName = make(map[string]int, len(c.claims))
+		add := func(name string) {
+			if _, known := c.byName[name]; !known {
+				c.byName[name] = len(c.byName)
+			}
+		}
+		for i := range c.claims {
+			cl := &c.claims[i]
+			if add(cl.SlotAd()); cl.Piece.Of != "" {
+				add(cl.Slot)
+			}
+		}
+		c.on = claimsBy(c.byName, c.claims)
+	}
+	if at, there := c.byName[name]; there {
+		return c.on[at]
+	}
+	return nil
 }
 
 // factsOf finds out whether a slot is plain.
@@ -145,8 +185,8 @@ func (c *inventory) weighsByConstant(ad *classad.Ad) bool {
 }
 
 // lookAt returns a slot as the cycle sees it.
-func (c *inventory) lookAt(s pool.Slot, facts negotiator.SlotFacts) Slot {
-	sl := Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: facts.Weight}, Claims: c.Claims[s.Name], plain: facts.Plain, counted: true}
+func (c *inventory) lookAt(s pool.Slot, facts negotiator.SlotFacts, claims []*pool.Claim) Slot {
+	sl := Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad, Weight: facts.Weight}, Claims: claims, plain: facts.Plain, counted: true}
 	if e := c.Config.PoolSizeConstraint; e != nil {
 		sl.counted = e.Eval(c.Eval, s.Ad, nil).True()
 	}

@@ -146,12 +146,10 @@ func (sp *spinning) entries() []*entry {
 // running returns what submitters hold by claims of this pool.
 func (sp *spinning) running() map[string]negotiator.Holding {
 	running := map[string]negotiator.Holding{}
-	for _, claims := range sp.Claims {
-		for _, cl := range claims {
-			if cl.State.Charged() {
-				h := running[cl.Submitter]
-				running[cl.Submitter] = negotiator.Holding{Slots: h.Slots + 1, Weight: h.Weight + cl.Weight}
-			}
+	for i := range sp.claims {
+		if cl := &sp.claims[i]; cl.State.Charged() {
+			h := running[cl.Submitter]
+			running[cl.Submitter] = negotiator.Holding{Slots: h.Slots + 1, Weight: h.Weight + cl.Weight}
 		}
 	}
 	return running

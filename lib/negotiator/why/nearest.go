@@ -165,7 +165,7 @@ func (d *findings) ownClauses(k *deal.Autocluster) int {
 // outside returns a slot that NEGOTIATOR_SLOT_CONSTRAINT leaves out, whose holder is
 // unknown.
 func (d *findings) outside(s pool.Slot) *nearest {
-	return &nearest{slot: &deal.Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad}, Claims: d.c.Claims[s.Name], Standing: deal.Claimed}, ad: s.Ad}
+	return &nearest{slot: &deal.Slot{Name: s.Name, Slot: shapes.Slot{Ad: s.Ad}, Claims: d.c.ClaimsOn(s.Name), Standing: deal.Claimed}, ad: s.Ad}
 }
 
 // leftOut returns the slot that fails the fewest clauses of those that
@@ -226,7 +226,7 @@ func (d *findings) excluded(k *deal.Autocluster) *nearest {
 		}
 		state, _ := s.Ad.EvalString(c.Eval, pool.AttrState)
 		idle := state == "" || strings.EqualFold(state, "Unclaimed")
-		if idle && len(c.Claims[s.Name]) == 0 && !c.Until[s.Name].After(c.Now) && classad.Match(c.Billed(k.Autocluster), k.Ad, s.Ad) {
+		if idle && len(c.ClaimsOn(s.Name)) == 0 && !c.Until[s.Name].After(c.Now) && classad.Match(c.Billed(k.Autocluster), k.Ad, s.Ad) {
 			return d.outside(s)
 		}
 	}
