@@ -14,8 +14,7 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// chunk is lines that follow each other in one transaction, or in a segment,
-// and speak of one key.
+// chunk is lines that follow each other in one transaction, or in a segment, and speak of one key.
 type chunk struct {
 	text []byte
 	seq  uint64 // the transaction; 0 in a segment, whose lines say it themselves
@@ -46,9 +45,8 @@ func (c chunk) damaged(n int, err error) error {
 	return &DamageError{c.file, c.line + n, err.Error()}
 }
 
-// blocks is what is kept in segments: things with a key, made from lines on demand. What
-// stands in the generation's segments and what the journal says of a key since are put
-// together then.
+// blocks is what is kept in segments: things with a key, made from lines on demand. What stands in the generation's segments and what the
+// journal says of a key since are put together then.
 type blocks[K cmp.Ordered, V any] struct {
 	files files.Layer
 	dir   string
@@ -91,8 +89,7 @@ func (b *blocks[K, V]) get(w *worker, k K) (*V, error) {
 	return v, err
 }
 
-// change returns the thing with a key to be changed, nil when there is none: in a fork a copy of
-// its own.
+// change returns the thing with a key to be changed, nil when there is none: in a fork a copy of its own.
 func (b *blocks[K, V]) change(w *worker, k K, fork func(*V) *V) (*V, error) {
 	v, err := b.get(w, k)
 	if err == nil && v != nil && b.under != nil && b.made[k] == nil {
@@ -261,8 +258,7 @@ func (b *blocks[K, V]) some(hire func() *worker, wanted func(*entry[K]) bool) ([
 	return list, nil
 }
 
-// count adds up what segments, blocks and things count for. Only what the journal
-// speaks of is made for it.
+// count adds up what segments, blocks and things count for. Only what the journal speaks of is made for it.
 func (b *blocks[K, V]) count(w *worker, ofSegment func(segmentFile[K]) int, ofBlock func(*entry[K]) int, of func(*V) int) (n int, err error) {
 	if b.under != nil {
 		list, err := b.all(newWorker)
@@ -396,8 +392,7 @@ func (h *harvest[K, V]) add(k K, v *V, err error) error {
 	return err
 }
 
-// share is a piece of the work: the range of a segment, or some keys that
-// stand in no segment's range.
+// share is a piece of the work: the range of a segment, or some keys that stand in no segment's range.
 type share[K cmp.Ordered] struct {
 	segment int // -1: none
 	fresh   []K // keys of the journal that may have no block

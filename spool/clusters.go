@@ -173,9 +173,8 @@ func clusterEntry(c *Cluster) entry[int] {
 	return entry[int]{key: c.ID, jobs: c.jobs(), owner: c.common(pool.AttrOwner), user: c.common(pool.AttrUser), summary: jobs.Text()}
 }
 
-// common returns the text, quoted, that an attribute is for all of the
-// cluster's procs, empty if none has it, and - if they differ or it is no
-// constant text.
+// common returns the text, quoted, that an attribute is for all of the cluster's procs, empty if none has it, and - if they differ or it
+// is no constant text.
 func (c *Cluster) common(name string) string {
 	for _, run := range c.Runs {
 		for _, own := range run.Ad.OwnNames() {
@@ -199,8 +198,7 @@ func (c *Cluster) common(name string) string {
 // unknown stands in an index for a text that one has to look up.
 const unknown = "-"
 
-// Cluster is one cluster of the queue: the ad that its procs share, and the
-// procs that are still there in runs of equal ones.
+// Cluster is one cluster of the queue: the ad that its procs share, and the procs that are still there in runs of equal ones.
 type Cluster struct {
 	ID   int
 	Ad   *classad.Ad
@@ -223,9 +221,8 @@ func (c *Cluster) Kept() any { return c.kept }
 // QDate and EnteredCurrentStatus at most, which are constants.
 func (c *Cluster) Shares(r Run) bool { return c.forked && r.partly && !r.own }
 
-// Run is a row of procs that read alike. Ad holds what they do not share with
-// the rest of the cluster, chained to the cluster's ad; ProcId is not in it
-// (see Run.Proc).
+// Run is a row of procs that read alike. Ad holds what they do not share with the rest of the cluster, chained to the cluster's ad;
+// ProcId is not in it (see Run.Proc).
 type Run struct {
 	pool.Procs
 	Ad  *classad.Ad
@@ -244,8 +241,7 @@ func (r Run) Proc(proc int) *classad.Ad {
 	return classad.With(ofProc, r.Ad, classad.Int(int64(proc)))
 }
 
-// ofProc is what the ads of single procs are copies of, since these share the
-// names of their attributes. It is never changed.
+// ofProc is what the ads of single procs are copies of, since these share the names of their attributes. It is never changed.
 var ofProc = func() *classad.Ad {
 	ad := classad.New()
 	ad.SetInt(pool.AttrProcID, 0)
@@ -253,9 +249,8 @@ var ofProc = func() *classad.Ad {
 	return ad
 }()
 
-// TellsApart reports whether an expression may have different values for the procs of
-// a run: whether it may look at ProcId, through other attributes or in the text of an
-// eval() too, or has a value by chance.
+// TellsApart reports whether an expression may have different values for the procs of a run: whether it may look at ProcId, through other
+// attributes or in the text of an eval() too, or has a value by chance.
 func (r Run) TellsApart(e *classad.Expr) bool {
 	if r.First == r.Last {
 		return false
@@ -264,8 +259,7 @@ func (r Run) TellsApart(e *classad.Expr) bool {
 	return chance
 }
 
-// ofAny is ofProc with an arbitrary ProcId: a value that then varies by chance depends on
-// it. It is never changed.
+// ofAny is ofProc with an arbitrary ProcId: a value that then varies by chance depends on it. It is never changed.
 var ofAny = func() *classad.Ad {
 	ad := ofProc.Clone()
 	if e, err := classad.ParseExpr("random()"); err == nil {
@@ -283,9 +277,8 @@ func (c *Cluster) run(proc int) (int, bool) {
 	return i, i < len(c.Runs) && c.Runs[i].First <= proc
 }
 
-// cutOut makes runs begin and end where the procs do, and returns which runs,
-// from up to but not including to, hold exactly these procs. All of them have
-// to be there.
+// cutOut makes runs begin and end where the procs do, and returns which runs, from up to but not including to, hold exactly these procs.
+// All of them have to be there.
 func (c *Cluster) cutOut(p pool.Procs) (from, to int, err error) {
 	from, ok := c.run(p.First)
 	if ok {
@@ -300,8 +293,7 @@ func (c *Cluster) cutOut(p pool.Procs) (from, to int, err error) {
 	return 0, 0, fmt.Errorf("procs %d-%d of cluster %d: not all in the queue", p.First, p.Last, c.ID)
 }
 
-// cut splits run i so that a run begins at proc, and returns that run's
-// index. Both halves share the ad from then on.
+// cut splits run i so that a run begins at proc, and returns that run's index. Both halves share the ad from then on.
 func (c *Cluster) cut(i, proc int) int {
 	r := c.Runs[i]
 	if proc <= r.First || proc > r.Last {
@@ -397,8 +389,7 @@ func (r *Run) change(rec record, seq uint64) {
 	r.Seq = max(r.Seq, seq)
 }
 
-// without removes list[from:to]. It moves what is shorter, what stands before
-// or what stands behind: jobs mostly leave in their order.
+// without removes list[from:to]. It moves what is shorter, what stands before or what stands behind: jobs mostly leave in their order.
 func without[T any](list []T, from, to int) []T {
 	if from >= len(list)-to {
 		return slices.Delete(list, from, to)
@@ -409,17 +400,15 @@ func without[T any](list []T, from, to int) []T {
 	return list[n:]
 }
 
-// NewRun is a row of new procs that read alike: Attrs, and besides those Ad, which
-// may be nil, hold what differs from the cluster's ad. The attributes ClusterId and
-// ProcId are the spool's business and are not given.
+// NewRun is a row of new procs that read alike: Attrs, and besides those Ad, which may be nil, hold what differs from the cluster's ad.
+// The attributes ClusterId and ProcId are the spool's business and are not given.
 type NewRun struct {
 	Count int
 	Ad    *classad.Ad
 	Attrs []Attr
 }
 
-// Attr is an attribute of new procs. Of a hundred thousand that differ from each
-// other, Attrs cost a fraction of what ads do.
+// Attr is an attribute of new procs. Of a hundred thousand that differ from each other, Attrs cost a fraction of what ads do.
 type Attr struct {
 	Name string
 	Expr *classad.Expr
@@ -450,9 +439,8 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) int {
 	return proc - first
 }
 
-// withRoom returns a body with room for the rest of some runs, judged by those that
-// are done: as append does it, the body would be moved time and again, and take
-// several times its memory.
+// withRoom returns a body with room for the rest of some runs, judged by those that are done: as append does it, the body would be moved
+// time and again, and take several times its memory.
 func withRoom(body []byte, start, done, runs int) []byte {
 	const least = 64 << 10
 	n := len(body)
@@ -504,9 +492,8 @@ func (tx *Tx) addAttr(r *record, span []byte, a Attr) {
 	}
 }
 
-// slotOf makes a slot from its lines; nil if it was withdrawn. What is set one
-// after the other is set through the worker, so that slots share what they
-// have in common.
+// slotOf makes a slot from its lines; nil if it was withdrawn. What is set one after the other is set through the worker, so that slots
+// share what they have in common.
 func slotOf(w *worker, name string, parts []chunk) (*pool.Slot, error) {
 	return slotWith(w, name, parts, nil)
 }
@@ -527,8 +514,7 @@ func slotWith(w *worker, name string, parts []chunk, wanted *wantedlines.Names) 
 	return slot, nil
 }
 
-// makeSlot applies a line to a slot in the making. As long as its Ad is nil, the
-// ad is the worker's.
+// makeSlot applies a line to a slot in the making. As long as its Ad is nil, the ad is the worker's.
 func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64, wanted *wantedlines.Names) error {
 	if len(line) < 3 {
 		return errors.New("not a record")
@@ -566,8 +552,7 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64,
 	return nil
 }
 
-// behindSlot returns what follows the slot's quoted name and a blank. Most lines
-// begin like the one before.
+// behindSlot returns what follows the slot's quoted name and a blank. Most lines begin like the one before.
 func (w *worker) behindSlot(line []byte) ([]byte, error) {
 	if rest, ok := bytes.CutPrefix(line, w.head); ok && len(w.head) > 0 {
 		return rest, nil
@@ -604,9 +589,8 @@ func slotBlock(b []byte, s *pool.Slot) []byte {
 	return b
 }
 
-// handWritten reads slots.d/*.ads, files in the order of their names. These may be wrong,
-// so each bad ad is an error of its own with file and line, and the rest counts. taken says
-// where each name stands.
+// handWritten reads slots.d/*.ads, files in the order of their names. These may be wrong, so each bad ad is an error of its own with file
+// and line, and the rest counts. taken says where each name stands.
 func (s *Spool) handWritten() (slots []pool.Slot, taken map[string]string, bad []error) {
 	if s.forked != nil { // they are among the others
 		return nil, nil, nil

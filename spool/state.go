@@ -459,6 +459,25 @@ func (t *table[K, V]) appendTo(to []V) ([]V, error) {
 	return t.merge(to, t.list), err
 }
 
+// visit calls do for the rows, in any order. It makes no list of them.
+func (t *table[K, V]) visit(do func(*V)) error {
+	if !t.listed {
+		if _, err := t.inOrder(); err != nil {
+			return err
+		}
+	}
+	err := t.parse()
+	for i := range t.list {
+		if len(t.rows)+len(t.texts) == 0 || !t.noted(t.kind.key(t.list[i])) {
+			do(&t.list[i])
+		}
+	}
+	for _, v := range t.rows {
+		do(&v)
+	}
+	return err
+}
+
 // merge appends a list with what rows and texts say of it.
 func (t *table[K, V]) merge(to, list []V) []V {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(t.rows)), maps.Keys(t.texts)) // texts are of rows that are gone

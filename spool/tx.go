@@ -19,12 +19,10 @@ import (
 	"fairspool/spool/internal/quotedtext"
 )
 
-// Tx is one transaction in the making. It sees its own changes. They are
-// committed when the function that was given the Tx has returned nil; if it
-// returns an error, or any change could not be made, none of them ever is.
+// Tx is one transaction in the making. It sees its own changes. They are committed when the function that was given the Tx has returned
+// nil; if it returns an error, or any change could not be made, none of them ever is.
 //
-// A transaction that only adds clusters does not read the queue: its cost
-// does not depend on how much is there.
+// A transaction that only adds clusters does not read the queue: its cost does not depend on how much is there.
 type Tx struct {
 	View
 	Forked  bool        // it is one of a fork: nothing of it is ever committed
@@ -46,9 +44,8 @@ type Tx struct {
 // errUnnamed is a mistake of the program, not of its user.
 var errUnnamed = errors.New("a transaction without the name of its operation")
 
-// Op names the transaction: an operation such as "set priority" and its plain
-// arguments. Every transaction that changes something must be named; the last
-// name counts.
+// Op names the transaction: an operation such as "set priority" and its plain arguments. Every transaction that changes something must be
+// named; the last name counts.
 func (tx *Tx) Op(name string, args ...string) { tx.Header.Op, tx.Header.Args = name, args }
 
 // fail remembers the first change that could not be made.
@@ -66,8 +63,7 @@ func (tx *Tx) put(r record) {
 	tx.note(r)
 }
 
-// note does as put for a change that refers to nothing but the transaction's
-// own.
+// note does as put for a change that refers to nothing but the transaction's own.
 func (tx *Tx) note(r record) {
 	if tx.err != nil {
 		return
@@ -149,8 +145,7 @@ func (tx *Tx) addAd(cluster int, ad *classad.Ad) {
 	}
 }
 
-// Set sets one attribute of a job. A nil expression removes what the job has
-// of its own, so that its cluster's value shows again.
+// Set sets one attribute of a job. A nil expression removes what the job has of its own, so that its cluster's value shows again.
 func (tx *Tx) Set(id pool.JobID, name string, e *classad.Expr) {
 	tx.SetRange(pool.Only(id), name, e)
 }
@@ -213,8 +208,7 @@ func (tx *Tx) settle() {
 	}
 }
 
-// PutTally adds a tally or changes it as a whole. However often a transaction
-// does so, the journal gets the last one only.
+// PutTally adds a tally or changes it as a whole. However often a transaction does so, the journal gets the last one only.
 func (tx *Tx) PutTally(y accountant.Tally) {
 	tx.state().tallies.put(y.Key, y)
 	tx.tallied[y.Key] = true
@@ -226,8 +220,7 @@ func (tx *Tx) DropTally(k accountant.Key) {
 	tx.put(record{Kind: 'w', Key: k})
 }
 
-// PutSlot adds a slot's ad or changes it; only attributes that read otherwise
-// than before cost anything.
+// PutSlot adds a slot's ad or changes it; only attributes that read otherwise than before cost anything.
 func (tx *Tx) PutSlot(name string, ad *classad.Ad) {
 	old, ok := tx.Advertised(name)
 	if !ok {
@@ -267,10 +260,9 @@ func (tx *Tx) PutBackoff(b pool.Backoff) { tx.put(record{Kind: 'B', Row: b}) }
 // DropBackoff ends that.
 func (tx *Tx) DropBackoff(slot string) { tx.put(record{Kind: 'b', Key: slot}) }
 
-// Grow adds procs to a cluster that was made before, counted from first on
-// through the runs in their order. If the cluster is in the queue its ad stays as
-// it is; if all its procs have left, it is put in again with this one. The number
-// must have been given out, and no proc from first on may be there.
+// Grow adds procs to a cluster that was made before, counted from first on through the runs in their order. If the cluster is in the
+// queue its ad stays as it is; if all its procs have left, it is put in again with this one. The number must have been given out, and no
+// proc from first on may be there.
 func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
 	switch {
 	case cluster < 1 || cluster >= tx.next:
@@ -294,16 +286,14 @@ func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
 
 var errNested = errors.New("the spool is in use by the caller: a View or an Update inside another")
 
-// Update runs fn and commits what it changed as one transaction, after which it survives a power cut;
-// fn's error, or a change that could not be made, leaves the spool as it was. Writers wait for one
-// another, at most LockWait long, after which the error is ErrLocked. A transaction that changes nothing
-// writes nothing. The Tx is fn's until it returns; inside fn the Spool itself is not to be used.
+// Update runs fn and commits what it changed as one transaction, after which it survives a power cut; fn's error, or a change that could
+// not be made, leaves the spool as it was. Writers wait for one another, at most LockWait long, after which the error is ErrLocked. A
+// transaction that changes nothing writes nothing. The Tx is fn's until it returns; inside fn the Spool itself is not to be used.
 func (s *Spool) Update(fn func(*Tx) error) error {
 	return s.update(fn, nil)
 }
 
-// update does as Update. Where there is something to do when all is committed, it calls then
-// under the same lock.
+// update does as Update. Where there is something to do when all is committed, it calls then under the same lock.
 func (s *Spool) update(fn func(*Tx) error, then func()) error {
 	if s.forked != nil && !s.inUse {
 		return try(s, fn)
@@ -321,8 +311,7 @@ func (s *Spool) update(fn func(*Tx) error, then func()) error {
 	})
 }
 
-// transact has a transaction done under the writers' lock, and waits for the disk when that is
-// free again.
+// transact has a transaction done under the writers' lock, and waits for the disk when that is free again.
 func (s *Spool) transact(do func(*Tx, *writing) (*unsynced, error)) error {
 	if s.inUse {
 		return errNested
@@ -349,9 +338,8 @@ func (s *Spool) transact(do func(*Tx, *writing) (*unsynced, error)) error {
 // ends, holds or removes jobs: there is more room, or no more needed, when that is done.
 func (tx *Tx) UseReserve() { tx.spool.reserve.May = true }
 
-// unchanged adds to an error of the system, such as a full disk, that nothing was
-// changed, unless that is not certain, and what to do about a full disk. From then on nothing
-// may have the reserve.
+// unchanged adds to an error of the system, such as a full disk, that nothing was changed, unless that is not certain, and what to do
+// about a full disk. From then on nothing may have the reserve.
 func (s *Spool) unchanged(err error) error {
 	used := s.reserve.May
 	s.reserve.May = false
@@ -377,9 +365,8 @@ type writing struct {
 	keep          bool // the journal's file outlives the lock
 }
 
-// writing runs fn under the writers' lock, with the journal mended. A file system that never
-// writes in place needs room for the lock file, too, which may be the reserve's; the caller says
-// whether fn may have that.
+// writing runs fn under the writers' lock, with the journal mended. A file system that never writes in place needs room for the lock
+// file, too, which may be the reserve's; the caller says whether fn may have that.
 func (s *Spool) writing(fn func(w *writing) error) error {
 	s.reserve.May = true
 	return s.locked("lock", s.options.LockWait, func(lock files.File) error {
@@ -411,8 +398,7 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 	})
 }
 
-// begin returns a transaction that follows the journal's end. It reads the
-// state when something asks for it.
+// begin returns a transaction that follows the journal's end. It reads the state when something asks for it.
 func (s *Spool) begin(w *writing) *Tx {
 	tx := &Tx{View: View{spool: s, writes: true, seq: w.end.Seq + 1, next: w.end.Next, digests: map[int][]byte{}}, expressions: classad.NewInterner()}
 	tx.charged, tx.tallied, tx.counts = map[string]bool{}, map[accountant.Key]bool{}, map[string]Owner{}
@@ -458,9 +444,8 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	return tx.err
 }
 
-// mend makes sure that the journal ends with a whole transaction and returns
-// that end. It reads only what stands behind the acknowledged end, or
-// everything when that is not known.
+// mend makes sure that the journal ends with a whole transaction and returns that end. It reads only what stands behind the acknowledged
+// end, or everything when that is not known.
 func (s *Spool) mend(w *writing) (ack, error) {
 	end, state, err := s.readAck(w.lock)
 	if err != nil {
@@ -485,9 +470,8 @@ func (s *Spool) mend(w *writing) (ack, error) {
 	return s.adopt(w, end)
 }
 
-// recover finds the end of a journal that the lock file does not know. The process that
-// switched to its generation may have died before the switch was durable, or what the
-// lock file said did not survive.
+// recover finds the end of a journal that the lock file does not know. The process that switched to its generation may have died before
+// the switch was durable, or what the lock file said did not survive.
 func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 	if err := s.files.SyncDir(s.dir); err != nil {
 		return ack{}, err
@@ -510,8 +494,7 @@ func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 	return end, err
 }
 
-// endsWith looks whether the end line of the acknowledged transaction stands
-// where the journal was acknowledged to end.
+// endsWith looks whether the end line of the acknowledged transaction stands where the journal was acknowledged to end.
 func endsWith(journal files.File, end, current ack, size int64) (bool, error) {
 	if end.End == 0 {
 		return end == current, nil
@@ -573,8 +556,7 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 		return ack{}, err
 	}
 	s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(end.Generation), len(b))
-	// Durably: another transaction of that number, which gets its place, shall not have what stood
-	// behind it once.
+	// Durably: another transaction of that number, which gets its place, shall not have what stood behind it once.
 	return end, w.journal.Sync()
 }
 

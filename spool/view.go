@@ -160,6 +160,9 @@ func AppendClaims(to []pool.Claim, v *View) []pool.Claim {
 	return list
 }
 
+// EachClaim calls do for all claims, in any order.
+func EachClaim(v *View, do func(*pool.Claim)) { must(v.state().claims.visit(do)) }
+
 // Claim returns the claim of a job.
 func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
 	c, ok, err := v.state().claims.get(id)
@@ -205,8 +208,12 @@ func (v *View) Advertised(name string) (pool.Slot, bool) {
 
 // Slots returns every slot ad of the pool, advertised or written by hand, by name. The errors name file and line of hand-written ads that
 // cannot be used; the others are good. A name that was advertised and stands in a hand-written file too is the hand's.
-func (v *View) Slots() ([]pool.Slot, []error) {
+func (v *View) Slots() ([]pool.Slot, []error) { return AppendSlots(nil, v) }
+
+// AppendSlots appends what Slots returns.
+func AppendSlots(to []pool.Slot, v *View) ([]pool.Slot, []error) {
 	slots, taken, bad := v.spool.handWritten()
+	slots = append(to, slots...)
 	advertised, err := v.state().slots.all(newWorker)
 	must(err)
 	slots = slices.Grow(slots, len(advertised))
@@ -215,7 +222,9 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 			slots = append(slots, *s)
 		}
 	}
-	slices.SortFunc(slots, func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
+	if len(taken) > 0 {
+		slices.SortFunc(slots[len(to):], func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
+	}
 	return slots, bad
 }
 

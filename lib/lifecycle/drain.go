@@ -209,8 +209,11 @@ func Reopen(tx *spool.Tx, machine string) bool {
 // Slots returns all slots of the pool as View.Slots does. It applies pool.OverlayDrained to the slots
 // of drained machines, unless their own ads name another holder, and adds the clauses of maintenances
 // to the Requirements of their slots.
-func Slots(v *spool.View) ([]pool.Slot, []error) {
-	slots, bad := v.Slots()
+func Slots(v *spool.View) ([]pool.Slot, []error) { return slotsInto(nil, v) }
+
+// slotsInto does as Slots, in the room of a list.
+func slotsInto(room []pool.Slot, v *spool.View) ([]pool.Slot, []error) {
+	slots, bad := spool.AppendSlots(room[:0], v)
 	drainsOf(v).overlay(v, slots)
 	maintainedIn(v).overlay(&classad.Context{}, slots)
 	return slots, bad

@@ -242,14 +242,19 @@ func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
 		promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
 		drained: drainsOf(&tx.View), later: maintainedIn(&tx.View).without(seen.maintained),
 	}
-	claims := tx.Claims()
-	r.taken = make(map[string]bool, len(claims))
-	for i := range claims {
-		c := &claims[i]
-		r.take(c.Slot, c.Piece)
+	r.taken = make(map[string]bool, len(seen.Pool.Claims))
+	var promised []pool.Claim
+	spool.EachClaim(&tx.View, func(c *pool.Claim) {
 		if c.State == pool.Promised {
-			r.promised[c.Slot] = true
+			promised = append(promised, *c)
+		} else {
+			r.take(c.Slot, c.Piece)
 		}
+	})
+	slices.SortFunc(promised, func(a, b pool.Claim) int { return a.Job.Compare(b.Job) })
+	for _, c := range promised {
+		r.take(c.Slot, c.Piece)
+		r.promised[c.Slot] = true
 	}
 	return r
 }

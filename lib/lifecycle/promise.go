@@ -69,6 +69,11 @@ func Arrive(tx *spool.Tx, now time.Time) []pool.Claim {
 
 // Arriving returns the claims that Arrive would turn Matched.
 func Arriving(v *spool.View) []pool.Claim {
+	promised := false
+	spool.EachClaim(v, func(c *pool.Claim) { promised = promised || c.State == pool.Promised })
+	if !promised {
+		return nil
+	}
 	waiting := pool.HeldOutside(v.Claims())
 	if len(waiting) == 0 {
 		return nil

@@ -30,6 +30,7 @@ type Reader struct {
 	last     *owner                   // that was asked for
 	idle     []jobprio.Run            // of the last snapshot
 	claims   []pool.Claim             // likewise
+	slots    []pool.Slot              // likewise
 	// Room for those of the next snapshot.
 	roomIdle []jobprio.Run
 	roomMade []*stood
@@ -58,22 +59,25 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // Snapshot reads a view for a cycle: slots, claims, idle jobs and the jobs that
 // beside selects, all submitters. The cycle has to be over before the view is, and before the next snapshot.
 func (r *Reader) Snapshot(v *spool.View) Snapshot {
-	slots, bad := Slots(v)
+	slots, bad := slotsInto(r.slots, v)
+	r.slots = slots
 	s := Snapshot{Bad: bad, seq: v.Seq(), slots: slots, maintained: map[int]bool{}}
 	for _, m := range Maintenances(v) {
 		s.maintained[m.ID] = true
 	}
-	claims := v.Claims
-	if r.taken > 0 {
+	var claims []pool.Claim
+	if r.taken == 0 { // there may be no other
+		claims = v.Claims()
+	} else {
 		r.claims = spool.AppendClaims(r.claims[:0], v)
-		claims = func() []pool.Claim { return r.claims }
+		claims = r.claims
 	}
 	reservations := spool.Reservations.All(v)
 	for i := range reservations {
 		reservations[i].Submitter = r.groups.Spelled(reservations[i].Submitter) // as the jobs' are
 	}
 	s.Pool = negotiator.Pool{
-		Slots: slots, Claims: claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
+		Slots: slots, Claims: claims, Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
 	}
 	s.Pool.Jobs, s.Pool.Held = r.waiting(v)
 	s.ticketed, s.flocked = ticketed(v, s.Pool.Claims), spool.Flocked.All(v)

@@ -619,7 +619,7 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 // moreGarbage has the collector come more rarely, as long as there is room: replays, of which so many run at once, keep little of
 // what they make. The function that it returns undoes that.
 func moreGarbage(replays int) func() {
-	const percent, room = 400, 768 << 20
+	const percent, room = 400, 880 << 20
 	before, most := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(most, int64(replays)*room))
 	return func() {

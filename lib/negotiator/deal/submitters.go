@@ -164,12 +164,15 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 
 // lookUp copies the submitters' accounting records, and their usage when the cycle begins.
 func (c *roster) lookUp(records []accountant.Record) {
-	byName := make(map[string]accountant.Record, len(records))
-	for _, r := range records {
-		byName[r.Name] = r
+	byName := make(map[string]int, len(records))
+	for i := range records {
+		byName[records[i].Name] = i
 	}
 	for _, s := range c.Submitters {
-		r := byName[s.Name]
+		var r accountant.Record
+		if at, there := byName[s.Name]; there {
+			r = records[at]
+		}
 		r.Name = s.Name
 		r = r.AsOf(c.Now, c.Config.Params)
 		s.Usage = s.before
