@@ -1,6 +1,7 @@
 package jobprio
 
 import (
+	"sync/atomic"
 	"time"
 
 	"fairspool/lib/classad"
@@ -46,7 +47,19 @@ type Likeness struct {
 	Shape   int
 	ShapeBy any
 	memos   [places]memo
+	facts   atomic.Pointer[any]
 }
+
+// Facts returns what KeepFacts kept last, nil for nothing. Several goroutines may call both.
+func (l *Likeness) Facts() any {
+	if f := l.facts.Load(); f != nil {
+		return *f
+	}
+	return nil
+}
+
+// KeepFacts keeps what a Queue found in the ad of a job.
+func (l *Likeness) KeepFacts(f any) { l.facts.Store(&f) }
 
 // Apart are the attributes in which runs of one Likeness may differ. Each of them is a constant there.
 var Apart = [...]string{pool.AttrClusterID, pool.AttrProcID, pool.AttrQDate, pool.AttrEnteredStatus}

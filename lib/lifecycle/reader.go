@@ -31,9 +31,15 @@ type Reader struct {
 	idle     []jobprio.Run            // of the last snapshot
 	claims   []pool.Claim             // likewise
 	slots    []pool.Slot              // likewise
+	ran      []jobprio.Running        // and the jobs with claims
+	changed  []int                    // clusters that have changed since the one before, ascending
+	// summed are summaries of slots, and summarized the ads, nil where they may be others next time.
+	summed     []pool.SlotSummary
+	summarized []*classad.Ad
 	// Room for those of the next snapshot.
-	roomIdle []jobprio.Run
-	roomMade []*stood
+	roomRunning []jobprio.Running
+	roomIdle    []jobprio.Run
+	roomMade    []*stood
 }
 
 // owner is a submitter's part of idle, by job, and what changes it: clusters that are gone, ascending, and runs that are new, ascending.
@@ -82,9 +88,67 @@ func (r *Reader) Snapshot(v *spool.View) Snapshot {
 	s.Pool.Jobs, s.Pool.Held = r.waiting(v)
 	s.ticketed, s.flocked = ticketed(v, s.Pool.Claims), spool.Flocked.All(v)
 	if r.beside.Running {
-		s.Pool.Running = claimed(v, s.Pool.Claims)
+		s.Pool.Running = r.running(v, s.Pool.Claims)
 	}
+	s.Summaries = func() []pool.SlotSummary { return r.summaries(slots) }
 	return s
+}
+
+// summaries returns the summaries of slots. Those of slots that have not changed, and have constants there, are made once.
+func (r *Reader) summaries(slots []pool.Slot) []pool.SlotSummary {
+	if len(r.summed) != len(slots) {
+		r.summed, r.summarized = make([]pool.SlotSummary, len(slots)), make([]*classad.Ad, len(slots))
+	}
+	for i := range slots {
+		ad := slots[i].Ad
+		if r.summarized[i] == ad && r.summed[i].Name == slots[i].Name {
+			continue
+		}
+		r.summed[i], r.summarized[i] = pool.SummaryOf(&classad.Context{}, slots[i]), ad
+		for _, name := range summarized {
+			if _, e, _ := ad.Get(name); e != nil {
+				r.summarized[i] = nil
+			}
+		}
+	}
+	return r.summed
+}
+
+// summarized are pool.Summarized.
+var summarized = func() (names []*classad.Name) {
+	for _, name := range pool.Summarized {
+		names = append(names, classad.NewName(name))
+	}
+	return names
+}()
+
+// running returns the jobs that have claims. Those of clusters that have not changed since the last snapshot are taken from it.
+func (r *Reader) running(v *spool.View, claims []pool.Claim) []jobprio.Running {
+	list := slices.Grow(r.roomRunning[:0], len(claims))
+	old, changed := r.ran, r.changed
+	for i := range claims {
+		c := &claims[i]
+		for len(old) > 0 && old[0].FirstJob().Compare(c.Job) < 0 {
+			old = old[1:]
+		}
+		for len(changed) > 0 && changed[0] < c.Job.Cluster {
+			changed = changed[1:]
+		}
+		run := jobprio.Run{Procs: pool.Only(c.Job), Submitter: c.Submitter}
+		if len(old) > 0 && old[0].FirstJob() == c.Job && !(len(changed) > 0 && changed[0] == c.Job.Cluster) {
+			run.Ad, run.Likeness, run.QDate = old[0].Ad, old[0].Likeness, old[0].QDate
+		} else if ad, ok := v.Job(c.Job); ok {
+			run.Ad, run.QDate = ad, submittedAt(ad)
+		} else {
+			continue
+		}
+		if r.taken > 1 && run.Likeness == nil {
+			run.Likeness = new(jobprio.Likeness)
+		}
+		list = append(list, jobprio.Running{Run: run, Started: c.RunsFrom()})
+	}
+	r.ran, r.roomRunning = list, r.ran
+	return list
 }
 
 // waiting returns the runs of idle procs, by submitter and job, and, if that is wanted, of those without a claim
@@ -98,6 +162,7 @@ func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 	if r.taken++; r.taken == 2 { // all get a Likeness
 		r.clusters, r.made, r.idle, r.owners, r.called, r.last = nil, nil, nil, nil, map[string]*owner{}, nil
 	}
+	r.changed = r.changed[:0]
 	look := survey{Reader: r, c: &classad.Context{}, own: map[*classad.Ad]standing{}}
 	all := slices.Grow(r.roomMade[:0], len(clusters))
 	var fresh []*stood
@@ -107,6 +172,7 @@ func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 		if old < len(r.clusters) && r.clusters[old] != cluster {
 			for ; old < len(r.clusters) && r.clusters[old].ID < cluster.ID; old++ {
 				r.drop(r.made[old])
+				r.changed = append(r.changed, r.clusters[old].ID)
 			}
 		}
 		if old < len(r.clusters) && r.clusters[old].ID == cluster.ID {
@@ -126,10 +192,12 @@ func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 		if r.taken > 1 {
 			made.keep()
 		}
+		r.changed = append(r.changed, cluster.ID)
 		all, fresh, kept = append(all, made), append(fresh, made), made.appendKept(kept, v)
 	}
 	for ; old < len(r.clusters); old++ {
 		r.drop(r.made[old])
+		r.changed = append(r.changed, r.clusters[old].ID)
 	}
 	r.clusters, r.made, r.roomMade = clusters, all, r.made
 	return r.merged(fresh), kept

@@ -18,12 +18,12 @@ import (
 	"fairspool/spool"
 )
 
-// TestReaderLaw holds that what a Reader keeps does not show: its snapshot after any changes has the jobs that a new Reader's has, and
-// runs of one Likeness have the same ads but for the attributes in jobprio.Apart.
+// TestReaderLaw holds that what a Reader keeps does not show: its snapshot after any changes has the jobs, claims, slots and summaries
+// that a new Reader's has, and runs of one Likeness have the same ads but for the attributes in jobprio.Apart.
 func TestReaderLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := spool.InMemory("example.org")
-		beside := policy.Beside{Held: rapid.Bool().Draw(t, "held")}
+		beside := policy.Beside{Held: rapid.Bool().Draw(t, "held"), Running: rapid.Bool().Draw(t, "running")}
 		r := NewReader(s.Domain(), nil, beside)
 		known := map[string]*jobad.Jobs{}
 		last := 0
@@ -38,21 +38,28 @@ func TestReaderLaw(t *testing.T) {
 				continue
 			}
 			s.View(func(v *spool.View) error {
-				got := r.Snapshot(v).Pool
+				seen := r.Snapshot(v)
+				got := seen.Pool
 				var kept []any
 				for _, c := range v.Clusters() {
 					kept = append(kept, c.Kept())
 				}
-				want := NewReader(s.Domain(), nil, beside).Snapshot(v).Pool
+				fresh := NewReader(s.Domain(), nil, beside).Snapshot(v)
+				want := fresh.Pool
 				for i, c := range v.Clusters() {
 					c.Keep(kept[i])
 				}
-				for _, both := range [][2][]jobprio.Run{{got.Jobs, want.Jobs}, {got.Held, want.Held}} {
+				running, starts := ran(got.Running)
+				wantRunning, wantStarts := ran(want.Running)
+				for _, both := range [][2][]jobprio.Run{{got.Jobs, want.Jobs}, {got.Held, want.Held}, {running, wantRunning}} {
 					if a, b := inWords(both[0]), inWords(both[1]); !slices.Equal(a, b) {
 						t.Fatalf("it has\n%s\nand a new one\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
 					}
 				}
-				holdLikenesses(t, got.Jobs)
+				holdLikenesses(t, append(running, got.Jobs...))
+				if a, b := fmt.Sprintf("%+v %+v %+v %+v", starts, got.Claims, got.Slots, seen.Summaries()), fmt.Sprintf("%+v %+v %+v %+v", wantStarts, want.Claims, want.Slots, fresh.Summaries()); a != b {
+					t.Fatalf("it has\n%s\nand a new one\n%s", a, b)
+				}
 				return nil
 			})
 		}
@@ -62,7 +69,14 @@ func TestReaderLaw(t *testing.T) {
 // anyChange submits jobs, which are often like earlier ones, or changes some.
 func anyChange(t *rapid.T, tx *spool.Tx, known map[string]*jobad.Jobs, last *int) error {
 	now := noon.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "minutes")) * time.Minute)
-	what := rapid.IntRange(0, 7).Draw(t, "what")
+	what := rapid.IntRange(0, 11).Draw(t, "what")
+	if what == 8 {
+		ad := classad.New()
+		ad.SetString(pool.AttrMachine, "here")
+		ad.Set(pool.AttrCpus, rapid.SampledFrom([]*classad.Expr{classad.Literal(classad.Int(1)), classad.Literal(classad.Int(2))}).Draw(t, "cpus"))
+		tx.PutSlot(fmt.Sprintf("slot%d@here", rapid.IntRange(1, 12).Draw(t, "slot")), ad)
+		return nil
+	}
 	if *last == 0 || what < 3 {
 		text := fmt.Sprintf("executable = /x\nrequest_memory = %d\nqueue %d\n", rapid.IntRange(1, 2).Draw(t, "memory"), rapid.IntRange(1, 3).Draw(t, "procs"))
 		owner := rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "owner")
@@ -89,8 +103,13 @@ func anyChange(t *rapid.T, tx *spool.Tx, known map[string]*jobad.Jobs, last *int
 	run := c.Runs[rapid.IntRange(0, len(c.Runs)-1).Draw(t, "run")]
 	some := run.Procs
 	some.First = rapid.IntRange(run.First, run.Last).Draw(t, "first")
+	first := pool.JobID{Cluster: c.ID, Proc: some.First}
 	var err error
 	switch what {
+	case 9, 10:
+		tx.PutClaim(pool.Claim{Job: first, Attempt: 1, Slot: "slot1@here", Submitter: Submitter(run.Ad, "example.org", nil), State: pool.RunningClaim, StartedAt: now})
+	case 11:
+		tx.DropClaim(first)
 	case 3:
 		_, err = Hold(tx, some, pool.Reason{Text: "x", Code: 1}, now, params)
 	case 4:
@@ -111,6 +130,14 @@ func inWords(runs []jobprio.Run) (list []string) {
 		list = append(list, fmt.Sprintf("%v %s %s", r.Procs, r.Submitter, r.Ad.Flat().Format(classad.StyleSpool)))
 	}
 	return list
+}
+
+// ran returns the runs of running jobs, and when they began.
+func ran(jobs []jobprio.Running) (runs []jobprio.Run, starts []time.Time) {
+	for _, j := range jobs {
+		runs, starts = append(runs, j.Run), append(starts, j.Started)
+	}
+	return runs, starts
 }
 
 func holdLikenesses(t *rapid.T, runs []jobprio.Run) {

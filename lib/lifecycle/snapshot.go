@@ -9,7 +9,6 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -22,6 +21,8 @@ type Snapshot struct {
 	Bad   []error     // what could not be used: hand-written slot ads, by file and line
 	seq   uint64      // the transaction that it was taken after
 	slots []pool.Slot // as View.Slots returns them
+	// Summaries returns the summaries of the slots.
+	Summaries func() []pool.SlotSummary
 
 	maintained map[int]bool // maintenances, by number
 
@@ -53,22 +54,6 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 		return true
 	}
 	return !tx.SlotChanged(name, s.seq)
-}
-
-// claimed returns the jobs that have claims.
-func claimed(v *spool.View, claims []pool.Claim) []jobprio.Running {
-	list := make([]jobprio.Running, 0, len(claims))
-	for _, c := range claims {
-		ad, ok := v.Job(c.Job)
-		if !ok {
-			continue
-		}
-		list = append(list, jobprio.Running{
-			Run:     jobprio.Run{Procs: pool.Only(c.Job), Submitter: c.Submitter, Ad: ad},
-			Started: c.RunsFrom(),
-		})
-	}
-	return list
 }
 
 // Respell gives all submitters and groups the names that the configuration spells

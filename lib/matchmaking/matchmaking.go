@@ -31,10 +31,11 @@ func See(v *spool.View, r *lifecycle.Reader) lifecycle.Snapshot {
 // lifecycle.CycleConfig(c), with the caller's changes.
 func Compute(v *spool.View, seen lifecycle.Snapshot, c *config.Config, settings negotiator.Config, now time.Time) *negotiator.Plan {
 	settings.Queue = registry.Of(c).Queue(c, policy.Sources{
-		Slots:   func(do func([]pool.Slot)) { do(seen.Pool.Slots) },
-		Claims:  func() []pool.Claim { return seen.Pool.Claims },
-		Tallies: v.Tallies,
-		Now:     now, Delivered: lifecycle.Delivered(v),
+		Slots:     func(do func([]pool.Slot)) { do(seen.Pool.Slots) },
+		Summaries: seen.Summaries,
+		Claims:    func() []pool.Claim { return seen.Pool.Claims },
+		Tallies:   v.Tallies,
+		Now:       now, Delivered: lifecycle.Delivered(v),
 	})
 	return negotiation.Cycle(seen.Pool, settings, now)
 }

@@ -134,13 +134,12 @@ type reader struct {
 	moves  []bool            // by fact: it comes from moving attributes
 	origin *classad.Origin   // of all but moving
 	known  map[*classad.Ad]Job
-	alike  map[*jobprio.Likeness]likeJob
-	last   *jobprio.Likeness // what alike was asked for last
-	like   likeJob
+	last   *jobprio.Likeness // the one that was asked about last
+	like   *likeJob
 	clock  *classad.Name // EligibleSince
 }
 
-// likeJob is the first job of a Likeness. Others differ from it in what comes from their QDate, if all comes from constants.
+// likeJob is the facts of a Likeness, of one of its jobs. Others differ from it in what comes from their QDate, if all comes from constants.
 type likeJob struct {
 	Job
 	constant bool
@@ -151,7 +150,7 @@ type likeJob struct {
 var moving = []string{pool.AttrQDate, pool.AttrEligibleSince, pool.AttrBypassCount}
 
 func newReader() *reader {
-	x := &reader{known: map[*classad.Ad]Job{}, alike: map[*jobprio.Likeness]likeJob{}, clock: classad.NewName(pool.AttrEligibleSince)}
+	x := &reader{known: map[*classad.Ad]Job{}, clock: classad.NewName(pool.AttrEligibleSince)}
 	var lasting []*classad.Name
 	for _, f := range Facts {
 		of := make([]*classad.Name, len(f.Attributes))
@@ -174,12 +173,13 @@ func (x *reader) job(c *classad.Context, r jobprio.Run) Job {
 		return j
 	}
 	if like != x.last {
-		is, known := x.alike[like]
+		is, known := like.Facts().(*likeJob)
 		if !known {
+			is = &likeJob{}
 			is.Job, is.constant = x.byAd(c, r)
 			v, _, _ := r.Ad.Get(x.clock)
 			_, is.clocked = wholeOf(v)
-			x.alike[like] = is
+			like.KeepFacts(is)
 		}
 		x.last, x.like = like, is
 	}

@@ -74,7 +74,12 @@ func (q *Queue) Listing(w jobprio.Waiting) *Listing {
 	runs := make([]jobprio.Run, 0, len(w.Running))
 	c := &classad.Context{Now: q.world.Now}
 	for i, r := range w.Running {
-		if l.running[i] = -1; !isSuspended(c, r.Ad) {
+		f := likeJobOf(r.Likeness, q.config)
+		suspended := f != nil && f.suspended
+		if f == nil || f.unknown {
+			suspended = isSuspended(c, r.Ad)
+		}
+		if l.running[i] = -1; !suspended {
 			l.running[i] = len(runs)
 			runs = append(runs, r.Run)
 		}

@@ -24,15 +24,27 @@ type reader struct {
 
 	origin *classad.Origin // of all but the submission; nil: jobs are not remembered
 	known  map[*classad.Ad]Job
-	alike  map[*jobprio.Likeness]likeJob
-	last   *jobprio.Likeness // what alike was asked for last
-	like   likeJob
+	last   *jobprio.Likeness // the one that was asked about last
+	like   *likeJob
 }
 
-// likeJob is what the jobs of a Likeness have in common, if it comes from constants.
+// likeJob is the facts of a Likeness: what its jobs have in common by a configuration, if it comes from constants.
 type likeJob struct {
+	config *Config
 	Job
-	constant bool
+	constant           bool
+	suspended, unknown bool // unknown: suspended is no constant
+}
+
+// likeJobOf returns the facts of a Likeness by a configuration, nil if there are none yet.
+func likeJobOf(like *jobprio.Likeness, c *Config) *likeJob {
+	if like == nil {
+		return nil
+	}
+	if is, ok := like.Facts().(*likeJob); ok && is.config == c {
+		return is
+	}
+	return nil
 }
 
 // requestReader finds the requests for one complex.
@@ -72,7 +84,7 @@ func (r *reader) own() *reader {
 	for _, q := range own.requests {
 		names = append(names, q.attributes...)
 	}
-	own.origin, own.known, own.alike, own.last = classad.NewOrigin(names...), map[*classad.Ad]Job{}, map[*jobprio.Likeness]likeJob{}, nil
+	own.origin, own.known, own.last = classad.NewOrigin(names...), map[*classad.Ad]Job{}, nil
 	return &own
 }
 
@@ -118,15 +130,18 @@ func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
 // common returns the facts but for the submission.
 func (r *reader) common(ctx *classad.Context, run jobprio.Run) Job {
 	like := run.Likeness
-	if like == nil || r.alike == nil {
+	if like == nil || r.origin == nil {
 		j, _ := r.byAd(ctx, run.Ad)
 		return j
 	}
 	if like != r.last {
-		is, known := r.alike[like]
-		if !known {
+		is := likeJobOf(like, r.config)
+		if is == nil {
+			is = &likeJob{config: r.config}
 			is.Job, is.constant = r.byAd(ctx, run.Ad)
-			r.alike[like] = is
+			_, e, _ := run.Ad.Get(statusName)
+			is.suspended, is.unknown = isSuspended(ctx, run.Ad), e != nil
+			like.KeepFacts(is)
 		}
 		r.last, r.like = like, is
 	}
@@ -150,6 +165,8 @@ func (r *reader) byAd(ctx *classad.Context, ad *classad.Ad) (j Job, constant boo
 	}
 	return j, constant
 }
+
+var statusName = classad.NewName(pool.AttrJobStatus)
 
 // submission is the place of the submission among Facts.
 var submission = slices.IndexFunc(Facts, func(f Fact) bool { return f.Attribute == pool.AttrQDate })
