@@ -466,9 +466,12 @@ func (t *table[K, V]) visit(do func(*V)) error {
 			return err
 		}
 	}
-	err := t.parse()
+	err, keys := t.parse(), t.keys()
 	for i := range t.list {
-		if len(t.rows)+len(t.texts) == 0 || !t.noted(t.kind.key(t.list[i])) {
+		for len(keys) > 0 && t.kind.order(keys[0], t.kind.key(t.list[i])) < 0 {
+			keys = keys[1:]
+		}
+		if len(keys) == 0 || keys[0] != t.kind.key(t.list[i]) {
 			do(&t.list[i])
 		}
 	}
@@ -478,11 +481,16 @@ func (t *table[K, V]) visit(do func(*V)) error {
 	return err
 }
 
+// keys returns the keys of what rows and texts say, in order. Texts are of rows that are gone, once they are parsed.
+func (t *table[K, V]) keys() []K {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(t.rows)), maps.Keys(t.texts))
+	slices.SortFunc(keys, t.kind.order)
+	return keys
+}
+
 // merge appends a list with what rows and texts say of it.
 func (t *table[K, V]) merge(to, list []V) []V {
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(t.rows)), maps.Keys(t.texts)) // texts are of rows that are gone
-	slices.SortFunc(keys, t.kind.order)
-	for _, k := range keys {
+	for _, k := range t.keys() {
 		n, there := slices.BinarySearchFunc(list, k, func(v V, k K) int { return t.kind.order(t.kind.key(v), k) })
 		to = append(to, list[:n]...)
 		if row, put := t.rows[k]; put {

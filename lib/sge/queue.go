@@ -184,15 +184,12 @@ func (q *Queue) look(runs []jobprio.Run) []Job {
 func (q *Queue) leaveOut(jobs []Job, runs []jobprio.Run) {
 	parallel.Parts(parallel.Bounds(len(runs), manyRuns), func(_, from, to int) {
 		c, name := &classad.Context{Now: q.world.Now}, classad.NewName(deferralTime.String())
-		var like *jobprio.Likeness // whose jobs have no start time
 		for i := from; i < to; i++ {
 			r := &runs[i]
-			if r.Likeness != nil && r.Likeness == like {
+			if f := likeJobOf(r.Likeness, q.config); f != nil && !f.timed {
 				continue
 			}
-			if _, _, timed := r.Ad.Get(name); !timed {
-				like = r.Likeness
-			} else if isLater(c, r.Ad) {
+			if _, _, timed := r.Ad.Get(name); timed && isLater(c, r.Ad) {
 				jobs[i].Count = 0
 			}
 		}

@@ -16,6 +16,8 @@ import (
 type reader struct {
 	config   *Config
 	facts    []*classad.Name // of Facts
+	status   *classad.Name   // JobStatus
+	start    *classad.Name   // DeferralTime
 	requests []requestReader
 	// departments are the names, sorted; ofUser and ofGroup are the first of them that lists
 	// a user or a Unix group.
@@ -34,6 +36,7 @@ type likeJob struct {
 	Job
 	constant           bool
 	suspended, unknown bool // unknown: suspended is no constant
+	timed              bool // it has a start time
 }
 
 // likeJobOf returns the facts of a Likeness by a configuration, nil if there are none yet.
@@ -92,6 +95,7 @@ func (r *reader) own() *reader {
 // name that fits two of them means the first.
 func (r *reader) findNames() {
 	r.facts, r.requests = nil, nil
+	r.status, r.start = classad.NewName(pool.AttrJobStatus), classad.NewName(deferralTime.String())
 	for _, f := range Facts {
 		r.facts = append(r.facts, classad.NewName(f.Attribute))
 	}
@@ -139,8 +143,9 @@ func (r *reader) common(ctx *classad.Context, run jobprio.Run) Job {
 		if is == nil {
 			is = &likeJob{config: r.config}
 			is.Job, is.constant = r.byAd(ctx, run.Ad)
-			_, e, _ := run.Ad.Get(statusName)
+			_, e, _ := run.Ad.Get(r.status)
 			is.suspended, is.unknown = isSuspended(ctx, run.Ad), e != nil
+			_, _, is.timed = run.Ad.Get(r.start)
 			like.KeepFacts(is)
 		}
 		r.last, r.like = like, is
@@ -165,8 +170,6 @@ func (r *reader) byAd(ctx *classad.Context, ad *classad.Ad) (j Job, constant boo
 	}
 	return j, constant
 }
-
-var statusName = classad.NewName(pool.AttrJobStatus)
 
 // submission is the place of the submission among Facts.
 var submission = slices.IndexFunc(Facts, func(f Fact) bool { return f.Attribute == pool.AttrQDate })
