@@ -121,14 +121,16 @@ func isFact(name string) bool {
 
 // job returns the facts of a run of procs, as Queue.Job does.
 func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
-	s := sketch{Job: r.common(ctx, run)}
-	s.ID, s.Count, s.Submitted = run.FirstJob(), run.Count(), min(max(ctx.Now.Unix(), 0), latest)
-	if run.Likeness != nil && run.QDate != 0 {
-		Facts[submission].set(&s, classad.Int(run.QDate))
-	} else if v, ok := valueOf(ctx, run.Ad, r.facts[submission], false); ok {
-		Facts[submission].set(&s, v)
+	j := r.common(ctx, run)
+	j.ID, j.Count, j.Submitted = run.FirstJob(), run.Count(), min(max(ctx.Now.Unix(), 0), latest)
+	submitted := classad.Int(run.QDate)
+	if run.Likeness == nil || run.QDate == 0 {
+		submitted, _ = valueOf(ctx, run.Ad, r.facts[submission], false)
 	}
-	return s.Job
+	if n, ok := whole(submitted); ok && n > 0 { // as Facts[submission] sets it
+		j.Submitted = min(n, latest)
+	}
+	return j
 }
 
 // common returns the facts but for the submission.

@@ -32,6 +32,10 @@ func (c *roster) newOneQueue(p negotiator.Pool) *OneQueue {
 		return nil
 	}
 	o := &OneQueue{waiting: jobprio.Waiting{Held: p.Held}}
+	if len(c.Plan.GiveUp) == 0 {
+		o.waiting.Running = p.Running
+		return o
+	}
 	for _, r := range p.Running {
 		_, over := slices.BinarySearchFunc(c.Plan.GiveUp, r.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
 		if !over {
@@ -54,7 +58,11 @@ func (c *arrangement) queueInOrder(a *autoclusters, kinOf func(jobprio.Run) int)
 		idle = append(idle, s.jobs...)
 	}
 	held := o.waiting.Held
-	order := c.Among(slices.Concat(idle, held))
+	all := idle
+	if len(held) > 0 {
+		all = slices.Concat(idle, held)
+	}
+	order := c.Among(all)
 	byProc := order.InJobs(c.Config.Queue.Attributes()).Has(procID)
 	if byProc {
 		o.waiting.Held = jobprio.Singly(held)
