@@ -9,10 +9,8 @@ import (
 	"unsafe"
 )
 
-// Ad is a set of named expressions. Names compare without regard to case and
-// keep the spelling they were first set with. The zero Ad is empty and ready.
-// The methods that only read accept a nil Ad, which is empty. An Ad is copied by
-// Clone, never by assignment.
+// Ad is a set of named expressions. Names compare without regard to case and keep the spelling they were first set with. The zero Ad is
+// empty and ready. The methods that only read accept a nil Ad, which is empty. An Ad is copied by Clone, never by assignment.
 type Ad struct {
 	_      noCopy
 	shape  *shape // nil: no attributes
@@ -100,8 +98,7 @@ func (a *Ad) own(name *attribute) *cell {
 	return nil
 }
 
-// cell finds an attribute here or in the chained parents; nil when it is
-// missing.
+// cell finds an attribute here or in the chained parents; nil when it is missing.
 func (a *Ad) cell(name *attribute) *cell {
 	for ; a != nil; a = a.parent {
 		if c := a.own(name); c != nil {
@@ -138,8 +135,7 @@ func (a *Ad) cellNamed(name string) *cell {
 	return nil
 }
 
-// Set gives an attribute an expression. A nil expression deletes it. Like all
-// texts of the language, the name ends before a NUL byte.
+// Set gives an attribute an expression. A nil expression deletes it. Like all texts of the language, the name ends before a NUL byte.
 func (a *Ad) Set(name string, e *Expr) {
 	name = untilNUL(name)
 	if e == nil {
@@ -223,8 +219,7 @@ func (a *Ad) Delete(name string) {
 	a.shape, a.front, a.cells = a.shape.without(gone), nil, cells
 }
 
-// Lookup returns an attribute's expression: the ad's own, else an inherited
-// one.
+// Lookup returns an attribute's expression: the ad's own, else an inherited one.
 func (a *Ad) Lookup(name string) (*Expr, bool) {
 	if c := a.cellNamed(name); c != nil {
 		return c.expr(), true
@@ -237,9 +232,8 @@ func (a *Ad) Has(name string) bool {
 	return a.cellNamed(name) != nil
 }
 
-// Chain lets a see the attributes of parent where it has none of its own, and
-// returns a. A nil parent undoes it. Making an ad its own ancestor is refused
-// and changes nothing.
+// Chain lets a see the attributes of parent where it has none of its own, and returns a. A nil parent undoes it. Making an ad its own
+// ancestor is refused and changes nothing.
 func (a *Ad) Chain(parent *Ad) *Ad {
 	for p := parent; p != nil; p = p.parent {
 		if p == a {
@@ -269,8 +263,7 @@ func (a *Ad) Len() int {
 	return len(a.all())
 }
 
-// all returns every attribute once: own ones in the order they were set, then
-// the inherited ones.
+// all returns every attribute once: own ones in the order they were set, then the inherited ones.
 func (a *Ad) all() []entry {
 	if a == nil {
 		return nil
@@ -292,12 +285,10 @@ func (a *Ad) all() []entry {
 	return out
 }
 
-// Names returns the names of all attributes, own and inherited, sorted without
-// regard to case.
+// Names returns the names of all attributes, own and inherited, sorted without regard to case.
 func (a *Ad) Names() []string { return sortedNames(a.all()) }
 
-// OwnNames returns the names of the ad's own attributes, sorted without regard
-// to case.
+// OwnNames returns the names of the ad's own attributes, sorted without regard to case.
 func (a *Ad) OwnNames() []string {
 	if a == nil {
 		return nil
@@ -317,8 +308,7 @@ func sortedNames(entries []entry) []string {
 	return names
 }
 
-// Clone returns a copy with the same own attributes and the same parent. It
-// costs little: names and expressions are shared.
+// Clone returns a copy with the same own attributes and the same parent. It costs little: names and expressions are shared.
 func (a *Ad) Clone() *Ad {
 	if a == nil {
 		return New()
@@ -347,8 +337,7 @@ func With(a, parent *Ad, values ...Value) *Ad {
 	return &s.ad
 }
 
-// Flat returns a copy without a parent that has every attribute, own and
-// inherited.
+// Flat returns a copy without a parent that has every attribute, own and inherited.
 func (a *Ad) Flat() *Ad {
 	if a == nil || a.parent == nil {
 		return a.Clone()
@@ -361,13 +350,11 @@ func (a *Ad) Flat() *Ad {
 	return flat
 }
 
-// String returns the ad on one line, as Format(StyleOld) does, so that fmt prints
-// what an ad says.
+// String returns the ad on one line, as Format(StyleOld) does, so that fmt prints what an ad says.
 func (a *Ad) String() string { return a.Format(StyleOld) }
 
-// SameNames reports whether two ads are known to have attributes of the same names
-// in the same places, as ads that one Reader read mostly have, and the same parent. False
-// means that it is not known.
+// SameNames reports whether two ads are known to have attributes of the same names in the same places, as ads that one Reader read mostly
+// have, and the same parent. False means that it is not known.
 func (a *Ad) SameNames(b *Ad) bool {
 	return a != nil && b != nil && a.shape != nil && a.shape == b.shape && a.parent == b.parent
 }
@@ -408,8 +395,7 @@ func mapBytes(s string, f func(byte) byte) string {
 
 func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || caseless.Compare(a, b) == 0) }
 
-// seed is fixed for the life of the process. It decides places in memory only, never a
-// visible order.
+// seed is fixed for the life of the process. It decides places in memory only, never a visible order.
 var seed = maphash.MakeSeed()
 
 // hashName hashes a name without regard to case.
@@ -451,8 +437,7 @@ func nameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' 
 func digit(c byte) bool     { return '0' <= c && c <= '9' }
 func space(c byte) bool     { return c == ' ' || '\t' <= c && c <= '\r' }
 
-// Name is the name of an attribute made ready for being looked up in many ads.
-// It may be used by several goroutines.
+// Name is the name of an attribute made ready for being looked up in many ads. It may be used by several goroutines.
 type Name struct{ finder finder }
 
 // NewName returns a name ready to look up.
@@ -465,10 +450,8 @@ func NewName(name string) *Name {
 // String returns the name as it was given.
 func (n *Name) String() string { return n.finder.name }
 
-// Get returns an attribute, the ad's own or an inherited one: the value of one
-// that is a constant, and the expression, which is nil for a constant. It makes
-// no expression for a constant, as Lookup does. ok is false when the attribute
-// is missing.
+// Get returns an attribute, the ad's own or an inherited one: the value of one that is a constant, and the expression, which is nil for a
+// constant. It makes no expression for a constant, as Lookup does. ok is false when the attribute is missing.
 func (a *Ad) Get(name *Name) (v Value, e *Expr, ok bool) {
 	if a == nil {
 		return v, nil, false
@@ -488,8 +471,7 @@ func (a *Ad) Get(name *Name) (v Value, e *Expr, ok bool) {
 	return v, e, true
 }
 
-// finder is a name in a program. It remembers where it found the name in the
-// ads that it met last, which mostly all read alike.
+// finder is a name in a program. It remembers where it found the name in the ads that it met last, which mostly all read alike.
 type finder struct {
 	attribute
 	memo   atomic.Pointer[foundAt]
@@ -512,8 +494,7 @@ func (f *finder) again(ad *Ad) int {
 
 const unknown = -2
 
-// search returns the ad that has the name, ad or one that it is chained to, and the
-// place; -1 if no ad has it.
+// search returns the ad that has the name, ad or one that it is chained to, and the place; -1 if no ad has it.
 func (f *finder) search(ad *Ad) (*Ad, int) {
 	for ; ad != nil; ad = ad.parent {
 		if ad.shape == nil {
@@ -551,9 +532,8 @@ func (f *finder) in(s *shape) int {
 	return at
 }
 
-// changesMind reports whether a miss is worth remembering. If ads differ all the time,
-// remembering costs more than finding the name, so it is done ever more rarely; but it
-// does not stop, as the memo may be of an exceptional ad.
+// changesMind reports whether a miss is worth remembering. If ads differ all the time, remembering costs more than finding the name, so
+// it is done ever more rarely; but it does not stop, as the memo may be of an exceptional ad.
 func (f *finder) changesMind() bool {
 	n := f.misses.Load() + 1
 	f.misses.Store(n) // two at once may count as one

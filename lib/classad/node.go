@@ -11,11 +11,9 @@ type node interface{ isNode() }
 
 type (
 	literal struct{ v Value }
-	// zoneless is absTime("...") without a zone: a moment on the wall clock of the
-	// evaluating Context.
+	// zoneless is absTime("...") without a zone: a moment on the wall clock of the evaluating Context.
 	zoneless struct{ seconds int64 }
-	// span is relTime("..."). It evaluates to a real number, not to a
-	// relative time, as it does in HTCondor.
+	// span is relTime("..."). It evaluates to a real number, not to a relative time, as it does in HTCondor.
 	span struct{ seconds float64 }
 	// reference is a bare name.
 	reference struct{ attribute }
@@ -160,16 +158,14 @@ var opText = [...]string{
 	"<<", ">>", ">>>", "+", "-", "*", "/", "%", "-", "+", "!", "~",
 }
 
-// Expr is a compiled expression. It never changes. Its methods take a nil one
-// for UNDEFINED.
+// Expr is a compiled expression. It never changes. Its methods take a nil one for UNDEFINED.
 type Expr struct {
 	lit  Value // the value of a literal; else of kind kindProgram
 	root node  // nil for a literal
 	prog atomic.Pointer[program]
 }
 
-// Literal returns the expression that is the value v. A list or an ad loses
-// what its elements referred to outside of it.
+// Literal returns the expression that is the value v. A list or an ad loses what its elements referred to outside of it.
 func Literal(v Value) *Expr {
 	switch v.kind {
 	case KindList:
@@ -186,8 +182,7 @@ func Literal(v Value) *Expr {
 	return &Expr{lit: v}
 }
 
-// ListExpr returns the expression that is a list of others, which are
-// evaluated when an element is asked for. A nil item is UNDEFINED.
+// ListExpr returns the expression that is a list of others, which are evaluated when an element is asked for. A nil item is UNDEFINED.
 func ListExpr(items []*Expr) *Expr {
 	items = slices.Clone(items)
 	for i, e := range items {
@@ -198,9 +193,8 @@ func ListExpr(items []*Expr) *Expr {
 	return newExpr(newListing(items))
 }
 
-// AdExpr returns the expression that is an ad inside another one: a copy of
-// ad with its inherited attributes. Expressions almost as deep as the parser
-// allows print in there, but do not all read back.
+// AdExpr returns the expression that is an ad inside another one: a copy of ad with its inherited attributes. Expressions almost as deep
+// as the parser allows print in there, but do not all read back.
 func AdExpr(ad *Ad) *Expr { return newExpr(&record{ad.Flat()}) }
 
 func newExpr(n node) *Expr {
@@ -229,8 +223,7 @@ func (e *Expr) tree() node {
 	return e.root
 }
 
-// Constant returns the value of an expression that is a literal, perhaps in
-// parentheses; ok is false for every other expression.
+// Constant returns the value of an expression that is a literal, perhaps in parentheses; ok is false for every other expression.
 func (e *Expr) Constant() (v Value, ok bool) {
 	e = e.orUndefined()
 	if e.constant() {
@@ -256,10 +249,9 @@ func newListing(items []*Expr) *listing {
 	return l
 }
 
-// Interner lets equal texts share one compiled expression, so that ten thousand slot ads
-// cost only the memory of their differences, and lets ads with the same names share the
-// list of these. The zero Interner knows nothing yet and is ready. It may be used by
-// several goroutines.
+// Interner lets equal texts share one compiled expression, so that ten thousand slot ads cost only the memory of their differences, and
+// lets ads with the same names share the list of these. The zero Interner knows nothing yet and is ready. It may be used by several
+// goroutines.
 type Interner struct {
 	mu     sync.Mutex
 	exprs  map[internKey]*Expr
@@ -277,8 +269,7 @@ type internKey struct {
 	old  bool
 }
 
-// What an Interner remembers is bounded, for streams that never repeat
-// themselves.
+// What an Interner remembers is bounded, for streams that never repeat themselves.
 const (
 	maxInternedExprs  = 1 << 17
 	maxInternedBytes  = 16 << 20 // of their texts; compiled they take many times that
@@ -349,9 +340,8 @@ func (i *Interner) known(text []byte, old bool) *Expr {
 	return i.exprs[internKey{string(text), old}]
 }
 
-// remember keeps an expression for its text, and returns it, or the one that another
-// goroutine kept meanwhile. When there is no more room it begins anew, for what comes
-// often comes again.
+// remember keeps an expression for its text, and returns it, or the one that another goroutine kept meanwhile. When there is no more room
+// it begins anew, for what comes often comes again.
 func (i *Interner) remember(text string, old bool, e *Expr) *Expr {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -402,8 +392,7 @@ func (i *Interner) name(name []byte) attribute {
 	return a
 }
 
-// shape returns a frozen shape with the names of s in their order, and whether
-// it was met before.
+// shape returns a frozen shape with the names of s in their order, and whether it was met before.
 func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 	hash := uint64(s.len())
 	for t := s; t != nil; t = t.more {
@@ -434,8 +423,7 @@ func (i *Interner) Share(ad *Ad) {
 	}
 }
 
-// layout returns the layout for ads whose lines have the names of a shape, one
-// for all Readers.
+// layout returns the layout for ads whose lines have the names of a shape, one for all Readers.
 func (i *Interner) layout(lines *shape) *layout {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// shape is the names of an ad's attributes and at which place each stands. Ads
-// that read alike share one, so that ten thousand slots ask one small table
-// that stays in the processor's cache. A frozen shape never changes.
+// shape is the names of an ad's attributes and at which place each stands. Ads that read alike share one, so that ten thousand slots ask
+// one small table that stays in the processor's cache. A frozen shape never changes.
 type shape struct {
 	table  []place // open addressing
 	more   *shape  // names of a few ads only; their places follow
@@ -22,8 +21,7 @@ type shape struct {
 	names  []string // as first spelled
 }
 
-// place is an entry of a shape's table: the hash of a name, and its place plus
-// one.
+// place is an entry of a shape's table: the hash of a name, and its place plus one.
 type place struct {
 	hash uint32
 	at   int32
@@ -132,8 +130,7 @@ func (s *shape) grow() {
 	}
 }
 
-// pick returns a new shape, which may change, with the names at some places in
-// that order.
+// pick returns a new shape, which may change, with the names at some places in that order.
 func (s *shape) pick(places []int) *shape {
 	t := newShape()
 	for _, i := range places {
@@ -169,9 +166,8 @@ func (s *shape) without(gone int) *shape {
 	return shared
 }
 
-// own returns a copy that may change. A copy of a large shape shares its table and holds
-// added names separately, as with does: an ad that has got another attribute still reads
-// like the ads it was copied from.
+// own returns a copy that may change. A copy of a large shape shares its table and holds added names separately, as with does: an ad that
+// has got another attribute still reads like the ads it was copied from.
 func (s *shape) own() *shape {
 	added := newShape()
 	if s.more != nil {
@@ -195,8 +191,7 @@ func (s *shape) copied() *shape {
 	return t
 }
 
-// with returns a frozen shape that has the names of more besides its own. It
-// shares the table of its own names.
+// with returns a frozen shape that has the names of more besides its own. It shares the table of its own names.
 func (s *shape) with(more *shape) *shape {
 	t := &shape{names: s.names, table: s.table, wants: s.wants, scopes: s.scopes, more: more}
 	t.include(more)
@@ -214,14 +209,12 @@ func (s *shape) include(more *shape) {
 	}
 }
 
-// sameNames reports whether two shapes have the same names at the same places
-// in the same spelling.
+// sameNames reports whether two shapes have the same names at the same places in the same spelling.
 func (s *shape) sameNames(t *shape) bool {
 	return slices.Equal(s.names, t.names) && (s.more == nil) == (t.more == nil) && (s.more == nil || s.more.sameNames(t.more))
 }
 
-// layout says at which places a Reader puts the attributes of ads that read
-// alike.
+// layout says at which places a Reader puts the attributes of ads that read alike.
 type layout struct {
 	names  []string // by lines
 	usual  []bool   // by lines: usualName
@@ -245,8 +238,7 @@ func customaryNames(names ...string) []attribute {
 	return out
 }
 
-// newLayout makes the layout for ads with lines that have the names of a shape in that
-// order.
+// newLayout makes the layout for ads with lines that have the names of a shape in that order.
 func newLayout(lines *shape) *layout {
 	n := lines.len()
 	l := &layout{names: make([]string, n), usual: make([]bool, n), places: make([]int, n)}
@@ -277,8 +269,7 @@ type roomyAd struct {
 	front front
 }
 
-// adsAtOnce is for how many ads there is one piece of memory. It stays as long
-// as one of them does.
+// adsAtOnce is for how many ads there is one piece of memory. It stays as long as one of them does.
 const adsAtOnce = 16
 
 // open returns an ad with room for the attributes.
@@ -296,8 +287,7 @@ func (l *layout) open(room *[]roomyAd) *Ad {
 	return &r.ad
 }
 
-// Mask makes ads without some attributes. Ads with the same names keep sharing these. It may be
-// used by several goroutines.
+// Mask makes ads without some attributes. Ads with the same names keep sharing these. It may be used by several goroutines.
 type Mask struct {
 	hidden []attribute
 
@@ -374,11 +364,9 @@ func (m *Mask) pick(s *shape) *pick {
 	return p
 }
 
-// builder makes the ads of a stream. They come in a few kinds, and the ads of a
-// kind have the same names in the same order and many of the same values: as
-// long as that is so, names are compared rather than looked up. An ad is
-// expected to be of the kind of the one before; the first name that is not
-// expected tells its kind.
+// builder makes the ads of a stream. They come in a few kinds, and the ads of a kind have the same names in the same order and many of
+// the same values: as long as that is so, names are compared rather than looked up. An ad is expected to be of the kind of the one
+// before; the first name that is not expected tells its kind.
 type builder struct {
 	kinds []*kind // the last maxKinds, the one expected first
 	room  []roomyAd
@@ -397,8 +385,7 @@ type kind struct {
 	room   int        // bytes that the texts may still take
 }
 
-// lastSeen is the text of an attribute and its meaning. An empty text means an unknown
-// one.
+// lastSeen is the text of an attribute and its meaning. An empty text means an unknown one.
 type lastSeen struct {
 	text []byte
 	cell cell
@@ -444,8 +431,7 @@ func (k *kind) see(line int, text []byte, c cell) {
 	k.room -= cap(s.text) - before
 }
 
-// set sets an attribute of the ad being read. The text is the value's, for the comparison
-// with the next one.
+// set sets an attribute of the ad being read. The text is the value's, for the comparison with the next one.
 func (b *builder) set(a attribute, text []byte, c cell) {
 	if b.follows {
 		if k := b.next(); k != nil && k.names[b.line] == a.name || b.turn(a.name) {
@@ -467,14 +453,12 @@ func (b *builder) set(a attribute, text []byte, c cell) {
 	b.others = append(b.others, c)
 }
 
-// turn follows another kind, one that has the names so far and this one next,
-// if there is one.
+// turn follows another kind, one that has the names so far and this one next, if there is one.
 func (b *builder) turn(name string) bool {
 	return b.turnTo(func(k *kind) bool { return b.line < len(k.names) && k.names[b.line] == name })
 }
 
-// turnTo follows another kind that has the names so far and fits, if there is
-// one.
+// turnTo follows another kind that has the names so far and fits, if there is one.
 func (b *builder) turnTo(fits func(*kind) bool) bool {
 	if b.building != nil {
 		return false
@@ -516,8 +500,7 @@ func (b *builder) leave() {
 	b.others = append(b.others, cells...)
 }
 
-// finish returns the ad. The next one is expected to be like it, unless no two
-// were like it so far.
+// finish returns the ad. The next one is expected to be like it, unless no two were like it so far.
 func (b *builder) finish(in *Interner) *Ad {
 	if b.line == 0 && b.building == nil {
 		return New()
@@ -541,8 +524,7 @@ func (b *builder) finish(in *Interner) *Ad {
 	return ad
 }
 
-// complete reports whether all names of the kind were there, or of one that has
-// no more than these, and not too many others.
+// complete reports whether all names of the kind were there, or of one that has no more than these, and not too many others.
 func (b *builder) complete() bool {
 	if names := len(b.kinds[0].names); b.line == names {
 		return b.building == nil || b.building.len() <= names
@@ -584,10 +566,9 @@ func (b *builder) kindOf(l *layout) *kind {
 	return k
 }
 
-// Builder makes ads from attributes that its user reads, one at a time, in the new
-// dialect, as ParseExpr and StyleSpool have it. It is as fast as a Reader: an attribute
-// like one of the ads before is only compared. Names, expressions and the lists of names
-// are shared with the other ads of its Interner.
+// Builder makes ads from attributes that its user reads, one at a time, in the new dialect, as ParseExpr and StyleSpool have it. It is as
+// fast as a Reader: an attribute like one of the ads before is only compared. Names, expressions and the lists of names are shared with
+// the other ads of its Interner.
 //
 //	b := NewBuilder(nil)
 //	for _, lines := range ads {
@@ -603,9 +584,8 @@ func (b *builder) kindOf(l *layout) *kind {
 // The ad is that of New and Set with the expressions of ExprBytes, in the same
 // order: the last expression of a name counts, and its first spelling.
 //
-// After an error the ad is as if the bad attribute had not been given, and it
-// may go on, be finished, or be dropped by Begin. The zero Builder is ready. A
-// Builder is not for several goroutines at once, but its Interner is.
+// After an error the ad is as if the bad attribute had not been given, and it may go on, be finished, or be dropped by Begin. The zero
+// Builder is ready. A Builder is not for several goroutines at once, but its Interner is.
 type Builder struct {
 	in    *Interner
 	ads   builder
@@ -613,12 +593,10 @@ type Builder struct {
 	begun bool
 }
 
-// NewBuilder returns a Builder that shares with the Interner; nil means an Interner of
-// its own.
+// NewBuilder returns a Builder that shares with the Interner; nil means an Interner of its own.
 func NewBuilder(in *Interner) *Builder { return &Builder{in: in} }
 
-// Begin begins the next ad. One that was begun and not finished is dropped. The
-// first attribute, too, begins an ad when none is begun.
+// Begin begins the next ad. One that was begun and not finished is dropped. The first attribute, too, begins an ad when none is begun.
 func (b *Builder) Begin() {
 	if b.in == nil {
 		b.in = NewInterner()
@@ -636,11 +614,9 @@ func (b *Builder) Finish() *Ad {
 	return b.ads.finish(b.in)
 }
 
-// Line sets the attribute of a line "Name = expression", without a line break
-// and with one blank on either side of the equals sign. The name is of letters,
-// digits and underscores and does not begin with a digit; Set takes any other.
-// An error says that the line is not of this form, or is the one of ExprBytes
-// about the expression. Nothing of the line is kept.
+// Line sets the attribute of a line "Name = expression", without a line break and with one blank on either side of the equals sign. The
+// name is of letters, digits and underscores and does not begin with a digit; Set takes any other. An error says that the line is not of
+// this form, or is the one of ExprBytes about the expression. Nothing of the line is kept.
 func (b *Builder) Line(line []byte) error {
 	k := b.next()
 	if k != nil && k.usual[b.ads.line] {
@@ -709,8 +685,7 @@ func (b *Builder) cell(text []byte) (cell, error) {
 	return e.cell(), nil
 }
 
-// usualName reports whether a name looks like one, be it a word of the language
-// such as true.
+// usualName reports whether a name looks like one, be it a word of the language such as true.
 func usualName[T string | []byte](name T) bool {
 	for i := range len(name) {
 		if !nameStart(name[i]) && (i == 0 || !digit(name[i])) {
