@@ -251,6 +251,15 @@ func (r *Reader) sorted(fresh []*stood) []jobprio.Run {
 // merged makes the list of idle jobs without the clusters that are gone, and with those that are new.
 func (r *Reader) merged(fresh []*stood) []jobprio.Run {
 	more := r.sorted(fresh)
+	if len(r.idle) == 0 {
+		r.idle = more
+		for i, from := 0, 0; i < len(r.owners); i++ {
+			o := r.owners[i]
+			o.from, o.to = from, from+len(o.new)
+			from, o.gone, o.new = o.to, nil, nil
+		}
+		return more
+	}
 	list := slices.Grow(r.roomIdle[:0], len(r.idle)+len(more))
 	for _, o := range r.owners {
 		was := r.idle[o.from:o.to]
@@ -292,15 +301,13 @@ func (s *stood) appendKept(list []jobprio.Run, v *spool.View) []jobprio.Run {
 
 // stood is the jobs that a cycle takes of a cluster. The next cycle finds it there if the cluster has not changed.
 type stood struct {
-	by    *Reader
-	idle  []jobprio.Run
-	kept  []keptRun
-	again bool // keep was called
+	by   *Reader
+	idle []jobprio.Run
+	kept []keptRun
 }
 
 // keep lets cycles keep what they find out about idle jobs that are like no others, once a process sees them for the second time.
 func (s *stood) keep() {
-	s.again = true
 	for i := range s.idle {
 		if r := &s.idle[i]; r.Likeness == nil {
 			r.Likeness = new(jobprio.Likeness)

@@ -542,8 +542,8 @@ func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 	at := 0
 	for i := range jobs {
 		j := &jobs[i]
-		if i > 0 && j.Cluster < jobs[i-1].Cluster {
-			at = 0 // of another submitter
+		if i > 0 && j.FirstJob().Compare(jobs[i-1].FirstJob()) < 0 {
+			at = 0 // it is of another submitter
 		}
 		at += firstFrom(ids[at:], j.FirstJob())
 		next, end := j.First, j.Last+1
