@@ -480,7 +480,7 @@ func (r *replay) happen(e event) error {
 	if goesOn {
 		r.started(next, e.at)
 	}
-	if r.Told != nil && r.ended%1000 == 0 {
+	if r.Told != nil && r.ended%100 == 0 {
 		return r.Told(r.ended, len(r.Jobs))
 	}
 	return nil

@@ -311,7 +311,7 @@ func TestToldEnds(t *testing.T) {
 	}
 	stop := fmt.Errorf("stop")
 	if _, err := Run(w, Settings{Config: configured(t), Spool: s, Interval: time.Minute, Told: func(ended, all int) error {
-		if ended < 1000 || all != 2000 {
+		if ended < 100 || all != 2000 {
 			t.Errorf("told of %d of %d", ended, all)
 		}
 		return stop

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -551,7 +552,8 @@ func (v *variant) begun(c *cmdline.Call, p pooled, start time.Time) (*spool.Spoo
 func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []*variant) error {
 	progress := c.Progress("replaying")
 	defer progress.End()
-	defer moreGarbage(min(runtime.GOMAXPROCS(0), len(variants)*(o.shake+1)))()
+	garbage, undo := moreGarbage(min(runtime.GOMAXPROCS(0), len(variants)*(o.shake+1)))
+	defer undo()
 	var watched []string
 	if o.html != "" || len(o.plots) > 0 {
 		watched = busiest(w, mostWatched)
@@ -589,6 +591,7 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 				return
 			}
 			errs[i] = t.run(w, p, s, t.number, replay.Settings{Interval: o.interval, Watched: watched, Told: func(ended, all int) error {
+				garbage.collect()
 				lock.Lock()
 				defer lock.Unlock()
 				done[i] = ended
@@ -616,13 +619,42 @@ func all(c *cmdline.Call, o options, w *workload.Workload, p pooled, variants []
 	return nil
 }
 
-// moreGarbage has the collector come more rarely, as long as there is room: replays, of which so many run at once, keep little of
-// what they make. The function that it returns undoes that.
-func moreGarbage(replays int) func() {
-	const percent, room = 400, 880 << 20
-	before, most := debug.SetGCPercent(percent), debug.SetMemoryLimit(-1)
-	debug.SetMemoryLimit(min(most, int64(replays)*room))
-	return func() {
+// collector collects garbage between two cycles, before the runtime does it by itself: that would go on beside cycles and slow them
+// down, the more so on one processor.
+type collector struct {
+	lock sync.Mutex
+	most uint64 // bytes in memory with which it is done
+	left uint64 // bytes that were in use when it was done last
+	made uint64 // bytes that had been made by then
+}
+
+// collect collects garbage if there is much, unless that is under way.
+func (c *collector) collect() {
+	if !c.lock.TryLock() {
+		return
+	}
+	defer c.lock.Unlock()
+	if _, made := memory(); c.left+made-c.made > max(c.most, 2*c.left) {
+		runtime.GC()
+		c.left, c.made = memory()
+	}
+}
+
+// memory returns how many bytes were in use when garbage was collected last, and how many have been made.
+func memory() (used, made uint64) {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64(), s[1].Value.Uint64()
+}
+
+// moreGarbage leaves it to a collector to collect garbage, as long as there is room: replays, of which so many run at once, keep
+// little of what they make. The function that it returns undoes that.
+func moreGarbage(replays int) (*collector, func()) {
+	const room = 940 << 20
+	before, most := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
+	limit := min(most, int64(replays)*room)
+	debug.SetMemoryLimit(limit)
+	return &collector{most: uint64(limit) / 2}, func() {
 		debug.SetGCPercent(before)
 		debug.SetMemoryLimit(most)
 	}
