@@ -89,7 +89,7 @@ func (b *blocks[K, V]) get(w *worker, k K) (*V, error) {
 	return v, err
 }
 
-// change returns the thing with a key to be changed, nil when there is none: in a fork a copy of its own.
+// change returns the thing with a key, to be changed: a copy in a fork, and nil if there is none.
 func (b *blocks[K, V]) change(w *worker, k K, fork func(*V) *V) (*V, error) {
 	v, err := b.get(w, k)
 	if err == nil && v != nil && b.under != nil && b.made[k] == nil {

@@ -243,7 +243,7 @@ func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
 		drained: drainsOf(&tx.View), later: maintainedIn(&tx.View).without(seen.maintained),
 	}
 	r.taken = make(map[string]bool, len(seen.Pool.Claims))
-	var promised []pool.Claim
+	var promised []pool.Claim // behind the others, of which some have the same room
 	spool.EachClaim(&tx.View, func(c *pool.Claim) {
 		if c.State == pool.Promised {
 			promised = append(promised, *c)

@@ -69,7 +69,7 @@ func Arrive(tx *spool.Tx, now time.Time) []pool.Claim {
 
 // Arriving returns the claims that Arrive would turn Matched.
 func Arriving(v *spool.View) []pool.Claim {
-	promised := false
+	promised := false // mostly none is, and no list of claims is needed
 	spool.EachClaim(v, func(c *pool.Claim) { promised = promised || c.State == pool.Promised })
 	if !promised {
 		return nil

@@ -153,10 +153,13 @@ func text(of func(*sketch) *string) func(*sketch, classad.Value) {
 
 // seconds sets a time after 1970.
 func seconds(of func(*sketch) *int64) func(*sketch, classad.Value) {
-	return func(s *sketch, v classad.Value) {
-		if n, ok := whole(v); ok && n > 0 {
-			*of(s) = min(n, latest)
-		}
+	return func(s *sketch, v classad.Value) { setSeconds(of(s), v) }
+}
+
+// setSeconds sets a time to a value, unless that is none.
+func setSeconds(to *int64, v classad.Value) {
+	if n, ok := whole(v); ok && n > 0 {
+		*to = min(n, latest)
 	}
 }
 

@@ -127,9 +127,7 @@ func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
 	if run.Likeness == nil || run.QDate == 0 {
 		submitted, _ = valueOf(ctx, run.Ad, r.facts[submission], false)
 	}
-	if n, ok := whole(submitted); ok && n > 0 { // as Facts[submission] sets it
-		j.Submitted = min(n, latest)
-	}
+	setSeconds(&j.Submitted, submitted)
 	return j
 }
 

@@ -78,7 +78,7 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	}
 	c.Plan.Outside = map[string]negotiator.Holding{}
 	usable := c.usable(p.Slots)
-	facts, claimsOf := make([]negotiator.SlotFacts, 1), func(i int) []*pool.Claim { return c.ClaimsOn(usable[i].Name) }
+	facts, claimsOf := make([]negotiator.SlotFacts, len(usable)), func(i int) []*pool.Claim { return c.ClaimsOn(usable[i].Name) }
 	if c.learned != nil {
 		facts = c.learned.Facts(usable, &c.Config, c.factsOf)
 		on := claimsBy(c.learned.Places(), claims)
@@ -90,7 +90,7 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 			c.Excluded = append(c.Excluded, s)
 			continue
 		}
-		sl := c.lookAt(s, facts[min(i, len(facts)-1)], claimsOf(i))
+		sl := c.lookAt(s, facts[i], claimsOf(i))
 		if slices.ContainsFunc(sl.Claims, func(cl *pool.Claim) bool { return cl.Flocked != "" }) {
 			sl.counted = false // a claim on a slot of another pool is no usage here
 		} else {

@@ -349,11 +349,8 @@ func (s *Submitter) queue(runs []jobprio.Run, alike bool, clusterOf func(jobprio
 			if k := clusterOf(*r); q == nil || q.Cluster != k {
 				q = at[k]
 				if q == nil {
-					q = &Queue{Cluster: k}
-					if at[k] = q; s.Queues == nil { // mostly the only one
-						q.Runs = make([]Run, 0, len(runs))
-					}
-					s.Queues = append(s.Queues, q)
+					q = s.addQueue(k, len(runs))
+					at[k] = q
 				}
 			}
 		}
@@ -361,6 +358,16 @@ func (s *Submitter) queue(runs []jobprio.Run, alike bool, clusterOf func(jobprio
 		q.left += r.Count()
 		q.Cluster.idle += r.Count()
 	}
+}
+
+// addQueue adds an empty queue for some of so many runs.
+func (s *Submitter) addQueue(k *Autocluster, runs int) *Queue {
+	q := &Queue{Cluster: k}
+	if s.Queues == nil { // mostly the only one
+		q.Runs = make([]Run, 0, runs)
+	}
+	s.Queues = append(s.Queues, q)
+	return q
 }
 
 // place is a queue in a submitter's line. The queue with the first job comes first.
