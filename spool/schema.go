@@ -32,6 +32,7 @@ type Kind[K comparable, V any] struct {
 	write        func(to rowtext.Attributes, v V) // those of lead first
 	read         func(*rowtext.Row) (V, error)
 	changed      func(*V) *uint64 // the number of the transaction that changed the row last, if it is kept
+	equal        func(V, V) bool  // nil: by what is written
 
 	// What is to be done besides when a new spool gets a row, behind a row of a dump, and to find
 	// what of the rows of a damaged spool can be kept.
@@ -99,6 +100,7 @@ var (
 		letter: 'Q', gone: 'q', table: "succession", title: "Successors", lead: []string{" [ Jobs = "},
 		key: poolrows.FirstSuccessor, order: pool.JobID.Compare,
 		texts: textOfJob, parseKey: func(texts []string) (pool.JobID, error) { return poolrows.FirstOf(texts[0]) }, write: poolrows.WriteSuccessors, read: poolrows.SuccessorsOf,
+		equal: pool.Successors.Equal,
 	}
 	// Entitlement is what submitters may have while some wait.
 	Entitlement = named(Kind[string, pool.Entitled]{
@@ -463,13 +465,12 @@ func (k *Kind[K, V]) Set(tx *Tx, list []V) {
 	old, err := tableIn(tx.state(), k).all()
 	must(err)
 	old = maps.Clone(old)
-	var was, is []byte
+	equal := k.equal
+	if equal == nil {
+		equal = func(a, b V) bool { return bytes.Equal(k.appendRow(nil, a), k.appendRow(nil, b)) }
+	}
 	for _, v := range list {
-		before, there := old[k.key(v)]
-		if there {
-			was, is = k.appendRow(was[:0], before), k.appendRow(is[:0], v)
-		}
-		if !there || !bytes.Equal(was, is) {
+		if before, there := old[k.key(v)]; !there || !equal(before, v) {
 			k.Put(tx, v)
 		}
 		delete(old, k.key(v))

@@ -1,5 +1,7 @@
 package pool
 
+import "slices"
+
 // Successors are idle jobs of one submitter and autocluster, in the order of service: a claim of the
 // submitter may go on with them.
 type Successors struct {
@@ -19,6 +21,12 @@ type Successors struct {
 	// QOS and PE are the job's values under which it is charged there, as in a Match.
 	QOS string
 	PE  float64
+}
+
+// Equal reports whether two say the same.
+func (s Successors) Equal(other Successors) bool {
+	return s.Submitter == other.Submitter && s.More == other.More && s.Takes == other.Takes && s.Limit == other.Limit && s.Asks == other.Asks &&
+		s.QOS == other.QOS && s.PE == other.PE && slices.Equal(s.Places, other.Places) && slices.Equal(s.Jobs, other.Jobs)
 }
 
 // Entitled is the slot weight that a submitter may have while others wait.
