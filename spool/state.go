@@ -441,7 +441,9 @@ func (t *table[K, V]) inOrder() ([]V, error) {
 		return nil, err
 	}
 	if len(t.rows)+len(t.texts) > 0 {
-		list = t.merge(make([]V, 0, len(list)+len(t.rows)), list)
+		all := make([]V, 0, len(list)+len(t.rows))
+		t.merged(list, func(some []V) { all = append(all, some...) })
+		list = all
 		clear(t.rows)
 		clear(t.texts)
 	}
@@ -456,7 +458,8 @@ func (t *table[K, V]) appendTo(to []V) ([]V, error) {
 		return append(to, list...), err
 	}
 	err := t.parse()
-	return t.merge(to, t.list), err
+	t.merged(t.list, func(some []V) { to = append(to, some...) })
+	return to, err
 }
 
 // visit calls do for the rows, in any order. It makes no list of them.
@@ -466,18 +469,12 @@ func (t *table[K, V]) visit(do func(*V)) error {
 			return err
 		}
 	}
-	err, keys := t.parse(), t.keys()
-	for i := range t.list {
-		for len(keys) > 0 && t.kind.order(keys[0], t.kind.key(t.list[i])) < 0 {
-			keys = keys[1:]
+	err := t.parse()
+	t.merged(t.list, func(some []V) {
+		for i := range some {
+			do(&some[i])
 		}
-		if len(keys) == 0 || keys[0] != t.kind.key(t.list[i]) {
-			do(&t.list[i])
-		}
-	}
-	for _, v := range t.rows {
-		do(&v)
-	}
+	})
 	return err
 }
 
@@ -488,19 +485,22 @@ func (t *table[K, V]) keys() []K {
 	return keys
 }
 
-// merge appends a list with what rows and texts say of it.
-func (t *table[K, V]) merge(to, list []V) []V {
+// merged calls do for the rows of a list with what rows and texts say of it, in their order, by stretches, which are
+// gone when do returns.
+func (t *table[K, V]) merged(list []V, do func([]V)) {
+	var one [1]V
 	for _, k := range t.keys() {
 		n, there := slices.BinarySearchFunc(list, k, func(v V, k K) int { return t.kind.order(t.kind.key(v), k) })
-		to = append(to, list[:n]...)
+		do(list[:n])
 		if row, put := t.rows[k]; put {
-			to = append(to, row)
+			one[0] = row
+			do(one[:])
 		}
 		if list = list[n:]; there {
 			list = list[1:]
 		}
 	}
-	return append(to, list...)
+	do(list)
 }
 
 // parsed reads all rows of the generation's file, on all processors.
