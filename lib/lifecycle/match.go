@@ -31,7 +31,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	reserve(tx, plan)
 	var free *room
 	if len(plan.Matches) > 0 {
-		free = roomIn(tx, seen, now)
+		free = roomIn(tx, seen, plan.Matches, now)
 	}
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	attempts := make([]attempt, 0, len(plan.Matches))
@@ -223,8 +223,7 @@ func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool
 	return true
 }
 
-// room is the part of a cycle's slots that the claims of a transaction leave free. It shrinks as
-// matches become claims.
+// room is the part of the slots of some matches that the claims of a transaction leave free. It shrinks as matches become claims.
 type room struct {
 	seen     Snapshot
 	eval     *classad.Context
@@ -236,18 +235,27 @@ type room struct {
 	later    maintained                  // maintenances that the cycle did not see
 }
 
-func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
+func roomIn(tx *spool.Tx, seen Snapshot, matches []negotiator.Match, now time.Time) *room {
 	r := &room{
 		seen: seen, eval: &classad.Context{Now: now},
 		promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
 		drained: drainsOf(&tx.View), later: maintainedIn(&tx.View).without(seen.maintained),
 	}
-	r.taken = make(map[string]bool, len(seen.Pool.Claims))
+	r.taken = map[string]bool{}
+	wanted := map[string]bool{}
+	for _, m := range matches {
+		wanted[m.Slot] = true
+		if m.Piece.Of != "" {
+			wanted[m.Piece.Of] = true
+		}
+	}
 	var promised []pool.Claim // behind the others, of which some have the same room
 	spool.EachClaim(&tx.View, func(c *pool.Claim) {
-		if c.State == pool.Promised {
+		switch {
+		case !wanted[c.Slot] && (c.Piece.Of == "" || !wanted[c.Piece.Of]):
+		case c.State == pool.Promised:
 			promised = append(promised, *c)
-		} else {
+		default:
 			r.take(c.Slot, c.Piece)
 		}
 	})
