@@ -112,12 +112,10 @@ func (d *diagnosis) share(s *deal.Submitter, w deal.Waiter) (others string, limi
 	}
 	room := s.Slice - d.c.Counted(s)
 	limited = w.Limited && -room < heaviest.Float()
-	if d.c.Config.NoReasons && limited {
-		if n := d.nearest(w.Cluster); n != nil {
+	if lightest > 0 && deal.Fits(lightest, room) && d.c.UnderCeiling(s, lightest) {
+		if n := d.nearest(w.Cluster); n != nil && d.c.Config.NoReasons && limited {
 			d.ahead[w.Cluster] = d.fieldOf(w.Cluster, n)
 		}
-	}
-	if lightest > 0 && deal.Fits(lightest, room) && d.c.UnderCeiling(s, lightest) {
 		others = d.others(s, w.Cluster)
 	}
 	return others, limited && others == ""
