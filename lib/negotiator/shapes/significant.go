@@ -15,7 +15,7 @@ import (
 // remembers which attributes each refers to. 0 stands for a missing one.
 type lexicon struct {
 	byExpr map[*classad.Expr]uint32 // of those that are no constants
-	byInt  map[int64]uint32         // of integers
+	byBits map[classad.Value]uint32 // of numbers and booleans
 	byText map[string]uint32        // of all others, strings behind a NUL byte
 	refs   []refs
 	buf    []byte
@@ -35,7 +35,7 @@ type refs struct {
 
 func newLexicon() *lexicon {
 	return &lexicon{
-		byExpr: map[*classad.Expr]uint32{}, byInt: map[int64]uint32{}, byText: map[string]uint32{}, refs: make([]refs, 1),
+		byExpr: map[*classad.Expr]uint32{}, byBits: map[classad.Value]uint32{}, byText: map[string]uint32{}, refs: make([]refs, 1),
 	}
 }
 
@@ -58,11 +58,12 @@ func (x *lexicon) number(e *classad.Expr) uint32 {
 
 // constant returns the number of an expression that is a constant.
 func (x *lexicon) constant(v classad.Value) uint32 {
-	if i, ok := v.Int(); ok {
-		n, ok := x.byInt[i]
+	switch v.Kind() {
+	case classad.KindInteger, classad.KindReal, classad.KindBoolean:
+		n, ok := x.byBits[v]
 		if !ok {
 			n = x.next(refs{})
-			x.byInt[i] = n
+			x.byBits[v] = n
 		}
 		return n
 	}
