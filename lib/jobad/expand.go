@@ -116,11 +116,13 @@ func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
 	lasting := !j.timed && j.late == (Late{}) && j.appears.IsZero() && j.options.KeepOutput == "" &&
 		!slices.ContainsFunc(j.description.Assignments(), func(a submitfile.Assignment) bool { return strings.Contains(a.Text, "$") })
 	j.last = &expanded{cluster: cluster, first: first, most: most, domain: j.options.Domain, now: j.options.Now, made: x.cluster()}
-	if lasting && j.repeated {
+	if lasting && j.among != nil {
 		shared := j.last.made.Ad.Clone()
 		for _, name := range ofTime {
 			shared.Delete(name)
 		}
+		j.among.Share(j.last.made.Ad)
+		j.among.Share(shared)
 		j.last.shared, j.exprs = shared, classad.NewInterner() // which has nothing to remember any more
 		return j.last.again(j.options.Now), nil
 	}
@@ -128,8 +130,9 @@ func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
 }
 
 // Again has the jobs submitted at a time, for those that submit many alike. If nothing else depends on the time and the
-// cluster's number, Expand gives clusters whose ads have the time of their own, and are chained to one ad that never changes.
-func (j *Jobs) Again(now time.Time) { j.options.Now, j.repeated = now, true }
+// cluster's number, Expand gives clusters whose ads have the time of their own, and are chained to one ad that never changes. What the
+// ads of several Jobs have in common is in among.
+func (j *Jobs) Again(now time.Time, among *classad.Interner) { j.options.Now, j.among = now, among }
 
 // now returns the time of submission for what else depends on it than fixed sets.
 func (j *Jobs) now() time.Time {

@@ -95,10 +95,10 @@ type Jobs struct {
 	doomed        error // see Doomed
 	skips, doubts bool  // see FileChecks
 	late          Late
-	timed         bool             // they depend on the time of submission besides
-	repeated      bool             // see Again
-	deadlines     map[string]int64 // local times of late jobs, by their text, in Unix seconds
-	appears       time.Time        // when late jobs appear; zero: they are there from the beginning
+	timed         bool              // they depend on the time of submission besides
+	among         *classad.Interner // see Again; nil: it was not called
+	deadlines     map[string]int64  // local times of late jobs, by their text, in Unix seconds
+	appears       time.Time         // when late jobs appear; zero: they are there from the beginning
 
 	// Progress, if it is not nil, is called now and then by Expand with the number of procs made, and
 	// of all procs.

@@ -25,12 +25,12 @@ func TestReaderLaw(t *testing.T) {
 		s := spool.InMemory("example.org")
 		beside := policy.Beside{Held: rapid.Bool().Draw(t, "held"), Running: rapid.Bool().Draw(t, "running")}
 		r := NewReader(s.Domain(), nil, beside)
-		known := map[string]*jobad.Jobs{}
+		known, among := map[string]*jobad.Jobs{}, classad.NewInterner()
 		last := 0
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			if err := s.Update(func(tx *spool.Tx) error {
 				tx.Op("any")
-				return anyChange(t, tx, known, &last)
+				return anyChange(t, tx, known, among, &last)
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestReaderLaw(t *testing.T) {
 }
 
 // anyChange submits jobs, which are often like earlier ones, or changes some.
-func anyChange(t *rapid.T, tx *spool.Tx, known map[string]*jobad.Jobs, last *int) error {
+func anyChange(t *rapid.T, tx *spool.Tx, known map[string]*jobad.Jobs, among *classad.Interner, last *int) error {
 	now := noon.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "minutes")) * time.Minute)
 	what := rapid.IntRange(0, 11).Draw(t, "what")
 	if what == 8 {
@@ -91,7 +91,7 @@ func anyChange(t *rapid.T, tx *spool.Tx, known map[string]*jobad.Jobs, last *int
 			}
 			known[owner+text] = jobs
 		}
-		jobs.Again(now)
+		jobs.Again(now, among)
 		id, _, err := Submit(tx, jobs, anyRights(owner))
 		*last = id
 		return err

@@ -127,9 +127,10 @@ type replay struct {
 	learned      negotiator.Learned
 	claimed      map[string]int64 // when the chain of jobs on a slot began
 	submitted    map[submission]*jobad.Jobs
-	held         map[string]int64 // cores, by submitter
-	used, wanted int64            // cores that jobs have, and that those ask for that wait
-	waiting      int              // jobs without a slot
+	among        *classad.Interner // their ads
+	held         map[string]int64  // cores, by submitter
+	used, wanted int64             // cores that jobs have, and that those ask for that wait
+	waiting      int               // jobs without a slot
 	ended        int
 	arrivals     *arrivals
 	first, last  int64           // submissions; the last one so far
@@ -160,7 +161,7 @@ func (a *area) set(at int64, value float64) {
 // in it: Run gives them up when for a day and ten times the longest run time nothing has happened beside that.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
-		submitted: map[submission]*jobad.Jobs{}, held: map[string]int64{}, going: map[string]bool{}}
+		submitted: map[submission]*jobad.Jobs{}, among: classad.NewInterner(), held: map[string]int64{}, going: map[string]bool{}}
 	r.reader = matchmaking.Reader(s.Spool.Domain(), s.Config)
 	r.Surplus = map[string]float64{}
 	var err error
@@ -351,7 +352,7 @@ func (r *replay) submit(at int64, list []int) (err error) {
 		}
 		r.submitted[submission{j.User, text}] = jobs
 	}
-	jobs.Again(r.time(at))
+	jobs.Again(r.time(at), r.among)
 	rights := policy.RightsOf(registry.Of(r.Config), r.Config, j.User, true, j.User, func(string) ([]string, error) { return nil, nil })
 	id := 0
 	if err := lifecycle.Update(r.Spool, func(tx *spool.Tx) (err error) {
