@@ -85,6 +85,7 @@ const (
 	OfAutocluster
 	OfKind
 	OfRepresentatives
+	OfQueue
 	places
 )
 

@@ -14,6 +14,8 @@ import (
 // same answer with and without. The ads do not change; a slot or a job that changes has another ad. The zero Learned knows nothing, and
 // is for one cycle at a time.
 type Learned struct {
+	// Room is for what a cycle makes and nothing needs behind it.
+	Room        any
 	kinds       map[*classad.Ad]int // of slots, by what bySlots says
 	slots       slotsLearned
 	bySlots     *Signatures

@@ -8,6 +8,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/negotiator/shapes"
 	"fairspool/lib/pool"
@@ -140,13 +141,17 @@ func (c *arrangement) queueUp() {
 		c.queueInOrder(a, kinOf)
 		return
 	}
-	single, alike := c.telling.Has(procID), !c.Apart() && len(c.Config.Explain) == 0
+	by := sorting{alike: !c.Apart() && len(c.Config.Explain) == 0, clusterOf: a.of, payerOf: c.PayerOf, kinOf: kinOf}
+	if c.Config.Pie == negotiator.Spins && c.Config.GlobalJobPrios {
+		by.prioOf = c.jobPrioOf
+	}
+	single := c.telling.Has(procID)
 	for _, s := range c.Submitters {
 		runs := s.jobs
 		if single {
 			runs = jobprio.Singly(runs)
 		}
-		s.queue(c.inOrder(runs), alike, a.of, c.PayerOf, kinOf, c.jobPrioOf)
+		s.queue(c.inOrder(runs), by)
 		c.regroup(s, a)
 	}
 }
@@ -212,7 +217,7 @@ func (a *autoclusters) order(ad *classad.Ad) *order {
 
 // kinship returns a function that numbers the sets of procs that are skipped together
 // after no slot was found for one: a cluster, or jobs equal in SIGNIFICANT_ATTRIBUTES
-// (manual, "Negotiation"); 0 for none.
+// (manual, "Negotiation"); nil for none.
 func (c *arrangement) kinship() func(jobprio.Run) int {
 	var by shapes.Names
 	switch {
@@ -227,7 +232,7 @@ func (c *arrangement) kinship() func(jobprio.Run) int {
 			}
 		}
 	default:
-		return func(jobprio.Run) int { return 0 }
+		return nil
 	}
 	known := map[string]int{}
 	var key []byte

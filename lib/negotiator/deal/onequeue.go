@@ -129,7 +129,7 @@ func (c *roster) niceBehind() {
 // filing puts jobs into the queues of their submitters.
 type filing struct {
 	c      *roster
-	kinOf  func(jobprio.Run) int
+	kinOf  func(jobprio.Run) int // nil: 0 for all
 	kindOf func(jobprio.Run) int // numbers jobs as the policy's limits distinguish them
 	single bool                  // procs of a run are not the same to limits
 	queues map[queueKey]*Queue
@@ -162,7 +162,11 @@ func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 			key.submitter.Queues = append(key.submitter.Queues, q)
 		}
 		f.last, f.queue = key, q
-		q.Runs = append(q.Runs, Run{Procs: j.Procs, Order: place, Kin: f.kinOf(j), Payer: f.c.PayerOf(j)})
+		r := Run{Procs: j.Procs, Order: place, Payer: f.c.PayerOf(j)}
+		if f.kinOf != nil {
+			r.Kin = f.kinOf(j)
+		}
+		q.Runs = append(q.Runs, r)
 		q.left += j.Count()
 		if q.Kept == "" {
 			q.Cluster.idle += j.Count()

@@ -82,7 +82,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 	if !c.Config.Preemption.Consider {
 		return nil
 	}
-	list := make([]running, 0, len(c.claims))
+	list := slices.Grow(c.room().running[:0], len(c.claims))
 	w := c.newOverlay(asked)
 	for i := range c.Slots {
 		s := &c.Slots[i]
@@ -99,6 +99,7 @@ func (c *roster) findRunning(asked shapes.Names) []running {
 			list = append(list, w.outside(i))
 		}
 	}
+	c.room().running = list
 	return list
 }
 

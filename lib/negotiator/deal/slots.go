@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -62,6 +63,27 @@ type inventory struct {
 	InUse    *concurrency.InUse // of concurrency limits
 }
 
+// room is what the last cycle of a Learned made and nothing of it needs any more: the next one writes over it.
+type room struct {
+	slots   []Slot
+	single  []*pool.Claim
+	on      [][]*pool.Claim
+	running []running
+}
+
+// room returns that of the last cycle, which is empty if none is known.
+func (c *inventory) room() *room {
+	if c.learned == nil {
+		return &room{}
+	}
+	r, made := c.learned.Room.(*room)
+	if !made {
+		r = &room{}
+		c.learned.Room = r
+	}
+	return r
+}
+
 // lookAtSlots fills c.slots, and the plan's Outside with each submitter's holding in
 // claims from outside. A slot with an expired ad does not exist any more. It warns of ads
 // without a name, names that occur twice, and invalid weights.
@@ -81,10 +103,10 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	facts, claimsOf := make([]negotiator.SlotFacts, len(usable)), func(i int) []*pool.Claim { return c.ClaimsOn(usable[i].Name) }
 	if c.learned != nil {
 		facts = c.learned.Facts(usable, &c.Config, c.factsOf)
-		on := claimsBy(c.learned.Places(), claims)
+		on := c.room().claimsBy(c.learned.Places(), claims)
 		claimsOf = func(i int) []*pool.Claim { return on[i] }
 	}
-	c.Slots = make([]Slot, 0, len(usable))
+	c.Slots = slices.Grow(c.room().slots[:0], len(usable))
 	for i, s := range usable {
 		if c.Config.SlotConstraint != nil && !c.Config.SlotConstraint.Eval(c.Eval, s.Ad, nil).True() {
 			c.Excluded = append(c.Excluded, s)
@@ -98,6 +120,7 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 		}
 		c.Slots = append(c.Slots, sl)
 	}
+	c.room().slots = c.Slots
 	c.allPlain = c.learned != nil && c.learned.ArePlain(usable) && len(c.Excluded) == 0
 	c.warnOfWeights()
 	c.Plan.Slots = len(c.Slots)
@@ -105,11 +128,14 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 
 // claimsBy returns the claims on each of the slots whose places are known. A claim on a piece is one on the partitionable slot,
 // and on a slot that is advertised under the dynamic one's name.
-func claimsBy(places map[string]int, claims []pool.Claim) [][]*pool.Claim {
-	on, single := make([][]*pool.Claim, len(places)), make([]*pool.Claim, len(claims)) // most slots have one
+func (r *room) claimsBy(places map[string]int, claims []pool.Claim) [][]*pool.Claim {
+	on := slices.Grow(r.on[:0], len(places))[:len(places)]
+	clear(on)
+	single := slices.Grow(r.single[:0], len(claims)) // most slots have one
+	r.on, r.single = on, single
 	for i := range claims {
 		cl := &claims[i]
-		single[i] = cl
+		single = append(single, cl)
 		if at, there := places[cl.SlotAd()]; there && on[at] != nil {
 			on[at] = append(on[at], cl)
 		} else if there {
@@ -142,7 +168,7 @@ func (c *inventory) ClaimsOn(name string) []*pool.Claim {
 				add(cl.Slot)
 			}
 		}
-		c.on = claimsBy(c.byName, c.claims)
+		c.on = new(room).claimsBy(c.byName, c.claims)
 	}
 	if at, there := c.byName[name]; there {
 		return c.on[at]
@@ -534,8 +560,10 @@ func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 		}
 	}
 	ids := make([]pool.JobID, len(claims))
+	may := make([]bool, 1<<bits.Len(uint(16*len(claims)))) // jobs of clusters with such a remainder have claims; most have none
 	for i := range claims {
 		ids[i] = claims[i].Job
+		may[ids[i].Cluster&(len(may)-1)] = true
 	}
 	var free []jobprio.Run
 	cut := false // a job has a claim
@@ -545,7 +573,9 @@ func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 		if i > 0 && j.FirstJob().Compare(jobs[i-1].FirstJob()) < 0 {
 			at = 0 // it is of another submitter
 		}
-		at += firstFrom(ids[at:], j.FirstJob())
+		if may[j.Cluster&(len(may)-1)] {
+			at += firstFrom(ids[at:], j.FirstJob())
+		}
 		next, end := j.First, j.Last+1
 		for ; at < len(ids) && ids[at].Cluster == j.Cluster && ids[at].Proc < end; at++ {
 			if !cut {

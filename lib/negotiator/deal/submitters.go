@@ -334,29 +334,54 @@ func (c *common) jobOf(r jobprio.Run) jobprio.Job {
 	return c.views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
 }
 
-// queue fills the submitter's queues with runs in job-priority order. With alike, runs of one Likeness are of one autocluster, which
-// need not be asked for again; its payment begins with its first job.
-func (s *Submitter) queue(runs []jobprio.Run, alike bool, clusterOf func(jobprio.Run) *Autocluster, payerOf func(jobprio.Run) *shapes.Payer, kinOf, prioOf func(jobprio.Run) int) {
+// sorting says of which queue a run is, and what it is there.
+type sorting struct {
+	alike     bool // runs of one Likeness are of one autocluster
+	clusterOf func(jobprio.Run) *Autocluster
+	payerOf   func(jobprio.Run) *shapes.Payer
+	// Of the run's Kin and Prio; nil: 0 for all.
+	kinOf, prioOf func(jobprio.Run) int
+}
+
+// sorted is where runs of a Likeness go.
+type sorted struct {
+	queue *Queue
+	payer *shapes.Payer
+	first pool.JobID // of those that have been asked about: the payment begins with it
+}
+
+// queue fills the submitter's queues with runs in job-priority order. Of runs of one Likeness one is asked about where that says it for all,
+// and what is before that one.
+func (s *Submitter) queue(runs []jobprio.Run, by sorting) {
 	at := map[*Autocluster]*Queue{}
-	var q *Queue // of the last run
+	known := jobprio.NewMemo[*sorted](jobprio.OfQueue)
+	quick := by.alike && by.kinOf == nil && by.prioOf == nil
 	for i := range runs {
 		r := &runs[i]
-		next := Run{Procs: r.Procs, Order: i, Kin: kinOf(*r), Prio: prioOf(*r)}
-		if alike && i > 0 && r.Likeness != nil && r.Likeness == runs[i-1].Likeness && runs[i-1].Compare(r.Procs) < 0 && !q.Cluster.unread {
-			next.Payer = q.Runs[len(q.Runs)-1].Payer
-		} else {
-			next.Payer = payerOf(*r)
-			if k := clusterOf(*r); q == nil || q.Cluster != k {
-				q = at[k]
-				if q == nil {
-					q = s.addQueue(k, len(runs))
-					at[k] = q
-				}
-			}
+		var alone sorted
+		to := &alone
+		if quick && r.Likeness != nil {
+			to = known.Of(r.Likeness, func() *sorted { return new(sorted) })
 		}
-		q.Runs = append(q.Runs, next)
-		q.left += r.Count()
-		q.Cluster.idle += r.Count()
+		if to.queue == nil || to.queue.Cluster.unread || r.FirstJob().Compare(to.first) < 0 {
+			k := by.clusterOf(*r)
+			q := at[k]
+			if q == nil {
+				q = s.addQueue(k, len(runs))
+				at[k] = q
+			}
+			*to = sorted{q, by.payerOf(*r), r.FirstJob()}
+		}
+		next := Run{Procs: r.Procs, Order: i, Payer: to.payer}
+		if by.kinOf != nil {
+			next.Kin = by.kinOf(*r)
+		}
+		if by.prioOf != nil {
+			next.Prio = by.prioOf(*r)
+		}
+		to.queue.Runs = append(to.queue.Runs, next)
+		to.queue.left += r.Count()
+		to.queue.Cluster.idle += r.Count()
 	}
 }
 
@@ -623,11 +648,8 @@ func WaiterOf(q *Queue) Waiter {
 // WasPassed reports whether the first job was passed over in this cycle.
 func (w *Waiter) WasPassed() bool { return len(w.passed) > 0 && w.passed[0] == w.Runs[0] }
 
-// jobPrioOf returns the JobPrio of jobs with USE_GLOBAL_JOB_PRIOS, else 0.
+// jobPrioOf returns the JobPrio of a job.
 func (c *common) jobPrioOf(j jobprio.Run) int {
-	if c.Config.Pie != negotiator.Spins || !c.Config.GlobalJobPrios {
-		return 0
-	}
 	n, _ := j.Ad.EvalInt(c.BilledFor(j), pool.AttrJobPrio)
 	return int(min(max(n, math.MinInt32), math.MaxInt32))
 }
