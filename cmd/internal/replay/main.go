@@ -654,7 +654,7 @@ func moreGarbage(replays int) (*collector, func()) {
 	before, most := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
 	limit := min(most, int64(replays)*room)
 	debug.SetMemoryLimit(limit)
-	return &collector{most: uint64(limit) / 2}, func() {
+	return &collector{most: uint64(limit) / 4 * 3}, func() {
 		debug.SetGCPercent(before)
 		debug.SetMemoryLimit(most)
 	}
