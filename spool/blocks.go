@@ -66,6 +66,24 @@ type blocks[K cmp.Ordered, V any] struct {
 	listed  bool          // list is right
 	lent    bool          // a caller has list
 	changes int           // of list since it was made
+
+	watched bool // somebody asks for changes
+	log     []K  // whose things have changed, in this order, behind so many others
+	before  int
+}
+
+// mostLogged bounds the changes that are remembered.
+const mostLogged = 100_000
+
+// touch notes that a thing changes, or is there no longer.
+func (b *blocks[K, V]) touch(k K) {
+	if !b.watched {
+		return
+	}
+	if len(b.log) == mostLogged {
+		b.log, b.before = b.log[:0], b.before+len(b.log)
+	}
+	b.log = append(b.log, k)
 }
 
 // fork returns blocks that begin as these, and whose changes do not show here.
@@ -192,6 +210,7 @@ func (b *blocks[K, V]) index(i int) (g *segment[K], err error) {
 
 // put makes v the thing with that key; nil takes it away.
 func (b *blocks[K, V]) put(k K, v *V) {
+	b.touch(k)
 	if b.made[k] = v; v == nil && b.under == nil && b.segmentOf(k) < 0 {
 		delete(b.made, k) // nothing else says that it was there
 	}

@@ -208,14 +208,24 @@ type Cluster struct {
 	forked bool   // Ad is that of another state, too, and Runs have no ads of their own
 	owner  string // the owner for whom the cluster is counted (empty: none), and its bytes
 	bytes  int64
-	kept   any // see Keep
 }
 
-// Keep keeps what a caller made of the cluster, as long as the cluster does not change. It is for one goroutine.
-func (c *Cluster) Keep(made any) { c.kept = made }
+// Changes are those of clusters up to a moment. The zero Changes is known to no view.
+type Changes struct {
+	of *blocks[int, Cluster]
+	at int
+}
 
-// Kept returns what was kept last, nil if the cluster has changed since.
-func (c *Cluster) Kept() any { return c.kept }
+// ChangesSince returns, ascending, the clusters that have changed behind a moment, are new or are gone, and the present moment. Where
+// known is false, all may have.
+func ChangesSince(v *View, then Changes) (list []int, now Changes, known bool) {
+	b := v.state().jobs
+	b.watched = true
+	if known = then.of == b && then.at >= b.before; known {
+		list = slices.Compact(slices.Sorted(slices.Values(b.log[then.at-b.before:])))
+	}
+	return list, Changes{b, b.before + len(b.log)}, known
+}
 
 // Shares reports whether a run has the ad of runs of other clusters, which is never changed. Their procs differ in ClusterId, ProcId,
 // QDate and EnteredCurrentStatus at most, which are constants.
@@ -309,7 +319,6 @@ func (c *Cluster) cut(i, proc int) int {
 
 // apply makes a record's change.
 func (c *Cluster) apply(r record, seq uint64) error {
-	c.kept = nil
 	switch r.Kind {
 	case 'C':
 		c.ownAd()
@@ -343,7 +352,6 @@ func (c *Cluster) apply(r record, seq uint64) error {
 // fork returns a cluster that begins as this one, to be changed in another state.
 func (c *Cluster) fork() *Cluster {
 	f := *c
-	f.kept = nil
 	f.Runs, f.forked = slices.Clone(c.Runs), true
 	for i := range f.Runs {
 		f.Runs[i].own = false

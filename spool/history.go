@@ -27,11 +27,9 @@ const historyBuffer = 1 << 20
 // monthOf names the month whose history or log something of that time goes to.
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// A footer stands behind the lines of each ad of the history: the CRC-32C of the
-// file from its beginning up to the footer, and a blank line. A reader that begins
-// at the end knows from the journal what the checksum is there, and from each
-// footer what it is before the ad that follows: so it checks all that it reads
-// without reading the rest. Readers of the long form take the footer for a comment.
+// A footer stands behind the lines of each ad of the history: the CRC-32C of the file from its beginning up to the footer, and a blank
+// line. A reader that begins at the end knows from the journal what the checksum is there, and from each footer what it is before the ad
+// that follows: so it checks all that it reads without reading the rest. Readers of the long form take the footer for a comment.
 const (
 	footerHead = "# checksum "
 	footerSize = len(footerHead) + len("00000000\n\n")
@@ -43,8 +41,7 @@ func appendFooter(b []byte, crc uint32) []byte {
 	return append(hex.AppendEncode(append(b, footerHead...), sum[:]), adEnd...)
 }
 
-// footerOf reads the footer that text ends with. It returns the checksum of the file
-// up to the footer, and behind it.
+// footerOf reads the footer that text ends with. It returns the checksum of the file up to the footer, and behind it.
 func footerOf(text []byte) (before, behind uint32, ok bool) {
 	if len(text) < footerSize {
 		return 0, 0, false
@@ -58,9 +55,8 @@ func footerOf(text []byte) (before, behind uint32, ok bool) {
 	return before, crc32.Update(before, castagnoli, footer), true
 }
 
-// month is the end of one month's history or log while a transaction or a fold adds
-// to it. What it writes lies behind the recorded end, and counts for nothing until
-// the new end is committed.
+// month is the end of one month's history or log while a transaction or a fold adds to it. What it writes lies behind the recorded end,
+// and counts for nothing until the new end is committed.
 type month struct {
 	name   string // such as 2026-11
 	file   files.File
@@ -70,10 +66,8 @@ type month struct {
 	buffer []byte
 }
 
-// openMonth opens a file that is only appended to, to write behind its recorded
-// end. A file that is missing or shorter, or that sound refuses, is damaged and
-// left as it is. Bytes behind the end are a dead writer's and are cut off, once
-// settled has succeeded.
+// openMonth opens a file that is only appended to, to write behind its recorded end. A file that is missing or shorter, or that sound
+// refuses, is damaged and left as it is. Bytes behind the end are a dead writer's and are cut off, once settled has succeeded.
 func (s *Spool) openMonth(path, name string, known stretch, sound func(string, files.File, stretch) error, settled func() error) (*month, error) {
 	path = s.path(path)
 	flag := files.ReadWrite
@@ -105,8 +99,7 @@ func (s *Spool) openMonth(path, name string, known stretch, sound func(string, f
 	return m, nil
 }
 
-// openRecorded opens a file that is only appended to, to read what is recorded of it. A
-// file that is missing or shorter is damaged.
+// openRecorded opens a file that is only appended to, to read what is recorded of it. A file that is missing or shorter is damaged.
 func (s *Spool) openRecorded(path string, known stretch) (files.File, error) {
 	f, err := s.files.Open(path, files.ReadOnly, 0)
 	if err != nil {
@@ -128,8 +121,7 @@ func shorter(path string, size int64, known stretch) error {
 	return &DamageError{path, 1, fmt.Sprintf("%d bytes are there, recorded are %d", size, known.end)}
 }
 
-// refusedMonth adds to damage that keeps a writer from adding to a month what to do
-// about it.
+// refusedMonth adds to damage that keeps a writer from adding to a month what to do about it.
 func refusedMonth(name string, err error) error {
 	var d *DamageError
 	if errors.As(err, &d) {
@@ -225,8 +217,7 @@ func endsWithFooter(path string, f files.File, known stretch) error {
 	return nil
 }
 
-// Leave takes a job out of the queue at the time t and writes its ad, as it is
-// now, to the history of t's month.
+// Leave takes a job out of the queue at the time t and writes its ad, as it is now, to the history of t's month.
 func (tx *Tx) Leave(id pool.JobID, t time.Time) { tx.LeaveRange(pool.Only(id), t) }
 
 // LeaveRange does as Leave for some procs, all of which must be in the queue.
@@ -273,9 +264,8 @@ func remember(tx *Tx, c *Cluster, p pool.Procs, t time.Time) error {
 	return nil
 }
 
-// add writes the ads of a run's procs: a line for each attribute, sorted, and a
-// footer. Expressions are written as in the journal, so that a value with a
-// line break in it stays one line. What the procs share is worked out once.
+// add writes the ads of a run's procs: a line for each attribute, sorted, and a footer. Expressions are written as in the journal, so
+// that a value with a line break in it stays one line. What the procs share is worked out once.
 func (m *month) add(r Run) error {
 	var before, after []byte // the lines before and behind that of ProcId
 	for _, name := range r.Proc(r.First).Names() {
@@ -304,8 +294,7 @@ func appendHistory(b []byte, name string, e *classad.Expr) []byte {
 	return append(e.AppendTo(b, classad.StyleSpool), '\n')
 }
 
-// Archived is a file of the history or the log that Archive has moved out of the
-// spool.
+// Archived is a file of the history or the log that Archive has moved out of the spool.
 type Archived struct {
 	File    string // in the spool, such as history/2026-10.ads
 	To      string // where it is now; empty: it was missing
@@ -328,23 +317,19 @@ func (s *state) archived(file string) error {
 	return nil
 }
 
-// Archive moves the history and the log of a month that has passed to a directory,
-// which it makes if need be, empty for the folder archive of the spool, and records
-// that they are archived. They are held to their checksums first. With damaged it
-// moves instead what does not check, as it stands, also of the present month, to
-// names that end in .damaged. It returns what it has moved, nothing if all of that
-// was archived before.
+// Archive moves the history and the log of a month that has passed to a directory, which it makes if need be, empty for the folder
+// archive of the spool, and records that they are archived. They are held to their checksums first. With damaged it moves instead what
+// does not check, as it stands, also of the present month, to names that end in .damaged. It returns what it has moved, nothing if all of
+// that was archived before.
 //
-// The copies are complete and durable before anything is recorded, and what was
-// copied is removed after that, so that a crash at any moment loses nothing and
-// Archive can be called again.
+// The copies are complete and durable before anything is recorded, and what was copied is removed after that, so that a crash at any
+// moment loses nothing and Archive can be called again.
 func (s *Spool) Archive(month, dir string, damaged bool) ([]Archived, error) {
 	if s.inUse {
 		return nil, errNested
 	}
 	a := &archiving{spool: s, month: month, dir: dir, damaged: damaged, known: map[string]stretch{}}
-	// Folds, which add to the log before they take the writers' lock, are kept out, and
-	// so is another Archive.
+	// Folds, which add to the log before they take the writers' lock, are kept out, and so is another Archive.
 	err := s.locked("fold.lock", s.options.LockWait, func(files.File) error { return a.do() })
 	if err != nil {
 		return nil, err
@@ -447,9 +432,8 @@ func (a *archiving) copy(file string, known stretch) error {
 	return a.write(from, to)
 }
 
-// target returns what of a file is to be moved, and where to: nowhere if it stays.
-// A file of which nothing is on record any more was left by an Archive that was
-// killed.
+// target returns what of a file is to be moved, and where to: nowhere if it stays. A file of which nothing is on record any more was left
+// by an Archive that was killed.
 func (a *archiving) target(file string, from files.File, known stretch) (to Archived, err error) {
 	size, err := from.Size()
 	if err != nil {

@@ -27,15 +27,13 @@ import (
 type Options struct {
 	// Program is the command's name, for the journal and for messages.
 	Program string
-	// UIDDomain is the domain of a spool that is made now; empty takes the
-	// host's name. A spool that is there must have the same one.
+	// UIDDomain is the domain of a spool that is made now; empty takes the host's name. A spool that is there must have the same one.
 	UIDDomain string
 	// LockWait is how long an Update waits for other writers; zero tries once.
 	LockWait time.Duration
 	// AllowNetwork opens a spool even on a network file system.
 	AllowNetwork bool
-	// Now is the policy time that transactions are recorded under; zero takes
-	// the machine's.
+	// Now is the policy time that transactions are recorded under; zero takes the machine's.
 	Now time.Time
 	// User is recorded as the author of the changes; empty: the effective user.
 	User string
@@ -73,9 +71,8 @@ type Spool struct {
 	reserve reserve.Reserve
 }
 
-// Open opens the spool in a directory, and makes it there, with mode 0700,
-// when nothing is. It refuses a spool of another uid, one on a network file
-// system, one of a newer format, and a directory with files of another kind.
+// Open opens the spool in a directory, and makes it there, with mode 0700, when nothing is. It refuses a spool of another uid, one on a
+// network file system, one of a newer format, and a directory with files of another kind.
 func Open(dir string, o Options) (*Spool, error) { return open(dir, o, files.Disk{}) }
 
 func open(dir string, o Options, fsys files.Layer) (*Spool, error) {
@@ -103,8 +100,7 @@ func open(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	return s, nil
 }
 
-// settle makes the directory if need be, and sees that a spool may lie in it
-// and is ours.
+// settle makes the directory if need be, and sees that a spool may lie in it and is ours.
 func settle(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -149,16 +145,14 @@ func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, err
 	return &Spool{dir: dir, options: o, files: files.Disk{}}, entries, nil
 }
 
-// Find returns nil if there is a spool in a directory, in any condition. The
-// error says that the directory has no spool, or an unfinished one: a process is
-// making it, or was killed while making it.
+// Find returns nil if there is a spool in a directory, in any condition. The error says that the directory has no spool, or an unfinished
+// one: a process is making it, or was killed while making it.
 func Find(dir string) error {
 	_, err := find(dir, "VERSION", "CURRENT")
 	return err
 }
 
-// find returns what is in a directory. A journal, or any of the names, tells
-// that there is or was a spool.
+// find returns what is in a directory. A journal, or any of the names, tells that there is or was a spool.
 func find(dir string, signs ...string) ([]os.DirEntry, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,19 +201,16 @@ func (s *Spool) Close() error { s.forget(); return nil }
 // Dir returns the spool's directory, absolute.
 func (s *Spool) Dir() string { return s.dir }
 
-// Domain returns the spool's UID_DOMAIN, which stands behind the @ of its
-// submitters.
+// Domain returns the spool's UID_DOMAIN, which stands behind the @ of its submitters.
 func (s *Spool) Domain() string { return s.domain }
 
 // ID returns the name by which the spool differs from all others.
 func (s *Spool) ID() string { return s.version.ID }
 
-// At makes now the policy time that later transactions are recorded under, for
-// a process that lives long.
+// At makes now the policy time that later transactions are recorded under, for a process that lives long.
 func (s *Spool) At(now time.Time) { s.options.Now = now }
 
-// ClaimLock returns the path of the file whose lock the supervisor of a claim
-// with this LockName holds.
+// ClaimLock returns the path of the file whose lock the supervisor of a claim with this LockName holds.
 func (s *Spool) ClaimLock(name string) string { return filepath.Join(s.dir, "claims.d", name) }
 
 // LockClaim takes the record lock of fcntl(2) on the whole of a claim's file, which is open for
@@ -242,8 +233,7 @@ func (s *Spool) warn(format string, args ...any) {
 	}
 }
 
-// loginName returns the name of the effective user, or the number when there
-// is no name.
+// loginName returns the name of the effective user, or the number when there is no name.
 func loginName() string {
 	uid := strconv.Itoa(os.Geteuid())
 	if u, err := user.LookupId(uid); err == nil {
@@ -261,9 +251,8 @@ func reason(err error) error {
 	return err
 }
 
-// checkOwner refuses a spool of another uid, and one that others may write. Files
-// that another uid, root too, made in it could not be written by its owner any
-// more.
+// checkOwner refuses a spool of another uid, and one that others may write. Files that another uid, root too, made in it could not be
+// written by its owner any more.
 func checkOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -335,8 +324,7 @@ type Stat struct {
 	Older   []int            // generations that are kept for their readers
 }
 
-// Stat counts what the spool holds. Of jobs and slots it reads only what the
-// journal speaks of.
+// Stat counts what the spool holds. Of jobs and slots it reads only what the journal speaks of.
 func (s *Spool) Stat() (st Stat, err error) {
 	if s.inUse {
 		return st, errNested
@@ -408,13 +396,11 @@ func (s *Spool) older() (list []int, err error) {
 	return list, err
 }
 
-// ErrOutdated means that cycle.json is missing, or is not the one that the last cycle
-// left, such as an older copy.
+// ErrOutdated means that cycle.json is missing, or is not the one that the last cycle left, such as an older copy.
 var ErrOutdated = cyclejson.ErrOutdated
 
-// Report returns what the last negotiation cycle left in cycle.json, nil when
-// there was none yet. It fails with a *DamageError for a report that does not check, and
-// with ErrOutdated.
+// Report returns what the last negotiation cycle left in cycle.json, nil when there was none yet. It fails with a *DamageError for a
+// report that does not check, and with ErrOutdated.
 func (s *Spool) Report() ([]byte, error) {
 	b, err := cyclejson.Read(s.files, s.dir)
 	if errors.Is(err, cyclejson.ErrDamaged) {
@@ -423,12 +409,10 @@ func (s *Spool) Report() ([]byte, error) {
 	return b, err
 }
 
-// SetReport replaces cycle.json and returns what it holds then: the report, a
-// JSON object, with a last member Checksum, the CRC-32C of all that stands
-// before its value. A report that does not check is kept as
-// cycle.json.damaged. SetReport is for a negotiation cycle, inside Negotiating: the second
-// line of negotiate.lock keeps the checksum, by which Report knows the last report. While
-// the file is replaced, it keeps the checksums of both.
+// SetReport replaces cycle.json and returns what it holds then: the report, a JSON object, with a last member Checksum, the CRC-32C of
+// all that stands before its value. A report that does not check is kept as cycle.json.damaged. SetReport is for a negotiation cycle,
+// inside Negotiating: the second line of negotiate.lock keeps the checksum, by which Report knows the last report. While the file is
+// replaced, it keeps the checksums of both.
 func (s *Spool) SetReport(b []byte) ([]byte, error) { return cyclejson.Replace(s.files, s.dir, b) }
 
 // Unsealed returns a report that Report returned as it was before SetReport.

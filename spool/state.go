@@ -148,6 +148,7 @@ func noteBlock[K int | string, V any](kept []*blocks[K, V], c *chunk, kinds stri
 	}
 	c.text = c.text[:end]
 	for _, b := range kept {
+		b.touch(k)
 		if _, made := b.made[k]; !made {
 			b.pending[k] = append(b.pending[k], *c)
 			b.listed = false
@@ -207,6 +208,7 @@ func (s *state) applyJobs(jobs *blocks[int, Cluster], r record, seq uint64) erro
 		c = newCluster(r.Cluster)
 		jobs.put(r.Cluster, c)
 	}
+	jobs.touch(r.Cluster)
 	if err := c.apply(r, seq); err != nil {
 		return err
 	}

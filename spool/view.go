@@ -496,7 +496,6 @@ func (v *View) shown(c *Cluster) *Cluster {
 		return c
 	}
 	masked := *c
-	masked.kept = nil
 	masked.Runs = make([]Run, 0, len(c.Runs))
 	if shared != Whole {
 		masked.Ad = outline(c.Ad, c.Ad.Parent())

@@ -25,6 +25,7 @@ type Reader struct {
 	clusters []*spool.Cluster         // of the last snapshot, ascending
 	made     []*stood                 // of each of them
 	taken    int                      // snapshots
+	seen     spool.Changes            // by the last
 	owners   []*owner                 // by name
 	called   map[string]*owner        // the same by name
 	last     *owner                   // that was asked for
@@ -159,47 +160,42 @@ func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
 	if len(r.shared) > 2*len(clusters)+10_000 {
 		clear(r.shared)
 	}
-	if r.taken++; r.taken == 2 { // all get a Likeness
+	changed, now, known := spool.ChangesSince(v, r.seen)
+	if r.taken++; r.taken == 2 || !known { // at the second all get a Likeness
 		r.clusters, r.made, r.idle, r.owners, r.called, r.last = nil, nil, nil, nil, map[string]*owner{}, nil
+		changed = make([]int, len(clusters))
+		for i, cluster := range clusters {
+			changed[i] = cluster.ID
+		}
 	}
-	r.changed = r.changed[:0]
+	r.changed, r.seen = changed, now
 	look := survey{Reader: r, c: &classad.Context{}, own: map[*classad.Ad]standing{}}
 	all := slices.Grow(r.roomMade[:0], len(clusters))
 	var fresh []*stood
 	old := 0
-	for i, cluster := range clusters {
-		made, _ := cluster.Kept().(*stood)
-		if old < len(r.clusters) && r.clusters[old] != cluster {
-			for ; old < len(r.clusters) && r.clusters[old].ID < cluster.ID; old++ {
-				r.drop(r.made[old])
-				r.changed = append(r.changed, r.clusters[old].ID)
+	for i, id := range changed {
+		n := sort.Search(len(r.clusters)-old, func(i int) bool { return r.clusters[old+i].ID >= id })
+		all, old = append(all, r.made[old:old+n]...), old+n
+		if old < len(r.clusters) && r.clusters[old].ID == id {
+			r.drop(r.made[old])
+			old++
+		}
+		if at := len(all); at < len(clusters) && clusters[at].ID == id {
+			look.fresh = len(changed) - i
+			made := look.stood(clusters[at])
+			if r.taken > 1 {
+				made.keep()
 			}
+			all, fresh = append(all, made), append(fresh, made)
 		}
-		if old < len(r.clusters) && r.clusters[old].ID == cluster.ID {
-			if old++; r.made[old-1] == made && made != nil {
-				if all = append(all, made); r.beside.Held && len(made.kept) > 0 {
-					kept = made.appendKept(kept, v)
-				}
-				continue
-			}
-			r.drop(r.made[old-1])
-		}
-		if made == nil || made.by != r {
-			look.fresh = len(clusters) - i
-			made = look.stood(cluster)
-			cluster.Keep(made)
-		}
-		if r.taken > 1 {
-			made.keep()
-		}
-		r.changed = append(r.changed, cluster.ID)
-		all, fresh, kept = append(all, made), append(fresh, made), made.appendKept(kept, v)
 	}
-	for ; old < len(r.clusters); old++ {
-		r.drop(r.made[old])
-		r.changed = append(r.changed, r.clusters[old].ID)
-	}
+	all = append(all, r.made[old:]...)
 	r.clusters, r.made, r.roomMade = clusters, all, r.made
+	if r.beside.Held {
+		for _, made := range all {
+			kept = made.appendKept(kept, v)
+		}
+	}
 	return r.merged(fresh), kept
 }
 
@@ -299,9 +295,8 @@ func (s *stood) appendKept(list []jobprio.Run, v *spool.View) []jobprio.Run {
 	return list
 }
 
-// stood is the jobs that a cycle takes of a cluster. The next cycle finds it there if the cluster has not changed.
+// stood is the jobs that a cycle takes of a cluster.
 type stood struct {
-	by   *Reader
 	idle []jobprio.Run
 	kept []keptRun
 }
@@ -343,7 +338,6 @@ func (x *survey) stood(cluster *spool.Cluster) *stood {
 	}
 	made := &x.room[0]
 	x.room = x.room[1:]
-	made.by = x.Reader
 	if len(x.runs) < len(cluster.Runs) {
 		x.runs = make([]jobprio.Run, max(len(cluster.Runs), x.many))
 	}
