@@ -464,7 +464,7 @@ func (t *table[K, V]) appendTo(to []V) ([]V, error) {
 	return to, err
 }
 
-// visit calls do for the rows, in any order. It makes no list of them.
+// visit calls do for the rows, in the order of their keys. It makes no list of them.
 func (t *table[K, V]) visit(do func(*V)) error {
 	if !t.listed {
 		if _, err := t.inOrder(); err != nil {

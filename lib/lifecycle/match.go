@@ -25,13 +25,19 @@ import (
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
 	facts := queueFacts(tx, plan, seen)
-	Arrive(tx, now)
+	claims, promised := claimsOn(&tx.View, plan.Matches)
+	if promised {
+		Arrive(tx, now)
+	}
 	late := giveUp(tx, plan, now, p)
 	settleAll(tx, plan, late.outside(plan.Outside, seen, p), now, p)
 	reserve(tx, plan)
+	if promised || len(plan.GiveUp) > 0 {
+		claims, _ = claimsOn(&tx.View, plan.Matches)
+	}
 	var free *room
 	if len(plan.Matches) > 0 {
-		free = roomIn(tx, seen, plan.Matches, now)
+		free = roomIn(tx, seen, claims, now)
 	}
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	attempts := make([]attempt, 0, len(plan.Matches))
@@ -235,13 +241,8 @@ type room struct {
 	later    maintained                  // maintenances that the cycle did not see
 }
 
-func roomIn(tx *spool.Tx, seen Snapshot, matches []negotiator.Match, now time.Time) *room {
-	r := &room{
-		seen: seen, eval: &classad.Context{Now: now},
-		promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
-		drained: drainsOf(&tx.View), later: maintainedIn(&tx.View).without(seen.maintained),
-	}
-	r.taken = map[string]bool{}
+// claimsOn returns the claims on the slots of some matches and on pieces of them, by job, and whether any claim at all is Promised.
+func claimsOn(v *spool.View, matches []negotiator.Match) (list []pool.Claim, promised bool) {
 	wanted := map[string]bool{}
 	for _, m := range matches {
 		wanted[m.Slot] = true
@@ -249,20 +250,32 @@ func roomIn(tx *spool.Tx, seen Snapshot, matches []negotiator.Match, now time.Ti
 			wanted[m.Piece.Of] = true
 		}
 	}
-	var promised []pool.Claim // behind the others, of which some have the same room
-	spool.EachClaim(&tx.View, func(c *pool.Claim) {
-		switch {
-		case !wanted[c.Slot] && (c.Piece.Of == "" || !wanted[c.Piece.Of]):
-		case c.State == pool.Promised:
-			promised = append(promised, *c)
-		default:
-			r.take(c.Slot, c.Piece)
+	spool.EachClaim(v, func(c *pool.Claim) {
+		promised = promised || c.State == pool.Promised
+		if wanted[c.Slot] || c.Piece.Of != "" && wanted[c.Piece.Of] {
+			list = append(list, *c)
 		}
 	})
-	slices.SortFunc(promised, func(a, b pool.Claim) int { return a.Job.Compare(b.Job) })
-	for _, c := range promised {
-		r.take(c.Slot, c.Piece)
-		r.promised[c.Slot] = true
+	return list, promised
+}
+
+// roomIn returns the room of the slots of which it is given all claims.
+func roomIn(tx *spool.Tx, seen Snapshot, claims []pool.Claim, now time.Time) *room {
+	r := &room{
+		seen: seen, eval: &classad.Context{Now: now}, taken: map[string]bool{},
+		promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
+		drained: drainsOf(&tx.View), later: maintainedIn(&tx.View).without(seen.maintained),
+	}
+	for _, c := range claims {
+		if c.State != pool.Promised {
+			r.take(c.Slot, c.Piece)
+		}
+	}
+	for _, c := range claims { // of which some have the same room as others
+		if c.State == pool.Promised {
+			r.take(c.Slot, c.Piece)
+			r.promised[c.Slot] = true
+		}
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package deal
 
 import (
+	"slices"
 	"strings"
 
 	"fairspool/lib/accountant"
@@ -123,7 +124,7 @@ func (c *arrangement) shape(jobs []jobprio.Run) {
 	if introduced := c.introduce(c.InJobs); c.learned != nil && !introduced {
 		c.Remember(c.learned.JobSignatures(c.telling.Texts()))
 	}
-	c.queueUp()
+	c.queueUp(len(jobs))
 	c.MatchAll()
 	for _, k := range c.Clusters {
 		k.Barred = k.Barred || k.PutOff
@@ -133,15 +134,17 @@ func (c *arrangement) shape(jobs []jobprio.Run) {
 	}
 }
 
-// queueUp divides the waiting jobs of each submitter into queues, one for each autocluster.
-func (c *arrangement) queueUp() {
+// queueUp divides the waiting jobs, in so many runs, of each submitter into queues, one for each autocluster.
+func (c *arrangement) queueUp(jobs int) {
 	a := &autoclusters{c: c, orders: map[string]*order{}, columns: map[string]*column{}}
 	kinOf := c.kinship()
 	if c.OneQueue != nil {
 		c.queueInOrder(a, kinOf)
 		return
 	}
-	by := sorting{alike: !c.Apart() && len(c.Config.Explain) == 0, clusterOf: a.of, payerOf: c.PayerOf, kinOf: kinOf}
+	r := c.room()
+	r.runs = slices.Grow(r.runs[:0], jobs)[:jobs]
+	by := sorting{room: r.runs, alike: !c.Apart() && len(c.Config.Explain) == 0, clusterOf: a.of, payerOf: c.PayerOf, kinOf: kinOf}
 	if c.Config.Pie == negotiator.Spins && c.Config.GlobalJobPrios {
 		by.prioOf = c.jobPrioOf
 	}
@@ -151,7 +154,7 @@ func (c *arrangement) queueUp() {
 		if single {
 			runs = jobprio.Singly(runs)
 		}
-		s.queue(c.inOrder(runs), by)
+		s.queue(c.inOrder(runs), &by)
 		c.regroup(s, a)
 	}
 }

@@ -162,17 +162,19 @@ func (c *arrangement) settleRunning(list []running) {
 			r.join(list[r.first].tenants)
 			continue
 		}
-		var k *class
-		if r.kind != nil && !timed {
-			k = r.kind.class
+		kind := r.kind
+		if kind == nil || timed {
+			kind = &runKind{}
 		}
-		if k == nil {
-			if k = c.classOf(r.ad, r.weight, false, false); r.kind != nil {
-				r.kind.class = k
-			}
+		if kind.class == nil {
+			kind.class, kind.current = c.classOf(r.ad, r.weight, false, false), c.numberIn(r.ad, currentRank)
+			kind.yields = c.AppendSlotRank(binary.LittleEndian.AppendUint64(nil, math.Float64bits(kind.current)), r.ad)
 		}
-		current := c.numberIn(r.ad, currentRank)
-		key = c.appendYielding(key[:0], r.ad, current)
+		k := kind.class
+		key = append(key[:0], kind.yields...)
+		if e := c.Config.Preemption.Requirements; e != nil {
+			key = c.AppendMeaning(key, r.ad, e)
+		}
 		alike := len(key)
 		key = binary.LittleEndian.AppendUint64(key, uint64(k.Number))
 		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
@@ -186,7 +188,7 @@ func (c *arrangement) settleRunning(list []running) {
 		}
 		t := known[string(key)]
 		if t == nil {
-			t = c.newTenants(r, k, current)
+			t = c.newTenants(r, k, kind.current)
 			known[string(key)] = t
 			lot{r.holder, r.weight, usage, numbered(kinds, key[:alike])}.add(t, estates)
 		}
@@ -249,17 +251,6 @@ func numbered(known map[string]int, key []byte) int {
 		known[string(key)] = n
 	}
 	return n
-}
-
-// appendYielding appends the meanings of PREEMPTION_REQUIREMENTS and of the Rank of a
-// running slot, and its rank of the present job.
-func (c *arrangement) appendYielding(key []byte, ad *classad.Ad, current float64) []byte {
-	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(current))
-	key = c.AppendSlotRank(key, ad)
-	if e := c.Config.Preemption.Requirements; e != nil {
-		key = c.AppendMeaning(key, ad, e)
-	}
-	return key
 }
 
 // ranksAlike reports whether PREEMPTION_RANK of a running slot is the same for all jobs.
@@ -382,6 +373,7 @@ type overlay struct {
 	ofClaim, ofHolder *classad.Ad
 	values            []classad.Value        // scratch
 	kinds             map[runsAlike]*runKind // nil: JobId is asked for, which tells all apart
+	since             map[runStart]int       // the index of the first
 	last              *runKind               // that was asked for
 }
 
@@ -397,9 +389,17 @@ type runsAlike struct {
 // runKind is running slots of which no more than the start tells the ads apart.
 type runKind struct {
 	runsAlike
-	since map[int64]int // by start: the index of the first
-	class *class        // once known
-	ranks *bool         // PREEMPTION_RANK is the same for all jobs; nil: not known
+	ranks *bool // PREEMPTION_RANK is the same for all jobs; nil: not known
+	// What is the same for all of them where no class depends on the start.
+	class   *class  // nil: not known, as the following
+	current float64 // CurrentRank
+	yields  []byte  // the meanings of that and of the slots' Rank
+}
+
+// runStart is running slots of one kind with one start, in Unix seconds: they have one ad.
+type runStart struct {
+	*runKind
+	at int64
 }
 
 // kindOf returns the kind of a slot with a claim.
@@ -410,7 +410,7 @@ func (w *overlay) kindOf(s *Slot, holder *Submitter, cl *pool.Claim) *runKind {
 	}
 	k := w.kinds[alike]
 	if k == nil {
-		k = &runKind{runsAlike: alike, since: map[int64]int{}}
+		k = &runKind{runsAlike: alike}
 		w.kinds[alike] = k
 	}
 	w.last = k
@@ -483,7 +483,7 @@ func (c *roster) newOverlay(asked shapes.Names) *overlay {
 		}
 	}
 	if !asked.Has(strings.ToLower(pool.AttrJobID)) {
-		w.kinds = map[runsAlike]*runKind{}
+		w.kinds, w.since = map[runsAlike]*runKind{}, make(map[runStart]int, len(c.claims)/4)
 	}
 	w.ofClaim, w.ofHolder = classad.New(), classad.New()
 	undefined := classad.Literal(classad.Undefined())
@@ -507,11 +507,12 @@ func (w *overlay) ours(list []running, slot int, cl *pool.Claim) running {
 		r.weight = c.weighPart(r.ad)
 	} else if s.Kind > 0 && w.kinds != nil {
 		r.kind = w.kindOf(s, r.holder, cl)
-		if first, known := r.kind.since[cl.StartedAt.Unix()]; known {
+		start := runStart{r.kind, cl.StartedAt.Unix()}
+		if first, known := w.since[start]; known {
 			r.first, r.ad = first, list[first].ad
 			return r
 		}
-		r.kind.since[cl.StartedAt.Unix()] = len(list)
+		w.since[start] = len(list)
 	}
 	w.values = w.values[:0]
 	for _, i := range w.claim {

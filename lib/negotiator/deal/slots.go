@@ -69,6 +69,7 @@ type room struct {
 	single  []*pool.Claim
 	on      [][]*pool.Claim
 	running []running
+	runs    []Run
 }
 
 // room returns that of the last cycle, which is empty if none is known.

@@ -341,6 +341,7 @@ type sorting struct {
 	payerOf   func(jobprio.Run) *shapes.Payer
 	// Of the run's Kin and Prio; nil: 0 for all.
 	kinOf, prioOf func(jobprio.Run) int
+	room          []Run // for the queues' runs
 }
 
 // sorted is where runs of a Likeness go.
@@ -352,7 +353,7 @@ type sorted struct {
 
 // queue fills the submitter's queues with runs in job-priority order. Of runs of one Likeness one is asked about where that says it for all,
 // and what is before that one.
-func (s *Submitter) queue(runs []jobprio.Run, by sorting) {
+func (s *Submitter) queue(runs []jobprio.Run, by *sorting) {
 	at := map[*Autocluster]*Queue{}
 	known := jobprio.NewMemo[*sorted](jobprio.OfQueue)
 	quick := by.alike && by.kinOf == nil && by.prioOf == nil
@@ -367,7 +368,7 @@ func (s *Submitter) queue(runs []jobprio.Run, by sorting) {
 			k := by.clusterOf(*r)
 			q := at[k]
 			if q == nil {
-				q = s.addQueue(k, len(runs))
+				q = by.addQueue(s, k, len(runs))
 				at[k] = q
 			}
 			*to = sorted{q, by.payerOf(*r), r.FirstJob()}
@@ -385,11 +386,11 @@ func (s *Submitter) queue(runs []jobprio.Run, by sorting) {
 	}
 }
 
-// addQueue adds an empty queue for some of so many runs.
-func (s *Submitter) addQueue(k *Autocluster, runs int) *Queue {
+// addQueue adds an empty queue for some of so many runs of a submitter.
+func (by *sorting) addQueue(s *Submitter, k *Autocluster, runs int) *Queue {
 	q := &Queue{Cluster: k}
-	if s.Queues == nil { // mostly the only one
-		q.Runs = make([]Run, 0, runs)
+	if s.Queues == nil && runs <= len(by.room) { // mostly the only one
+		q.Runs, by.room = by.room[:0:runs], by.room[runs:]
 	}
 	s.Queues = append(s.Queues, q)
 	return q
