@@ -116,7 +116,9 @@ func settleAll(tx *spool.Tx, plan *negotiator.Plan, outside map[string]negotiato
 		}
 	}
 	for _, r := range records {
-		r, _ = tx.Submitter(r.Name) // a group's may be another by now
+		if r.IsGroup() { // which may be another by now
+			r, _ = tx.Submitter(r.Name)
+		}
 		switch {
 		case !present[r.Name] && r.Irrelevant(now, p):
 			tx.DropSubmitter(r.Name)

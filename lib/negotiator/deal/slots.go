@@ -561,7 +561,7 @@ func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 		}
 	}
 	ids := make([]pool.JobID, len(claims))
-	may := make([]bool, 1<<bits.Len(uint(16*len(claims)))) // jobs of clusters with such a remainder have claims; most have none
+	may := make([]bool, 1<<bits.Len(uint(8*len(claims)))) // jobs of clusters with such a remainder have claims; most have none
 	for i := range claims {
 		ids[i] = claims[i].Job
 		may[ids[i].Cluster&(len(may)-1)] = true
