@@ -551,15 +551,6 @@ func rest(n int, timeout time.Duration) time.Duration {
 
 // withoutClaimed returns the runs without the procs that hold a claim, by submitter and job.
 func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
-	compare := func(a, b *jobprio.Run) int {
-		return cmp.Or(strings.Compare(a.Submitter, b.Submitter), a.Compare(b.Procs))
-	}
-	for i := 1; i < len(jobs); i++ {
-		if compare(&jobs[i-1], &jobs[i]) > 0 {
-			jobs = slices.SortedFunc(slices.Values(jobs), func(a, b jobprio.Run) int { return compare(&a, &b) })
-			break
-		}
-	}
 	ids := make([]pool.JobID, len(claims))
 	may := make([]bool, 1<<bits.Len(uint(8*len(claims)))) // jobs of clusters with such a remainder have claims; most have none
 	for i := range claims {
@@ -571,8 +562,16 @@ func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 	at := 0
 	for i := range jobs {
 		j := &jobs[i]
-		if i > 0 && j.FirstJob().Compare(jobs[i-1].FirstJob()) < 0 {
-			at = 0 // it is of another submitter
+		if i > 0 {
+			switch before := &jobs[i-1]; {
+			case before.Submitter == j.Submitter && before.Compare(j.Procs) <= 0:
+			case before.Submitter < j.Submitter:
+				at = 0
+			default: // they are not in order
+				return withoutClaimed(slices.SortedFunc(slices.Values(jobs), func(a, b jobprio.Run) int {
+					return cmp.Or(strings.Compare(a.Submitter, b.Submitter), a.Compare(b.Procs))
+				}), claims)
+			}
 		}
 		if may[j.Cluster&(len(may)-1)] {
 			at += firstFrom(ids[at:], j.FirstJob())

@@ -145,11 +145,8 @@ func (c *roster) gather(records []accountant.Record, jobs []jobprio.Run, claims 
 	}
 	for len(jobs) > 0 {
 		s, n := of(jobs[0].Submitter), 0
-		for n < len(jobs) && jobs[n].Submitter == s.Name {
-			first := n
-			for like := jobs[n].Likeness; n < len(jobs) && (n == first || like != nil && jobs[n].Likeness == like); n++ {
-			}
-			c.count(s, jobs[first:n])
+		for ; n < len(jobs) && jobs[n].Submitter == s.Name; n++ {
+			c.count(s, &jobs[n])
 		}
 		s.jobs, jobs = jobs[:n:n], jobs[n:]
 	}
@@ -206,28 +203,23 @@ func amountOf(v classad.Value) float64 {
 	return cpus
 }
 
-// count adds to what a submitter wants runs of one Likeness, or one run. Numbers are added run by run: rounding
-// is then the same whatever is alike.
-func (c *common) count(s *Submitter, runs []jobprio.Run) {
-	each := c.asksOf(&runs[0])
-	for i := range runs {
-		j := &runs[i]
-		s.idle += j.Count()
-		if each > 0 {
-			s.demand += float64(j.Count()) * each
-			continue
-		}
-		c.BilledFor(*j)
-		if j.Count() == 1 || !asksByProc(j.Ad) {
-			s.demand += float64(j.Count()) * c.asks(j.Ad)
-			continue
-		}
-		sum := 0.0
-		for proc := j.First; proc <= j.Last; proc++ {
-			sum += c.asks(j.Part(proc, proc).Ad)
-		}
-		s.demand += sum
+// count adds a run to what a submitter wants.
+func (c *common) count(s *Submitter, j *jobprio.Run) {
+	s.idle += j.Count()
+	if each := c.asksOf(j); each > 0 {
+		s.demand += float64(j.Count()) * each
+		return
 	}
+	c.BilledFor(*j)
+	if j.Count() == 1 || !asksByProc(j.Ad) {
+		s.demand += float64(j.Count()) * c.asks(j.Ad)
+		return
+	}
+	sum := 0.0
+	for proc := j.First; proc <= j.Last; proc++ {
+		sum += c.asks(j.Part(proc, proc).Ad)
+	}
+	s.demand += sum
 }
 
 // asksOf returns the weight that each job of a run and its likes asks for, 0 if that has to be evaluated.
@@ -292,14 +284,15 @@ func (c *roster) tiers() [][]*Submitter {
 
 // inOrder returns one submitter's runs in job-priority order.
 func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
-	var last *jobprio.Likeness
+	if jobprio.AreInOrder(runs) { // as they mostly are, by their numbers
+		return runs
+	}
 	for i := range runs {
-		if like := runs[i].Likeness; like != nil && like != last && !like.Viewed {
+		if like := runs[i].Likeness; like != nil && !like.Viewed {
 			c.jobOf(runs[i])
 		}
-		last = runs[i].Likeness
 	}
-	if jobprio.AreInOrder(runs) { // as they mostly are, by their numbers
+	if jobprio.AreInOrder(runs) {
 		return runs
 	}
 	jobs := make([]jobprio.Job, len(runs))
