@@ -121,10 +121,9 @@ func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
 		for _, name := range ofTime {
 			shared.Delete(name)
 		}
-		j.among.Share(j.last.made.Ad)
 		j.among.Share(shared)
 		j.last.shared, j.exprs = shared, classad.NewInterner() // which has nothing to remember any more
-		return j.last.again(j.options.Now), nil
+		j.last.made = j.last.again(j.options.Now)
 	}
 	return j.last.made, nil
 }
