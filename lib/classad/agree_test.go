@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -165,16 +166,23 @@ func matchWith(m *Matcher, other *Ad) matchResult {
 
 // checkMatcher compares a Matcher with the functions that know nothing
 // beforehand, each other ad four times: what is met often is specialised. A
-// second Matcher does so from the first question on.
+// second Matcher does so from the first question on. A third was another ad's
+// before, at another time.
 func checkMatcher(fatalf func(string, ...any), c *Context, my *Ad, others ...*Ad) {
 	fresh, eager := NewMatcher(c, my), NewMatcher(c, my)
 	eager.asked = worthIt - 1
+	used := NewMatcher(&Context{Now: c.Now.Add(time.Hour), Strict: !c.Strict}, others[0])
+	used.asked = worthIt - 1
+	for range oftenMet {
+		matchWith(used, my)
+	}
+	used.Reset(c, my)
 	for round := range 4 {
 		for _, other := range others {
 			want := matchPlain(c, my, other)
-			for _, m := range []*Matcher{fresh, eager} {
+			for _, m := range []*Matcher{fresh, eager, used} {
 				if got := matchWith(m, other); got != want {
-					fatalf("Matcher in round %d, eager: %v = %+v, want %+v\nmy %v\nother %v", round, m == eager, got, want, my.Flat().Format(StyleSpool), other.Flat().Format(StyleSpool))
+					fatalf("Matcher in round %d, eager: %v, used: %v = %+v, want %+v\nmy %v\nother %v", round, m == eager, m == used, got, want, my.Flat().Format(StyleSpool), other.Flat().Format(StyleSpool))
 				}
 			}
 			if got := matchPlain(c, countedAd(my), countedAd(other)); got != want {

@@ -22,9 +22,8 @@ func (a *Ad) want(which int) *cell {
 	return nil
 }
 
-// Match reports whether two ads want each other: the Requirements of both are
-// true with the other ad as TARGET. Missing, UNDEFINED and ERROR mean no. The
-// right one is evaluated first.
+// Match reports whether two ads want each other: the Requirements of both are true with the other ad as TARGET. Missing, UNDEFINED and
+// ERROR mean no. The right one is evaluated first.
 func Match(c *Context, left, right *Ad) bool {
 	st := newState(c, left, right)
 	ok := right != nil && left != nil && st.satisfied(&st.target) && st.satisfied(&st.my)
@@ -62,9 +61,8 @@ func (st *state) rank(sc *scope) float64 {
 	return x
 }
 
-// Rank evaluates an expression such as an ad's Rank, with target as TARGET. It
-// returns a number, or 1 and 0 for a boolean; ok is false for everything else,
-// which counts as 0. A nil expression is not ok.
+// Rank evaluates an expression such as an ad's Rank, with target as TARGET. It returns a number, or 1 and 0 for a boolean; ok is false
+// for everything else, which counts as 0. A nil expression is not ok.
 func Rank(c *Context, e *Expr, my, target *Ad) (rank float64, ok bool) {
 	if e == nil {
 		return 0, false
@@ -72,8 +70,7 @@ func Rank(c *Context, e *Expr, my, target *Ad) (rank float64, ok bool) {
 	return e.Eval(c, my, target).Number()
 }
 
-// Eval returns the value of an attribute with a as MY; UNDEFINED when a does
-// not have it.
+// Eval returns the value of an attribute with a as MY; UNDEFINED when a does not have it.
 func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
 	e := a.cellNamed(name)
 	if e == nil {
@@ -86,12 +83,10 @@ func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
 	return st.done(st.named(name, &st.my, -1))
 }
 
-// readSteps bounds an attribute of which a program wants only the number or the text: most
-// are constants.
+// readSteps bounds an attribute of which a program wants only the number or the text: most are constants.
 const readSteps = 5_000
 
-// read is Eval of an attribute without a TARGET, which is ERROR beyond readSteps, or the
-// MaxSteps of c.
+// read is Eval of an attribute without a TARGET, which is ERROR beyond readSteps, or the MaxSteps of c.
 func (a *Ad) read(c *Context, name string) Value {
 	e := a.cellNamed(name)
 	if e == nil {
@@ -111,13 +106,11 @@ func (a *Ad) read(c *Context, name string) Value {
 	return st.done(st.named(name, &st.my, -1))
 }
 
-// EvalInt returns the value of an attribute that is an integer, without a
-// TARGET; ok is false when it is missing or something else, or takes more than 5,000 steps
-// where c has no MaxSteps. So do the next three.
+// EvalInt returns the value of an attribute that is an integer, without a TARGET; ok is false when it is missing or something else, or
+// takes more than 5,000 steps where c has no MaxSteps. So do the next three.
 func (a *Ad) EvalInt(c *Context, name string) (n int64, ok bool) { return a.read(c, name).Int() }
 
-// EvalString returns the text of an attribute that is a string, without a
-// TARGET; ok is false when it is missing or something else.
+// EvalString returns the text of an attribute that is a string, without a TARGET; ok is false when it is missing or something else.
 func (a *Ad) EvalString(c *Context, name string) (s string, ok bool) {
 	return a.read(c, name).Text()
 }
@@ -132,54 +125,63 @@ func (a *Ad) EvalNumber(c *Context, name string) (x float64, ok bool) {
 // zero, without a TARGET; ok is false when it is missing or something else.
 func (a *Ad) EvalBool(c *Context, name string) (b, ok bool) { return a.read(c, name).Bool() }
 
-// Matcher matches one ad with many others. It computes once, and not for every other ad,
-// what depends on the one ad alone: it folds that ad's constants into its own
-// expressions, and into those of other ads that it meets often. The answers are those of
-// Match, Satisfies and Rank, except that an expression which goes too deep
-// for them may have an answer here. The ad must not change meanwhile. A Matcher is for
-// one goroutine at a time.
+// Matcher matches one ad with many others. It computes once, and not for every other ad, what depends on the one ad alone: it folds that
+// ad's constants into its own expressions, and into those of other ads that it meets often. The answers are those of Match, Satisfies and
+// Rank, except that an expression which goes too deep for them may have an answer here. The ad must not change meanwhile. A Matcher is
+// for one goroutine at a time.
 type Matcher struct {
 	c     Context
 	ad    *Ad
-	st    *state
+	st    *state // nil: it was not asked yet, or a limit ended the last evaluation
 	asked int
 	known *known // nil: nothing is worked out
 	ended bool   // a limit ended an evaluation
 }
 
-// worthIt is how many questions there must be before it pays to work anything
-// out.
+// worthIt is how many questions there must be before it pays to work anything out.
 const worthIt = 128
 
 // NewMatcher returns a Matcher for an ad, and for the time and the seed of c.
 func NewMatcher(c *Context, ad *Ad) *Matcher {
-	m := &Matcher{ad: ad}
-	if c != nil {
-		m.c = *c
-	}
-	m.reset()
+	m := new(Matcher)
+	m.Reset(c, ad)
 	return m
 }
 
-// reset makes the scratch memory anew.
-func (m *Matcher) reset() {
-	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict, look: &m.c}
+// Reset makes m, which may be new, a Matcher for another ad, as NewMatcher does. It keeps scratch memory and compiled patterns.
+func (m *Matcher) Reset(c *Context, ad *Ad) {
+	*m = Matcher{ad: ad, st: m.st}
+	if c != nil {
+		m.c = *c
+	}
+	if m.st != nil {
+		m.prepare()
+	}
+}
+
+// prepare makes scratch memory ready for questions about the ad.
+func (m *Matcher) prepare() {
+	if m.st == nil {
+		m.st = new(state)
+	}
+	st := m.st
+	st.now, st.seed, st.strict, st.look = m.c.Now, m.c.Seed, m.c.Strict, &m.c
 	st.allow(&m.c)
 	st.my.ad, st.my.other = m.ad, &st.target
 	st.my.plain = m.ad != nil && !m.c.Strict && !m.ad.ShadowsScopes()
 	st.my.table = m.ad.table()
 	st.target.other = &st.my
-	m.st = st
 }
 
 // Ended reports whether a limit has ended an evaluation so far. The next may take as long again.
 func (m *Matcher) Ended() bool { return m.ended }
 
-// Charge takes the steps of the questions to come from another budget, as Context.Budget
-// says.
+// Charge takes the steps of the questions to come from another budget, as Context.Budget says.
 func (m *Matcher) Charge(b *Budget) {
 	m.c.Budget = b
-	m.st.allow(&m.c)
+	if m.st != nil {
+		m.st.allow(&m.c)
+	}
 }
 
 // Match is Match with the Matcher's ad on the left.
@@ -199,14 +201,12 @@ func (m *Matcher) MatchRanks(other *Ad) (ok bool, rank, otherRank float64) {
 	return ok, rank, otherRank
 }
 
-// Falls returns the clause at which the Matcher's ad refuses the other one: the index, in
-// the Clauses of its Requirements, of the first that is not true with the other as
-// TARGET; -1 if all are true, so that it wants the other. Without Requirements, and for
-// an other that is nil, it is 0.
+// Falls returns the clause at which the Matcher's ad refuses the other one: the index, in the Clauses of its Requirements, of the first
+// that is not true with the other as TARGET; -1 if all are true, so that it wants the other. Without Requirements, and for an other that
+// is nil, it is 0.
 //
-// A clause is one of Requirements itself: unlike Explain, Falls does not replace a name
-// by the clauses of its attribute. Clauses behind the first that is not true are not
-// evaluated.
+// A clause is one of Requirements itself: unlike Explain, Falls does not replace a name by the clauses of its attribute. Clauses behind
+// the first that is not true are not evaluated.
 func (m *Matcher) Falls(other *Ad) int {
 	at := 0
 	if m.begin(other) {
@@ -226,8 +226,7 @@ func (m *Matcher) FallsBy(other *Ad) int {
 	return at
 }
 
-// Rank returns the Rank of the Matcher's ad with the other as TARGET; 0 when it
-// is missing or no number.
+// Rank returns the Rank of the Matcher's ad with the other as TARGET; 0 when it is missing or no number.
 func (m *Matcher) Rank(other *Ad) float64 {
 	x := 0.0
 	if m.begin(other) {
@@ -239,6 +238,9 @@ func (m *Matcher) Rank(other *Ad) float64 {
 
 // begin prepares the next question, and reports whether both ads are there.
 func (m *Matcher) begin(other *Ad) bool {
+	if m.st == nil {
+		m.prepare()
+	}
 	if m.ad == nil || other == nil {
 		return false
 	}
@@ -259,8 +261,7 @@ func (m *Matcher) end() {
 	st := m.st
 	st.charge()
 	if st.failed {
-		m.ended = true
-		m.reset()
+		m.ended, m.st = true, nil
 		return
 	}
 	st.randoms, st.base, st.busy = 0, 0, 0
@@ -281,8 +282,7 @@ type specialised struct {
 	all  map[*Expr]replacement // that were worked out
 }
 
-// replacement is what takes the place of an expression, both nil until it has been
-// worked out.
+// replacement is what takes the place of an expression, both nil until it has been worked out.
 type replacement struct {
 	from        *Expr
 	met         int
@@ -296,8 +296,7 @@ const (
 	oftenMet       = 8       // how often another's expression is met before it pays to work anything out
 )
 
-// instead returns the expression that takes the place of e in a scope of the
-// match; theirs tells the other ad's.
+// instead returns the expression that takes the place of e in a scope of the match; theirs tells the other ad's.
 func (k *known) instead(e *Expr, theirs bool) *Expr {
 	s, side := k.entry(e, theirs)
 	switch {
@@ -331,8 +330,7 @@ func (k *known) conjunction(e *Expr, theirs bool) *conjunction {
 	return s.conjunction
 }
 
-// entry returns the entry of an expression that was met, until the next one
-// is asked for.
+// entry returns the entry of an expression that was met, until the next one is asked for.
 func (k *known) entry(e *Expr, theirs bool) (*replacement, *specialised) {
 	side := &k.sides[0]
 	if theirs {

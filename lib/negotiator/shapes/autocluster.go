@@ -65,12 +65,13 @@ func (x *Shapes) Verdict(k *Autocluster, g *Group) Verdict {
 		*v = TooSmall
 	default:
 		if x.asking != k {
-			x.asking, x.matcher = k, classad.NewMatcher(x.by.Eval, k.Ad)
+			x.asking = k
+			x.matcher.Reset(x.by.Eval, k.Ad)
 		}
 		for was := -1; was != k.paying; {
 			was = k.paying
 			x.matcher.Charge(x.by.Billed(k).Budget)
-			if now := k.judge(x.matcher, g); !x.by.Cut() {
+			if now := k.judge(&x.matcher, g); !x.by.Cut() {
 				*v = now
 				return now
 			}

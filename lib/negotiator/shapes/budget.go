@@ -225,19 +225,21 @@ func (x *Shapes) matchSome(all []*Payer) bool {
 		}
 		p.mine = p.mine[n:]
 	}
-	parallel.Each(len(list), func(_, i int) { x.judgeAll(list[i]) })
+	asks := make([]classad.Matcher, parallel.Workers(len(list)))
+	parallel.Each(len(list), func(worker, i int) { x.judgeAll(&asks[worker], list[i]) })
 	for _, t := range list {
 		x.settleTrial(t)
 	}
 	return len(list) > 0
 }
 
-// judgeAll matches an autocluster with all groups, as far as the budget goes.
-func (x *Shapes) judgeAll(t trial) {
+// judgeAll matches an autocluster with all groups, as far as the budget goes. Matchers that
+// worked for others have compiled patterns that many jobs share.
+func (x *Shapes) judgeAll(asks *classad.Matcher, t trial) {
 	k, eval := t.Autocluster, *x.by.Eval
 	eval.Budget = t.budget
 	k.Endless = false
-	asks := classad.NewMatcher(&eval, k.Ad)
+	asks.Reset(&eval, k.Ad)
 	for _, g := range x.groups {
 		if k.Verdicts[g.Number] = k.judge(asks, g); t.budget.Spent() {
 			return
@@ -262,7 +264,7 @@ func (x *Shapes) settleTrial(t trial) {
 	if p.whole = false; p.left > 0 {
 		t.most = p.left
 		t.budget = classad.NewBudget(t.most)
-		x.judgeAll(t)
+		x.judgeAll(new(classad.Matcher), t)
 		if p.pay(t); !t.budget.Spent() {
 			return
 		}

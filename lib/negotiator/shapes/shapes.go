@@ -55,7 +55,7 @@ type Shapes struct {
 	numbering  Numbering              // see Rules
 	requests   map[pool.Resources]int // numbers of requests for partitionable slots
 	asking     *Autocluster           // the autocluster of matcher
-	matcher    *classad.Matcher
+	matcher    classad.Matcher
 }
 
 // Numbering numbers ads by their expressions.
