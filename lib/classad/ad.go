@@ -504,16 +504,17 @@ func (f *finder) search(ad *Ad) (*Ad, int) {
 			ad.shape.unread.look(&f.attribute)
 			continue
 		}
-		if i := f.in(ad.shape); i >= 0 {
+		if i := f.in(ad); i >= 0 {
 			return ad, i
 		}
 	}
 	return nil, -1
 }
 
-// in returns the place of the name in a shape, or -1.
-func (f *finder) in(s *shape) int {
-	m := f.memo.Load()
+// in returns the place of the name among an ad's own, or -1. A miss is remembered only for an ad without a parent: most names that a proc
+// lacks are in its cluster's ad.
+func (f *finder) in(ad *Ad) int {
+	s, m := ad.shape, f.memo.Load()
 	if m != nil && m.table == unsafe.SliceData(s.table) {
 		if m.at < 0 && s.more != nil {
 			return s.findMore(&f.attribute)
@@ -521,7 +522,7 @@ func (f *finder) in(s *shape) int {
 		return m.at
 	}
 	at := s.find(&f.attribute)
-	if f.changesMind() {
+	if (at >= 0 || ad.parent == nil) && f.changesMind() {
 		s.frozen.Store(true)
 		own := at
 		if own >= len(s.names) {
