@@ -287,8 +287,8 @@ func (c *dealer) lookAgain() {
 // allowed by its ceiling.
 func (c *dealer) withinCeiling(s *Submitter, q *Queue) bool {
 	q.Cluster.restore()
-	_, _, how := c.choose(q.Cluster, s.room())
-	return how == found
+	c.Billed(q.Cluster.Autocluster)
+	return c.anyFree(q.Cluster, s.room())
 }
 
 // match gives a submitter's next job the slot that was taken for it.

@@ -2,6 +2,7 @@ package deal
 
 import (
 	"math"
+	"slices"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -218,13 +219,26 @@ type pick struct {
 // in the order of preference.
 func (c *offers) choose(k *Autocluster, room float64) (*class, rankKey, outcome) {
 	c.Billed(k.Autocluster)
-	if k.idle == 1 && !k.loaded && k.order.users == 1 {
+	if k.single() {
 		return c.best(k, room)
 	}
 	if how := c.peek(k, room); how != found {
 		return nil, rankKey{}, how
 	}
 	return k.lanes[0].lane.heap[0].class, k.lanes[0].key, found
+}
+
+// single reports whether one job is left that ranks as those of k do.
+func (k *Autocluster) single() bool { return k.idle == 1 && !k.loaded && k.order.users == 1 }
+
+// anyFree reports whether jobs of k match a free slot of a weight up to room.
+func (c *offers) anyFree(k *Autocluster, room float64) bool {
+	if !k.single() {
+		return c.peek(k, room) == found
+	}
+	return slices.ContainsFunc(c.Groups, func(g *Group) bool {
+		return g.free > 0 && c.Verdict(k.Autocluster, g.Group) == shapes.Accepts && Fits(c.cost(k, g), room)
+	})
 }
 
 // take takes the best free slot of a weight up to room.
