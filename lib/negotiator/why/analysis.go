@@ -115,7 +115,8 @@ func (d *findings) values(e *classad.Expr, my, target *classad.Ad) string {
 type clauseTexts struct {
 	texts  []string
 	number map[string]int
-	of     [][]int // by number of the group
+	of     [][]int                    // by number of the group
+	known  map[*classad.Expr][]string // of Requirements, which many shapes share
 }
 
 // slotClause returns the number of the text of the n-th clause of the Requirements
@@ -126,7 +127,7 @@ func (t *clauseTexts) slotClause(g *deal.Group, n int) int {
 	}
 	list := t.of[g.Number]
 	if list == nil {
-		for _, text := range clausesOf(g.Ad) {
+		for _, text := range t.clausesOf(g.Ad) {
 			if t.number == nil {
 				t.number = map[string]int{}
 			}
@@ -148,16 +149,17 @@ const mostClause = 160
 
 // clausesOf returns the texts of the clauses of an ad's Requirements, at least one;
 // empty for an ad without.
-func clausesOf(ad *classad.Ad) []string {
+func (t *clauseTexts) clausesOf(ad *classad.Ad) []string {
 	e, ok := ad.Lookup(pool.AttrRequirements)
 	if !ok {
 		return []string{""}
 	}
-	var texts []string
-	for _, clause := range e.Clauses() {
-		texts = append(texts, clauseText(clause))
-	}
-	return texts
+	return once(&t.known, e, func() (texts []string) {
+		for _, clause := range e.Clauses() {
+			texts = append(texts, clauseText(clause))
+		}
+		return texts
+	})
 }
 
 // clauseText returns a clause for people: without the parentheses around it, and
@@ -222,7 +224,7 @@ func (d *findings) steps(k *deal.Autocluster) []negotiator.Step {
 	if k.Short {
 		return nil
 	}
-	own := clausesOf(k.Ad)
+	own := d.texts.clausesOf(k.Ad)
 	t := tally{own: make([]int, len(own)), theirs: map[int]int{}, small: make([]int, len(c.Resources)+1),
 		wide: make([]int, len(c.Resources)+1), by: map[negotiator.Cause]int{}}
 	for i := range d.stands {

@@ -47,8 +47,8 @@ func (n *nearest) distance() int {
 }
 
 func (n *nearest) before(m *nearest) bool {
-	if m == nil || n.fails() != m.fails() {
-		return m == nil || n.fails() < m.fails()
+	if m.slot == nil || n.fails() != m.fails() {
+		return m.slot == nil || n.fails() < m.fails()
 	}
 	return n.distance() < m.distance()
 }
@@ -90,19 +90,19 @@ func (d *findings) nearest(k *deal.Autocluster) *nearest {
 
 // find looks for the nearest slot: first among those that fail no clause, then among
 // those that fall at the last ones.
-func (d *findings) find(k *deal.Autocluster) (best *nearest) {
-	for i := range d.stands {
-		if d.none[k] {
-			break
-		}
-		if v := d.c.Verdict(k.Autocluster, d.stands[i].group.Group); v == shapes.Accepts || v == shapes.TooSmall {
-			if n := d.at(k, &d.stands[i], 0, 0); n.before(best) {
-				best = n
+func (d *findings) find(k *deal.Autocluster) *nearest {
+	var best nearest
+	if !d.none[k] {
+		for i := range d.stands {
+			if v := d.c.Verdict(k.Autocluster, d.stands[i].group.Group); v == shapes.Accepts || v == shapes.TooSmall {
+				if n := d.at(k, &d.stands[i], 0, 0); n.before(&best) {
+					best = n
+				}
 			}
 		}
 	}
-	if best != nil && !best.wide {
-		return best
+	if best.slot != nil && !best.wide {
+		return &best
 	}
 	if n := d.excluded(k); n != nil {
 		return n
@@ -110,20 +110,20 @@ func (d *findings) find(k *deal.Autocluster) (best *nearest) {
 	for _, i := range d.last(k) {
 		st := &d.stands[i]
 		own, theirs := d.failing(k.Ad, st.group.Ad), d.failing(st.group.Ad, k.Ad)
-		if n := d.at(k, st, own, theirs); n.before(best) {
+		if n := d.at(k, st, own, theirs); n.before(&best) {
 			best = n
 		}
 	}
-	if best == nil {
-		best = d.leftOut(k)
+	if best.slot == nil {
+		return d.leftOut(k)
 	}
-	return best
+	return &best
 }
 
 // last returns the stands whose slots fall at the last clauses, in the order of
 // stands: as many as there is time for.
 func (d *findings) last(k *deal.Autocluster) []int {
-	own := d.ownClauses(k)
+	own := len(d.texts.clausesOf(k.Ad))
 	var byVerdict [][]int // from the first clause on, the slots' behind the jobs'
 	most := 0
 	for i := range d.stands {
@@ -153,15 +153,6 @@ func (d *findings) last(k *deal.Autocluster) []int {
 	return last
 }
 
-// ownClauses returns how many clauses the Requirements of jobs of k have.
-func (d *findings) ownClauses(k *deal.Autocluster) int {
-	e, ok := k.Ad.Lookup(pool.AttrRequirements)
-	if !ok {
-		return 1
-	}
-	return len(e.Clauses())
-}
-
 // outside returns a slot that NEGOTIATOR_SLOT_CONSTRAINT leaves out, whose holder is
 // unknown.
 func (d *findings) outside(s pool.Slot) *nearest {
@@ -186,9 +177,9 @@ func (d *findings) leftOut(k *deal.Autocluster) (best *nearest) {
 }
 
 // at returns the first slot of a stand.
-func (d *findings) at(k *deal.Autocluster, st *stand, own, theirs int) *nearest {
+func (d *findings) at(k *deal.Autocluster, st *stand, own, theirs int) nearest {
 	s := &d.c.Slots[st.first]
-	n := &nearest{slot: s, ad: s.Ad, stand: st, own: own, theirs: theirs}
+	n := nearest{slot: s, ad: s.Ad, stand: st, own: own, theirs: theirs}
 	if s.Whole == nil {
 		return n
 	}
