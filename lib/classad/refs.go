@@ -2,7 +2,6 @@ package classad
 
 import (
 	"fairspool/lib/caseless"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -434,11 +433,15 @@ func Sides(e *Expr) (looks Looks, ok bool) {
 	if e = e.orUndefined(); e.constant() {
 		return Looks{}, e.lit.kind < KindList
 	}
-	s := sideWalk{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	s := sideWalk{}
 	if !s.node(e.tree(), 0) {
 		return Looks{}, false
 	}
-	return Looks{slices.Sorted(maps.Keys(s.own)), slices.Sorted(maps.Keys(s.other)), slices.Sorted(maps.Keys(s.either))}, true
+	for _, names := range []*[]string{&s.Own, &s.Other, &s.Either} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
+	return s.Looks, true
 }
 
 // ShadowsScopes reports whether the ad has an attribute that is called like a scope, such
@@ -452,7 +455,8 @@ func (a *Ad) ShadowsScopes() bool {
 	return false
 }
 
-type sideWalk struct{ own, other, either map[string]bool }
+// sideWalk collects names in any order, and again where they come again.
+type sideWalk struct{ Looks }
 
 func (s *sideWalk) node(n node, depth int) bool {
 	if depth > maxHeight {
@@ -467,7 +471,7 @@ func (s *sideWalk) node(n node, depth int) bool {
 		if n.special.isScope() {
 			return false
 		}
-		s.either[fold(n.name)] = true
+		s.Either = append(s.Either, fold(n.name))
 		return true
 	case *selection:
 		return s.selection(n)
@@ -488,9 +492,9 @@ func (s *sideWalk) selection(n *selection) bool {
 	}
 	switch r.special {
 	case specialSelf:
-		s.own[fold(n.name)] = true
+		s.Own = append(s.Own, fold(n.name))
 	case specialTarget:
-		s.other[fold(n.name)] = true
+		s.Other = append(s.Other, fold(n.name))
 	default:
 		return false
 	}
