@@ -353,7 +353,7 @@ func (c *searchCode) meet(st *state, pattern, options string) *searchMemo {
 	}
 	memo := c.memo.Load()
 	if memo == nil || memo.pattern != pattern || memo.options != options {
-		memo = &searchMemo{pattern, options, st.compiled(pattern, options)}
+		memo = st.compiled(pattern, options)
 		c.memo.Store(memo)
 	}
 	return memo
@@ -571,36 +571,30 @@ func narrow(s string) string {
 	return s
 }
 
-// regexpMemo remembers the last few compiled patterns, so that a pattern that
-// meets ten thousand slots is compiled once.
+// regexpMemo remembers the last few compiled patterns, so that a pattern that meets ten thousand slots is compiled once.
 type regexpMemo struct {
 	next    int
-	entries [16]struct {
-		pattern, options string
-		re               *pattern // nil: the pattern is bad
-		used             bool
-	}
+	entries [16]*searchMemo
 }
 
 func (st *state) regexp(pattern, options string) *pattern {
 	if !st.spend(compileCost * len(pattern)) {
 		return nil
 	}
-	return st.compiled(pattern, options)
+	return st.compiled(pattern, options).re
 }
 
 // compiled is regexp for a pattern that does not count, or has been counted.
 // What counts is the same whether it is remembered or not.
-func (st *state) compiled(pattern, options string) *pattern {
+func (st *state) compiled(pattern, options string) *searchMemo {
 	m := &st.regexps
-	for i := range m.entries {
-		if e := &m.entries[i]; e.used && e.pattern == pattern && e.options == options {
-			return e.re
+	for _, e := range m.entries {
+		if e != nil && e.pattern == pattern && e.options == options {
+			return e
 		}
 	}
-	e := &m.entries[m.next]
+	e := &searchMemo{pattern, options, compilePattern(pattern, options)}
+	m.entries[m.next] = e
 	m.next = (m.next + 1) % len(m.entries)
-	e.pattern, e.options, e.used = pattern, options, true
-	e.re = compilePattern(pattern, options)
-	return e.re
+	return e
 }
