@@ -207,7 +207,7 @@ func (a *autoclusters) order(ad *classad.Ad) *order {
 	a.key = a.c.Signature(a.key[:0], ad, a.c.Ranking)
 	o := a.orders[string(a.key)]
 	if o == nil {
-		o = &order{asks: classad.NewMatcher(a.c.Eval, ad), lanes: map[*Group]*lane{}}
+		o = &order{asks: classad.NewMatcher(a.c.Eval, ad)}
 		a.orders[string(a.key)] = o
 		a.key = a.c.Signature(a.key[:0], ad, a.c.Macros)
 		if o.ranks = a.columns[string(a.key)]; o.ranks == nil {

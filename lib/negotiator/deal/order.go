@@ -21,9 +21,9 @@ type offers struct {
 type order struct {
 	asks  *classad.Matcher // of a job that ranks so
 	ranks *column
-	liked []liking // by the classes' likes
-	lanes map[*Group]*lane
-	users int // autoclusters with jobs left
+	liked []liking         // by the classes' likes
+	lanes map[*Group]*lane // once asked for
+	users int              // autoclusters with jobs left
 
 	endless bool // the Rank goes beyond all bounds
 }
@@ -124,6 +124,9 @@ func (o *order) laneOf(g *Group) *lane {
 	if l == nil {
 		l = &lane{group: g}
 		l.heap = l.one[:0]
+		if o.lanes == nil {
+			o.lanes = map[*Group]*lane{}
+		}
 		o.lanes[g] = l
 	}
 	return l
