@@ -326,15 +326,21 @@ func (a *Ad) Clone() *Ad {
 
 // With returns a copy of a with other values for its own attributes, in the order in which they were set, and a parent.
 func With(a, parent *Ad, values ...Value) *Ad {
-	s := new(struct {
-		ad    Ad
-		cells [4]cell
-	})
-	s.ad.shape, s.ad.parent, s.ad.cells = a.shape, parent, slices.Grow(s.cells[:0], len(values))
-	for _, v := range values {
-		s.ad.cells = append(s.ad.cells, cell{v})
+	var ad *Ad
+	if len(values) <= 4 {
+		s := new(struct {
+			Ad
+			room [4]cell
+		})
+		ad, s.cells = &s.Ad, s.room[:0]
+	} else {
+		ad = &Ad{cells: make([]cell, 0, len(values))}
 	}
-	return &s.ad
+	ad.shape, ad.parent = a.shape, parent
+	for _, v := range values {
+		ad.cells = append(ad.cells, cell{v})
+	}
+	return ad
 }
 
 // Flat returns a copy without a parent that has every attribute, own and inherited.

@@ -16,11 +16,9 @@ const (
 	// StyleOld is what tools print and long-form ads are written in: strings are
 	// raw, except their quotes, and reals have at most 16 digits.
 	StyleOld Style = iota
-	// StyleNew has strings with escapes, reals with an exponent, and the words is
-	// and isnt.
+	// StyleNew has strings with escapes, reals with an exponent, and the words is and isnt.
 	StyleNew
-	// StyleSpool is for files: always one line, and ParseExpr reads back the
-	// identical expression.
+	// StyleSpool is for files: always one line, and ParseExpr reads back the identical expression.
 	StyleSpool
 )
 
@@ -213,8 +211,7 @@ func appendOldString(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
-// appendEscaped appends text in quotes with the escapes of the new dialect;
-// with raw, bytes of 0x80 and above stand for themselves.
+// appendEscaped appends text in quotes with the escapes of the new dialect; with raw, bytes of 0x80 and above stand for themselves.
 func appendEscaped(b []byte, text string, quote byte, raw bool) []byte {
 	const letters = "\aa\bb\ff\nn\rr\tt\vv"
 	b = append(b, quote)
@@ -254,9 +251,8 @@ func appendSelected(b []byte, name string, s Style) []byte {
 	return append(b, name...)
 }
 
-// Format returns the ad on one line, [ a = 1; b = 2 ], with inherited
-// attributes. Names are sorted by length and then without regard to case, as
-// HTCondor does; in the Spool style without regard to case.
+// Format returns the ad on one line, [ a = 1; b = 2 ], with inherited attributes. Names are sorted by length and then without regard to
+// case, as HTCondor does; in the Spool style without regard to case.
 func (a *Ad) Format(s Style) string { return string(appendAd(nil, a, s)) }
 
 func appendAd(b []byte, a *Ad, s Style) []byte {
@@ -282,10 +278,8 @@ func orderedEntries(a *Ad, s Style) []entry {
 	return entries
 }
 
-// AppendLong appends the ad in the long form, a line "Name = expression" for
-// each attribute, own and inherited, sorted by name without regard to case. A
-// line break inside a string or a name becomes a blank: the long form has no
-// way to write one.
+// AppendLong appends the ad in the long form, a line "Name = expression" for each attribute, own and inherited, sorted by name without
+// regard to case. A line break inside a string or a name becomes a blank: the long form has no way to write one.
 func (a *Ad) AppendLong(b []byte) []byte {
 	for _, e := range orderedEntries(a, StyleSpool) {
 		at := len(b)
@@ -301,16 +295,13 @@ func (a *Ad) AppendLong(b []byte) []byte {
 	return b
 }
 
-// MarshalJSON returns the ad as a JSON object, inherited attributes included,
-// sorted by name without regard to case. Literals, lists and nested ads become
-// JSON values, UNDEFINED becomes null, any other expression the string
-// "\/Expr(...)\/" with the expression in the Spool style, as HTCondor's tools
-// mark them. Bytes that are not UTF-8 become U+FFFD.
+// MarshalJSON returns the ad as a JSON object, inherited attributes included, sorted by name without regard to case. Literals, lists and
+// nested ads become JSON values, UNDEFINED becomes null, any other expression the string "\/Expr(...)\/" with the expression in the Spool
+// style, as HTCondor's tools mark them. Bytes that are not UTF-8 become U+FFFD.
 func (a *Ad) MarshalJSON() ([]byte, error) { return appendJSONAd(nil, a), nil }
 
-// UnmarshalJSON sets the ad from a JSON object, without parent; a null changes nothing.
-// Strings that MarshalJSON marked become expressions again. The error is a *SyntaxError,
-// and leaves the ad as it was.
+// UnmarshalJSON sets the ad from a JSON object, without parent; a null changes nothing. Strings that MarshalJSON marked become
+// expressions again. The error is a *SyntaxError, and leaves the ad as it was.
 func (a *Ad) UnmarshalJSON(b []byte) error {
 	s := newJSONStream(bytes.NewReader(b), "")
 	if s.skipBlank(); s.peek() != '{' {

@@ -92,15 +92,19 @@ func (l *Learned) Places() map[string]int {
 	return k.places
 }
 
-// SomeSlots returns ads of some of the slots of Facts that have all expressions which the slots' ads have, but for constants.
+// SomeSlots returns ads of some of the slots of Facts that have all expressions which the slots' ads have, but for constants, and
+// attributes that are called like scopes if any has such.
 func (l *Learned) SomeSlots() []*classad.Ad {
 	k := &l.slots
 	if k.some == nil {
 		x := &Expressions{numbers: map[*classad.Ad]int{}, different: map[string]int{}}
+		numbers, shadowed := 0, false
 		for _, ad := range k.ads {
-			if x.NumberOf(ad) > len(k.some) {
+			n, shadows := x.NumberOf(ad), ad.ShadowsScopes()
+			if n > numbers || shadows && !shadowed {
 				k.some = append(k.some, ad)
 			}
+			numbers, shadowed = max(numbers, n), shadowed || shadows
 		}
 	}
 	return k.some

@@ -76,7 +76,8 @@ type Rules struct {
 	AddSignificant []string
 	// Numbering, unless nil, numbers ads from 1 so that those of one number have the same expressions that are no constants.
 	Numbering Numbering
-	// SomeSlots are ads of some slots that have all expressions which the slots' ads have, but for constants; nil: all slots are looked at.
+	// SomeSlots are ads of some slots that have all expressions which the slots' ads have, but for constants, and attributes that are
+	// called like scopes if any has such; nil: all slots are looked at.
 	SomeSlots []*classad.Ad
 }
 
@@ -86,14 +87,13 @@ func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	x := &Shapes{by: p, lex: lex, numbering: rules.Numbering, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{},
 		of: jobprio.NewMemo[*Autocluster](jobprio.OfAutocluster)}
 	x.findResources(slots, jobs)
-	ads := make([]*classad.Ad, len(slots))
-	for i, s := range slots {
-		ads[i] = s.Ad
+	ads := rules.SomeSlots
+	if ads == nil {
+		for _, s := range slots {
+			ads = append(ads, s.Ad)
+		}
 	}
 	x.sig = newSignificance(lex, ads, jobs, rules.Numbering)
-	if rules.SomeSlots != nil {
-		x.sig.slots = rules.SomeSlots
-	}
 	lex.shadowed = shadowed(ads, jobs)
 	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
 	var amounts []string

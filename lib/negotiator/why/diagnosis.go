@@ -227,8 +227,9 @@ func (d *findings) weigh(k *deal.Autocluster, n *nearest) accountant.Weight {
 // Explain fills the plan's rejections, autoclusters and succession.
 func Explain(c *deal.Outcome) {
 	d := diagnose(c)
-	for _, k := range d.asked {
-		if !c.Config.NoReasons {
+	if !c.Config.NoReasons {
+		c.Plan.Autoclusters = slices.Grow(c.Plan.Autoclusters, len(d.asked))
+		for _, k := range d.asked {
 			c.Plan.Autoclusters = append(c.Plan.Autoclusters, d.analyse(k))
 		}
 	}
