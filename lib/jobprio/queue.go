@@ -106,9 +106,8 @@ func (m *Memo[T]) Of(like *Likeness, made func() T) T {
 	return m.value
 }
 
-// Representatives returns the first run of each Likeness, and all runs without one, in their order.
-func Representatives(runs []Run) []Run {
-	var list []Run
+// AppendRepresentatives appends the first run of each Likeness, and all runs without one, in their order.
+func AppendRepresentatives(list, runs []Run) []Run {
 	seen := NewMemo[bool](OfRepresentatives)
 	for i := range runs {
 		first := runs[i].Likeness == nil

@@ -17,6 +17,7 @@ type Learned struct {
 	// Room is for what a cycle makes and nothing needs behind it.
 	Room        any
 	kinds       map[*classad.Ad]int // of slots, by what bySlots says
+	kindsOf     []int               // what Kinds returned last
 	slots       slotsLearned
 	bySlots     *Signatures
 	byJobs      *Signatures
@@ -177,21 +178,21 @@ func (x *Expressions) NumberOf(ad *classad.Ad) int {
 	return n
 }
 
-// Kinds returns the kind of each ad: those of one kind have the same expressions, or none, under the names.
+// Kinds returns, until it is asked again, the kind of each ad: those of one kind have the same expressions, or none, under the names.
 func (l *Learned) Kinds(names []string, ads []*classad.Ad) []int {
 	if s := l.bySlots; s == nil || !slices.Equal(names, s.names) || len(l.kinds) > 2*len(ads) {
 		l.bySlots, l.kinds = newSignatures(names), make(map[*classad.Ad]int, len(ads))
 	}
-	kinds := make([]int, len(ads))
-	for i, ad := range ads {
+	l.kindsOf = l.kindsOf[:0]
+	for _, ad := range ads {
 		n, known := l.kinds[ad]
 		if !known {
 			n = l.bySlots.NumberOf(ad)
 			l.kinds[ad] = n
 		}
-		kinds[i] = n
+		l.kindsOf = append(l.kindsOf, n)
 	}
-	return kinds
+	return l.kindsOf
 }
 
 // appendExprs appends what an ad has under names.

@@ -83,10 +83,12 @@ type arrangement struct {
 // shape divides slots into classes and jobs into autoclusters, and matches
 // the ones with the others.
 func (c *arrangement) shape(jobs []jobprio.Run) {
-	slots := make([]*shapes.Slot, len(c.Slots))
+	r := c.room()
+	r.shapes, r.some = r.shapes[:0], jobprio.AppendRepresentatives(r.some[:0], jobs)
 	for i := range c.Slots {
-		slots[i] = &c.Slots[i].Slot
+		r.shapes = append(r.shapes, &c.Slots[i].Slot)
 	}
+	slots := r.shapes
 	rules := shapes.Rules{JobConstraint: c.Config.JobConstraint, Ranks: []*classad.Expr{c.Config.PreJobRank, c.Config.PostJobRank},
 		SlotWeight: c.Config.SlotWeight, Consumption: c.consumptionNames, AddSignificant: c.Config.AddSignificant}
 	claims := c.anyClaims()
@@ -99,17 +101,17 @@ func (c *arrangement) shape(jobs []jobprio.Run) {
 			rules.SomeSlots = c.learned.SomeSlots()
 		}
 	}
-	c.Shapes = shapes.New(c.Payers, slots, jobprio.Representatives(jobs), rules)
+	c.Shapes = shapes.New(c.Payers, slots, r.some, rules)
 	c.telling, c.Limiting = c.Shapes.Telling, c.Shapes.Limiting
 	if claims {
 		c.fickle, c.fickleRank = isFickle(c.Deciding(c.Config.Preemption.Requirements)), isFickle(c.Deciding(c.Config.Preemption.Rank))
 	}
 	if c.learned != nil {
-		ads := make([]*classad.Ad, len(slots))
-		for i, s := range slots {
-			ads[i] = s.Ad
+		r.ads = r.ads[:0]
+		for _, s := range slots {
+			r.ads = append(r.ads, s.Ad)
 		}
-		for i, n := range c.learned.Kinds(c.Looked(), ads) {
+		for i, n := range c.learned.Kinds(c.Looked(), r.ads) {
 			slots[i].Kind = n
 		}
 	}

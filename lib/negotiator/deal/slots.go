@@ -70,6 +70,9 @@ type room struct {
 	on      [][]*pool.Claim
 	running []running
 	runs    []Run
+	shapes  []*shapes.Slot
+	ads     []*classad.Ad
+	some    []jobprio.Run
 }
 
 // room returns that of the last cycle, which is empty if none is known.
@@ -101,11 +104,14 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	}
 	c.Plan.Outside = map[string]negotiator.Holding{}
 	usable := c.usable(p.Slots)
-	facts, claimsOf := make([]negotiator.SlotFacts, len(usable)), func(i int) []*pool.Claim { return c.ClaimsOn(usable[i].Name) }
+	var facts []negotiator.SlotFacts
+	claimsOf := func(i int) []*pool.Claim { return c.ClaimsOn(usable[i].Name) }
 	if c.learned != nil {
 		facts = c.learned.Facts(usable, &c.Config, c.factsOf)
 		on := c.room().claimsBy(c.learned.Places(), claims)
 		claimsOf = func(i int) []*pool.Claim { return on[i] }
+	} else {
+		facts = make([]negotiator.SlotFacts, len(usable))
 	}
 	c.Slots = slices.Grow(c.room().slots[:0], len(usable))
 	for i, s := range usable {

@@ -81,7 +81,7 @@ type Rules struct {
 	SomeSlots []*classad.Ad
 }
 
-// New finds the attributes that distinguish slots and jobs, of which some stand for all (jobprio.Representatives).
+// New finds the attributes that distinguish slots and jobs, of which some stand for all (jobprio.AppendRepresentatives).
 func New(p *Payers, slots []*Slot, jobs []jobprio.Run, rules Rules) *Shapes {
 	lex := newLexicon()
 	x := &Shapes{by: p, lex: lex, numbering: rules.Numbering, requests: map[pool.Resources]int{}, known: map[string]*Autocluster{},
@@ -142,7 +142,7 @@ func (x *Shapes) Deciding(e *classad.Expr) (inSlots, inJobs Names) {
 
 // Among returns what decides about attributes of these jobs alone.
 func (x *Shapes) Among(jobs []jobprio.Run) *Significance {
-	return newSignificance(x.lex, nil, jobprio.Representatives(jobs), x.numbering)
+	return newSignificance(x.lex, nil, jobprio.AppendRepresentatives(nil, jobs), x.numbering)
 }
 
 // Looked returns the names of all attributes by which slots are told apart.
