@@ -650,11 +650,11 @@ func memory() (used, made uint64) {
 // moreGarbage leaves it to a collector to collect garbage, as long as there is room: replays, of which so many run at once, keep
 // little of what they make. The function that it returns undoes that.
 func moreGarbage(replays int) (*collector, func()) {
-	const room = 940 << 20
+	const room = 1100 << 20
 	before, most := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
 	limit := min(most, int64(replays)*room)
 	debug.SetMemoryLimit(limit)
-	return &collector{most: uint64(limit) / 4 * 3}, func() {
+	return &collector{most: uint64(limit) / 2}, func() {
 		debug.SetGCPercent(before)
 		debug.SetMemoryLimit(most)
 	}
