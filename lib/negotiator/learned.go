@@ -14,7 +14,7 @@ import (
 // same answer with and without. The ads do not change; a slot or a job that changes has another ad. The zero Learned knows nothing, and
 // is for one cycle at a time.
 type Learned struct {
-	// Room is for what a cycle makes and nothing needs behind it.
+	// Room is memory that a cycle uses as long as it runs, kept for the next one.
 	Room        any
 	kinds       map[*classad.Ad]int // of slots, by what bySlots says
 	kindsOf     []int               // what Kinds returned last

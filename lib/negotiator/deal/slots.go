@@ -63,7 +63,7 @@ type inventory struct {
 	InUse    *concurrency.InUse // of concurrency limits
 }
 
-// room is what the last cycle of a Learned made and nothing of it needs any more: the next one writes over it.
+// room is memory that a cycle uses as long as it runs. The next cycle with the same Learned writes over it.
 type room struct {
 	slots   []Slot
 	single  []*pool.Claim
@@ -75,7 +75,7 @@ type room struct {
 	some    []jobprio.Run
 }
 
-// room returns that of the last cycle, which is empty if none is known.
+// room returns the room of the last cycle, or a new one.
 func (c *inventory) room() *room {
 	if c.learned == nil {
 		return &room{}
@@ -558,7 +558,7 @@ func rest(n int, timeout time.Duration) time.Duration {
 // withoutClaimed returns the runs without the procs that hold a claim, by submitter and job.
 func withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
 	ids := make([]pool.JobID, len(claims))
-	may := make([]bool, 1<<bits.Len(uint(8*len(claims)))) // jobs of clusters with such a remainder have claims; most have none
+	may := make([]bool, 1<<bits.Len(uint(8*len(claims)))) // by a remainder of the cluster: its jobs may have claims, as most have none
 	for i := range claims {
 		ids[i] = claims[i].Job
 		may[ids[i].Cluster&(len(may)-1)] = true

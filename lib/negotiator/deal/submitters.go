@@ -327,7 +327,7 @@ func (c *common) jobOf(r jobprio.Run) jobprio.Job {
 	return c.views.Of(c.BilledFor(r), r.FirstJob(), r.Ad)
 }
 
-// sorting says of which queue a run is, and what it is there.
+// sorting says which queue a run belongs to, and with what.
 type sorting struct {
 	alike     bool // runs of one Likeness are of one autocluster
 	clusterOf func(jobprio.Run) *Autocluster
@@ -344,8 +344,8 @@ type sorted struct {
 	first pool.JobID // of those that have been asked about: the payment begins with it
 }
 
-// queue fills the submitter's queues with runs in job-priority order. Of runs of one Likeness one is asked about where that says it for all,
-// and what is before that one.
+// queue fills the submitter's queues with runs in job-priority order. Where one run says it for all of its Likeness, the first is asked
+// about, and each that has a lower number.
 func (s *Submitter) queue(runs []jobprio.Run, by *sorting) {
 	at := map[*Autocluster]*Queue{}
 	known := jobprio.NewMemo[*sorted](jobprio.OfQueue)
