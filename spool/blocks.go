@@ -67,7 +67,7 @@ type blocks[K cmp.Ordered, V any] struct {
 	lent    bool          // a caller has list
 	changes int           // of list since it was made
 
-	watched bool // somebody asks for changes
+	watched bool // changes are asked for
 	log     []K  // whose things have changed, in this order, behind so many others
 	before  int
 }

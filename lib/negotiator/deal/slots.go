@@ -63,31 +63,6 @@ type inventory struct {
 	InUse    *concurrency.InUse // of concurrency limits
 }
 
-// room is memory that a cycle uses as long as it runs. The next cycle with the same Learned writes over it.
-type room struct {
-	slots   []Slot
-	single  []*pool.Claim
-	on      [][]*pool.Claim
-	running []running
-	runs    []Run
-	shapes  []*shapes.Slot
-	ads     []*classad.Ad
-	some    []jobprio.Run
-}
-
-// room returns the room of the last cycle, or a new one.
-func (c *inventory) room() *room {
-	if c.learned == nil {
-		return &room{}
-	}
-	r, made := c.learned.Room.(*room)
-	if !made {
-		r = &room{}
-		c.learned.Room = r
-	}
-	return r
-}
-
 // lookAtSlots fills c.slots, and the plan's Outside with each submitter's holding in
 // claims from outside. A slot with an expired ad does not exist any more. It warns of ads
 // without a name, names that occur twice, and invalid weights.
@@ -131,28 +106,6 @@ func (c *inventory) lookAtSlots(p negotiator.Pool, claims []pool.Claim) {
 	c.allPlain = c.learned != nil && c.learned.ArePlain(usable) && len(c.Excluded) == 0
 	c.warnOfWeights()
 	c.Plan.Slots = len(c.Slots)
-}
-
-// claimsBy returns the claims on each of the slots whose places are known. A claim on a piece is one on the partitionable slot,
-// and on a slot that is advertised under the dynamic one's name.
-func (r *room) claimsBy(places map[string]int, claims []pool.Claim) [][]*pool.Claim {
-	on := slices.Grow(r.on[:0], len(places))[:len(places)]
-	clear(on)
-	single := slices.Grow(r.single[:0], len(claims)) // most slots have one
-	r.on, r.single = on, single
-	for i := range claims {
-		cl := &claims[i]
-		single = append(single, cl)
-		if at, there := places[cl.SlotAd()]; there && on[at] != nil {
-			on[at] = append(on[at], cl)
-		} else if there {
-			on[at] = single[i : i+1 : i+1]
-		}
-		if at, there := places[cl.Slot]; there && cl.Piece.Of != "" {
-			on[at] = append(on[at], pieceAsSlot(cl))
-		}
-	}
-	return on
 }
 
 // pieceAsSlot returns a claim on a piece as one on a slot that is advertised under the dynamic slot's name.
