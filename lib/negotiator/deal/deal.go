@@ -3,6 +3,7 @@
 // phase uses a later one:
 //
 //   - slots.go: the slots, their holders, and matches that no starter took up (inventory)
+//   - room.go: memory that one cycle has of the one before
 //   - submitters.go: the submitters that want slots, with their jobs (roster)
 //   - autocluster.go, class.go, running.go: autoclusters, groups and classes, running slots and pieces (arrangement)
 //   - shares.go, forecast.go, groups.go: each submitter's entitlement (entitlement)
