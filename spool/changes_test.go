@@ -16,13 +16,7 @@ func TestChangesSinceLaw(t *testing.T) {
 	base := fixture(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := copyDir(t, base)
-		open := func() *Spool {
-			s, err := Open(dir, Options{Program: "test"})
-			if err != nil {
-				rt.Fatal(err)
-			}
-			return s
-		}
+		open := func() *Spool { return openFor(rt, dir) }
 		s, other := open(), open()
 		defer s.Close()
 		defer other.Close()

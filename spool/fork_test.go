@@ -82,6 +82,15 @@ func changeOf(n int) func(*Tx) error {
 	}
 }
 
+// openFor opens a spool in one draw of a law.
+func openFor(t *rapid.T, dir string) *Spool {
+	s, err := Open(dir, Options{Program: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestForkLaw holds that a fork shows what the view shows, and after transactions what the spool shows
 // after the same ones; that neither the view nor a byte of the spool is changed by them; and that a
 // fork of a fork is one like others.
@@ -93,13 +102,7 @@ func TestForkLaw(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := copyDir(t, base)
-		open := func() *Spool {
-			s, err := Open(dir, Options{Program: "test"})
-			if err != nil {
-				rt.Fatal(err)
-			}
-			return s
-		}
+		open := func() *Spool { return openFor(rt, dir) }
 		s := open()
 		defer s.Close()
 		number := rapid.IntRange(0, 1000)
