@@ -79,7 +79,7 @@ func (m *clusterMaking) line(line []byte, seq uint64) error {
 	if line[0] == 'Y' { // which has nothing to do with its ads
 		r, err := parseRecord(line, m.expressions)
 		if err == nil {
-			err = m.apply(r, seq)
+			err = m.apply(r, seq, m.expressions)
 		}
 		return err
 	}
@@ -108,7 +108,7 @@ func (m *clusterMaking) line(line []byte, seq uint64) error {
 		return err
 	}
 	if r.Kind != 'N' {
-		err := m.apply(r, seq)
+		err := m.apply(r, seq, m.expressions)
 		if err == nil && r.Kind == 'L' && len(m.Runs) == 0 {
 			err = m.begin(m.ID)
 		}
@@ -222,7 +222,9 @@ func ChangesSince(v *View, then Changes) (list []int, now Changes, known bool) {
 	b := v.state().jobs
 	b.watched = true
 	if known = then.of == b && then.at >= b.before; known {
-		list = slices.Compact(slices.Sorted(slices.Values(b.log[then.at-b.before:])))
+		list = slices.Clone(b.log[then.at-b.before:])
+		slices.Sort(list)
+		list = slices.Compact(list)
 	}
 	return list, Changes{b, b.before + len(b.log)}, known
 }
@@ -318,7 +320,7 @@ func (c *Cluster) cut(i, proc int) int {
 }
 
 // apply makes a record's change.
-func (c *Cluster) apply(r record, seq uint64) error {
+func (c *Cluster) apply(r record, seq uint64, expressions *classad.Interner) error {
 	switch r.Kind {
 	case 'C':
 		c.ownAd()
@@ -344,7 +346,7 @@ func (c *Cluster) apply(r record, seq uint64) error {
 		return nil
 	}
 	for i := from; i < to; i++ {
-		c.Runs[i].change(r, seq)
+		c.Runs[i].change(r, seq, expressions)
 	}
 	return nil
 }
@@ -384,15 +386,15 @@ func (c *Cluster) add(r record, seq uint64, ad *classad.Ad) error {
 }
 
 // change sets (A) or removes (D) an attribute.
-func (r *Run) change(rec record, seq uint64) {
+func (r *Run) change(rec record, seq uint64, expressions *classad.Interner) {
 	r.settle()
 	if !r.own {
 		r.Ad, r.own = r.Ad.Clone(), true
 	}
 	if rec.Kind == 'A' {
-		r.Ad.Set(rec.Name, rec.Expr)
+		expressions.Set(r.Ad, rec.Name, rec.Expr)
 	} else {
-		r.Ad.Delete(rec.Name)
+		expressions.Delete(r.Ad, rec.Name)
 	}
 	r.Seq = max(r.Seq, seq)
 }
@@ -464,7 +466,7 @@ func withRoom(body []byte, start, done, runs int) []byte {
 func (tx *Tx) addRun(r record, run *NewRun) {
 	var span []byte // the procs as they stand in each line
 	if tx.loaded != nil {
-		tx.note(r)
+		tx.note(r, true)
 	} else {
 		tx.changed = true
 		start := len(tx.body)
@@ -487,7 +489,7 @@ func (tx *Tx) addRun(r record, run *NewRun) {
 func (tx *Tx) addAttr(r *record, span []byte, a Attr) {
 	if tx.loaded != nil {
 		r.Name, r.Expr = a.Name, a.Expr
-		tx.note(*r)
+		tx.note(*r, true)
 		return
 	}
 	start := len(tx.body)

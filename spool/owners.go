@@ -17,9 +17,8 @@ import (
 	"fairspool/spool/internal/rowtext"
 )
 
-// Owner is what an owner has in the queue. The transactions that change it count it, so
-// that no command has to read the queue: each writes the rows that it changes (O), and
-// each cluster keeps its owner and the bytes that it was written with (Y).
+// Owner is what an owner has in the queue. The transactions that change it count it, so that no command has to read the queue: each
+// writes the rows that it changes (O), and each cluster keeps its owner and the bytes that it was written with (Y).
 type Owner struct {
 	Name     string
 	Clusters int
@@ -62,8 +61,7 @@ func (v *View) Owner(name string) Owner {
 	return o
 }
 
-// Charged returns the owner for whom the cluster is counted (empty: for none), and its
-// bytes.
+// Charged returns the owner for whom the cluster is counted (empty: for none), and its bytes.
 func (c *Cluster) Charged() (owner string, bytes int64) { return c.owner, c.bytes }
 
 // charge counts what is added for an owner. The rows are written at the end of the transaction.
@@ -90,8 +88,7 @@ func (tx *Tx) ChargeBytes(cluster int, bytes int64) {
 	}
 }
 
-// chargedTo returns for whom a cluster with such an ad is counted: the Owner, where that is a
-// constant.
+// chargedTo returns for whom a cluster with such an ad is counted: the Owner, where that is a constant.
 func chargedTo(ad *classad.Ad) string {
 	e, ok := ad.Lookup(pool.AttrOwner)
 	if !ok {
@@ -165,8 +162,7 @@ func ownerOf(r *rowtext.Row) (Owner, error) {
 	return o, r.Err
 }
 
-// parseCharge reads what a Y line says of a cluster: how many bytes it was written with,
-// beside those that it has, and for whom.
+// parseCharge reads what a Y line says of a cluster: how many bytes it was written with, beside those that it has, and for whom.
 func (r *record) parseCharge(b []byte) (err error) {
 	var rest []byte
 	var n int
@@ -247,8 +243,7 @@ const (
 	mostBack  = 256 << 10
 )
 
-// next returns the transaction before those that were read, one of size 0 at the beginning. It is
-// checked as every reader does.
+// next returns the transaction before those that were read, one of size 0 at the beginning. It is checked as every reader does.
 func (b *backwards) next() (frame, error) {
 	if b.at == 0 {
 		return frame{}, nil

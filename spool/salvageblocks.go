@@ -17,8 +17,7 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// scanSegments finds the segments that were written up to a generation, the
-// newest first.
+// scanSegments finds the segments that were written up to a generation, the newest first.
 func scanSegments[K cmp.Ordered](s *Spool, dir string, number int) (list []segmentFile[K]) {
 	entries, _ := os.ReadDir(s.path(dir))
 	of := func(name string) int {
@@ -90,8 +89,7 @@ func (w *wreck[K, V]) losingOne(file string, line int, k K, format string, args 
 	w.losing(file, line, "%s is lost: %s", w.name(k), fmt.Sprintf(format, args...))
 }
 
-// save adds everything that is whole to the new spool, with what the journal
-// says of it.
+// save adds everything that is whole to the new spool, with what the journal says of it.
 func (w *wreck[K, V]) save() error {
 	w.found, w.lost = map[K]found[K]{}, map[K]bool{}
 	for _, f := range w.from.base {
@@ -180,8 +178,7 @@ func (w *wreck[K, V]) make(hired *worker, k K) *V {
 	})
 }
 
-// anew drops what the journal says of something whose block is lost, up to
-// where it is made anew.
+// anew drops what the journal says of something whose block is lost, up to where it is made anew.
 func (w *wreck[K, V]) anew(k K, parts []chunk) []chunk {
 	for i, c := range parts {
 		if strings.IndexByte(w.begin, c.text[0]) >= 0 {
@@ -219,7 +216,7 @@ func mendCluster(w *worker, id int, parts []chunk, tell func(chunk, int, error))
 		for n, line := range part.lines() {
 			r, err := parseRecord(line, w.expressions)
 			if err == nil {
-				err = c.apply(r, part.seq)
+				err = c.apply(r, part.seq, w.expressions)
 			}
 			if err == nil && r.Kind == 'L' && len(c.Runs) == 0 {
 				c = newCluster(id) // what follows makes it once more
@@ -259,9 +256,8 @@ type piece[K cmp.Ordered] struct {
 	doubtful bool // a line in it, before it or behind it is no line of a block
 }
 
-// pieces looks through a segment whose index does not check. A line of it
-// proves a block all the same if it has the right checksum and key. Of the
-// others those are taken that can be read from beginning to end.
+// pieces looks through a segment whose index does not check. A line of it proves a block all the same if it has the right checksum and
+// key. Of the others those are taken that can be read from beginning to end.
 func (w *wreck[K, V]) pieces(path string, b []byte) {
 	list, proven := w.cut(path, b)
 	times := map[K]int{}
@@ -290,9 +286,8 @@ func (w *wreck[K, V]) pieces(path string, b []byte) {
 	}
 }
 
-// cut cuts the blocks of a segment into pieces, and notes those that a line of
-// the index proves. The last one is doubtful unless the index begins behind it:
-// the segment may have been cut off in the middle of it.
+// cut cuts the blocks of a segment into pieces, and notes those that a line of the index proves. The last one is doubtful unless the
+// index begins behind it: the segment may have been cut off in the middle of it.
 func (w *wreck[K, V]) cut(path string, b []byte) (list []piece[K], proven map[K]bool) {
 	proven = map[K]bool{}
 	at, indexed, odd := 0, false, false

@@ -15,18 +15,15 @@ import (
 	"fairspool/spool/internal/sampling"
 )
 
-// The files of samples: one for each tier and day or month, and the names
-// that the numbers in them stand for.
+// The files of samples: one for each tier and day or month, and the names that the numbers in them stand for.
 const (
 	samplesDir = sampling.Dir
 	namesFile  = sampling.Names
 )
 
-// AddSamples notes what there is to remember of a moment for the tiers whose
-// turn it is, and removes what is too old. It is for a negotiation cycle, inside
-// Negotiating: there is one writer. Samples are no part of a transaction's
-// promise: a power cut may take the last few. New names are synced, and the first
-// samples in each block of the file system.
+// AddSamples notes what there is to remember of a moment for the tiers whose turn it is, and removes what is too old. It is for a
+// negotiation cycle, inside Negotiating: there is one writer. Samples are no part of a transaction's promise: a power cut may take the
+// last few. New names are synced, and the first samples in each block of the file system.
 func (s *Spool) AddSamples(m history.Moment) error {
 	if err := s.addSamples(m); err != nil {
 		return fmt.Errorf("%s: %w", samplesDir, err)
@@ -94,8 +91,7 @@ type sampleNames struct {
 	gap  []byte // a newline that damage has taken
 }
 
-// openNames reads the names and cuts off one that was never written to its end,
-// which no sample speaks of.
+// openNames reads the names and cuts off one that was never written to its end, which no sample speaks of.
 func (s *Spool) openNames() (n sampleNames, err error) {
 	f, err := s.files.Open(s.path(namesFile), files.ReadWrite|files.Create, 0o600)
 	if err != nil {
@@ -168,8 +164,7 @@ type sampleFile struct {
 	text []byte // to be added; it begins with a newline that damage has taken
 }
 
-// gap returns the newline that text, to which more is to be added, should end with and
-// does not.
+// gap returns the newline that text, to which more is to be added, should end with and does not.
 func gap(text []byte) []byte {
 	if len(text) == 0 || text[len(text)-1] == '\n' {
 		return nil
@@ -177,8 +172,7 @@ func gap(text []byte) []byte {
 	return []byte("\n")
 }
 
-// openSamples opens the tier's file for a moment, nil when it is not to have
-// another block.
+// openSamples opens the tier's file for a moment, nil when it is not to have another block.
 func (s *Spool) openSamples(tier history.Tier, m history.Moment) (*sampleFile, error) {
 	f, err := s.files.Open(s.path(samplesDir+"/"+tier.File(m.Now)), files.ReadWrite|files.Create, 0o600)
 	if err != nil {
@@ -237,10 +231,9 @@ func lastBlock(f files.File) (last *history.Block, end int64, err error) {
 // blockSize is that of a file system's blocks, in bytes, or a multiple of it.
 const blockSize = 4096
 
-// keep appends the block. One that does not fit is taken back, as far as that
-// succeeds. Text that reaches into a new block of the file system is synced: on ext2, a
-// power cut might otherwise leave the size without the text, and in its place lines of a
-// file that was removed.
+// keep appends the block. One that does not fit is taken back, as far as that succeeds. Text that reaches into a new block of the file
+// system is synced: on ext2, a power cut might otherwise leave the size without the text, and in its place lines of a file that was
+// removed.
 func (f *sampleFile) keep() (err error) {
 	if f.end%blockSize == 0 || f.end/blockSize != (f.end+int64(len(f.text)))/blockSize {
 		err = write(f.file, f.text, f.end)
@@ -267,8 +260,7 @@ func (s *Spool) removeSamples(tier history.Tier, m history.Moment) error {
 	return nil
 }
 
-// sampleFiles returns the names of the files that there are, by tier, each
-// ascending.
+// sampleFiles returns the names of the files that there are, by tier, each ascending.
 func (s *Spool) sampleFiles() (map[string][]string, error) {
 	entries, err := os.ReadDir(s.path(samplesDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -363,9 +355,8 @@ func (s *Spool) samplesSize() (map[string]int64, error) {
 // Samples says which samples are wanted.
 type Samples = sampling.Wanted
 
-// ReadSamples returns a reader that was given the samples asked for: for each
-// stretch of time those of the finest tier that there is, but none finer than the
-// points ask for. Damage names file and line; the rest counts.
+// ReadSamples returns a reader that was given the samples asked for: for each stretch of time those of the finest tier that there is, but
+// none finer than the points ask for. Damage names file and line; the rest counts.
 func (s *Spool) ReadSamples(want Samples) (r *history.Reader, damage []error, err error) {
 	byTier, err := s.sampleFiles()
 	if err != nil {

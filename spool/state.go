@@ -209,17 +209,11 @@ func (s *state) applyJobs(jobs *blocks[int, Cluster], r record, seq uint64) erro
 		jobs.put(r.Cluster, c)
 	}
 	jobs.touch(r.Cluster)
-	if err := c.apply(r, seq); err != nil {
+	if err := c.apply(r, seq, s.own.expressions); err != nil {
 		return err
 	}
-	switch {
-	case r.Kind == 'L' && len(c.Runs) == 0:
+	if r.Kind == 'L' && len(c.Runs) == 0 {
 		jobs.put(r.Cluster, nil)
-	case r.Kind == 'D':
-		at, _ := slices.BinarySearchFunc(c.Runs, r.First, func(run Run, first int) int { return run.First - first })
-		for ; at < len(c.Runs) && c.Runs[at].Last <= r.Last; at++ {
-			s.own.expressions.Share(c.Runs[at].Ad) // what is left of the names is often what other jobs have
-		}
 	}
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -55,21 +55,22 @@ func (tx *Tx) fail(err error) {
 	}
 }
 
-// put makes a change visible to the transaction and notes it for the journal.
+// put makes a change visible to the transaction and notes it for the journal. Of a fork, nobody counts the bytes of most.
 func (tx *Tx) put(r record) {
-	if needsState(r.Kind) {
+	changes := needsState(r.Kind)
+	if changes {
 		tx.state()
 	}
-	tx.note(r)
+	tx.note(r, !tx.Forked || r.Row == nil && r.Key == nil && !(changes && r.plain()))
 }
 
-// note does as put for a change that refers to nothing but the transaction's own.
-func (tx *Tx) note(r record) {
+// note does as put for a change that refers to nothing but the transaction's own. It may be unwritten.
+func (tx *Tx) note(r record, written bool) {
 	if tx.err != nil {
 		return
 	}
 	tx.changed = true
-	if !tx.Forked || r.Row == nil && r.Key == nil {
+	if written {
 		start := len(tx.body)
 		tx.body = r.append(tx.body)
 		if !tx.Forked || !r.plain() {
@@ -189,23 +190,32 @@ func (tx *Tx) DropSubmitter(name string) {
 
 // settle notes the submitters' records, the tallies and the owners' counts that changed.
 func (tx *Tx) settle() {
-	for _, name := range slices.Sorted(maps.Keys(tx.charged)) {
+	for _, name := range sortedKeys(tx.charged, strings.Compare) {
 		r, _ := tx.Submitter(name)
 		tx.put(record{Kind: 'U', Row: r})
 	}
 	clear(tx.charged)
-	for _, k := range slices.SortedFunc(maps.Keys(tx.tallied), accountant.Key.Compare) {
+	for _, k := range sortedKeys(tx.tallied, accountant.Key.Compare) {
 		y, _ := tx.Tally(k)
 		tx.put(record{Kind: 'W', Row: y})
 	}
 	clear(tx.tallied)
-	for _, name := range slices.Sorted(maps.Keys(tx.counts)) {
+	for _, name := range sortedKeys(tx.counts, strings.Compare) {
 		if o := tx.counts[name]; o.none() {
 			tx.put(record{Kind: 'o', Key: name})
 		} else {
 			tx.put(record{Kind: 'O', Row: o})
 		}
 	}
+}
+
+func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, compare)
+	return keys
 }
 
 // PutTally adds a tally or changes it as a whole. However often a transaction does so, the journal gets the last one only.

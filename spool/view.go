@@ -175,6 +175,13 @@ func (v *View) Submitters() []accountant.Record {
 	return slices.Clone(sorted(v.state().submitters))
 }
 
+// AppendSubmitters appends what Submitters returns.
+func AppendSubmitters(to []accountant.Record, v *View) []accountant.Record {
+	list, err := v.state().submitters.appendTo(to)
+	must(err)
+	return list
+}
+
 // Submitter returns one submitter's record; without one, a new record of that name.
 func (v *View) Submitter(name string) (accountant.Record, bool) {
 	r, ok, err := v.state().submitters.get(name)

@@ -2,7 +2,6 @@ package classad
 
 import (
 	"fairspool/lib/caseless"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -43,7 +42,7 @@ func (c *cell) expr() *Expr {
 	if c.kind == kindProgram {
 		return c.program()
 	}
-	return &Expr{lit: c.Value}
+	return constantOf(c.Value)
 }
 
 // front is where a Reader puts the attributes that expressions use most: those of many
@@ -90,10 +89,8 @@ func New() *Ad { return new(Ad) }
 
 // own returns the cell of an attribute that is not inherited, or nil.
 func (a *Ad) own(name *attribute) *cell {
-	if a.shape != nil {
-		if i := a.shape.find(name); i >= 0 {
-			return a.at(i)
-		}
+	if i := a.shape.found(name); i >= 0 {
+		return a.at(i)
 	}
 	return nil
 }
@@ -118,21 +115,22 @@ func (a *Ad) get(name *attribute) *Expr {
 
 // named returns the place of a name, or -1.
 func (s *shape) named(name string) int {
+	n := attribute{name: name, hash: caseless.Hash(name)}
+	return s.found(&n)
+}
+
+// found is find for a shape that may be nil.
+func (s *shape) found(name *attribute) int {
 	if s == nil {
 		return -1
 	}
-	n := attribute{name: name, hash: hashName(name)}
-	return s.find(&n)
+	return s.find(name)
 }
 
 // cellNamed is cell for a name that comes from outside.
 func (a *Ad) cellNamed(name string) *cell {
-	for ; a != nil; a = a.parent {
-		if i := a.shape.named(name); i >= 0 {
-			return a.at(i)
-		}
-	}
-	return nil
+	n := attribute{name: name, hash: caseless.Hash(name)}
+	return a.cell(&n)
 }
 
 // Set gives an attribute an expression. A nil expression deletes it. Like all texts of the language, the name ends before a NUL byte.
@@ -154,11 +152,9 @@ func untilNUL(name string) string {
 
 func (a *Ad) set(name string, c cell) {
 	n := newAttribute(name)
-	if a.shape != nil {
-		if i := a.shape.find(&n); i >= 0 {
-			*a.at(i) = c
-			return
-		}
+	if i := a.shape.found(&n); i >= 0 {
+		*a.at(i) = c
+		return
 	}
 	a.add(&n, c)
 }
@@ -365,30 +361,11 @@ func (a *Ad) SameNames(b *Ad) bool {
 	return a != nil && b != nil && a.shape != nil && a.shape == b.shape && a.parent == b.parent
 }
 
-// Names compare without regard to case, ASCII letters only.
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
 func upper(c byte) byte {
 	if 'a' <= c && c <= 'z' {
 		return c - 'a' + 'A'
 	}
 	return c
-}
-
-// fold returns s in lower case, s itself when it is.
-func fold(s string) string {
-	for i := range len(s) {
-		if lower(s[i]) != s[i] {
-			return mapBytes(s, lower)
-		}
-	}
-	return s
 }
 
 func mapBytes(s string, f func(byte) byte) string {
@@ -397,23 +374,6 @@ func mapBytes(s string, f func(byte) byte) string {
 		b[i] = f(c)
 	}
 	return string(b)
-}
-
-func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || caseless.Compare(a, b) == 0) }
-
-// seed is fixed for the life of the process. It decides places in memory only, never a visible order.
-var seed = maphash.MakeSeed()
-
-// hashName hashes a name without regard to case.
-func hashName(name string) uint32 {
-	var buf [64]byte
-	if len(name) > len(buf) {
-		return uint32(maphash.String(seed, fold(name)))
-	}
-	for i := range len(name) {
-		buf[i] = lower(name[i])
-	}
-	return uint32(maphash.Bytes(seed, buf[:len(name)]))
 }
 
 // plainName reports whether a name needs no quotes.
@@ -428,7 +388,7 @@ func plainName(s string) bool {
 	}
 	switch len(s) {
 	case 2, 4, 5, 6, 9:
-		switch fold(s) {
+		switch caseless.Fold(s) {
 		case "is", "true", "isnt", "error", "false", "parent", "undefined":
 			return false
 		}

@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Clauses returns the terms of a conjunction in order: a, b and c of
-// a && (b && c). An expression that is no conjunction is its own single
-// clause.
+// Clauses returns the terms of a conjunction in order: a, b and c of a && (b && c). An expression that is no conjunction is its own
+// single clause.
 func (e *Expr) Clauses() []*Expr {
 	if e = e.orUndefined(); e.constant() {
 		return []*Expr{e}
@@ -28,8 +27,7 @@ func (e *Expr) Clauses() []*Expr {
 	return slices.Clone(clauses)
 }
 
-// conjuncts appends the terms of a conjunction, without the parentheses around
-// them.
+// conjuncts appends the terms of a conjunction, without the parentheses around them.
 func conjuncts(out []node, n node) []node {
 	n = bared(n)
 	if b, ok := n.(*binary); ok && b.op == opAnd {
@@ -55,15 +53,12 @@ const (
 	maxPath    = 100
 )
 
-// Explain returns the clauses of one of my's attributes, such as Requirements, each with
-// its value in a match with target, which may be nil. A clause that is only the name of
-// an own attribute, bare or as MY.name, is replaced by the clauses of that attribute,
-// unless that is a constant or one of those on the way to it. All clauses are evaluated,
-// also those behind one that has decided already; together they keep to the limits of one
-// evaluation.
+// Explain returns the clauses of one of my's attributes, such as Requirements, each with its value in a match with target, which may be
+// nil. A clause that is only the name of an own attribute, bare or as MY.name, is replaced by the clauses of that attribute, unless that
+// is a constant or one of those on the way to it. All clauses are evaluated, also those behind one that has decided already; together
+// they keep to the limits of one evaluation.
 //
-// For an attribute that my does not have there is one clause without an Expr,
-// UNDEFINED.
+// For an attribute that my does not have there is one clause without an Expr, UNDEFINED.
 func Explain(c *Context, my, target *Ad, name string) []Clause {
 	a := newAttribute(name)
 	e := my.get(&a)
@@ -76,8 +71,7 @@ func Explain(c *Context, my, target *Ad, name string) []Clause {
 	return x.clauses // the state is not reused: values may refer to it
 }
 
-// explanation collects clauses. The state's active attributes are those of the path, as
-// when the match itself comes here.
+// explanation collects clauses. The state's active attributes are those of the path, as when the match itself comes here.
 type explanation struct {
 	st      *state
 	path    []string
@@ -114,8 +108,7 @@ func (x *explanation) value(e *Expr) Value {
 	return v
 }
 
-// named returns the own attribute whose name alone is the clause, if its clauses are to
-// replace the name.
+// named returns the own attribute whose name alone is the clause, if its clauses are to replace the name.
 func (x *explanation) named(clause *Expr) (*attribute, *Expr) {
 	var a *attribute
 	switch n := bared(clause.tree()).(type) {
@@ -139,8 +132,7 @@ func (x *explanation) named(clause *Expr) (*attribute, *Expr) {
 	return a, e
 }
 
-// conjunction is an expression made ready to be asked for the first of its
-// Clauses that is not true.
+// conjunction is an expression made ready to be asked for the first of its Clauses that is not true.
 type conjunction struct {
 	clauses []conjunct
 	terms   []term
@@ -175,8 +167,7 @@ func (e *Expr) specialConjunction(c *Context, my, target *Ad) *conjunction {
 	return j
 }
 
-// newConjunction makes the conjunction of a tree, specialised by s unless that
-// is nil.
+// newConjunction makes the conjunction of a tree, specialised by s unless that is nil.
 func newConjunction(tree node, s *specializer) *conjunction {
 	var c compiler
 	clauses := c.conjuncts(nil, tree, 0)
@@ -249,8 +240,7 @@ func (c *compiler) counted(clause conjunct) operand {
 	return o
 }
 
-// falls returns the first clause of the Requirements of one side that is not
-// true, or -1; 0 without Requirements.
+// falls returns the first clause of the Requirements of one side that is not true, or -1; 0 without Requirements.
 func (st *state) falls(sc *scope) int {
 	found := sc.ad.want(requirements)
 	if found == nil {
@@ -259,8 +249,7 @@ func (st *state) falls(sc *scope) int {
 	return st.fallen(found, sc, &wanted[requirements], -1)
 }
 
-// fallen is attribute for callers that only need the first clause of its conjunction that
-// is not true; -1 if all are.
+// fallen is attribute for callers that only need the first clause of its conjunction that is not true; -1 if all are.
 func (st *state) fallen(found *cell, in *scope, name *attribute, level int) int {
 	if found.kind != kindProgram {
 		if found.True() {
@@ -292,8 +281,7 @@ func (st *state) conjunction(e *Expr, sc *scope) *conjunction {
 	return e.conjunction()
 }
 
-// fallen evaluates the terms up to the first that is not true. In a conjunction
-// that is not true nothing behind that one can make it so.
+// fallen evaluates the terms up to the first that is not true. In a conjunction that is not true nothing behind that one can make it so.
 func (j *conjunction) fallen(st *state, sc *scope) int {
 	if st.steps += j.size; st.steps > maxSteps {
 		st.failed = true
@@ -314,9 +302,8 @@ func (j *conjunction) fallen(st *state, sc *scope) int {
 	return -1
 }
 
-// term is a required condition: a clause of a conjunction, or one of several terms of a
-// clause that became a conjunction when it was specialised. A clause that is true in any
-// match has no terms.
+// term is a required condition: a clause of a conjunction, or one of several terms of a clause that became a conjunction when it was
+// specialised. A clause that is true in any match has no terms.
 //
 // Most are an attribute or the comparison of one with a constant. Those of a Matcher are
 // quick: they remember the attribute's place themselves, and pass no values on.
@@ -342,8 +329,7 @@ const (
 	quickCompare       // it is an attribute against a constant
 )
 
-// quicken makes a term quick if it can be. my is the ad that the expression
-// belongs to, nil if that is not known.
+// quicken makes a term quick if it can be. my is the ad that the expression belongs to, nil if that is not known.
 func (t *term) quicken(my *Ad) {
 	name := t.code
 	if c, ok := name.(*againstCode); ok {
@@ -362,8 +348,7 @@ func (t *term) quicken(my *Ad) {
 	}
 }
 
-// holds reports whether a term is true. Quick terms are only for matches of ads in which
-// names have their usual meaning.
+// holds reports whether a term is true. Quick terms are only for matches of ads in which names have their usual meaning.
 func (t *term) holds(st *state, sc *scope) bool {
 	if t.quick == slow {
 		return t.value(st, sc).True()

@@ -10,24 +10,19 @@ import (
 type Context struct {
 	Now  time.Time // the moment, and with its Location the local time zone
 	Seed uint64    // random() is a function of it and of how often it was called before
-	// Strict is the language without what HTCondor's daemons added to it: a
-	// bare name is not looked up in the opposite ad, MY means something only
-	// in a match, CurrentTime nothing at all, and eval() parses like
-	// ParseStrictExpr.
+	// Strict is the language without what HTCondor's daemons added to it: a bare name is not looked up in the opposite ad, MY means
+	// something only in a match, CurrentTime nothing at all, and eval() parses like ParseStrictExpr.
 	Strict bool
-	// UserMap answers userMap(): a map's entry for a user, a list of names with commas
-	// between, the user's usual one first. UserHome answers userHome(): a user's home
-	// directory. Both must give the same answer to the same question during an
-	// evaluation. nil knows no user.
+	// UserMap answers userMap(): a map's entry for a user, a list of names with commas between, the user's usual one first. UserHome
+	// answers userHome(): a user's home directory. Both must give the same answer to the same question during an evaluation. nil knows no
+	// user.
 	UserMap  func(mapName, user string) (names string, ok bool)
 	UserHome func(user string) (directory string, ok bool)
-	// MaxSteps bounds the operators, references and calls of one evaluation, which is ERROR
-	// beyond, up to 10,000,000. 0 means 200,000: a thousand times the steps of a long
-	// expression, and some milliseconds. Text that is made or searched is bounded in
-	// proportion, see Budget.
+	// MaxSteps bounds the operators, references and calls of one evaluation, which is ERROR beyond, up to 10,000,000. 0 means 200,000: a
+	// thousand times the steps of a long expression, and some milliseconds. Text that is made or searched is bounded in proportion, see
+	// Budget.
 	MaxSteps int
-	// Budget is what evaluations take their steps from, nil for no bound on all of them
-	// together.
+	// Budget is what evaluations take their steps from, nil for no bound on all of them together.
 	Budget *Budget
 }
 
@@ -57,9 +52,8 @@ const (
 	compileCost = 256 // bytes that compiling one byte of a pattern counts for
 )
 
-// scope is where names are looked up: an ad, the ads around it, and for an
-// outermost ad in a match the opposite one. A list uses it for its items and,
-// in up, the scope they are evaluated in.
+// scope is where names are looked up: an ad, the ads around it, and for an outermost ad in a match the opposite one. A list uses it for
+// its items and, in up, the scope they are evaluated in.
 type scope struct {
 	ad    *Ad
 	items []*Expr
@@ -69,8 +63,7 @@ type scope struct {
 	// plain: an outermost ad (not nil) without an attribute called MY or TARGET, in the
 	// language that is not strict: names have their usual meaning.
 	plain bool
-	// open: a name missing all the way up is looked up in the opposite ad
-	// even from this nested ad (countMatches, evalInEachContext).
+	// open: a name missing all the way up is looked up in the opposite ad even from this nested ad (countMatches, evalInEachContext).
 	open bool
 }
 
@@ -81,8 +74,7 @@ func (s *scope) outermost() *scope {
 	return s
 }
 
-// same reports whether two scopes are the same ads inside each other. Scopes
-// of nested ads are made anew whenever they are entered.
+// same reports whether two scopes are the same ads inside each other. Scopes of nested ads are made anew whenever they are entered.
 func (s *scope) same(t *scope) bool {
 	for s != t {
 		if s == nil || t == nil || s.ad != t.ad || s.up == nil && t.up == nil && s.ad == nil {
@@ -121,8 +113,7 @@ type activity struct {
 	name *attribute
 }
 
-// states recycles scratch memory. It remembers nothing that could change a
-// result.
+// states recycles scratch memory. It remembers nothing that could change a result.
 var states = sync.Pool{New: func() any { return new(state) }}
 
 func newState(c *Context, my, target *Ad) *state {
@@ -192,8 +183,7 @@ func (st *state) spend(n int) bool {
 	return !st.failed
 }
 
-// random returns the next number of the evaluation's sequence, evenly spread
-// over all 64 bits (splitmix64).
+// random returns the next number of the evaluation's sequence, evenly spread over all 64 bits (splitmix64).
 func (st *state) random() uint64 {
 	st.randoms++
 	z := st.seed + st.randoms*0x9e3779b97f4a7c15
@@ -202,11 +192,10 @@ func (st *state) random() uint64 {
 	return z ^ z>>31
 }
 
-// Budget is a number of steps that several evaluations share (Context.Budget): operators,
-// references and calls, and one more for every 8 bytes of text made or searched. A step takes
-// some nanoseconds. A budget does not change the value of an evaluation within it; an
-// evaluation that exceeds it is ERROR, and its steps until then count. Only steps are counted,
-// not time: the same evaluations in the same order take the same.
+// Budget is a number of steps that several evaluations share (Context.Budget): operators, references and calls, and one more for every 8
+// bytes of text made or searched. A step takes some nanoseconds. A budget does not change the value of an evaluation within it; an
+// evaluation that exceeds it is ERROR, and its steps until then count. Only steps are counted, not time: the same evaluations in the same
+// order take the same.
 //
 // A Budget is for one goroutine at a time.
 type Budget struct{ left int }
@@ -239,7 +228,7 @@ func NewBudgets(steps int) *Budgets {
 	if steps <= 0 {
 		return nil
 	}
-	return &Budgets{steps, map[string]*Budget{}}
+	return &Budgets{steps: steps, of: map[string]*Budget{}}
 }
 
 // Clone returns budgets with the same steps taken.
@@ -283,9 +272,8 @@ func (b *Budgets) Taken() map[string]int {
 	return taken
 }
 
-// Eval returns the value of the expression, with my as the ad it belongs to
-// and target as the ad opposite; both may be nil. It never panics and changes
-// nothing.
+// Eval returns the value of the expression, with my as the ad it belongs to and target as the ad opposite; both may be nil. It never
+// panics and changes nothing.
 func (e *Expr) Eval(c *Context, my, target *Ad) Value {
 	if e = e.orUndefined(); e.constant() {
 		return e.lit
@@ -311,8 +299,7 @@ func (st *state) run(e *Expr, sc *scope) Value {
 	return p.top.value(st, sc)
 }
 
-// runDeeper evaluates an expression from inside an operator that stands at a
-// level of the expression running.
+// runDeeper evaluates an expression from inside an operator that stands at a level of the expression running.
 func (st *state) runDeeper(e *Expr, sc *scope, level int) Value {
 	base := st.base
 	st.base += level + 1
@@ -387,8 +374,7 @@ func (st *state) circular(e *Expr, in *scope, name *attribute) bool {
 
 func (st *state) makeRoom() { st.active = append(st.active, make([]activity, len(st.active)+8)...) }
 
-// named evaluates an attribute of an ad by a name that an evaluation made;
-// UNDEFINED when it is missing.
+// named evaluates an attribute of an ad by a name that an evaluation made; UNDEFINED when it is missing.
 func (st *state) named(name string, in *scope, level int) Value {
 	if e := in.ad.cellNamed(name); e != nil {
 		a := newAttribute(name)
@@ -397,9 +383,8 @@ func (st *state) named(name string, in *scope, level int) Value {
 	return Undefined()
 }
 
-// resolve evaluates a name in a scope: the ad itself, the special names, the
-// ads around it, the opposite ad as TARGET. With fall, a name that is in none
-// of them is looked up in the opposite ad, if sc is an outermost ad.
+// resolve evaluates a name in a scope: the ad itself, the special names, the ads around it, the opposite ad as TARGET. With fall, a name
+// that is in none of them is looked up in the opposite ad, if sc is an outermost ad.
 func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	if e := sc.ad.cell(a); e != nil {
 		return st.attribute(e, sc, a, level)

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"math"
 	"slices"
 	"strings"
@@ -77,8 +78,7 @@ func compareEach(all bool) func(*state, []Value) Value {
 	}
 }
 
-// stringListFunctions work on texts that are lists, their items set apart by
-// delimiters.
+// stringListFunctions work on texts that are lists, their items set apart by delimiters.
 var stringListFunctions = map[string]*function{
 	"stringlistsize": between(1, 2, func(st *state, a []Value) Value {
 		n := 0
@@ -96,15 +96,14 @@ var stringListFunctions = map[string]*function{
 	"stringlistmin": between(1, 2, func(st *state, a []Value) Value {
 		return st.numbers(a, math.MaxFloat64, Undefined(), func(m, x float64, _ int) float64 { return math.Min(m, x) })
 	}),
-	// HTCondor begins with the smallest positive float: lists of negative
-	// numbers have that as their greatest.
+	// HTCondor begins with the smallest positive float: lists of negative numbers have that as their greatest.
 	"stringlistmax": between(1, 2, func(st *state, a []Value) Value {
 		return st.numbers(a, 1.175494350822288e-38, Undefined(), func(m, x float64, _ int) float64 { return math.Max(m, x) })
 	}),
 	"stringlistmember":        between(2, 3, stringMember(func(x, y string) bool { return x == y })).truthful(),
-	"stringlistimember":       between(2, 3, stringMember(equalFold)).truthful(),
+	"stringlistimember":       between(2, 3, stringMember(caseless.Equal)).truthful(),
 	"stringlistsubsetmatch":   between(2, 3, stringSubset(func(x, y string) bool { return x == y })).truthful(),
-	"stringlistisubsetmatch":  between(2, 3, stringSubset(equalFold)).truthful(),
+	"stringlistisubsetmatch":  between(2, 3, stringSubset(caseless.Equal)).truthful(),
 	"stringlistsintersect":    between(2, 3, stringsIntersect).truthful(),
 	"stringlist_regexpmember": between(2, 4, (*state).stringRegexp).truthful(),
 }
@@ -122,8 +121,7 @@ func delimiters(a []Value, i int, otherwise string) (string, bool) {
 	return a[i].Text()
 }
 
-// tokens calls f for the items of the text a[0] until it returns false. It
-// returns false if the arguments are not texts.
+// tokens calls f for the items of the text a[0] until it returns false. It returns false if the arguments are not texts.
 func (st *state) tokens(a []Value, delimitersAt int, otherwise string, f func(string) bool) bool {
 	set, ok := delimiters(a, delimitersAt, otherwise)
 	s, isText := a[0].Text()
@@ -134,8 +132,7 @@ func (st *state) tokens(a []Value, delimitersAt int, otherwise string, f func(st
 	return true
 }
 
-// eachToken calls f for every item that is not empty, without the blanks
-// around it, until f returns false.
+// eachToken calls f for every item that is not empty, without the blanks around it, until f returns false.
 func eachToken(s, set string, f func(string) bool) {
 	var ends [256]bool
 	for i := range len(set) {
@@ -178,8 +175,7 @@ func (st *state) numbers(a []Value, start float64, empty Value, f func(so, x flo
 	return Real(result)
 }
 
-// twoTexts returns two arguments as texts: UNDEFINED is empty, unless both
-// are.
+// twoTexts returns two arguments as texts: UNDEFINED is empty, unless both are.
 func twoTexts(a []Value) (x, y string, bad Value, ok bool) {
 	if a[0].kind == KindUndefined && a[1].kind == KindUndefined {
 		return "", "", Undefined(), false
@@ -286,8 +282,7 @@ func (st *state) stringRegexp(a []Value) Value {
 	return Bool(found)
 }
 
-// processFunctions convert the texts of arguments and environments in job ads, and look
-// up users.
+// processFunctions convert the texts of arguments and environments in job ads, and look up users.
 //
 // In the newer of the two syntaxes (V2) items are set apart by blanks, and
 // single quotes keep blanks together; a quote inside them is doubled.
@@ -300,8 +295,7 @@ var processFunctions = map[string]*function{
 	"usermap":          between(2, 4, userMap).seeing(seesClock),
 }
 
-// quoteItem writes an item in the V2 syntax: runs of blanks and quotes are
-// quoted, as HTCondor does.
+// quoteItem writes an item in the V2 syntax: runs of blanks and quotes are quoted, as HTCondor does.
 func quoteItem(b *strings.Builder, item string) {
 	special := func(c byte) bool { return space(c) || c == '\'' }
 	if item == "" {
@@ -395,8 +389,7 @@ func (e *environment) text() string {
 	return b.String()
 }
 
-// envV1ToV2 reads NAME=value;NAME=value, or the same with a bar where it
-// begins with one.
+// envV1ToV2 reads NAME=value;NAME=value, or the same with a bar where it begins with one.
 func envV1ToV2(st *state, a []Value) Value {
 	if a[0].kind == KindUndefined {
 		return a[0]
@@ -491,8 +484,7 @@ func argsToList(st *state, a []Value) Value {
 	return st.list(values)
 }
 
-// userHome is userHome(user[, default]): the home directory in the Context. An empty
-// default counts as none.
+// userHome is userHome(user[, default]): the home directory in the Context. An empty default counts as none.
 func userHome(st *state, a []Value) Value {
 	if user, ok := a[0].Text(); ok && st.look != nil && st.look.UserHome != nil {
 		if directory, ok := st.look.UserHome(user); ok {
@@ -508,9 +500,8 @@ func userHome(st *state, a []Value) Value {
 	return Undefined()
 }
 
-// userMap is userMap(map, user[, preferred[, default]]): all names that the
-// Context's map has for the user, or, if a preferred one is asked for, that
-// one if it is among them, else the first. Case does not matter.
+// userMap is userMap(map, user[, preferred[, default]]): all names that the Context's map has for the user, or, if a preferred one is
+// asked for, that one if it is among them, else the first. Case does not matter.
 func userMap(st *state, a []Value) Value {
 	names, ok := st.mapped(a[0], a[1])
 	switch {
@@ -526,7 +517,7 @@ func userMap(st *state, a []Value) Value {
 	preferred, _ := a[2].Text()
 	first := ""
 	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if equalFold(name, preferred) {
+		if caseless.Equal(name, preferred) {
 			return st.charged(name)
 		}
 		if first == "" {

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -17,9 +18,9 @@ var textFunctions = map[string]*function{
 	"join":          between(0, -1, join),
 	"substr":        between(2, 3, substr),
 	"strcmp":        strictly(2, comparing(strings.Compare, sign)),
-	"stricmp":       strictly(2, comparing(func(x, y string) int { return strings.Compare(fold(x), fold(y)) }, sign)),
+	"stricmp":       strictly(2, comparing(func(x, y string) int { return strings.Compare(caseless.Fold(x), caseless.Fold(y)) }, sign)),
 	"toupper":       strictly(1, mapping(upper)),
-	"tolower":       strictly(1, mapping(lower)),
+	"tolower":       strictly(1, mapping(caseless.Lower)),
 	"size":          strictly(1, size),
 	"split":         between(1, 2, splitText),
 	"splitusername": strictly(1, func(_ *state, a []Value) Value { return splitAt(a[0], true) }),
@@ -42,8 +43,7 @@ func strcat(st *state, sc *scope, c *callCode) Value {
 	return str(b.String())
 }
 
-// join puts the first argument between the others, or between the elements of
-// a list that stands alone behind it or is the only argument.
+// join puts the first argument between the others, or between the elements of a list that stands alone behind it or is the only argument.
 func join(st *state, a []Value) Value {
 	if len(a) == 0 {
 		return str("")
@@ -164,8 +164,7 @@ func size(_ *state, a []Value) Value {
 	return Error()
 }
 
-// splitText cuts a string at separators. An empty field counts only between
-// two of the same separator; a blank is not remembered as one.
+// splitText cuts a string at separators. An empty field counts only between two of the same separator; a blank is not remembered as one.
 func splitText(st *state, a []Value) Value {
 	seps := ", \t"
 	if len(a) == 2 {
@@ -236,9 +235,8 @@ var versionFunctions = map[string]*function{
 	}).truthful(),
 }
 
-// versionCompare orders texts by bytes, runs of digits by their number; of runs
-// with leading zeros the one with more zeros comes first. Only the sign of the result has
-// a meaning; the number is that of glibc's strverscmp.
+// versionCompare orders texts by bytes, runs of digits by their number; of runs with leading zeros the one with more zeros comes first.
+// Only the sign of the result has a meaning; the number is that of glibc's strverscmp.
 func versionCompare(a, b string) int {
 	at := 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
@@ -289,9 +287,8 @@ func versionCompare(a, b string) int {
 	return difference
 }
 
-// regexpFunctions search texts with regular expressions. Patterns are those of
-// package regexp (RE2), which has most of what PCRE has, except look-around and
-// backreferences; a pattern that it does not know is ERROR.
+// regexpFunctions search texts with regular expressions. Patterns are those of package regexp (RE2), which has most of what PCRE has,
+// except look-around and backreferences; a pattern that it does not know is ERROR.
 var regexpFunctions = map[string]*function{
 	"regexp":       {min: 2, max: 3, search: true, truth: true},
 	"regexpmember": between(2, 3, regexpMember).truthful(),
@@ -313,8 +310,7 @@ func regexpTexts(a []Value) (bad Value, ok bool) {
 	return Value{}, true
 }
 
-// searchCode is regexp(pattern, text, options). It remembers the pattern it
-// met last: most never meet another one.
+// searchCode is regexp(pattern, text, options). It remembers the pattern it met last: most never meet another one.
 type searchCode struct {
 	args  [3]operand
 	fixed bool // pattern and options are constants
@@ -425,8 +421,7 @@ func substitute(st *state, a []Value, more string) Value {
 	return st.charged(narrow(string(b)))
 }
 
-// expand appends the replacement with \0 to \9 filled in. A group number that
-// the match does not reach is not ok.
+// expand appends the replacement with \0 to \9 filled in. A group number that the match does not reach is not ok.
 func expand(b []byte, replacement, text string, m []int) ([]byte, bool) {
 	reached := len(m) / 2
 	for reached > 1 && m[2*reached-2] < 0 {
@@ -450,16 +445,14 @@ func expand(b []byte, replacement, text string, m []int) ([]byte, bool) {
 	return b, true
 }
 
-// pattern is a regular expression of package regexp (RE2). Its texts are
-// bytes, not UTF-8: see widen.
+// pattern is a regular expression of package regexp (RE2). Its texts are bytes, not UTF-8: see widen.
 type pattern struct {
 	search *lazydfa.Matcher      // reports whether a text matches
 	size   int                   // about how many places there are in it
 	groups func() *regexp.Regexp // says where, for the few that ask
 }
 
-// compilePattern compiles a pattern with the options i, m, s and x; others are
-// ignored. It returns nil for a pattern that is not one.
+// compilePattern compiles a pattern with the options i, m, s and x; others are ignored. It returns nil for a pattern that is not one.
 func compilePattern(text, options string) *pattern {
 	flags := ""
 	for _, c := range "ims" {
@@ -494,8 +487,7 @@ const (
 	maxGroups  = 99
 )
 
-// patternSize is about how many instructions a pattern compiles to, but never
-// much more than maxPattern.
+// patternSize is about how many instructions a pattern compiles to, but never much more than maxPattern.
 func patternSize(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)
 	for _, sub := range re.Sub {
@@ -509,14 +501,12 @@ func patternSize(re *syntax.Regexp) int {
 	return min(size, maxPattern+1)
 }
 
-// cost is the number of steps of a search: without an automaton each byte is compared
-// with every place of the pattern.
+// cost is the number of steps of a search: without an automaton each byte is compared with every place of the pattern.
 func (p *pattern) cost(text string) int { return len(text) * (1 + p.size/4) }
 
 func (p *pattern) matches(s string) bool { return p.search.Match(s) }
 
-// withoutBlanks removes white space and comments from a pattern, except those in
-// brackets and behind a backslash: option x.
+// withoutBlanks removes white space and comments from a pattern, except those in brackets and behind a backslash: option x.
 func withoutBlanks(pattern string) string {
 	var b strings.Builder
 	inClass := false
@@ -584,8 +574,7 @@ func (st *state) regexp(pattern, options string) *pattern {
 	return st.compiled(pattern, options).re
 }
 
-// compiled is regexp for a pattern that does not count, or has been counted.
-// What counts is the same whether it is remembered or not.
+// compiled is regexp for a pattern that does not count, or has been counted. What counts is the same whether it is remembered or not.
 func (st *state) compiled(pattern, options string) *searchMemo {
 	m := &st.regexps
 	for _, e := range m.entries {

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"math"
 	"slices"
 	"strconv"
@@ -10,8 +11,7 @@ import (
 	"fairspool/lib/elapsed"
 )
 
-// fromWall returns the moment at which the clocks of a zone show what UTC
-// clocks show at the given second.
+// fromWall returns the moment at which the clocks of a zone show what UTC clocks show at the given second.
 func fromWall(wall int64, zone *time.Location) Value {
 	t := time.Unix(wall, 0).UTC()
 	t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone)
@@ -19,8 +19,7 @@ func fromWall(wall int64, zone *time.Location) Value {
 	return absTime(t.Unix(), offset)
 }
 
-// timeLiteral makes the node of absTime("...") and relTime("..."), which are
-// literals; ok is false when the text is not a time.
+// timeLiteral makes the node of absTime("...") and relTime("..."), which are literals; ok is false when the text is not a time.
 func timeLiteral(name string, args []node) (n node, ok, isTime bool) {
 	if len(args) != 1 || len(name) != len("absTime") {
 		return nil, false, false
@@ -29,7 +28,7 @@ func timeLiteral(name string, args []node) (n node, ok, isTime bool) {
 	if !isLiteral || l.v.kind != KindString {
 		return nil, false, false
 	}
-	switch fold(name) {
+	switch caseless.Fold(name) {
 	case "abstime":
 		wall, offset, zoned, ok := timetext.ParseMoment(l.v.text())
 		if !zoned {
@@ -43,8 +42,7 @@ func timeLiteral(name string, args []node) (n node, ok, isTime bool) {
 	return nil, false, false
 }
 
-// appendSpan appends the text of a relTime literal. In the Spool style one with
-// a fraction is written in seconds with all its digits.
+// appendSpan appends the text of a relTime literal. In the Spool style one with a fraction is written in seconds with all its digits.
 func appendSpan(b []byte, seconds float64, s Style) []byte {
 	b = append(b, `relTime("`...)
 	if s == StyleSpool && (seconds != math.Trunc(seconds) || math.Abs(seconds) >= 1<<53) {
@@ -55,8 +53,7 @@ func appendSpan(b []byte, seconds float64, s Style) []byte {
 	return append(b, `")`...)
 }
 
-// appendMoment appends an absolute time; in the Spool style one that the
-// literal's text cannot hold is written as a call.
+// appendMoment appends an absolute time; in the Spool style one that the literal's text cannot hold is written as a call.
 func appendMoment(b []byte, v Value, s Style) []byte {
 	seconds := int64(v.bits)
 	if s == StyleSpool && (v.zone%60 != 0 || !timetext.Writable(time.Unix(seconds, 0).UTC().Add(time.Duration(v.zone)*time.Second))) {
@@ -70,8 +67,7 @@ func appendZoneless(b []byte, seconds int64, _ Style) []byte {
 	return append(timetext.AppendWall(append(b, `absTime("`...), seconds), `")`...)
 }
 
-// timeFunctions know dates and spans of time. The Context gives the clock and the local
-// time zone.
+// timeFunctions know dates and spans of time. The Context gives the clock and the local time zone.
 var timeFunctions = map[string]*function{
 	"time":        strictly(0, func(st *state, _ []Value) Value { return Int(st.now.Unix()) }).seeing(seesClock),
 	"currenttime": strictly(0, func(st *state, _ []Value) Value { return st.local(st.now.Unix()) }).seeing(seesClock),

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"math"
 	"strconv"
 	"strings"
@@ -44,9 +45,8 @@ func (st *state) toText(v Value) Value {
 	return st.charged(string(appendValue(nil, v, StyleNew)))
 }
 
-// weigh takes about the length of an expression's text from left, and stops
-// when nothing is left: lists made of the same list over and over have a text
-// far larger than they are.
+// weigh takes about the length of an expression's text from left, and stops when nothing is left: lists made of the same list over and
+// over have a text far larger than they are.
 func weigh(n node, left *int) {
 	*left--
 	if *left < 0 {
@@ -136,7 +136,7 @@ func toBool(v Value) Value {
 	case KindUndefined:
 		return v
 	case KindString:
-		switch fold(v.text()) {
+		switch caseless.Fold(v.text()) {
 		case "true":
 			return Bool(true)
 		case "false":
@@ -158,16 +158,15 @@ func leadingInt(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// leadingFloat reads the number that s begins with, the way C's strtod does:
-// white space before it and anything behind it are ignored; hexadecimal, INF
-// and NAN are numbers.
+// leadingFloat reads the number that s begins with, the way C's strtod does: white space before it and anything behind it are ignored;
+// hexadecimal, INF and NAN are numbers.
 func leadingFloat(s string) (float64, bool) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
 	end := 0
 	if end < len(s) && isSign(s[end]) {
 		end++
 	}
-	word := fold(s[end:min(len(s), end+8)])
+	word := caseless.Fold(s[end:min(len(s), end+8)])
 	switch {
 	case strings.HasPrefix(word, "nan"):
 		return math.NaN(), true
@@ -201,11 +200,10 @@ func leadingFloat(s string) (float64, bool) {
 	return x, true
 }
 
-// exponent returns the end of an exponent that begins at end, or end when there
-// is none.
+// exponent returns the end of an exponent that begins at end, or end when there is none.
 func exponent(s string, end int, mark byte) int {
 	e := end
-	if e < len(s) && lower(s[e]) == mark {
+	if e < len(s) && caseless.Lower(s[e]) == mark {
 		e++
 		if e < len(s) && isSign(s[e]) {
 			e++
@@ -225,7 +223,7 @@ func exponent(s string, end int, mark byte) int {
 func leadingHex(s string, start int) (float64, bool) {
 	end, digits := start+2, 0
 	hex := func() {
-		for end < len(s) && (digit(s[end]) || 'a' <= lower(s[end]) && lower(s[end]) <= 'f') {
+		for end < len(s) && (digit(s[end]) || 'a' <= caseless.Lower(s[end]) && caseless.Lower(s[end]) <= 'f') {
 			end, digits = end+1, digits+1
 		}
 	}
@@ -275,8 +273,7 @@ func rounding(f func(float64) float64) func(*state, []Value) Value {
 	}
 }
 
-// power of integers is the truncated floating point result plus a half, so
-// negative odd powers are one too high, as in HTCondor.
+// power of integers is the truncated floating point result plus a half, so negative odd powers are one too high, as in HTCondor.
 func power(_ *state, a []Value) Value {
 	x, y := toReal(a[0]), toReal(a[1])
 	if x.kind != KindReal || y.kind != KindReal {
@@ -289,8 +286,7 @@ func power(_ *state, a []Value) Value {
 	return Real(z)
 }
 
-// quantize rounds up to a multiple of the second argument, or to the first
-// element of a list that is large enough.
+// quantize rounds up to a multiple of the second argument, or to the first element of a list that is large enough.
 func quantize(st *state, a []Value) Value {
 	x := toReal(a[0])
 	if x.kind != KindReal {
@@ -340,8 +336,7 @@ func intDivide(x, y int64) int64 {
 	return q
 }
 
-// random returns a real number in [0,1), or a number of its argument's kind in
-// [0,n).
+// random returns a real number in [0,1), or a number of its argument's kind in [0,n).
 func random(st *state, a []Value) Value {
 	unit := float64(st.random()>>11) / (1 << 53)
 	if len(a) == 0 {
@@ -356,8 +351,7 @@ func random(st *state, a []Value) Value {
 	return Error()
 }
 
-// aggregate makes a function of one list of numbers. Undefined elements are
-// left out.
+// aggregate makes a function of one list of numbers. Undefined elements are left out.
 func aggregate(f func([]Value) Value) func(*state, []Value) Value {
 	return func(st *state, a []Value) Value {
 		if a[0].kind == KindUndefined {

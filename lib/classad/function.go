@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"maps"
 	"strings"
 )
@@ -55,7 +56,7 @@ func init() {
 }
 
 // functionNamed returns a function, or nil when there is none of that name.
-func functionNamed(name string) *function { return functions[fold(name)] }
+func functionNamed(name string) *function { return functions[caseless.Fold(name)] }
 
 // strictly makes a function of a fixed number of evaluated arguments.
 func strictly(n int, f func(st *state, args []Value) Value) *function {

@@ -2,6 +2,7 @@ package classad
 
 import (
 	"errors"
+	"fairspool/lib/caseless"
 	"fmt"
 	"io"
 	"slices"
@@ -233,7 +234,7 @@ func TestEvaluationDoesNotDependOnOrder(t *testing.T) {
 // sameValueFold is sameValue, but the spelling of names in ads does not count.
 func sameValueFold(a, b Value) bool {
 	if a.kind >= KindList && a.kind == b.kind {
-		return equalFold(string(appendValue(nil, a, StyleSpool)), string(appendValue(nil, b, StyleSpool)))
+		return caseless.Equal(string(appendValue(nil, a, StyleSpool)), string(appendValue(nil, b, StyleSpool)))
 	}
 	return sameValue(a, b)
 }

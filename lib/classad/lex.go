@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"fmt"
 	"strconv"
 	"strings"
@@ -142,17 +143,17 @@ func (l *lexer) word(t *token) {
 		return
 	}
 	switch {
-	case equalFold(word, "true"):
+	case caseless.Equal(word, "true"):
 		t.kind, t.v = tokLiteral, Bool(true)
-	case equalFold(word, "false"):
+	case caseless.Equal(word, "false"):
 		t.kind, t.v = tokLiteral, Bool(false)
-	case equalFold(word, "undefined"):
+	case caseless.Equal(word, "undefined"):
 		t.kind, t.v = tokLiteral, Undefined()
-	case equalFold(word, "error"):
+	case caseless.Equal(word, "error"):
 		t.kind, t.v = tokLiteral, Error()
-	case equalFold(word, "is"):
+	case caseless.Equal(word, "is"):
 		t.kind, t.op = tokBinary, opIs
-	case equalFold(word, "isnt"):
+	case caseless.Equal(word, "isnt"):
 		t.kind, t.op = tokBinary, opIsnt
 	}
 }
@@ -176,7 +177,7 @@ func (l *lexer) number(t *token, start int) {
 			return
 		}
 	}
-	if l.at < len(l.text) && lower(l.text[l.at]) == 'e' {
+	if l.at < len(l.text) && caseless.Lower(l.text[l.at]) == 'e' {
 		l.at++
 		if l.at < len(l.text) && (l.text[l.at] == '+' || l.text[l.at] == '-') {
 			l.at++
@@ -192,7 +193,7 @@ func (l *lexer) number(t *token, start int) {
 		t.v = Real(x)
 		return
 	}
-	if l.text[first] == '0' && (l.at-first > 1 || l.at < len(l.text) && lower(l.text[l.at]) == 'x') {
+	if l.text[first] == '0' && (l.at-first > 1 || l.at < len(l.text) && caseless.Lower(l.text[l.at]) == 'x') {
 		if why := l.leadingZero(first); why != "" {
 			bad(why)
 			return
@@ -220,7 +221,7 @@ func (l *lexer) leadingZero(first int) string {
 	}
 	l.at++
 	digits := l.at
-	for l.at < len(l.text) && (digit(l.text[l.at]) || 'a' <= lower(l.text[l.at]) && lower(l.text[l.at]) <= 'f') {
+	for l.at < len(l.text) && (digit(l.text[l.at]) || 'a' <= caseless.Lower(l.text[l.at]) && caseless.Lower(l.text[l.at]) <= 'f') {
 		l.at++
 	}
 	if l.at == digits {

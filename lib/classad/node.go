@@ -1,9 +1,12 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"fairspool/lib/classad/internal/recenttext"
 )
 
 // node is one step of a compiled expression. Nodes never change once parsed.
@@ -83,11 +86,11 @@ type attribute struct {
 }
 
 func newAttribute(name string) attribute {
-	return attribute{name: name, hash: hashName(name), special: specialOf(name)}
+	return attribute{name: name, hash: caseless.Hash(name), special: specialOf(name)}
 }
 
 // means reports whether the attribute has a name.
-func (a *attribute) means(name string) bool { return equalFold(a.name, name) }
+func (a *attribute) means(name string) bool { return caseless.Equal(a.name, name) }
 
 // special marks the names that mean a scope when no attribute has that name.
 type special uint8
@@ -115,7 +118,7 @@ var specials = [...]struct {
 // specialOf returns the meaning of a name when no attribute has it.
 func specialOf(name string) special {
 	for i := range specials {
-		if s := &specials[i]; equalFold(name, s.name) {
+		if s := &specials[i]; caseless.Equal(name, s.name) {
 			return s.special
 		}
 	}
@@ -178,6 +181,21 @@ func Literal(v Value) *Expr {
 		return newExpr(newListing(items))
 	case KindClassAd:
 		return AdExpr(v.scope().ad)
+	}
+	return constantOf(v)
+}
+
+// small are the expressions of the integers that most attributes have.
+var small = func() (of [128]*Expr) {
+	for n := range of {
+		of[n] = &Expr{lit: Int(int64(n))}
+	}
+	return of
+}()
+
+func constantOf(v Value) *Expr {
+	if v.kind == KindInteger && v.bits < uint64(len(small)) {
+		return small[v.bits]
 	}
 	return &Expr{lit: v}
 }
@@ -259,7 +277,8 @@ type Interner struct {
 	names  map[string]attribute
 	shapes map[uint64]*shape
 	orders map[*shape]*layout // of some of the shapes
-	texts  texts
+	paths  map[transition]*shape
+	texts  recenttext.Texts
 	recent []*Expr // constants
 	slab   []Expr
 }
@@ -267,6 +286,13 @@ type Interner struct {
 type internKey struct {
 	text string
 	old  bool
+}
+
+// transition is how the names of an ad become those of another: one more, or one less where name is empty.
+type transition struct {
+	from *shape
+	name string
+	gone int // its place
 }
 
 // What an Interner remembers is bounded, for streams that never repeat themselves.
@@ -277,6 +303,7 @@ const (
 	maxInternedNames  = 1 << 16
 	maxInternedName   = 256 // bytes
 	maxInternedShapes = 1 << 10
+	maxInternedPaths  = 1 << 12
 )
 
 // NewInterner returns an Interner that knows nothing yet.
@@ -323,7 +350,7 @@ func (i *Interner) constant(v Value) *Expr {
 	}
 	e := &i.slab[0]
 	i.slab = i.slab[1:]
-	e.lit = i.texts.keep(v)
+	e.lit = v.kept(&i.texts)
 	*slot = e
 	return e
 }
@@ -397,7 +424,7 @@ func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 	hash := uint64(s.len())
 	for t := s; t != nil; t = t.more {
 		for _, name := range t.names {
-			hash = (hash ^ uint64(hashName(name))) * 0x9e3779b97f4a7c15
+			hash = (hash ^ uint64(caseless.Hash(name))) * 0x9e3779b97f4a7c15
 		}
 	}
 	i.mu.Lock()
@@ -421,6 +448,54 @@ func (i *Interner) Share(ad *Ad) {
 	if ad.shape != nil {
 		ad.shape, _ = i.shape(ad.shape)
 	}
+}
+
+// Set does as the ad's own Set. Ads that begin alike and get the same attributes read alike, as with Share.
+func (i *Interner) Set(ad *Ad, name string, e *Expr) {
+	n := newAttribute(untilNUL(name))
+	if at := ad.shape.found(&n); at >= 0 {
+		*ad.at(at) = e.cell()
+	} else if ad.shape != nil && !ad.shape.frozen.Load() {
+		ad.add(&n, e.cell())
+	} else {
+		from := ad.shape
+		ad.shape = i.reached(transition{from: from, name: n.name}, func() *shape { s := from.own(); s.add(&n); return s })
+		ad.cells = append(ad.cells, e.cell())
+	}
+}
+
+// Delete does as the ad's own Delete, and as Share.
+func (i *Interner) Delete(ad *Ad, name string) {
+	from, gone := ad.shape, ad.shape.named(name)
+	if gone < 0 {
+		return
+	}
+	if !from.frozen.Load() || ad.front != nil {
+		ad.Delete(name)
+		i.Share(ad)
+		return
+	}
+	ad.shape = i.reached(transition{from: from, gone: gone}, func() *shape { s, _ := i.shape(from.without(gone)); return s })
+	ad.cells = slices.Delete(ad.cells, gone, gone+1)
+}
+
+// reached returns the shape at the end of a transition, which made makes: frozen, as the first is.
+func (i *Interner) reached(to transition, made func() *shape) *shape {
+	i.mu.Lock()
+	s := i.paths[to]
+	i.mu.Unlock()
+	if s != nil {
+		return s
+	}
+	s = made()
+	s.frozen.Store(true)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.paths == nil || len(i.paths) >= maxInternedPaths {
+		i.paths = map[transition]*shape{}
+	}
+	i.paths[to] = s
+	return s
 }
 
 // layout returns the layout for ads whose lines have the names of a shape, one for all Readers.

@@ -3,6 +3,7 @@ package classad
 import (
 	"bytes"
 	"errors"
+	"fairspool/lib/caseless"
 	"io"
 	"strconv"
 	"strings"
@@ -406,7 +407,7 @@ func (s *jsonStream) number() (*Expr, bool) {
 		}
 		integer = false
 	}
-	if lower(s.peek()) == 'e' {
+	if caseless.Lower(s.peek()) == 'e' {
 		s.at++
 		if c := s.peek(); c == '+' || c == '-' {
 			s.at++
@@ -450,7 +451,7 @@ func (s *jsonStream) text() (*Expr, bool) {
 		return Literal(String(string(text))), true
 	}
 	expr, isExpr := strings.CutSuffix(string(text), ")/")
-	if !isExpr || len(expr) < len("/Expr(") || !equalFold(expr[:len("/Expr(")], "/Expr(") {
+	if !isExpr || len(expr) < len("/Expr(") || !caseless.Equal(expr[:len("/Expr(")], "/Expr(") {
 		return Literal(String(string(text))), true
 	}
 	e, err := s.intern.Expr(expr[len("/Expr("):])

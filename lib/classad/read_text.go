@@ -160,7 +160,7 @@ func afterName(line []byte, name string) (text []byte, ok bool) {
 // knownValue returns the value of a text that needs no parsing.
 func (r *Reader) knownValue(text []byte) (c cell, ok bool) {
 	if v, ok := scanConstant(text); ok {
-		return cell{r.texts.keep(v)}, true
+		return cell{v.kept(&r.texts)}, true
 	}
 	if e := r.intern.known(text, true); e != nil {
 		return e.cell(), true
@@ -379,7 +379,7 @@ func (r *Reader) outermost(p *parser) *Ad {
 // one. None of the text is kept: it is a piece of something large.
 func (r *Reader) shared(n node, text string) cell {
 	if l, ok := n.(*literal); ok {
-		return cell{r.texts.keep(l.v)}
+		return cell{l.v.kept(&r.texts)}
 	}
 	e, err := r.intern.Expr(trimmed(text))
 	if err != nil {

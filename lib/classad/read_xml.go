@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fairspool/lib/caseless"
 	"io"
 	"strconv"
 	"strings"
@@ -322,7 +323,7 @@ func (s *xmlStream) value(t xml.StartElement, level int) *Expr {
 }
 
 func xmlBool(word string) (b, ok bool) {
-	switch fold(word) {
+	switch caseless.Fold(word) {
 	case "t", "true", "1":
 		return true, true
 	case "f", "false", "0":

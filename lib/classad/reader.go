@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fairspool/lib/caseless"
+	"fairspool/lib/classad/internal/recenttext"
 	"io"
 	"slices"
 	"strconv"
@@ -12,25 +14,19 @@ import (
 	"unicode/utf8"
 )
 
-// Reader reads a stream of ads. The first byte that is not blank tells the form: "["
-// begins new-form ads, or JSON if a "{" or a "]" alone follows; "{" begins JSON, "<" XML,
-// everything else is the long form. SetForm sets it beforehand.
+// Reader reads a stream of ads. The first byte that is not blank tells the form: "[" begins new-form ads, or JSON if a "{" or a "]" alone
+// follows; "{" begins JSON, "<" XML, everything else is the long form. SetForm sets it beforehand.
 //
-// A bad ad is a *SyntaxError, and the next call goes on after its presumed end: in the
-// long form behind the next blank line, in the new form at the next line that begins with
-// "[".
+// A bad ad is a *SyntaxError, and the next call goes on after its presumed end: in the long form behind the next blank line, in the new
+// form at the next line that begins with "[".
 //
-// In the long form, ads stand between blank lines. Lines that begin with # are
-// comments, and so are the headings "-- Schedd: ..." of condor_q; a line of
-// three stars and more, as in history files, separates ads like a blank line.
-// An expression that is not complete at the end of its line goes on in the
-// next line if that is indented. A bad line makes its whole ad an error. A NUL
-// byte makes an ad an error wherever it stands, except in a comment between
-// long-form lines.
+// In the long form, ads stand between blank lines. Lines that begin with # are comments, and so are the headings "-- Schedd: ..." of
+// condor_q; a line of three stars and more, as in history files, separates ads like a blank line. An expression that is not complete at
+// the end of its line goes on in the next line if that is indented. A bad line makes its whole ad an error. A NUL byte makes an ad an
+// error wherever it stands, except in a comment between long-form lines.
 //
-// Equal names and expressions of the ads share memory, see Intern. New-form,
-// JSON and XML ads are returned as soon as their end is read, long-form ones
-// with the blank line or the end of the stream behind them.
+// Equal names and expressions of the ads share memory, see Intern. New-form, JSON and XML ads are returned as soon as their end is read,
+// long-form ones with the blank line or the end of the stream behind them.
 type Reader struct {
 	r      *bufio.Reader
 	file   string
@@ -38,7 +34,7 @@ type Reader struct {
 	line   int // of the line read last
 	start  int // of the ad returned last
 	intern *Interner
-	texts  texts
+	texts  recenttext.Texts
 	begun  bool
 	blanks int // of the first line, read already
 
@@ -81,8 +77,7 @@ func (s *source) Read(b []byte) (n int, err error) {
 // maxIdleReads is how often a reader may return nothing and no error.
 const maxIdleReads = 100
 
-// Intern makes later ads share equal expressions and names with those of other Readers
-// with the same Interner. A nil one changes nothing.
+// Intern makes later ads share equal expressions and names with those of other Readers with the same Interner. A nil one changes nothing.
 func (r *Reader) Intern(i *Interner) {
 	if i == nil {
 		return
@@ -96,8 +91,7 @@ func (r *Reader) Intern(i *Interner) {
 // SetForm says which form the stream has. It is called before the first Next.
 func (r *Reader) SetForm(f Form) { r.form = f }
 
-// Line returns the line, from 1, on which the ad last returned began. With an
-// error it is where the bad ad began.
+// Line returns the line, from 1, on which the ad last returned began. With an error it is where the bad ad began.
 func (r *Reader) Line() int {
 	if r.other != nil {
 		return r.other.start()
@@ -105,10 +99,8 @@ func (r *Reader) Line() int {
 	return r.start
 }
 
-// Next returns the next ad. It returns io.EOF at the end, a *SyntaxError for an
-// ad that is not one or is larger than 64 MB, and errors of the underlying
-// reader as they are, again and again. An ad that such an error cuts off is
-// lost.
+// Next returns the next ad. It returns io.EOF at the end, a *SyntaxError for an ad that is not one or is larger than 64 MB, and errors of
+// the underlying reader as they are, again and again. An ad that such an error cuts off is lost.
 func (r *Reader) Next() (*Ad, error) {
 	if !r.begun {
 		if err := r.begin(); err != nil {
@@ -162,8 +154,7 @@ func (r *Reader) begin() error {
 	}
 }
 
-// skipMark passes a byte order mark. It waits for no more than the first byte
-// when that begins none.
+// skipMark passes a byte order mark. It waits for no more than the first byte when that begins none.
 func (r *Reader) skipMark() error {
 	if first, err := r.r.Peek(1); err != nil || first[0] != byteOrderMark[0] {
 		return err
@@ -188,8 +179,7 @@ func (r *Reader) guess(first byte) Form {
 	return FormLong
 }
 
-// guessList tells new-form ads from a JSON array. It reads no more than it
-// must, for what comes later may come much later.
+// guessList tells new-form ads from a JSON array. It reads no more than it must, for what comes later may come much later.
 func (r *Reader) guessList() Form {
 	const far = 512
 	for i := 1; i < far; i++ {
@@ -225,8 +215,7 @@ type stream interface {
 	share(i *Interner)
 }
 
-// openOther begins JSON or XML. The bytes read so far count, so that lines and columns
-// are the file's.
+// openOther begins JSON or XML. The bytes read so far count, so that lines and columns are the file's.
 func (r *Reader) openOther() {
 	if r.form == FormXML {
 		s := newXMLStream(r.r, r.file)
@@ -240,10 +229,8 @@ func (r *Reader) openOther() {
 	r.other.share(r.intern)
 }
 
-// maxAdText is how many bytes the text of one ad may have.
-// Real ads have a few ten thousand; without a limit one hostile ad, or one
-// string that never ends, would be read until the memory is full.
-// Tests make it less.
+// maxAdText is how many bytes the text of one ad may have. Real ads have a few ten thousand; without a limit one hostile ad, or one
+// string that never ends, would be read until the memory is full. Tests make it less.
 var maxAdText = 64 << 20
 
 const readSize = 64 << 10
@@ -312,8 +299,7 @@ func (w *window) peek() byte {
 	return 0
 }
 
-// ReadByte makes a window what an XML decoder reads from without a buffer of
-// its own.
+// ReadByte makes a window what an XML decoder reads from without a buffer of its own.
 func (w *window) ReadByte() (byte, error) {
 	if w.at >= len(w.buf) && !w.more() {
 		if w.err == nil {
@@ -341,9 +327,8 @@ func (w *window) Read(p []byte) (int, error) {
 
 const escapedNUL = "an escaped NUL byte: strings have none"
 
-// unescapeJSON appends the first character of a JSON string's text to b, which may be
-// written as an escape. It returns how many bytes of text it took, and the problem, if
-// there is one.
+// unescapeJSON appends the first character of a JSON string's text to b, which may be written as an escape. It returns how many bytes of
+// text it took, and the problem, if there is one.
 func unescapeJSON(b, text []byte) (_ []byte, size int, why string) {
 	if text[0] != '\\' {
 		return append(b, text[0]), 1, ""
@@ -384,7 +369,7 @@ func hexRune(text []byte) (rune, bool) {
 	}
 	n := rune(0)
 	for _, c := range text[2:6] {
-		switch c = lower(c); {
+		switch c = caseless.Lower(c); {
 		case digit(c):
 			c -= '0'
 		case 'a' <= c && c <= 'f':
@@ -439,8 +424,7 @@ func octalByte(text []byte) (n byte, size int) {
 	return n, size
 }
 
-// xmlChar returns how many bytes the first character of a text takes, which
-// may be a reference, and how many bytes it stands for.
+// xmlChar returns how many bytes the first character of a text takes, which may be a reference, and how many bytes it stands for.
 func xmlChar(raw []byte) (size, decoded int) {
 	switch {
 	case raw[0] == '\r' && len(raw) > 1 && raw[1] == '\n':
@@ -466,8 +450,7 @@ func xmlChar(raw []byte) (size, decoded int) {
 	return end + 1, max(utf8.RuneLen(rune(r)), 1)
 }
 
-// badExpr notes the error of the expression in <e> at the place where it
-// stands in the file; raw is the text there.
+// badExpr notes the error of the expression in <e> at the place where it stands in the file; raw is the text there.
 func (s *xmlStream) badExpr(raw []byte, err error) {
 	msg := err.Error()
 	var se *SyntaxError

@@ -6,15 +6,12 @@ import (
 	"strings"
 )
 
-// References returns the attribute names that an expression needs if it belongs to ad:
-// those of ad itself, with the needs of their expressions in turn, and those that only
-// another ad can have. Both are sorted without regard to case, one spelling each, and cut
-// down to the attribute's name ("TARGET.GPUs.Name" is GPUs). Functions are not evaluated;
-// both branches of a condition count.
+// References returns the attribute names that an expression needs if it belongs to ad: those of ad itself, with the needs of their
+// expressions in turn, and those that only another ad can have. Both are sorted without regard to case, one spelling each, and cut down
+// to the attribute's name ("TARGET.GPUs.Name" is GPUs). Functions are not evaluated; both branches of a condition count.
 //
-// Both are nil, rather than empty, when there is no answer: attributes that
-// refer to each other in a circle, or a selection from something that is not
-// an ad.
+// Both are nil, rather than empty, when there is no answer: attributes that refer to each other in a circle, or a selection from
+// something that is not an ad.
 func References(e *Expr, ad *Ad) (own, external []string) {
 	st := newState(nil, ad, nil)
 	st.steps, st.from.steps = 0, 0 // each attribute is followed once
@@ -25,8 +22,7 @@ func References(e *Expr, ad *Ad) (own, external []string) {
 	return own, external
 }
 
-// references is References for the ad of a scope, which may have an opposite
-// one: what TARGET has is not external then.
+// references is References for the ad of a scope, which may have an opposite one: what TARGET has is not external then.
 func (st *state) references(e *Expr, sc *scope) (own, external []string, ok bool) {
 	w := &walk{st: st, root: sc, own: map[string]string{}, external: map[string]string{}, walked: map[string]bool{}}
 	w.node(e.tree(), sc)
@@ -64,17 +60,16 @@ type walk struct {
 const visitCost = 8
 
 func note(names map[string]string, name string) {
-	key := fold(name)
+	key := caseless.Fold(name)
 	if _, known := names[key]; !known {
 		names[key] = name
 	}
 }
 
-// attributeOf cuts the text of an external reference down to the attribute of
-// the other ad.
+// attributeOf cuts the text of an external reference down to the attribute of the other ad.
 func attributeOf(text string) string {
 	for _, prefix := range []string{"target.", "other.", ".left.", ".right.", "."} {
-		if len(text) > len(prefix) && equalFold(text[:len(prefix)], prefix) {
+		if len(text) > len(prefix) && caseless.Equal(text[:len(prefix)], prefix) {
 			text = text[len(prefix):]
 			break
 		}
@@ -170,7 +165,7 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 	}
 	if in == w.root {
 		note(w.own, a.name)
-		if w.walked[fold(a.name)] {
+		if w.walked[caseless.Fold(a.name)] {
 			return // a circle through it would have been met
 		}
 	}
@@ -188,7 +183,7 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 	w.node(e.tree(), in)
 	w.seen = w.seen[:len(w.seen)-1]
 	if in == w.root {
-		w.walked[fold(a.name)] = true
+		w.walked[caseless.Fold(a.name)] = true
 	}
 }
 
@@ -211,8 +206,7 @@ func (w *walk) selection(n *selection, sc *scope) {
 	}
 }
 
-// base notes the own attributes that a selection goes through, without going
-// into the whole of them.
+// base notes the own attributes that a selection goes through, without going into the whole of them.
 func (w *walk) base(n node, sc *scope) {
 	switch n := n.(type) {
 	case *reference:
@@ -234,12 +228,10 @@ func (w *walk) base(n node, sc *scope) {
 	}
 }
 
-// Varies reports whether the value of an expression, with my and target as the two ads of
-// a match, may change with the time, the local zone or look-ups by the Context, and
-// whether it may change by chance. Both ads may be nil. Nothing is evaluated: attributes
-// are followed, all branches and arguments count, and if an attribute's meaning is
-// uncertain, all possible attributes do. An eval() with a text that is not a constant
-// counts as both.
+// Varies reports whether the value of an expression, with my and target as the two ads of a match, may change with the time, the local
+// zone or look-ups by the Context, and whether it may change by chance. Both ads may be nil. Nothing is evaluated: attributes are
+// followed, all branches and arguments count, and if an attribute's meaning is uncertain, all possible attributes do. An eval() with a
+// text that is not a constant counts as both.
 func Varies(e *Expr, my, target *Ad) (clock, chance bool) {
 	e = e.orUndefined()
 	v := &variation{ads: [2]*Ad{my, target}, seen: map[sighting]bool{}}
@@ -249,8 +241,7 @@ func Varies(e *Expr, my, target *Ad) (clock, chance bool) {
 
 const seesBoth = seesClock | seesChance
 
-// variation collects what an expression sees. Sides are 0 for MY of the
-// expression, 1 for its TARGET.
+// variation collects what an expression sees. Sides are 0 for MY of the expression, 1 for its TARGET.
 type variation struct {
 	ads   [2]*Ad
 	seen  map[sighting]bool
@@ -396,8 +387,7 @@ func (v *variation) call(n *call, at within) {
 	}
 	v.sees |= f.sees
 	for i, arg := range n.args {
-		// In a call that evaluates in each ad of a list, the names are looked up in that
-		// ad.
+		// In a call that evaluates in each ad of a list, the names are looked up in that ad.
 		v.node(arg, within{at.side, at.loose || f.sees&seesScope != 0 && i == 0})
 	}
 	if f.parses {
@@ -419,16 +409,13 @@ func (v *variation) parsed(arg node, at within) {
 	}
 }
 
-// Looks is what an expression looks up itself, in lower case and sorted: own, MY.x,
-// in the ad that it belongs to; other, TARGET.x, in the other one of a match; either,
-// a bare x, in the first and, where that has no x, in the second.
+// Looks is what an expression looks up itself, in lower case and sorted: own, MY.x, in the ad that it belongs to; other, TARGET.x, in the
+// other one of a match; either, a bare x, in the first and, where that has no x, in the second.
 type Looks struct{ Own, Other, Either []string }
 
-// Sides returns the names that an expression looks up, for ads without attributes that
-// are called like a scope (ShadowsScopes). It does not follow the attributes' own
-// references. ok is false for expressions with uncertain references, such as those that
-// select from anything else, nest ads, or read an expression from a text: see References
-// for these.
+// Sides returns the names that an expression looks up, for ads without attributes that are called like a scope (ShadowsScopes). It does
+// not follow the attributes' own references. ok is false for expressions with uncertain references, such as those that select from
+// anything else, nest ads, or read an expression from a text: see References for these.
 func Sides(e *Expr) (looks Looks, ok bool) {
 	if e = e.orUndefined(); e.constant() {
 		return Looks{}, e.lit.kind < KindList
@@ -471,7 +458,7 @@ func (s *sideWalk) node(n node, depth int) bool {
 		if n.special.isScope() {
 			return false
 		}
-		s.Either = append(s.Either, fold(n.name))
+		s.Either = append(s.Either, caseless.Fold(n.name))
 		return true
 	case *selection:
 		return s.selection(n)
@@ -492,9 +479,9 @@ func (s *sideWalk) selection(n *selection) bool {
 	}
 	switch r.special {
 	case specialSelf:
-		s.Own = append(s.Own, fold(n.name))
+		s.Own = append(s.Own, caseless.Fold(n.name))
 	case specialTarget:
-		s.Other = append(s.Other, fold(n.name))
+		s.Other = append(s.Other, caseless.Fold(n.name))
 	default:
 		return false
 	}

@@ -2,6 +2,8 @@ package classad
 
 import (
 	"bytes"
+	"fairspool/lib/caseless"
+	"fairspool/lib/classad/internal/recenttext"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +36,7 @@ const smallTable = 16
 func (s *shape) find(a *attribute) int {
 	for i := a.hash; ; i++ {
 		p := &s.table[i&uint32(len(s.table)-1)]
-		if p.hash == a.hash && p.at != 0 && equalFold(s.names[p.at-1], a.name) {
+		if p.hash == a.hash && p.at != 0 && caseless.Equal(s.names[p.at-1], a.name) {
 			return int(p.at) - 1
 		}
 		if p.at == 0 {
@@ -70,7 +72,7 @@ func (s *shape) at(i int) attribute {
 	if i >= len(s.names) {
 		return s.more.at(i - len(s.names))
 	}
-	a := attribute{name: s.names[i], hash: hashName(s.names[i])}
+	a := attribute{name: s.names[i], hash: caseless.Hash(s.names[i])}
 	if s.scopes {
 		a.special = specialOf(a.name)
 	}
@@ -169,6 +171,9 @@ func (s *shape) without(gone int) *shape {
 // own returns a copy that may change. A copy of a large shape shares its table and holds added names separately, as with does: an ad that
 // has got another attribute still reads like the ads it was copied from.
 func (s *shape) own() *shape {
+	if s == nil {
+		return newShape()
+	}
 	added := newShape()
 	if s.more != nil {
 		added = s.more.copied()
@@ -589,7 +594,7 @@ func (b *builder) kindOf(l *layout) *kind {
 type Builder struct {
 	in    *Interner
 	ads   builder
-	texts texts
+	texts recenttext.Texts
 	begun bool
 }
 
@@ -676,7 +681,7 @@ func (b *Builder) set(name, text []byte) error {
 // cell returns the meaning of a text.
 func (b *Builder) cell(text []byte) (cell, error) {
 	if v, ok := scanConstant(text); ok {
-		return cell{b.texts.keep(v)}, nil
+		return cell{v.kept(&b.texts)}, nil
 	}
 	e, err := b.in.compiled(text)
 	if err != nil {

@@ -523,3 +523,61 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// An ad that an Interner changes says what it would say changed by itself.
+func TestInternerChangesLaw(t *testing.T) {
+	name := rapid.StringMatching(`[A-Ca-c_]{1,2}`)
+	rapid.Check(t, func(t *rapid.T) {
+		in := NewInterner()
+		var through, alone [3]*Ad
+		for i := range through {
+			through[i], alone[i] = New(), New()
+		}
+		for n := range int64(rapid.IntRange(0, 60).Draw(t, "changes")) {
+			at, name := rapid.IntRange(0, 2).Draw(t, "ad"), name.Draw(t, "name")
+			switch rapid.IntRange(0, 9).Draw(t, "change") {
+			case 0: // one ad begins as another
+				from := rapid.IntRange(0, 2).Draw(t, "from")
+				through[at], alone[at] = through[from].Clone(), alone[from].Clone()
+			case 1: // with names that it does not share
+				through[at].SetInt(name, n)
+				alone[at].SetInt(name, n)
+			case 2, 3, 4:
+				in.Delete(through[at], name)
+				alone[at].Delete(name)
+			default:
+				e := Literal(Int(100 * n))
+				in.Set(through[at], name, e)
+				alone[at].Set(name, e)
+			}
+			for i := range through {
+				if got, want := through[i].Format(StyleSpool), alone[i].Format(StyleSpool); got != want {
+					t.Fatalf("ad %d is %s, want %s", i, got, want)
+				}
+			}
+		}
+	})
+}
+
+// Ads that get the same attributes one after the other have one list of names, with and without one that is gone again.
+func TestInternerChanges(t *testing.T) {
+	in := NewInterner()
+	var ads [2]*Ad
+	for i := range ads {
+		ads[i] = New()
+		for n, name := range []string{"JobStatus", "RemoteHost", "CurrentHosts"} {
+			in.Set(ads[i], name, Literal(Int(int64(n))))
+		}
+		in.Delete(ads[i], "remotehost")
+		in.Set(ads[i], "RemoteHost", Literal(String("node")))
+	}
+	if ads[0].shape != ads[1].shape || !ads[0].SameNames(ads[1]) {
+		t.Error("ads that were changed alike do not share their names")
+	}
+	if got := testing.AllocsPerRun(100, func() {
+		in.Delete(ads[0], "RemoteHost")
+		in.Set(ads[0], "RemoteHost", small[1])
+	}); got > 0 {
+		t.Errorf("an attribute that comes and goes takes %v allocations, want none", got)
+	}
+}

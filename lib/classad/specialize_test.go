@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"fmt"
 	"strconv"
 	"strings"
@@ -284,12 +285,12 @@ func checkInPlace(fatalf func(string, ...any), c *Context, my, target *Ad) {
 		for _, entry := range my.all() {
 			r := entry.expr.Specialize(c, known[0], known[1])
 			all.Set(entry.name, r)
-			if equalFold(entry.name, "Requirements") {
+			if caseless.Equal(entry.name, "Requirements") {
 				alone.Set(entry.name, r)
 			}
 		}
 		specials := []*Ad{alone, all}
-		if text := fold(my.Format(StyleOld) + target.Format(StyleOld)); strings.Contains(text, "countmatches") || strings.Contains(text, "evalineachcontext") {
+		if text := caseless.Fold(my.Format(StyleOld) + target.Format(StyleOld)); strings.Contains(text, "countmatches") || strings.Contains(text, "evalineachcontext") {
 			specials = specials[:1]
 		}
 		for _, special := range specials {

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"fairspool/lib/caseless"
 	"slices"
 	"sync"
 )
@@ -22,7 +23,7 @@ type Unread struct {
 // whose names begin with begin unless it is empty, Requirements, Rank, and those that are called
 // like a scope.
 func NewUnread(read []string, begin string) *Unread {
-	u := &Unread{read: newShape(), begin: fold(begin), missed: map[string]bool{}}
+	u := &Unread{read: newShape(), begin: caseless.Fold(begin), missed: map[string]bool{}}
 	add := func(name string) {
 		if a := newAttribute(name); u.read.find(&a) < 0 {
 			u.read.add(&a)
@@ -70,12 +71,12 @@ func (u *Unread) look(a *attribute) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.missed[fold(a.name)] = true
+	u.missed[caseless.Fold(a.name)] = true
 }
 
 // begins reports whether a name begins with a text that is not empty.
 func begins(name, with string) bool {
-	return with != "" && len(name) >= len(with) && equalFold(name[:len(with)], with)
+	return with != "" && len(name) >= len(with) && caseless.Equal(name[:len(with)], with)
 }
 
 // standsFor returns for what an ad stands that has no attributes, or nil.

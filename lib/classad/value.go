@@ -3,6 +3,7 @@ package classad
 import (
 	"bytes"
 	"fairspool/lib/caseless"
+	"fairspool/lib/classad/internal/recenttext"
 	"hash/maphash"
 	"math"
 	"strconv"
@@ -39,13 +40,10 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Value is the result of an evaluation. The zero Value is UNDEFINED. Values are small and
-// copied freely. Lists and ads are shared: they have their present values, and change
-// with the ads they come from. Identical compares values; == compares the addresses of
-// texts.
+// Value is the result of an evaluation. The zero Value is UNDEFINED. Values are small and copied freely. Lists and ads are shared: they
+// have their present values, and change with the ads they come from. Identical compares values; == compares the addresses of texts.
 //
-// It is three machine words, so that it travels in registers: evaluation mostly passes
-// values on.
+// It is three machine words, so that it travels in registers: evaluation mostly passes values on.
 type Value struct {
 	kind Kind
 	zone int32          // of an absolute time: seconds east of UTC
@@ -61,8 +59,7 @@ func (v Value) text() string {
 	return unsafe.String((*byte)(v.ref), int(v.bits))
 }
 
-// scope returns where a list's items or an ad's attributes are; nil for every
-// other kind.
+// scope returns where a list's items or an ad's attributes are; nil for every other kind.
 func (v Value) scope() *scope {
 	if v.kind != KindList && v.kind != KindClassAd {
 		return nil
@@ -92,8 +89,7 @@ func Int(n int64) Value { return Value{kind: KindInteger, bits: uint64(n)} }
 // Real returns a real number.
 func Real(x float64) Value { return Value{kind: KindReal, bits: math.Float64bits(x)} }
 
-// String returns a string. The language has no NUL byte: the text ends before
-// the first one.
+// String returns a string. The language has no NUL byte: the text ends before the first one.
 func String(s string) Value {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]
@@ -128,8 +124,7 @@ func (v Value) Text() (s string, ok bool) {
 	return v.text(), true
 }
 
-// Number returns an integer, a real or a boolean (0 or 1) as a float64; ok is
-// false for every other kind.
+// Number returns an integer, a real or a boolean (0 or 1) as a float64; ok is false for every other kind.
 func (v Value) Number() (x float64, ok bool) {
 	switch v.kind {
 	case KindInteger:
@@ -142,15 +137,13 @@ func (v Value) Number() (x float64, ok bool) {
 	return 0, false
 }
 
-// True reports whether v counts as true: the boolean true, or a number other
-// than zero.
+// True reports whether v counts as true: the boolean true, or a number other than zero.
 func (v Value) True() bool {
 	b, ok := v.Bool()
 	return b && ok
 }
 
-// Bool returns a boolean, or whether a number is not zero; ok is false for
-// every other kind.
+// Bool returns a boolean, or whether a number is not zero; ok is false for every other kind.
 func (v Value) Bool() (b, ok bool) {
 	switch v.kind {
 	case KindBoolean, KindInteger:
@@ -161,9 +154,8 @@ func (v Value) Bool() (b, ok bool) {
 	return false, false
 }
 
-// String returns the value as an expression in the old style: strings have their quotes.
-// A list or an ad with a text of about 256 MB or more is "error"; a list that holds the
-// same list over and over can have such a text.
+// String returns the value as an expression in the old style: strings have their quotes. A list or an ad with a text of about 256 MB or
+// more is "error"; a list that holds the same list over and over can have such a text.
 func (v Value) String() string {
 	if v.kind == KindList || v.kind == KindClassAd {
 		left := maxBytes
@@ -174,8 +166,7 @@ func (v Value) String() string {
 	return string(appendValue(nil, v, StyleOld))
 }
 
-// List returns the values of a list's elements; ok is false for every other
-// kind. Elements are evaluated where the list was written.
+// List returns the values of a list's elements; ok is false for every other kind. Elements are evaluated where the list was written.
 func (v Value) List(c *Context) (items []Value, ok bool) {
 	if v.kind != KindList {
 		return nil, false
@@ -189,8 +180,7 @@ func (v Value) List(c *Context) (items []Value, ok bool) {
 	return items, true // st is not reused: the values may refer to it
 }
 
-// Ad returns a copy of a ClassAd value; ok is false for every other kind. What
-// its expressions refer to outside it is lost.
+// Ad returns a copy of a ClassAd value; ok is false for every other kind. What its expressions refer to outside it is lost.
 func (v Value) Ad() (ad *Ad, ok bool) {
 	if v.kind != KindClassAd {
 		return nil, false
@@ -221,10 +211,9 @@ func listOf(values []Value) Value {
 	return scoped(KindList, &scope{items: items})
 }
 
-// scanConstant reads a text that is just an ordinary constant: a number, true, false,
-// undefined, error, or a string without a backslash. Such a text means the same in both
-// dialects, and makes up most of ads; ok is false for everything else, which the parser
-// reads. A string shares the bytes of the text: keep copies them.
+// scanConstant reads a text that is just an ordinary constant: a number, true, false, undefined, error, or a string without a backslash.
+// Such a text means the same in both dialects, and makes up most of ads; ok is false for everything else, which the parser reads. A
+// string shares the bytes of the text: kept copies them.
 func scanConstant(b []byte) (v Value, ok bool) {
 	if len(b) == 0 {
 		return Value{}, false
@@ -248,7 +237,7 @@ func scanWord(b []byte) (v Value, ok bool) {
 	case 4:
 		return Bool(true), strings.EqualFold(string(b), "true")
 	case 5:
-		if lower(b[0]) == 'f' {
+		if caseless.Lower(b[0]) == 'f' {
 			return Bool(false), strings.EqualFold(string(b), "false")
 		}
 		return Error(), strings.EqualFold(string(b), "error")
@@ -298,49 +287,16 @@ func plainFraction(b []byte) bool {
 	return len(b) > 0
 }
 
-// texts keeps the texts of constants. Those met not long ago are shared, and
-// new ones are copied into blocks: one by one they would cost more to allocate
-// than to read.
-type texts struct {
-	recent []string
-	block  strings.Builder
-}
-
-const (
-	recentTexts = 4096
-	blockSize   = 16 << 10
-)
-
-// keep returns v with a text of its own.
-func (t *texts) keep(v Value) Value {
+// kept returns v with a text that lasts.
+func (v Value) kept(in *recenttext.Texts) Value {
 	if v.kind != KindString {
 		return v
 	}
-	if t.recent == nil {
-		t.recent = make([]string, recentTexts)
-	}
-	s := v.text()
-	slot := &t.recent[maphash.String(seed, s)%recentTexts]
-	if *slot != s {
-		*slot = t.copy(s)
-	}
-	return str(*slot)
+	return str(in.Keep(v.text()))
 }
 
-// copy returns a copy of a short text in a block of many, and of a long one by
-// itself.
-func (t *texts) copy(s string) string {
-	if len(s) > blockSize/16 {
-		return strings.Clone(s)
-	}
-	if t.block.Cap()-t.block.Len() < len(s) {
-		t.block = strings.Builder{}
-		t.block.Grow(blockSize)
-	}
-	at := t.block.Len()
-	t.block.WriteString(s)
-	return t.block.String()[at:]
-}
+// seed is fixed for the life of the process. It decides places in memory only, never a visible order.
+var seed = maphash.MakeSeed()
 
 // hash spreads scalars.
 func (v Value) hash() uint64 {
@@ -358,8 +314,7 @@ func (v Value) identicalTo(w Value) bool {
 	return v.kind == w.kind && v.bits == w.bits && v.zone == w.zone && v.kind <= KindReal
 }
 
-// exceptionalOf applies the rule of the strict operators: an ERROR among the
-// operands makes ERROR, else an UNDEFINED makes UNDEFINED.
+// exceptionalOf applies the rule of the strict operators: an ERROR among the operands makes ERROR, else an UNDEFINED makes UNDEFINED.
 func exceptionalOf(a, b Value) (Value, bool) {
 	switch {
 	case a.kind == KindError || b.kind == KindError:
@@ -372,8 +327,7 @@ func exceptionalOf(a, b Value) (Value, bool) {
 
 // shortCut decides && and
 //
-// by the left side alone, if it can. A value that is neither boolean, number nor
-// UNDEFINED is ERROR.
+// by the left side alone, if it can. A value that is neither boolean, number nor UNDEFINED is ERROR.
 func shortCut(o op, l Value) (v Value, decided bool) {
 	b, ok := l.Bool()
 	switch {
@@ -385,8 +339,7 @@ func shortCut(o op, l Value) (v Value, decided bool) {
 	return Value{}, false
 }
 
-// combine is && or || when the left side has not decided: it is UNDEFINED, or
-// true for &&, or false for ||.
+// combine is && or || when the left side has not decided: it is UNDEFINED, or true for &&, or false for ||.
 func combine(o op, l, r Value) Value {
 	b, ok := r.Bool()
 	switch {
@@ -395,8 +348,7 @@ func combine(o op, l, r Value) Value {
 	case !ok:
 		return Undefined()
 	case l.kind == KindUndefined && (o == opOr || b):
-		// An UNDEFINED left side gives way to false on the right of &&
-		// and to nothing on the right of ||, except true.
+		// An UNDEFINED left side gives way to false on the right of && and to nothing on the right of ||, except true.
 		if o == opOr && b {
 			return Bool(true)
 		}
@@ -477,8 +429,7 @@ func identical(want bool, l, r Value) Value {
 	return Bool(same == want)
 }
 
-// compare is one of == != < <= > >= on values that are neither UNDEFINED nor
-// ERROR.
+// compare is one of == != < <= > >= on values that are neither UNDEFINED nor ERROR.
 func compare(o op, l, r Value) Value {
 	switch {
 	case l.kind == KindString && r.kind == KindString:
@@ -501,9 +452,9 @@ func numeric(v Value) bool { return KindBoolean <= v.kind && v.kind <= KindReal 
 func orderedTexts(o op, l, r string) Value {
 	switch o {
 	case opEq:
-		return Bool(equalFold(l, r))
+		return Bool(caseless.Equal(l, r))
 	case opNe:
-		return Bool(!equalFold(l, r))
+		return Bool(!caseless.Equal(l, r))
 	}
 	return ordered(o, caseless.Compare(l, r), 0)
 }
@@ -526,8 +477,7 @@ func orders[T int | int64 | float64](o op, x, y T) bool {
 	return x >= y
 }
 
-// bits are the operators on the bits of integers. Shift counts are taken
-// modulo 64.
+// bits are the operators on the bits of integers. Shift counts are taken modulo 64.
 func bits(o op, x, y int64) int64 {
 	switch o {
 	case opBitAnd:
@@ -645,8 +595,7 @@ func realArithmetic(o op, x, y float64) Value {
 	return Real(z)
 }
 
-// truncate is the integer part of x. NaN is 0; what an int64 cannot hold is the
-// nearest one it can.
+// truncate is the integer part of x. NaN is 0; what an int64 cannot hold is the nearest one it can.
 func truncate(x float64) int64 {
 	switch {
 	case x != x:
