@@ -295,6 +295,7 @@ func (x *expansion) cluster() Cluster {
 	c.Runs = make([]Run, 0, n)
 	for _, b := range x.batches {
 		own := slices.DeleteFunc(b.shared, func(s setting) bool { return everywhere[s] })
+		own = append(make([]setting, 0, len(own)), own...) // the rest need not stay
 		for _, r := range b.runs {
 			run := Run{r.count, &own, x.arena[r.from:r.to], x.Jobs}
 			if n := len(c.Runs); n > 0 && c.Runs[n-1].same(run) {

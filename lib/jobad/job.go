@@ -32,6 +32,7 @@ type job struct {
 	overrides map[string]bool   // attributes that +Name gives, in lower case
 	custom    bool              // the following settings are those of +Name
 	commands  map[string]*known // that were asked for
+	room      []known           // for them
 	steady    steady            // the data that all procs of the queue line share
 	uses      *submitfile.Uses  // nil until it is asked for
 	warn      func(submitfile.Warning)
@@ -111,7 +112,11 @@ func (j *job) know(command string) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &known{key: key, same: true}
+	if len(j.room) == cap(j.room) {
+		j.room = make([]known, 0, len(table())) // nearly all are asked for
+	}
+	j.room = append(j.room, known{key: key, same: true})
+	k := &j.room[len(j.room)-1]
 	if key != "" {
 		value, _, err := j.Lookup(key)
 		if err != nil {
@@ -122,7 +127,7 @@ func (j *job) know(command string) (*known, error) {
 		}
 	}
 	if j.commands == nil {
-		j.commands = make(map[string]*known, len(table())) // nearly all are asked for
+		j.commands = make(map[string]*known, len(table()))
 	}
 	j.commands[command] = k
 	return k, nil

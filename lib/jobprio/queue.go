@@ -70,7 +70,7 @@ type Memo[T any] struct {
 	mark   *byte // in Likenesses that have a value
 	values []T
 	last   *Likeness // what was asked for last
-	value  T
+	at     int       // and where its value is
 }
 
 // memo is where a Memo has the value of a Likeness, which lasts longer than the Memo.
@@ -92,18 +92,17 @@ const (
 // NewMemo returns one for a place, without values.
 func NewMemo[T any](place int) Memo[T] { return Memo[T]{place: place, mark: new(byte)} }
 
-// Of returns the value of a Likeness. The first call for it makes the value.
-func (m *Memo[T]) Of(like *Likeness, made func() T) T {
-	if like == m.last {
-		return m.value
+// Of returns the value of a Likeness, which may be changed until the next call. The first call for it makes the value.
+func (m *Memo[T]) Of(like *Likeness, made func() T) *T {
+	if like != m.last {
+		kept := &like.memos[m.place]
+		if kept.mark != m.mark {
+			m.values = append(m.values, made())
+			*kept = memo{m.mark, len(m.values) - 1}
+		}
+		m.last, m.at = like, kept.at
 	}
-	kept := &like.memos[m.place]
-	if kept.mark != m.mark {
-		m.values = append(m.values, made())
-		*kept = memo{m.mark, len(m.values) - 1}
-	}
-	m.last, m.value = like, m.values[kept.at]
-	return m.value
+	return &m.values[m.at]
 }
 
 // AppendRepresentatives appends the first run of each Likeness, and all runs without one, in their order.

@@ -76,7 +76,7 @@ func (a *Answers) update(s *spool.Spool, fn func(*spool.Tx) error) (err error) {
 	if a.known == nil || len(a.known) > mostAnswers {
 		a.known = map[[sha256.Size]byte]any{}
 	}
-	a.once = map[[sha256.Size]byte]any{}
+	a.once = nil
 	a.budgets, a.short = classad.NewBudgets(mostSteps), false
 	run := func(tx *spool.Tx) (err error) {
 		defer caught(&err)
@@ -154,6 +154,9 @@ func ask[T any](tx *spool.Tx, q question, compute func(c *classad.Context, ads [
 	parts, key := q.narrow()
 	answers := a.known
 	if q.whole {
+		if a.once == nil {
+			a.once = map[[sha256.Size]byte]any{}
+		}
 		answers = a.once
 	}
 	if known, ok := answers[key]; ok {

@@ -405,12 +405,13 @@ func (j job) totals() (t totals) {
 
 // put sets the totals that have changed.
 func (j job) put(was, t totals) {
-	is := map[string]float64{}
-	t.each(func(name string, x *float64) { is[name] = micro(*x) })
-	was.each(func(name string, x *float64) {
-		if is[name] != *x {
-			j.set(name, classad.Real(is[name]))
+	var before []float64
+	was.each(func(_ string, x *float64) { before = append(before, *x) })
+	t.each(func(name string, x *float64) {
+		if is := micro(*x); is != before[0] {
+			j.set(name, classad.Real(is))
 		}
+		before = before[1:]
 	})
 }
 

@@ -90,10 +90,12 @@ func (j job) settle(how pool.Ending, at time.Time) (last *classad.Ad) {
 	return nil
 }
 
+var exitAttributes = jobpolicy.ExitAttributes()
+
 // OnExit returns the verdict of the expressions of a job that has ended by itself at the time at, with
 // its ad as it is then.
 func OnExit(tx *spool.Tx, ad *classad.Ad, at time.Time) jobpolicy.Verdict {
-	return ask(tx, question{what: "exit", now: at, ads: [2]*classad.Ad{ad}, names: [2][]string{jobpolicy.ExitAttributes()}},
+	return ask(tx, question{what: "exit", now: at, ads: [2]*classad.Ad{ad}, names: [2][]string{exitAttributes}},
 		func(c *classad.Context, ads [2]*classad.Ad) jobpolicy.Verdict { return jobpolicy.OnExit(c, ads[0]) })
 }
 

@@ -31,6 +31,7 @@ type Reader struct {
 	last     *owner                   // that was asked for
 	idle     []jobprio.Run            // of the last snapshot
 	claims   []pool.Claim             // likewise
+	records  []accountant.Record      // likewise
 	slots    []pool.Slot              // likewise
 	ran      []jobprio.Running        // and the jobs with claims
 	changed  []int                    // clusters that have changed since the one before, ascending
@@ -79,12 +80,13 @@ func (r *Reader) Snapshot(v *spool.View) Snapshot {
 		r.claims = spool.AppendClaims(r.claims[:0], v)
 		claims = r.claims
 	}
+	r.records = spool.AppendSubmitters(r.records[:0], v)
 	reservations := spool.Reservations.All(v)
 	for i := range reservations {
 		reservations[i].Submitter = r.groups.Spelled(reservations[i].Submitter) // as the jobs' are
 	}
 	s.Pool = negotiator.Pool{
-		Slots: slots, Claims: claims, Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
+		Slots: slots, Claims: claims, Submitters: r.records, Backoffs: v.Backoffs(), Reservations: reservations,
 	}
 	s.Pool.Jobs, s.Pool.Held = r.waiting(v)
 	s.ticketed, s.flocked = ticketed(v, s.Pool.Claims), spool.Flocked.All(v)

@@ -216,7 +216,7 @@ func (o *OneQueue) kinds(x *shapes.Shapes, telling shapes.Names) func(jobprio.Ru
 		if j.Likeness == nil {
 			return kind(j)
 		}
-		return alike.Of(j.Likeness, func() int { return kind(j) })
+		return *alike.Of(j.Likeness, func() int { return kind(j) })
 	}
 }
 

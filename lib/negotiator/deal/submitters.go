@@ -348,14 +348,14 @@ type sorted struct {
 // about, and each that has a lower number.
 func (s *Submitter) queue(runs []jobprio.Run, by *sorting) {
 	at := map[*Autocluster]*Queue{}
-	known := jobprio.NewMemo[*sorted](jobprio.OfQueue)
+	known := jobprio.NewMemo[sorted](jobprio.OfQueue)
 	quick := by.alike && by.kinOf == nil && by.prioOf == nil
 	for i := range runs {
 		r := &runs[i]
 		var alone sorted
 		to := &alone
 		if quick && r.Likeness != nil {
-			to = known.Of(r.Likeness, func() *sorted { return new(sorted) })
+			to = known.Of(r.Likeness, func() sorted { return sorted{} })
 		}
 		if to.queue == nil || to.queue.Cluster.unread || r.FirstJob().Compare(to.first) < 0 {
 			k := by.clusterOf(*r)

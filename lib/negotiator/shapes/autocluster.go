@@ -86,7 +86,7 @@ func (x *Shapes) Verdict(k *Autocluster, g *Group) Verdict {
 func (x *Shapes) Of(j jobprio.Run) *Autocluster {
 	var k *Autocluster
 	if j.Likeness != nil && !x.apart {
-		k = x.of.Of(j.Likeness, func() *Autocluster { return x.bySignature(j) })
+		k = *x.of.Of(j.Likeness, func() *Autocluster { return x.bySignature(j) })
 	} else {
 		k = x.byOrigin(j)
 	}

@@ -56,7 +56,7 @@ var ownerName = classad.NewName(pool.AttrOwner)
 // PayerOf returns the owner of a job, who pays for its expressions.
 func (p *Payers) PayerOf(j jobprio.Run) *Payer {
 	if j.Likeness != nil {
-		return p.alike.Of(j.Likeness, func() *Payer {
+		return *p.alike.Of(j.Likeness, func() *Payer {
 			if j.Likeness.Owner == "" {
 				j.Likeness.Owner = p.payerBy(j).Owner
 			}
