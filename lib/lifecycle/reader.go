@@ -18,23 +18,22 @@ import (
 
 // Reader takes snapshots of one pool, and keeps what it found out about jobs that do not change. It is for one goroutine.
 type Reader struct {
-	domain   string
-	groups   *accountant.Groups
-	beside   policy.Beside
-	shared   map[*classad.Ad]standing // of ads that clusters share
-	clusters []*spool.Cluster         // of the last snapshot, ascending
-	made     []*stood                 // of each of them
-	taken    int                      // snapshots
-	seen     spool.Changes            // by the last
-	owners   []*owner                 // by name
-	called   map[string]*owner        // the same by name
-	last     *owner                   // that was asked for
-	idle     []jobprio.Run            // of the last snapshot
-	claims   []pool.Claim             // likewise
-	records  []accountant.Record      // likewise
-	slots    []pool.Slot              // likewise
-	ran      []jobprio.Running        // and the jobs with claims
-	changed  []int                    // clusters that have changed since the one before, ascending
+	domain  string
+	groups  *accountant.Groups
+	beside  policy.Beside
+	shared  map[*classad.Ad]standing // of ads that clusters share
+	made    []*stood                 // of the clusters of the last snapshot, ascending
+	taken   int                      // snapshots
+	seen    spool.Changes            // by the last
+	owners  []*owner                 // by name
+	called  map[string]*owner        // the same by name
+	last    *owner                   // that was asked for
+	idle    []jobprio.Run            // of the last snapshot
+	claims  []pool.Claim             // likewise
+	records []accountant.Record      // likewise
+	slots   []pool.Slot              // likewise
+	ran     []jobprio.Running        // and the jobs with claims
+	changed []int                    // clusters that have changed since the one before, ascending
 	// summed are summaries of slots, and summarized the ads, nil where they may be others next time.
 	summed     []pool.SlotSummary
 	summarized []*classad.Ad
@@ -158,41 +157,48 @@ func (r *Reader) running(v *spool.View, claims []pool.Claim) []jobprio.Running {
 // that are held or wait for others to end, by job. Some of the idle ones may have a claim already,
 // which the cycle sees for itself. Clusters that have not changed since the last snapshot are taken from it.
 func (r *Reader) waiting(v *spool.View) (idle, kept []jobprio.Run) {
-	clusters := v.Clusters()
-	if len(r.shared) > 2*len(clusters)+10_000 {
-		clear(r.shared)
-	}
+	var clusters []*spool.Cluster // those of changed, where all may have
 	changed, now, known := spool.ChangesSince(v, r.seen)
 	if r.taken++; r.taken == 2 || !known { // at the second all get a Likeness
-		r.clusters, r.made, r.idle, r.owners, r.called, r.last = nil, nil, nil, nil, map[string]*owner{}, nil
+		r.made, r.idle, r.owners, r.called, r.last = nil, nil, nil, map[string]*owner{}, nil
+		clusters = v.Clusters()
 		changed = make([]int, len(clusters))
 		for i, cluster := range clusters {
 			changed[i] = cluster.ID
 		}
 	}
+	if len(r.shared) > 2*(len(r.made)+len(changed))+10_000 {
+		clear(r.shared)
+	}
 	r.changed, r.seen = changed, now
 	look := survey{Reader: r, c: &classad.Context{}, own: map[*classad.Ad]standing{}}
-	all := slices.Grow(r.roomMade[:0], len(clusters))
+	all := slices.Grow(r.roomMade[:0], len(r.made)+len(changed))
 	var fresh []*stood
-	old := 0
+	old := r.made
 	for i, id := range changed {
-		n := sort.Search(len(r.clusters)-old, func(i int) bool { return r.clusters[old+i].ID >= id })
-		all, old = append(all, r.made[old:old+n]...), old+n
-		if old < len(r.clusters) && r.clusters[old].ID == id {
-			r.drop(r.made[old])
-			old++
+		n := sort.Search(len(old), func(i int) bool { return old[i].cluster >= id })
+		all, old = append(all, old[:n]...), old[n:]
+		if len(old) > 0 && old[0].cluster == id {
+			r.drop(old[0])
+			old = old[1:]
 		}
-		if at := len(all); at < len(clusters) && clusters[at].ID == id {
+		var cluster *spool.Cluster
+		if clusters != nil {
+			cluster = clusters[i]
+		} else {
+			cluster, _ = v.Cluster(id)
+		}
+		if cluster != nil {
 			look.fresh = len(changed) - i
-			made := look.stood(clusters[at])
+			made := look.stood(cluster)
 			if r.taken > 1 {
 				made.keep()
 			}
 			all, fresh = append(all, made), append(fresh, made)
 		}
 	}
-	all = append(all, r.made[old:]...)
-	r.clusters, r.made, r.roomMade = clusters, all, r.made
+	all = append(all, old...)
+	r.made, r.roomMade = all, r.made
 	if r.beside.Held {
 		for _, made := range all {
 			kept = made.appendKept(kept, v)
@@ -299,8 +305,9 @@ func (s *stood) appendKept(list []jobprio.Run, v *spool.View) []jobprio.Run {
 
 // stood is the jobs that a cycle takes of a cluster.
 type stood struct {
-	idle []jobprio.Run
-	kept []keptRun
+	cluster int
+	idle    []jobprio.Run
+	kept    []keptRun
 }
 
 // keep lets cycles keep what they find out about idle jobs that are like no others, once a process sees them for the second time.
@@ -339,7 +346,7 @@ func (x *survey) stood(cluster *spool.Cluster) *stood {
 		x.room = make([]stood, x.many)
 	}
 	made := &x.room[0]
-	x.room = x.room[1:]
+	made.cluster, x.room = cluster.ID, x.room[1:]
 	if len(x.runs) < len(cluster.Runs) {
 		x.runs = make([]jobprio.Run, max(len(cluster.Runs), x.many))
 	}
