@@ -81,7 +81,8 @@ func (c Charge) groups(b Book, p Params, change func(g Record, own bool) Record)
 }
 
 func (c Charge) tally(b Book, change func(Tally) Tally) {
-	for _, key := range c.By.keys() {
+	var room [mostKeys]Key
+	for _, key := range c.By.appendKeys(room[:0]) {
 		y, _ := b.Tally(key)
 		b.PutTally(change(y))
 	}

@@ -300,13 +300,15 @@ func (k Key) UserProject() (user, project string) {
 	return "", ""
 }
 
-// keys returns the keys of a claim's tallies. A claim without a user, of no job of this
+// mostKeys is how many keys appendKeys appends at most.
+const mostKeys = 8
+
+// appendKeys appends the keys of a claim's tallies. A claim without a user, of no job of this
 // pool, has none.
-func (c Credentials) keys() []Key {
+func (c Credentials) appendKeys(keys []Key) []Key {
 	if c.User == "" {
-		return nil
+		return keys
 	}
-	keys := make([]Key, 0, 8)
 	keys = append(keys, Key{KindTotal, TotalName}, Key{KindUser, c.User})
 	for _, k := range [...]Key{{KindGroup, c.Group}, {KindAccount, c.Account}, {KindQOS, c.QOS}, {KindClass, c.Class}} {
 		if k.Name != "" {

@@ -42,11 +42,11 @@ func TestKeys(t *testing.T) {
 		{Credentials{User: "a", Group: "g", Account: "c", QOS: "q", Class: "b"},
 			[]Key{{"total", "all"}, {"user", "a"}, {"group", "g"}, {"acct", "c"}, {"qos", "q"}, {"class", "b"}, {"own", "a"}}},
 	} {
-		if got := c.by.keys(); !slices.Equal(got, c.want) {
+		if got := c.by.appendKeys(nil); !slices.Equal(got, c.want) {
 			t.Errorf("keys of %+v = %v, want %v", c.by, got, c.want)
 		}
 	}
-	for _, k := range (Credentials{User: "a", Group: "g", Account: "c", QOS: "q", Class: "b", Project: "p"}).keys() {
+	for _, k := range (Credentials{User: "a", Group: "g", Account: "c", QOS: "q", Class: "b", Project: "p"}).appendKeys(nil) {
 		if got, want := k.Windowed(), slices.Contains(WindowedKinds(), k.Kind); got != want {
 			t.Errorf("Windowed of %v = %v, want %v", k, got, want)
 		}

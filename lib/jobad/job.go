@@ -32,7 +32,6 @@ type job struct {
 	overrides map[string]bool   // attributes that +Name gives, in lower case
 	custom    bool              // the following settings are those of +Name
 	commands  map[string]*known // that were asked for
-	room      []known           // for them
 	steady    steady            // the data that all procs of the queue line share
 	uses      *submitfile.Uses  // nil until it is asked for
 	warn      func(submitfile.Warning)
@@ -107,27 +106,26 @@ type known struct {
 	same  bool // all procs have this value
 }
 
+// absent is a command that is not given, as most are.
+var absent = &known{same: true}
+
 func (j *job) know(command string) (*known, error) {
 	key, err := j.nameOf(command)
 	if err != nil {
 		return nil, err
 	}
-	if len(j.room) == cap(j.room) {
-		j.room = make([]known, 0, len(table())) // nearly all are asked for
-	}
-	j.room = append(j.room, known{key: key, same: true})
-	k := &j.room[len(j.room)-1]
+	k := absent
 	if key != "" {
 		value, _, err := j.Lookup(key)
 		if err != nil {
 			return nil, err
 		}
-		if k.same = !j.Differs(key); k.same {
+		if k = (&known{key: key, same: !j.Differs(key)}); k.same {
 			k.value = value
 		}
 	}
 	if j.commands == nil {
-		j.commands = make(map[string]*known, len(table()))
+		j.commands = make(map[string]*known, len(table())) // nearly all are asked for
 	}
 	j.commands[command] = k
 	return k, nil

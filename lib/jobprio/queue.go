@@ -92,6 +92,9 @@ const (
 // NewMemo returns one for a place, without values.
 func NewMemo[T any](place int) Memo[T] { return Memo[T]{place: place, mark: new(byte)} }
 
+// Forget makes the memo one without values, and keeps their room.
+func (m *Memo[T]) Forget() { m.mark, m.values, m.last = new(byte), m.values[:0], nil }
+
 // Of returns the value of a Likeness, which may be changed until the next call. The first call for it makes the value.
 func (m *Memo[T]) Of(like *Likeness, made func() T) *T {
 	if like != m.last {

@@ -515,8 +515,8 @@ func (r *replay) negotiate(at int64) (matched int, err error) {
 	var begun []pool.Claim
 	var told []event
 	err = r.account(at, func(tx *spool.Tx) error {
-		begun, told = nil, nil
 		made = lifecycle.Match(tx, plan, seen, now, r.cycle.Params)
+		begun, told = make([]pool.Claim, 0, len(made)), nil
 		lifecycle.KeepPutOff(tx, nil, plan.PutOff)
 		for _, m := range made {
 			c, _ := tx.Claim(m.Job)

@@ -146,7 +146,7 @@ func (c *arrangement) queueUp(jobs int) {
 	}
 	r := c.room()
 	r.runs = slices.Grow(r.runs[:0], jobs)[:jobs]
-	by := sorting{room: r.runs, alike: !c.Apart() && len(c.Config.Explain) == 0, clusterOf: a.of, payerOf: c.PayerOf, kinOf: kinOf}
+	by := sorting{room: r.runs, alike: !c.Apart() && len(c.Config.Explain) == 0, clusterOf: a.of, payerOf: c.PayerOf, kinOf: kinOf, known: jobprio.NewMemo[sorted](jobprio.OfQueue)}
 	if c.Config.Pie == negotiator.Spins && c.Config.GlobalJobPrios {
 		by.prioOf = c.jobPrioOf
 	}

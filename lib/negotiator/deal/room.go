@@ -19,10 +19,11 @@ type room struct {
 	shapes  []*shapes.Slot
 	ads     []*classad.Ad
 	some    []jobprio.Run
+	jobs    []jobprio.Job
 }
 
 // room returns the room of the last cycle, or a new one.
-func (c *inventory) room() *room {
+func (c *common) room() *room {
 	if c.learned == nil {
 		return &room{}
 	}

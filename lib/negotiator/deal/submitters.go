@@ -295,8 +295,9 @@ func (c *common) inOrder(runs []jobprio.Run) []jobprio.Run {
 	if jobprio.AreInOrder(runs) {
 		return runs
 	}
-	jobs := make([]jobprio.Job, len(runs))
-	inOrder := true
+	room := c.room()
+	room.jobs = slices.Grow(room.jobs[:0], len(runs))[:len(runs)]
+	jobs, inOrder := room.jobs, true
 	for i, r := range runs {
 		jobs[i] = c.jobOf(r)
 		inOrder = inOrder && (i == 0 || jobprio.Compare(jobs[i-1], jobs[i]) <= 0)
@@ -335,6 +336,7 @@ type sorting struct {
 	// Of the run's Kin and Prio; nil: 0 for all.
 	kinOf, prioOf func(jobprio.Run) int
 	room          []Run // for the queues' runs
+	known         jobprio.Memo[sorted]
 }
 
 // sorted is where runs of a Likeness go.
@@ -348,14 +350,14 @@ type sorted struct {
 // about, and each that has a lower number.
 func (s *Submitter) queue(runs []jobprio.Run, by *sorting) {
 	at := map[*Autocluster]*Queue{}
-	known := jobprio.NewMemo[sorted](jobprio.OfQueue)
+	by.known.Forget()
 	quick := by.alike && by.kinOf == nil && by.prioOf == nil
 	for i := range runs {
 		r := &runs[i]
 		var alone sorted
 		to := &alone
 		if quick && r.Likeness != nil {
-			to = known.Of(r.Likeness, func() sorted { return sorted{} })
+			to = by.known.Of(r.Likeness, func() sorted { return sorted{} })
 		}
 		if to.queue == nil || to.queue.Cluster.unread || r.FirstJob().Compare(to.first) < 0 {
 			k := by.clusterOf(*r)
