@@ -126,7 +126,7 @@ type replay struct {
 	reader       *lifecycle.Reader
 	learned      negotiator.Learned
 	claimed      map[string]int64 // when the chain of jobs on a slot began
-	submitted    map[submission]*jobad.Jobs
+	submitted    map[submission]submitted
 	among        *classad.Interner // their ads
 	held         map[string]int64  // cores, by submitter
 	used, wanted int64             // cores that jobs have, and that those ask for that wait
@@ -161,7 +161,7 @@ func (a *area) set(at int64, value float64) {
 // in it: Run gives them up when for a day and ten times the longest run time nothing has happened beside that.
 func Run(w *workload.Workload, s Settings) (*Result, error) {
 	r := &replay{Settings: s, Workload: w, index: map[pool.JobID]int{}, claimed: map[string]int64{},
-		submitted: map[submission]*jobad.Jobs{}, among: classad.NewInterner(), held: map[string]int64{}, going: map[string]bool{}}
+		submitted: map[submission]submitted{}, among: classad.NewInterner(), held: map[string]int64{}, going: map[string]bool{}}
 	r.reader = matchmaking.Reader(s.Spool.Domain(), s.Config)
 	r.Surplus = map[string]float64{}
 	var err error
@@ -269,7 +269,7 @@ func (r *replay) all() error {
 		}
 		for jobs := r.arrivals.take(at); len(jobs) > 0; {
 			n := 1
-			for n < len(jobs) && alike(r.Jobs[jobs[0]], r.Jobs[jobs[n]]) {
+			for n < len(jobs) && submissionOf(&r.Jobs[jobs[0]], 1) == submissionOf(&r.Jobs[jobs[n]], 1) {
 				n++
 			}
 			if err := r.submit(at, jobs[:n]); err != nil {
@@ -302,62 +302,73 @@ func (r *replay) later(than int64) (at int64, err error) {
 	return at, err
 }
 
-// alike reports whether two jobs that are submitted at once can be procs of one cluster.
-func alike(a, b workload.Job) bool {
-	return a.User == b.User && a.Group == b.Group && a.Cores == b.Cores && a.Memory == b.Memory && a.Limit == b.Limit
+// submission is what tells apart what users submit, but for the time.
+type submission struct {
+	user, group   string
+	cores         int
+	memory, limit int64
+	jobs          int
 }
 
-// describe describes a job for submit. Its group counts where the configuration has an accounting group of that name.
-func (r *replay) describe(j workload.Job, n int) string {
+// submissionOf returns the submission of so many jobs like one: those that are submitted at once can be procs of one cluster.
+func submissionOf(j *workload.Job, jobs int) submission {
+	return submission{j.User, j.Group, j.Cores, j.Memory, j.Limit, jobs}
+}
+
+// describe describes jobs for submit. Their group counts where the configuration has an accounting group of that name.
+func (r *replay) describe(s submission) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "executable = /bin/true\ntransfer_executable = false\nrequest_cpus = %d\n", j.Cores)
-	if j.Memory > 0 {
-		fmt.Fprintf(&b, "request_memory = %d\n", j.Memory)
+	fmt.Fprintf(&b, "executable = /bin/true\ntransfer_executable = false\nrequest_cpus = %d\n", s.cores)
+	if s.memory > 0 {
+		fmt.Fprintf(&b, "request_memory = %d\n", s.memory)
 	}
-	if j.Limit > 0 {
-		fmt.Fprintf(&b, "wall_time = %d\n", j.Limit)
+	if s.limit > 0 {
+		fmt.Fprintf(&b, "wall_time = %d\n", s.limit)
 	}
-	if _, ok := r.Config.Groups.Find(j.Group); ok && j.Group != accountant.RootGroup {
-		fmt.Fprintf(&b, "accounting_group = %s\n", j.Group)
+	if _, ok := r.Config.Groups.Find(s.group); ok && s.group != accountant.RootGroup {
+		fmt.Fprintf(&b, "accounting_group = %s\n", s.group)
 	}
-	fmt.Fprintf(&b, "queue %d\n", n)
+	fmt.Fprintf(&b, "queue %d\n", s.jobs)
 	return b.String()
 }
 
-// submission is what tells apart what users submit, but for the time.
-type submission struct{ user, description string }
+// submitted is what a submission was found to be.
+type submitted struct {
+	jobs   *jobad.Jobs
+	rights policy.Rights
+}
 
 // mostSubmitted bounds how many submissions are remembered.
 const mostSubmitted = 5000
 
 // submit puts jobs that are alike into the queue.
 func (r *replay) submit(at int64, list []int) (err error) {
-	j := r.Jobs[list[0]]
-	text := r.describe(j, len(list))
+	j := &r.Jobs[list[0]]
+	s := submissionOf(j, len(list))
 	r.Spool.At(r.time(at))
-	jobs, known := r.submitted[submission{j.User, text}]
+	is, known := r.submitted[s]
 	if !known {
-		d, _, err := submitfile.Parse(text, "job "+j.Name, submitfile.Options{})
+		d, _, err := submitfile.Parse(r.describe(s), "job "+j.Name, submitfile.Options{})
 		if err != nil {
 			return err
 		}
-		if jobs, _, err = jobad.New(d, jobad.Options{
+		if is.jobs, _, err = jobad.New(d, jobad.Options{
 			Owner: j.User, Domain: r.Spool.Domain(), Dir: "/", Now: r.time(at), NiceGroup: r.Config.NiceGroup, Groups: r.Config.Groups,
 			AppendRequirements: r.Config.Text("APPEND_REQUIREMENTS"), AppendRank: r.Config.Text("APPEND_RANK"),
 		}); err != nil {
 			return fmt.Errorf("job %s: %w", j.Name, err)
 		}
+		is.rights = policy.RightsOf(registry.Of(r.Config), r.Config, j.User, true, j.User, func(string) ([]string, error) { return nil, nil })
 		if len(r.submitted) >= mostSubmitted {
 			clear(r.submitted)
 		}
-		r.submitted[submission{j.User, text}] = jobs
+		r.submitted[s] = is
 	}
-	jobs.Again(r.time(at), r.among)
-	rights := policy.RightsOf(registry.Of(r.Config), r.Config, j.User, true, j.User, func(string) ([]string, error) { return nil, nil })
+	is.jobs.Again(r.time(at), r.among)
 	id := 0
 	if err := lifecycle.Update(r.Spool, func(tx *spool.Tx) (err error) {
 		tx.Op("submit")
-		id, _, err = lifecycle.Submit(tx, jobs, rights)
+		id, _, err = lifecycle.Submit(tx, is.jobs, is.rights)
 		if c, ok := tx.Cluster(id); ok && r.course != nil {
 			r.course.knows(lifecycle.Submitter(c.Runs[0].Ad, r.Spool.Domain(), r.Config.Groups), j.User)
 		}
@@ -369,7 +380,7 @@ func (r *replay) submit(at int64, list []int) (err error) {
 		r.index[pool.JobID{Cluster: id, Proc: proc}] = i
 		r.Fates[i].Submit = at
 	}
-	r.wait(at, len(list), j)
+	r.wait(at, len(list), *j)
 	r.last, r.progress = at, at
 	for _, a := range []*area{&r.error, &r.busy, &r.idle, &r.capacity} {
 		a.set(at, a.value)
