@@ -16,9 +16,8 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// generation is what one fold of the journal left: which files hold the spool
-// as of its last folded transaction, behind which the journal of the same
-// number begins. It is written once, as index.N, and never changed.
+// generation is what one fold of the journal left: which files hold the spool as of its last folded transaction, behind which the journal
+// of the same number begins. It is written once, as index.N, and never changed.
 type generation struct {
 	number  int
 	base    ack // where its journal begins; End is 0
@@ -37,8 +36,7 @@ type tableFile struct {
 	crc   uint32
 }
 
-// stretch is how much of an append-only file counts: what stands behind end was
-// never committed.
+// stretch is how much of an append-only file counts: what stands behind end was never committed.
 type stretch struct {
 	end int64
 	crc uint32 // of all that counts
@@ -52,8 +50,7 @@ func noGeneration(number int) *generation {
 	}
 }
 
-// text writes index.N: a line for each file, and a last one with the CRC-32C
-// of everything before it.
+// text writes index.N: a line for each file, and a last one with the CRC-32C of everything before it.
 func (g *generation) text() []byte {
 	b := fmt.Appendf(nil, "generation %d %d %d %08x\n", g.number, g.base.Seq, g.base.Next, g.base.CRC)
 	for _, f := range g.jobs {
@@ -159,8 +156,7 @@ func parseStretch(months map[string]stretch, text string) error {
 // errMoved says that a generation is no longer in force, and gone.
 var errMoved = errors.New("the generation is gone")
 
-// pinned is a generation in use. While the pin is held none of its files is removed; no
-// process ever waits for it.
+// pinned is a generation in use. While the pin is held none of its files is removed; no process ever waits for it.
 type pinned struct {
 	*generation
 	pin files.Lock
@@ -176,8 +172,7 @@ func (s *Spool) indexFile(number int) string {
 	return s.path("index." + strconv.Itoa(number))
 }
 
-// openGeneration pins a generation and reads its index. errMoved: it was removed
-// meanwhile, and CURRENT names another.
+// openGeneration pins a generation and reads its index. errMoved: it was removed meanwhile, and CURRENT names another.
 func (s *Spool) openGeneration(number int) (pinned, error) {
 	name := s.indexFile(number)
 	pin, err := s.pinFile(name)
@@ -205,8 +200,7 @@ func (s *Spool) readGeneration(number int) (*generation, error) {
 	return g, nil
 }
 
-// pinFile takes the shared lock on an index. Only the sweeping away of old
-// generations ever takes the other, and never waits for it.
+// pinFile takes the shared lock on an index. Only the sweeping away of old generations ever takes the other, and never waits for it.
 func (s *Spool) pinFile(name string) (files.Lock, error) {
 	pin, err := lockFile(s.files, name, files.ReadOnly, true, 0)
 	if err == nil {
@@ -252,9 +246,8 @@ func (s *Spool) pinCurrent() (pinned, ack, error) {
 	}
 }
 
-// sweep removes the generations that are no longer in force, except those that
-// a reader has pinned, and every file that none of the others names. It runs
-// under fold.lock.
+// sweep removes the generations that are no longer in force, except those that a reader has pinned, and every file that none of the
+// others names. It runs under fold.lock.
 func (s *Spool) sweep(current int) error {
 	s.forget() // or what it has pinned itself could not go
 	entries, err := os.ReadDir(s.dir)
@@ -298,8 +291,7 @@ func (s *Spool) sweep(current int) error {
 	return s.removeUnnamed(entries, named)
 }
 
-// retire removes the index of a generation and its journal, unless a reader has pinned
-// it.
+// retire removes the index of a generation and its journal, unless a reader has pinned it.
 func (s *Spool) retire(n int) (gone bool, err error) {
 	pin, err := lockFile(s.files, s.indexFile(n), files.ReadWrite, false, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -339,8 +331,7 @@ func swept(name string) (n int, ok bool) {
 	return numbered(name, kind+".")
 }
 
-// removeUnnamed removes the files of generations that are gone. Files with other names
-// are not the spool's.
+// removeUnnamed removes the files of generations that are gone. Files with other names are not the spool's.
 func (s *Spool) removeUnnamed(entries []os.DirEntry, named map[string]bool) error {
 	var names []string
 	for _, e := range entries {

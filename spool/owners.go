@@ -69,7 +69,14 @@ func (tx *Tx) charge(owner string, by Owner) {
 	if owner == "" || tx.err != nil {
 		return
 	}
-	tx.counts[owner] = tx.Owner(owner).plus(by)
+	switch o := tx.Owner(owner).plus(by); {
+	case !tx.Forked:
+		tx.counts[owner] = o
+	case o.none():
+		tx.state().owners.drop(owner)
+	default:
+		tx.state().owners.put(owner, o)
+	}
 }
 
 // chargeCluster counts what is added to a cluster for its owner, if there is one.

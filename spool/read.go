@@ -11,13 +11,11 @@ import (
 	"strconv"
 	"time"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/spool/internal/files"
 )
 
-// DamageError says that bytes which were once committed do not check. Nothing
-// is read past them and nothing is overwritten.
+// DamageError says that bytes which were once committed do not check. Nothing is read past them and nothing is overwritten.
 type DamageError struct {
 	File string
 	Line int // in the journal, where the transaction begins, or the record in it
@@ -28,9 +26,8 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s:%d: damaged: %s: nothing was changed; spool check and spool-repair(7) help", e.File, e.Line, legible(e.Why))
 }
 
-// position is how far a reader has come: behind transaction seq of the
-// generation, whose journal it has read up to byte off. The zero position is
-// nowhere.
+// position is how far a reader has come: behind transaction seq of the generation, whose journal it has read up to byte off. The zero
+// position is nowhere.
 type position struct {
 	generation int
 	off        int64
@@ -70,10 +67,9 @@ func (p position) stands(journal files.File, size int64) (bool, error) {
 	return endsWith(journal, p.ack(), ack{}, size)
 }
 
-// View runs fn on the spool as of the last complete transaction. It takes no lock and never waits. A later View
-// on the same Spool reads only what was added since. If something that fn asks for turns out to be damaged, fn is left
-// at once and View returns the *DamageError. Inside fn the Spool itself is not to be used: what it reads or changes
-// would show in the View.
+// View runs fn on the spool as of the last complete transaction. It takes no lock and never waits. A later View on the same Spool reads
+// only what was added since. If something that fn asks for turns out to be damaged, fn is left at once and View returns the *DamageError.
+// Inside fn the Spool itself is not to be used: what it reads or changes would show in the View.
 func (s *Spool) View(fn func(*View) error) (err error) {
 	if s.inUse {
 		return errNested
@@ -87,10 +83,9 @@ func (s *Spool) View(fn func(*View) error) (err error) {
 	return fn(&View{spool: s, loaded: s.state, seq: s.at.seq, next: s.at.next, digests: s.forked})
 }
 
-// Fork returns a spool that begins as the view and is kept in memory alone, to try what is never
-// committed: what is changed in it costs what it changes, takes no lock, writes nothing, and leaves
-// the view as it is. Slots that are written by hand may be changed in it as others. It lasts as long
-// as the view. Its transactions see what the view shows. After one that failed it can be used no more.
+// Fork returns a spool that begins as the view and is kept in memory alone, to try what is never committed: what is changed in it costs
+// what it changes, takes no lock, writes nothing, and leaves the view as it is. Slots that are written by hand may be changed in it as
+// others. It lasts as long as the view. Its transactions see what the view shows. After one that failed it can be used no more.
 func (v *View) Fork() *Spool {
 	hand, _, _ := v.spool.handWritten()
 	s := *v.spool
@@ -119,7 +114,7 @@ func try(s *Spool, fn func(*Tx) error) error {
 	s.inUse = true
 	defer func() { s.inUse = false }()
 	tx := &Tx{View: View{spool: s, loaded: s.state, seq: s.at.seq + 1, next: s.at.next, digests: s.forked}, Forked: true, expressions: s.expressions}
-	tx.first, tx.charged, tx.tallied, tx.counts = tx.next, map[string]bool{}, map[accountant.Key]bool{}, map[string]Owner{}
+	tx.first = tx.next
 	err := tx.run(fn)
 	if err != nil {
 		s.forget()
@@ -207,9 +202,8 @@ func (s *Spool) refresh() error {
 	})
 }
 
-// twice reads again what turned out to be damaged, before it is reported: what was read may have been
-// cut off since by its writer, which never acknowledged it, or have been changed by writers while it
-// was read.
+// twice reads again what turned out to be damaged, before it is reported: what was read may have been cut off since by its writer, which
+// never acknowledged it, or have been changed by writers while it was read.
 func twice(read func() error) error {
 	err := read()
 	if errors.As(err, new(*DamageError)) {
@@ -225,8 +219,7 @@ func (s *Spool) catchUp(current ack) error {
 	})
 }
 
-// enter makes the state one of the generation in force, and returns what
-// CURRENT says of it.
+// enter makes the state one of the generation in force, and returns what CURRENT says of it.
 func (s *Spool) enter() (ack, error) {
 	if s.state != nil {
 		current, err := s.current()
@@ -250,10 +243,8 @@ func (s *Spool) forget() {
 	s.state, s.at = nil, position{}
 }
 
-// advance hands the transactions behind the position to apply, each with the
-// line on which it begins, and moves the position on. The acknowledged end is
-// read before the journal: bytes before it were complete when the journal was
-// read.
+// advance hands the transactions behind the position to apply, each with the line on which it begins, and moves the position on. The
+// acknowledged end is read before the journal: bytes before it were complete when the journal was read.
 func (s *Spool) advance(p *position, current ack, apply func(f frame, line int) error) error {
 	known, sure, err := s.acknowledged(current)
 	if err != nil {
@@ -323,8 +314,7 @@ func (s *Spool) journal(generation int) string {
 	return s.path("journal." + strconv.Itoa(generation))
 }
 
-// current reads CURRENT: which generation is in force, and how far its journal
-// went when it came to be so.
+// current reads CURRENT: which generation is in force, and how far its journal went when it came to be so.
 func (s *Spool) current() (ack, error) {
 	b, err := files.Contents(s.files, s.path("CURRENT"))
 	if err != nil {
@@ -337,10 +327,9 @@ func (s *Spool) current() (ack, error) {
 	return a, nil
 }
 
-// acknowledged returns how far the journal of the generation in force was
-// acknowledged. It is not sure when the lock file's line does not check: then
-// there may be more. The lock file tells of a generation only when CURRENT durably
-// names it, so a later one than CURRENT names then is damage.
+// acknowledged returns how far the journal of the generation in force was acknowledged. It is not sure when the lock file's line does not
+// check: then there may be more. The lock file tells of a generation only when CURRENT durably names it, so a later one than CURRENT
+// names then is damage.
 func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
 	f, err := s.files.Open(s.path("lock"), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -365,8 +354,7 @@ func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
 	return a, true, nil
 }
 
-// superseded returns the damage if CURRENT names an older generation than lock does,
-// and nil otherwise.
+// superseded returns the damage if CURRENT names an older generation than lock does, and nil otherwise.
 func (s *Spool) superseded(current ack) error {
 	if _, _, err := s.acknowledged(current); isDamage(err) {
 		return err

@@ -18,18 +18,14 @@ import (
 	"fairspool/spool/internal/summarytext"
 )
 
-// A segment is a file of blocks, in the order of their keys: a cluster with its
-// procs each, or a slot. A block is the lines that would make it in a journal.
-// Behind the blocks stands an index of them, a line each:
+// A segment is a file of blocks, in the order of their keys: a cluster with its procs each, or a slot. A block is the lines that would
+// make it in a journal. Behind the blocks stands an index of them, a line each:
 //
 //	I 12 0 3010 5407c828 1 "alice" "alice@example.org"
 //
-// with the key, the block's place and length in bytes, its CRC-32C, how many
-// jobs it has, and the Owner and User of all of them, empty if they have none,
-// or - where they differ or are no constants; behind them what is kept of the
-// thing for totals, if that can be (package summarytext). The last line has the place of
-// the index, the number of blocks, and the CRC-32C of everything from there up
-// to itself:
+// with the key, the block's place and length in bytes, its CRC-32C, how many jobs it has, and the Owner and User of all of them, empty if
+// they have none, or - where they differ or are no constants; behind them what is kept of the thing for totals, if that can be (package
+// summarytext). The last line has the place of the index, the number of blocks, and the CRC-32C of everything from there up to itself:
 //
 //	X 3010 1 9ab3c1f0
 //
@@ -64,8 +60,7 @@ func (f segmentFile[K]) append(b []byte, word string, k keys[K]) []byte {
 	return append(k.append(b, f.last), '\n')
 }
 
-// appendSegment adds the segment of a line of index.N, which must lie behind
-// those before.
+// appendSegment adds the segment of a line of index.N, which must lie behind those before.
 func appendSegment[K cmp.Ordered](list []segmentFile[K], text string, k keys[K]) ([]segmentFile[K], error) {
 	var f segmentFile[K]
 	fields := bytes.SplitN([]byte(text), []byte(" "), 6)
@@ -101,8 +96,7 @@ func (e entry[K]) append(b []byte, k keys[K]) []byte {
 	return append(b, '\n')
 }
 
-// parseEntry reads a line of a segment's index, whose checksum is known to be
-// right.
+// parseEntry reads a line of a segment's index, whose checksum is known to be right.
 func parseEntry[K cmp.Ordered](line []byte, k keys[K]) (e entry[K], err error) {
 	rest, ok := bytes.CutPrefix(line, []byte("I "))
 	if !ok {
@@ -243,8 +237,7 @@ func readLines[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], bu
 	return g, lines, at, nil
 }
 
-// tailSize is how much of a segment is read at first: its last line, and an
-// index that is not long.
+// tailSize is how much of a segment is read at first: its last line, and an index that is not long.
 const tailSize = 16 << 10
 
 // missing says of a file that has to be there that it is not.
@@ -255,8 +248,7 @@ func missing(path string, err error) error {
 	return err
 }
 
-// indexAt reads the last line of b, which ends the segment, and returns where
-// the index begins.
+// indexAt reads the last line of b, which ends the segment, and returns where the index begins.
 func (g *segment[K]) indexAt(b []byte) (int64, error) {
 	last := b[bytes.LastIndexByte(b[:max(len(b)-1, 0)], '\n')+1:]
 	fields := bytes.Fields(last)
@@ -333,8 +325,7 @@ type blockReader[K cmp.Ordered] struct {
 	buffer *[]byte // for single blocks
 }
 
-// reader opens a segment to read so many bytes of its blocks. What is read
-// stays in the buffer until the next reading.
+// reader opens a segment to read so many bytes of its blocks. What is read stays in the buffer until the next reading.
 func (g *segment[K]) reader(fsys files.Layer, bytes int64, buffer *[]byte) (*blockReader[K], error) {
 	f, err := fsys.Open(g.path, files.ReadOnly, 0)
 	if err != nil {
@@ -473,8 +464,7 @@ var clusterKeys = keys[int]{
 	file: func(first, last, _ int) string { return fmt.Sprintf("%d-%d", first, last) },
 }
 
-// slotKeys are the names of slots, quoted. Files are counted, since a name may
-// have any characters.
+// slotKeys are the names of slots, quoted. Files are counted, since a name may have any characters.
 var slotKeys = keys[string]{
 	compare: pool.CompareNames,
 	append:  strconv.AppendQuote,

@@ -268,6 +268,8 @@ type table[K comparable, V any] struct {
 	rows    map[K]V
 	list    []V  // in the order of their keys, the rows but for texts and rows, which count more
 	listed  bool // list is known: then there is neither a file nor a table under this one
+	lent    bool // somebody may have list
+	spare   []V  // room for the next list
 	changed bool // since the generation
 }
 
@@ -428,7 +430,8 @@ func (t *table[K, V]) inOrder() ([]V, error) {
 	case t.load != nil:
 		list, err = t.parsed()
 	case t.under != nil:
-		list, err = t.under.inOrder()
+		list, err = t.under.lend()
+		t.lent = true
 	}
 	if err == nil {
 		err = t.parse()
@@ -437,14 +440,24 @@ func (t *table[K, V]) inOrder() ([]V, error) {
 		return nil, err
 	}
 	if len(t.rows)+len(t.texts) > 0 {
-		all := make([]V, 0, len(list)+len(t.rows))
+		all := slices.Grow(t.spare[:0], len(list)+len(t.rows))
 		t.merged(list, func(some []V) { all = append(all, some...) })
-		list = all
+		if t.spare = nil; t.listed && !t.lent {
+			t.spare = list
+		}
+		list, t.lent = all, false
 		clear(t.rows)
 		clear(t.texts)
 	}
 	t.list, t.listed, t.load, t.under = list, true, nil, nil
 	return list, nil
+}
+
+// lend returns the rows in the order of their keys, for as long as the caller likes.
+func (t *table[K, V]) lend() ([]V, error) {
+	list, err := t.inOrder()
+	t.lent = true
+	return list, err
 }
 
 // appendTo appends the rows in the order of their keys. Few changes are not made part of the table's own list.

@@ -170,7 +170,14 @@ func (tx *Tx) SetCommon(cluster int, name string, e *classad.Expr) {
 }
 
 // PutClaim adds a claim or changes it as a whole.
-func (tx *Tx) PutClaim(c pool.Claim) { tx.put(record{Kind: 'K', Row: c}) }
+func (tx *Tx) PutClaim(c pool.Claim) {
+	if tx.Forked {
+		c.Seq, tx.changed = tx.seq, true
+		tx.state().claims.put(c.Job, c)
+		return
+	}
+	tx.put(record{Kind: 'K', Row: c})
+}
 
 // DropClaim removes the claim of a job.
 func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Key: id}) }
@@ -179,7 +186,9 @@ func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Key: id}) }
 // often a transaction does so, the journal gets the last one only.
 func (tx *Tx) PutSubmitter(r accountant.Record) {
 	tx.state().submitters.put(r.Name, r)
-	tx.charged[r.Name] = true
+	if tx.changed = true; !tx.Forked {
+		tx.charged[r.Name] = true
+	}
 }
 
 // DropSubmitter removes a submitter's record.
@@ -221,7 +230,9 @@ func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
 // PutTally adds a tally or changes it as a whole. However often a transaction does so, the journal gets the last one only.
 func (tx *Tx) PutTally(y accountant.Tally) {
 	tx.state().tallies.put(y.Key, y)
-	tx.tallied[y.Key] = true
+	if tx.changed = true; !tx.Forked {
+		tx.tallied[y.Key] = true
+	}
 }
 
 // DropTally removes a tally.

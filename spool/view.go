@@ -171,9 +171,7 @@ func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
 }
 
 // Submitters returns all submitters' records, by name.
-func (v *View) Submitters() []accountant.Record {
-	return slices.Clone(sorted(v.state().submitters))
-}
+func (v *View) Submitters() []accountant.Record { return AppendSubmitters(nil, v) }
 
 // AppendSubmitters appends what Submitters returns.
 func AppendSubmitters(to []accountant.Record, v *View) []accountant.Record {
@@ -197,7 +195,7 @@ func (v *View) Backoffs() []pool.Backoff { return backoffKind.All(v) }
 
 // sorted returns the rows of a table in the order of their keys: the caller changes none of them.
 func sorted[K comparable, V any](t *table[K, V]) []V {
-	list, err := t.inOrder()
+	list, err := t.lend()
 	must(err)
 	return slices.Clip(list)
 }
