@@ -467,6 +467,7 @@ func (t *table[K, V]) appendTo(to []V) ([]V, error) {
 		return append(to, list...), err
 	}
 	err := t.parse()
+	to = slices.Grow(to, len(t.list)+len(t.rows))
 	t.merged(t.list, func(some []V) { to = append(to, some...) })
 	return to, err
 }
