@@ -466,8 +466,7 @@ func (t *table[K, V]) appendTo(to []V) ([]V, error) {
 		list, err := t.inOrder()
 		return append(to, list...), err
 	}
-	err := t.parse()
-	to = slices.Grow(to, len(t.list)+len(t.rows))
+	err, to := t.parse(), slices.Grow(to, len(t.list)+len(t.rows))
 	t.merged(t.list, func(some []V) { to = append(to, some...) })
 	return to, err
 }
