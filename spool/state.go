@@ -268,7 +268,7 @@ type table[K comparable, V any] struct {
 	rows    map[K]V
 	list    []V  // in the order of their keys, the rows but for texts and rows, which count more
 	listed  bool // list is known: then there is neither a file nor a table under this one
-	lent    bool // somebody may have list
+	lent    bool // callers may have list
 	spare   []V  // room for the next list
 	changed bool // since the generation
 }

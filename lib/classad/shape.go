@@ -186,9 +186,7 @@ func (s *shape) own() *shape {
 
 // copied returns a copy that may change and shares nothing.
 func (s *shape) copied() *shape {
-	t := &shape{
-		names: slices.Clone(s.names), table: slices.Clone(s.table), scopes: s.scopes, wants: s.wants,
-	}
+	t := &shape{names: slices.Clone(s.names), table: slices.Clone(s.table), scopes: s.scopes, wants: s.wants}
 	for i := len(s.names); i < s.len(); i++ {
 		a := s.at(i)
 		t.add(&a)
