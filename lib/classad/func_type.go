@@ -200,7 +200,7 @@ func leadingFloat(s string) (float64, bool) {
 	return x, true
 }
 
-// exponent returns the end of an exponent that begins at end, or end when there is none.
+// exponent returns the end of an exponent that begins at end, or end itself without one.
 func exponent(s string, end int, mark byte) int {
 	e := end
 	if e < len(s) && caseless.Lower(s[e]) == mark {
