@@ -1,33 +1,24 @@
 package classad
 
-// Specialize returns the expression with all parts computed that depend only on the known
-// sides of a match: my, target or both. A nil ad is an unknown one, which is not the same
-// as an empty ad. For every ad x in place of an unknown one, the result has the value of
-// e:
+// Specialize returns the expression with all parts computed that depend only on the known sides of a match: my, target or both. A nil ad
+// is an unknown one, which is not the same as an empty ad. For every ad x in place of an unknown one, the result has the value of e:
 //
 //	e.Specialize(c, my, nil).Eval(c, my, x) // is e.Eval(c, my, x)
 //	e.Specialize(c, nil, target).Eval(c, x, target) // is e.Eval(c, x, target)
 //
-// This holds for an x without an attribute that has the name of a scope (MY, SELF,
-// TARGET, OTHER, PARENT, ROOT, TOPLEVEL), and within the limits of one evaluation: if e
-// as a whole is ERROR because it goes too deep or takes too many steps, the result may
-// still have a value. With a known ad that has such a name the result is e. An expression
-// without a computable part is returned itself.
+// This holds for an x without an attribute that has the name of a scope (MY, SELF, TARGET, OTHER, PARENT, ROOT, TOPLEVEL), and within the
+// limits of one evaluation: if e as a whole is ERROR because it goes too deep or takes too many steps, the result may still have a value.
+// With a known ad that has such a name the result is e. An expression without a computable part is returned itself.
 //
-// The result may take the place of an attribute's expression, as long as that
-// is only evaluated: not if the attribute is handed by name to countMatches or
-// evalInEachContext, which evaluate it inside other ads, nor if its text is
-// looked at, as by unparse.
+// The result may take the place of an attribute's expression, as long as that is only evaluated: not if the attribute is handed by name
+// to countMatches or evalInEachContext, which evaluate it inside other ads, nor if its text is looked at, as by unparse.
 //
-// The result is an ordinary expression, fit to be shown: values replace names of the
-// known side, and certain results replace operators. The following stays as it is:
-// attributes with values that need the other side or random numbers, attributes that
-// refer to themselves in a circle, values that are ads, or texts and lists of more than 4
-// KB, and whatever stands in a nested ad or list.
+// The result is an ordinary expression, fit to be shown: values replace names of the known side, and certain results replace operators.
+// The following stays as it is: attributes with values that need the other side or random numbers, attributes that refer to themselves in
+// a circle, values that are ads, or texts and lists of more than 4 KB, and whatever stands in a nested ad or list.
 //
-// With a nil Context the result holds at any time and in any zone, in the
-// language that is not strict. Otherwise time(), CurrentTime and their like are
-// taken from c, and it holds for c; with a strict c it is e.
+// With a nil Context the result holds at any time and in any zone, in the language that is not strict. Otherwise time(), CurrentTime and
+// their like are taken from c, and it holds for c; with a strict c it is e.
 func (e *Expr) Specialize(c *Context, my, target *Ad) *Expr {
 	if e = e.orUndefined(); e.constant() || c != nil && c.Strict || my.ShadowsScopes() || target.ShadowsScopes() {
 		return e
@@ -48,8 +39,7 @@ const (
 	largestFold  = 4 << 10 // the largest constant that is put into an expression
 )
 
-// specializer is the memory of one specialisation. Sides are 0 for MY of the
-// expression, 1 for its TARGET.
+// specializer is the memory of one specialisation. Sides are 0 for MY of the expression, 1 for its TARGET.
 type specializer struct {
 	st     *state // to call functions with
 	clock  bool   // the time is known
@@ -187,9 +177,8 @@ func (s *specializer) selection(n *selection, at position) node {
 	return &selection{fit(base, n.base, tightest), n.attribute}
 }
 
-// meaning returns the constant value of an expression of one side, or n, which stands for
-// it. Each is computed once; if it is met during its own computation it is part of a
-// circle, and no constant for those in it.
+// meaning returns the constant value of an expression of one side, or n, which stands for it. Each is computed once; if it is met during
+// its own computation it is part of a circle, and no constant for those in it.
 func (s *specializer) meaning(n node, e *Expr, side int, at position) node {
 	if e.constant() {
 		if x := s.constant(e.lit); x != nil {
@@ -218,8 +207,7 @@ func (s *specializer) meaning(n node, e *Expr, side int, at position) node {
 	return f.value
 }
 
-// constant returns the node that is a value, or nil if that must not stand in
-// the result: an ad, or something large.
+// constant returns the node that is a value, or nil if that must not stand in the result: an ad, or something large.
 func (s *specializer) constant(v Value) node {
 	n := node(&literal{v})
 	switch v.kind {
@@ -243,8 +231,7 @@ func (s *specializer) constant(v Value) node {
 	return n
 }
 
-// call works out a function's arguments and, if it sees nothing else, its
-// value.
+// call works out a function's arguments and, if it sees nothing else, its value.
 func (s *specializer) call(n *call, at position) node {
 	f := n.fn
 	switch {
@@ -303,8 +290,7 @@ func (s *specializer) apply(n *call, args []node) node {
 // evaluated returns the value of a node without names, or nil.
 func (s *specializer) evaluated(n node) node { return s.afforded(s.st.evalNode(n, &s.st.my)) }
 
-// afforded is constant for a made value, if there was memory for it. Once there was not,
-// no more values are made.
+// afforded is constant for a made value, if there was memory for it. Once there was not, no more values are made.
 func (s *specializer) afforded(v Value) node {
 	if s.st.failed {
 		return nil
@@ -336,9 +322,8 @@ func (s *specializer) parsed(n *call, arg node, at position) node {
 	return nil
 }
 
-// How operators are simplified when some of their operands are constants. No
-// operand that would be evaluated is dropped: it may be ERROR, and the
-// sequence of random numbers goes on in it.
+// How operators are simplified when some of their operands are constants. No operand that would be evaluated is dropped: it may be ERROR,
+// and the sequence of random numbers goes on in it.
 
 // valueOf returns the value of a node that is a constant.
 func valueOf(n node) (v Value, ok bool) {
@@ -407,9 +392,8 @@ func (n *binary) with(l, r node) node {
 	return &binary{n.op, fit(l, n.l, p), fit(r, n.r, p+1)}
 }
 
-// junction simplifies && and ||. A left side that decides ends it; a side that
-// leaves the decision to the other one disappears, unless it is needed to make
-// a boolean of that.
+// junction simplifies && and ||. A left side that decides ends it; a side that leaves the decision to the other one disappears, unless it
+// is needed to make a boolean of that.
 func (s *specializer) junction(n *binary, at position) node {
 	l := s.node(n.l, at.under(true))
 	x, leftKnown := valueOf(l)
@@ -454,8 +438,7 @@ func neutral(o op, v Value) bool {
 	return ok && b == (o == opAnd)
 }
 
-// ends reports whether a node, on the left of an operator, surely decides it: it is a
-// chain of the same operator whose last term decides.
+// ends reports whether a node, on the left of an operator, surely decides it: it is a chain of the same operator whose last term decides.
 func ends(o op, n node) bool {
 	for {
 		switch x := n.(type) {
@@ -477,8 +460,7 @@ func ends(o op, n node) bool {
 	}
 }
 
-// truthful reports whether a node's value surely is a boolean, UNDEFINED or
-// ERROR.
+// truthful reports whether a node's value surely is a boolean, UNDEFINED or ERROR.
 func truthful(n node) bool {
 	switch n := n.(type) {
 	case *literal:

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Unread stands for the attributes that were not read from ads. Ads with only some attributes
-// read are chained to its Ad, and it notes look-ups of other names: if there were none, the
-// results are those of the whole ads. It may be used by several goroutines.
+// Unread stands for the attributes that were not read from ads. Ads with only some attributes read are chained to its Ad, and it notes
+// look-ups of other names: if there were none, the results are those of the whole ads. It may be used by several goroutines.
 type Unread struct {
 	ad    *Ad
 	read  *shape
@@ -19,9 +18,8 @@ type Unread struct {
 	all    bool // the names of all attributes were asked for
 }
 
-// NewUnread returns the Unread for all attributes except those with the names in read, those
-// whose names begin with begin unless it is empty, Requirements, Rank, and those that are called
-// like a scope.
+// NewUnread returns the Unread for all attributes except those with the names in read, those whose names begin with begin unless it is
+// empty, Requirements, Rank, and those that are called like a scope.
 func NewUnread(read []string, begin string) *Unread {
 	u := &Unread{read: newShape(), begin: caseless.Fold(begin), missed: map[string]bool{}}
 	add := func(name string) {
@@ -109,6 +107,18 @@ func (a *Ad) NamesFrom(begin string) (names []string) {
 		}
 	}
 	return names
+}
+
+// Spelling returns the name as the ad that has such an attribute writes it, a itself or one that it is chained to; empty if none has.
+func Spelling(a *Ad, name string) string {
+	for at := newAttribute(name); a != nil; a = a.parent {
+		if a.shape != nil {
+			if i := a.shape.find(&at); i >= 0 {
+				return a.shape.name(i)
+			}
+		}
+	}
+	return ""
 }
 
 // Origin finds where ads have some attributes from. It is for one goroutine.

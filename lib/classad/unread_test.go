@@ -39,6 +39,8 @@ func TestUnread(t *testing.T) {
 		{"all of it", func(part, other *Ad) { part.Flat() }, nil, true},
 		{"its text", func(part, other *Ad) { _ = part.String() }, nil, true},
 		{"what begins like what was read", func(part, other *Ad) { part.Has("REQUESTGPUs"); part.NamesFrom("request"); part.NamesFrom("RequestG") }, nil, false},
+		{"how a name that was read is written", func(part, other *Ad) { Spelling(part, "cpus") }, nil, false},
+		{"how another name is written", func(part, other *Ad) { Spelling(part, "Colour") }, []string{"colour"}, false},
 		{"what begins otherwise", func(part, other *Ad) { part.Has("Reques"); part.NamesFrom("Re") }, []string{"reques"}, true},
 		{"as JSON", func(part, other *Ad) { part.MarshalJSON() }, nil, true},
 	} {

@@ -74,10 +74,8 @@ func (x *Shapes) divisible(slots []*Slot, name string) string {
 		if _, ok := x.amountIn(s.Whole, name); !ok {
 			continue
 		}
-		for _, own := range s.Whole.NamesFrom(name) {
-			if strings.EqualFold(own, name) {
-				return own
-			}
+		if own := classad.Spelling(s.Whole, name); own != "" {
+			return own
 		}
 	}
 	return ""
