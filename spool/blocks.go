@@ -520,7 +520,9 @@ func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) b
 	if s.segment >= 0 && wanted == nil && b.extracted != nil {
 		if but, ok := b.extracted(w, s.segment, h); ok {
 			n := len(h.keys)
-			if err := b.makeThese(w, append(but, s.fresh...), h); err != nil || len(h.keys) == n {
+			but = append(but, s.fresh...)
+			slices.Sort(but) // some may be both
+			if err := b.makeThese(w, slices.Compact(but), h); err != nil || len(h.keys) == n {
 				return err
 			}
 			h.sort()

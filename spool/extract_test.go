@@ -160,6 +160,7 @@ func TestExtract(t *testing.T) {
 		tx.Op("test")
 		tx.Set(pool.JobID{Cluster: 2, Proc: 0}, pool.AttrJobStatus, classad.Literal(classad.Int(5)))
 		tx.Set(pool.JobID{Cluster: 3, Proc: 0}, pool.AttrEnteredStatus, classad.Literal(classad.Int(7)))
+		tx.Set(pool.JobID{Cluster: 11, Proc: 0}, pool.AttrJobStatus, classad.Literal(classad.Int(2))) // which is not in the extract
 		tx.LeaveRange(pool.Procs{Cluster: 4, First: 0, Last: 0}, noon)
 		return unlike(tx, 150, 160)
 	}); err != nil {
