@@ -76,12 +76,9 @@ type Head struct {
 	Cycles   []Cycle
 }
 
-// HeadOf decodes the beginning of a report, which may have megabytes. It fails for invalid
-// JSON.
+// HeadOf decodes the beginning of a report, which may have megabytes. It fails if that is no
+// JSON; the rest, whose checksum the spool knows, is not looked at.
 func HeadOf(report []byte) (h Head, err error) {
-	if !json.Valid(report) {
-		return h, json.Unmarshal(report, &h)
-	}
 	d := json.NewDecoder(bytes.NewReader(report))
 	if begin, _ := d.Token(); begin != json.Delim('{') {
 		return h, json.Unmarshal(report, &h)
@@ -89,6 +86,8 @@ func HeadOf(report []byte) (h Head, err error) {
 	for d.More() && err == nil {
 		var to any = new(json.RawMessage)
 		switch key, _ := d.Token(); key {
+		case nil:
+			return h, json.Unmarshal(report, &h)
 		case "Cycles":
 			to = &h.Cycles
 		case "Cycle":
@@ -102,6 +101,9 @@ func HeadOf(report []byte) (h Head, err error) {
 			return h, nil
 		}
 		err = d.Decode(to)
+	}
+	if end, _ := d.Token(); err == nil && end != json.Delim('}') {
+		err = json.Unmarshal(report, &h)
 	}
 	return h, err
 }
