@@ -119,6 +119,13 @@ func (b *blocks[K, V]) change(w *worker, k K, fork func(*V) *V) (*V, error) {
 
 // make makes the thing with a key anew.
 func (b *blocks[K, V]) make(w *worker, k K) (*V, error) {
+	var from *blockReader[K]
+	defer func() { from.Close() }()
+	return b.makeFrom(&from, w, k)
+}
+
+// makeFrom makes the thing with a key anew. It reads the segment that is open, or opens another one in its place.
+func (b *blocks[K, V]) makeFrom(from **blockReader[K], w *worker, k K) (*V, error) {
 	g, e, err := b.entry(k)
 	if err != nil {
 		return nil, err
@@ -126,12 +133,13 @@ func (b *blocks[K, V]) make(w *worker, k K) (*V, error) {
 	if e == nil {
 		return b.assemble(w, k, nil, nil, nil)
 	}
-	from, err := g.reader(b.files, e.size, &w.buffer)
-	if err != nil {
-		return nil, err
+	if *from == nil || (*from).segment != g {
+		(*from).Close()
+		if *from, err = g.reader(b.files, e.size, &w.buffer); err != nil {
+			return nil, err
+		}
 	}
-	defer from.Close()
-	text, err := from.block(e)
+	text, err := (*from).block(e)
 	if err != nil {
 		return nil, err
 	}
@@ -388,6 +396,7 @@ type worker struct {
 	buffer      []byte
 	head        []byte // of the last line about a slot: its name and a blank
 	kinds       kinds
+	jobs        extracttext.Jobs
 	slots       extracttext.Kinds[*classad.Ad]
 }
 
@@ -550,11 +559,13 @@ func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) b
 
 // makeThese makes some things that are not made yet.
 func (b *blocks[K, V]) makeThese(w *worker, list []K, h *harvest[K, V]) error {
+	var from *blockReader[K]
+	defer func() { from.Close() }()
 	for _, k := range list {
 		if b.has(k) {
 			continue
 		}
-		v, err := b.make(w, k)
+		v, err := b.makeFrom(&from, w, k)
 		if err := h.add(k, v, err); err != nil {
 			return err
 		}

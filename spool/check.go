@@ -29,10 +29,9 @@ type Finding struct {
 	What    string // what is damaged, or what is there
 }
 
-// Check reads every byte of every file that the spool has written, also while
-// others work with it, and tells each what it finds: all damage, and of sound
-// files what is in them. It changes nothing. The error says that nothing could
-// be looked at, such as a spool of a later format.
+// Check reads every byte of every file that the spool has written, also while others work with it, and tells each what it finds: all
+// damage, and of sound files what is in them. It changes nothing. The error says that nothing could be looked at, such as a spool of a
+// later format.
 func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 	s, entries, err := inspect(dir, o, "VERSION", "CURRENT")
 	if err != nil {
@@ -86,8 +85,7 @@ func (c *checker) damaged(name string, line int, format string, args ...any) {
 	c.each(Finding{File: c.s.path(name), Line: line, Damaged: true, What: legible(fmt.Sprintf(format, args...))})
 }
 
-// trouble reports an error about a file, nil for none, and reports whether there
-// was one.
+// trouble reports an error about a file, nil for none, and reports whether there was one.
 func (c *checker) trouble(name string, err error) bool {
 	var d *DamageError
 	switch {
@@ -102,8 +100,7 @@ func (c *checker) trouble(name string, err error) bool {
 	return true
 }
 
-// version reads VERSION. The error says that the format is newer than what this
-// program knows, which is no damage.
+// version reads VERSION. The error says that the format is newer than what this program knows, which is no damage.
 func (c *checker) version() error {
 	v, err := c.s.readVersion()
 	switch {
@@ -121,9 +118,8 @@ func (c *checker) version() error {
 	return nil
 }
 
-// ofNewer reports whether an error of readVersion is about a later format, and
-// not about a digit of the number that was damaged: then a checksum is there,
-// and is not right.
+// ofNewer reports whether an error of readVersion is about a later format, and not about a digit of the number that was damaged: then a
+// checksum is there, and is not right.
 func (s *Spool) ofNewer(err error) bool {
 	if err == nil || isDamage(err) || isFile(err) {
 		return false
@@ -160,8 +156,7 @@ func (c *checker) lockFile(name string) {
 	c.fine(name, "who holds it")
 }
 
-// lockLine reports whether a line of a lock file, which may be in the middle of being
-// written, reads as it was written.
+// lockLine reports whether a line of a lock file, which may be in the middle of being written, reads as it was written.
 func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {
 		b, err := files.Contents(c.s.files, c.s.path(name))
@@ -175,8 +170,7 @@ func (c *checker) lockLine(name string, n int) bool {
 	return false
 }
 
-// generations checks every generation that there is, the one in force with its
-// journal put to its tables and segments.
+// generations checks every generation that there is, the one in force with its journal put to its tables and segments.
 func (c *checker) generations(entries []os.DirEntry) {
 	base, current, err := c.s.pinCurrent()
 	if current != (ack{}) {
@@ -216,8 +210,7 @@ func (c *checker) miss(number int) {
 	}
 }
 
-// older checks a generation that is no longer in force, or when CURRENT is lost
-// may be.
+// older checks a generation that is no longer in force, or when CURRENT is lost may be.
 func (c *checker) older(number int, unsure bool) {
 	pin, moved := c.s.pinFile(c.s.indexFile(number))
 	if moved != nil {
@@ -392,8 +385,7 @@ func checkSegments[K int | string, V any](c *checker, b *blocks[K, V], what stri
 	}
 }
 
-// month checks a file that is only appended to. What stands behind the recorded end
-// never counted.
+// month checks a file that is only appended to. What stands behind the recorded end never counted.
 func (c *checker) month(name string, known stretch, read func(stretch) error) {
 	if known.end == 0 {
 		what := "archived"
@@ -420,9 +412,8 @@ func (c *checker) report() {
 	c.fine("cycle.json", "the last cycle's report")
 }
 
-// leftovers mentions files that belong to nothing that was looked at: what a
-// crash left and the next writer or fold removes, or, where an index is damaged,
-// perhaps what it named.
+// leftovers mentions files that belong to nothing that was looked at: what a crash left and the next writer or fold removes, or, where an
+// index is damaged, perhaps what it named.
 func (c *checker) leftovers(entries []os.DirEntry) {
 	for _, e := range entries {
 		name := e.Name()
@@ -459,8 +450,7 @@ func (c *checker) leftovers(entries []os.DirEntry) {
 	}
 }
 
-// folders mentions the folders that are missing. What the spool says that was in
-// them is missing by itself.
+// folders mentions the folders that are missing. What the spool says that was in them is missing by itself.
 func (c *checker) folders() {
 	for _, name := range folders {
 		if _, err := os.Lstat(c.s.path(name)); errors.Is(err, fs.ErrNotExist) {
@@ -469,8 +459,7 @@ func (c *checker) folders() {
 	}
 }
 
-// generationOf returns the number of a file that belongs to a generation by its
-// name.
+// generationOf returns the number of a file that belongs to a generation by its name.
 func generationOf(name string) (n int, ok bool) {
 	if n, ok = numbered(name, "index."); ok {
 		return n, true

@@ -17,9 +17,8 @@ import (
 	"fairspool/spool/internal/logtext"
 )
 
-// creation is a spool in the making that begins with things in it: they go to
-// the files of its first generation. Until the very end there is no VERSION,
-// and a file says that the directory is no spool yet.
+// creation is a spool in the making that begins with things in it: they go to the files of its first generation. Until the very end there
+// is no VERSION, and a file says that the directory is no spool yet.
 type creation struct {
 	spool  *Spool
 	state  *state // holds the small tables
@@ -33,8 +32,7 @@ type creation struct {
 	made      bool     // the directory too
 }
 
-// unfinished is the file that keeps others from making a spool in a directory
-// in which one is being made. A crash leaves it.
+// unfinished is the file that keeps others from making a spool in a directory in which one is being made. A crash leaves it.
 const unfinished = "unfinished"
 
 const unfinishedText = "A spool was being made here. If no command makes it any more, remove this directory and begin again.\n"
@@ -123,8 +121,7 @@ func (n *creation) occupy() error {
 	return err
 }
 
-// abandon takes back what was made, as far as that succeeds, VERSION first and
-// the file that says so last.
+// abandon takes back what was made, as far as that succeeds, VERSION first and the file that says so last.
 func (n *creation) abandon() {
 	s := n.spool
 	n.close()
@@ -146,8 +143,7 @@ func (n *creation) abandon() {
 	n.vacate(nil)
 }
 
-// vacate removes the directory, if it was made and is empty again, and returns
-// the error that it is given.
+// vacate removes the directory, if it was made and is empty again, and returns the error that it is given.
 func (n *creation) vacate(err error) error {
 	if n.made {
 		n.spool.files.Remove(n.spool.dir)

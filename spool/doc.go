@@ -1,13 +1,10 @@
 // Package spool keeps the pool's nouns on disk: jobs, claims, submitters and
 // slots, in one directory of plain text that many processes change at once.
 //
-// It promises what an embedded store promises. All that one Update changes is
-// one transaction: after a crash at any instruction, a full disk or a kill -9
-// the spool holds it whole or not at all. When Update has returned nil the
-// change survives a power cut. Writers exclude each other by flock; readers
-// take no lock and see the last complete transaction. Each transaction is a
-// named operation with plain arguments and says who did it, with which
-// program and when. Every byte that was written is checked when it is read.
+// It promises what an embedded store promises. All that one Update changes is one transaction: after a crash at any instruction, a full
+// disk or a kill -9 the spool holds it whole or not at all. When Update has returned nil the change survives a power cut. Writers exclude
+// each other by flock; readers take no lock and see the last complete transaction. Each transaction is a named operation with plain
+// arguments and says who did it, with which program and when. Every byte that was written is checked when it is read.
 //
 // # Files
 //
@@ -43,9 +40,8 @@
 //	reserve          room on the disk that is given up when it is full, see Tx.UseReserve
 //	unfinished       while a spool is made from a dump: there is none yet
 //
-// A folder is synced when it is made, and then its name, as every file is: a file
-// system without a journal loses the name of a folder that was not. A writer
-// makes a folder that is missing anew.
+// A folder is synced when it is made, and then its name, as every file is: a file system without a journal loses the name of a folder
+// that was not. A writer makes a folder that is missing anew.
 //
 // # A transaction
 //
@@ -53,12 +49,10 @@
 //	A 12 0-4 JobPrio = 5
 //	E 42 121 41 13 b92f5e43
 //
-// The T line has the transaction's number, machine time, policy time, the
-// actor's uid and name, the program, the operation and its arguments. The
-// lines that follow are what changed (see record.go). The E line has the
-// number again, the length in bytes of all that stands before it, the number of
-// the last transaction that was known to be durable when it was written, the next
-// free cluster number, and the CRC-32C of everything from the T up to itself.
+// The T line has the transaction's number, machine time, policy time, the actor's uid and name, the program, the operation and its
+// arguments. The lines that follow are what changed (see record.go). The E line has the number again, the length in bytes of all that
+// stands before it, the number of the last transaction that was known to be durable when it was written, the next free cluster number,
+// and the CRC-32C of everything from the T up to itself.
 //
 // # Writing, step by step
 //
@@ -89,12 +83,11 @@
 //
 // # A full disk
 //
-// The file reserve keeps room on the disk. A write that finds the disk full, or its owner's quota
-// used up, in a transaction that called UseReserve or in a fold, cuts 256 KB off that file and is
-// tried again, until there is room or the file is empty. Before the writers' lock is freed what was
-// not used is taken back, and what is missing from the file is added as soon as a quarter
-// of what the disk has left, with the file, is more than the file has. Nothing in the file counts, and it is
-// never synced: what a power cut takes of it the next writer adds.
+// The file reserve keeps room on the disk. A write that finds the disk full, or its owner's quota used up, in a transaction that called
+// UseReserve or in a fold, cuts 256 KB off that file and is tried again, until there is room or the file is empty. Before the writers'
+// lock is freed what was not used is taken back, and what is missing from the file is added as soon as a quarter of what the disk has
+// left, with the file, is more than the file has. Nothing in the file counts, and it is never synced: what a power cut takes of it the
+// next writer adds.
 //
 // # Folding, step by step
 //
@@ -120,15 +113,13 @@
 //
 // # What is read
 //
-// Lines of the journal are looked through, and kept by the cluster or slot that they speak of. A
-// cluster is made on demand, from its block in a segment and these lines. So a command pays for
-// what it needs: one job is one block, a user's jobs are those that the segments' indexes name.
-// A command that reads a few attributes of all clusters skips the other lines (View.Only); a
-// command that needs whole ads of all, each once, reads them in pieces that are not kept
-// (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one before: it
-// reads a part of each ad, from extracts where there are any, and notes what it looks up besides
-// (View.Part). Totals read the summaries in the indexes of segments, and the beginning of claims' rows
-// (Totals, SlotSummaries, ClaimSummaries); what the journal speaks of they read whole.
+// Lines of the journal are looked through, and kept by the cluster or slot that they speak of. A cluster is made on demand, from its
+// block in a segment and these lines. So a command pays for what it needs: one job is one block, a user's jobs are those that the
+// segments' indexes name. A command that reads a few attributes of all clusters skips the other lines (View.Only); a command that needs
+// whole ads of all, each once, reads them in pieces that are not kept (View.Pieces). A cycle looks at few attributes, and mostly at the
+// same as the one before: it reads a part of each ad, from extracts where there are any, and notes what it looks up besides (View.Part).
+// Totals read the summaries in the indexes of segments, and the beginning of claims' rows (Totals, SlotSummaries, ClaimSummaries); what
+// the journal speaks of they read whole.
 //
 // # Archiving a month, step by step
 //
@@ -141,10 +132,8 @@
 //
 // # Damage
 //
-// Bytes before the acknowledged end that do not check, or a bad transaction with a good
-// one behind it, are damage: a command that reads them stops, names file and line, and
-// overwrites nothing. Check finds all of it, Salvage saves the rest.
+// Bytes before the acknowledged end that do not check, or a bad transaction with a good one behind it, are damage: a command that reads
+// them stops, names file and line, and overwrites nothing. Check finds all of it, Salvage saves the rest.
 //
-// The package knows nothing of policy: it decides neither rights nor the consequences of
-// a change.
+// The package knows nothing of policy: it decides neither rights nor the consequences of a change.
 package spool

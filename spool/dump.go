@@ -22,12 +22,11 @@ import (
 // dumpFormat is the number of the notation of dumps.
 const dumpFormat = 1
 
-// Dump writes all that the spool holds as ads in long form, a blank line behind each (dumptext): clusters
-// with their procs, slots, claims, submitters, slots left alone, tallies, marks, factories, the ads of the
-// jobs that left, who did what, the files of slots.d and the last report, as of one transaction. A spool
-// that was folded meanwhile, or restored from its dump, gives the same bytes again. Everything is checked
-// while it is read; after any error the output is not a valid dump, because it lacks the last ad. In
-// memory are the journal and one segment or cluster.
+// Dump writes all that the spool holds as ads in long form, a blank line behind each (dumptext): clusters with their procs, slots,
+// claims, submitters, slots left alone, tallies, marks, factories, the ads of the jobs that left, who did what, the files of slots.d and
+// the last report, as of one transaction. A spool that was folded meanwhile, or restored from its dump, gives the same bytes again.
+// Everything is checked while it is read; after any error the output is not a valid dump, because it lacks the last ad. In memory are the
+// journal and one segment or cluster.
 func (s *Spool) Dump(w io.Writer) (err error) {
 	if s.inUse {
 		return errNested
@@ -260,8 +259,7 @@ func (d *dumping) procs(r record) {
 	d.Number("Seq", int64(r.Seq))
 }
 
-// job reads a line of a cluster's block, an attribute's without looking at it:
-// that is the rest.
+// job reads a line of a cluster's block, an attribute's without looking at it: that is the rest.
 func (r *record) job(line []byte) (rest []byte, err error) {
 	if len(line) < 3 {
 		return nil, errors.New("not a record")
@@ -405,9 +403,8 @@ func (d *dumping) transaction(l Logged) error {
 	return d.End()
 }
 
-// eachLine hands over the lines that count of a file that is only appended to,
-// from 0. A *DamageError says that the file is not as recorded: then the lines that were
-// handed over may not be either.
+// eachLine hands over the lines that count of a file that is only appended to, from 0. A *DamageError says that the file is not as
+// recorded: then the lines that were handed over may not be either.
 func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte) error) error {
 	if known.end == 0 {
 		return nil

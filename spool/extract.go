@@ -4,51 +4,20 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/alike"
 	"fairspool/spool/internal/extracttext"
 	"fairspool/spool/internal/files"
 )
-
-// An extract is what views of a part read of one segment, in the file of the same name in the folder
-// extracts. Nothing depends on it: one that is missing, damaged, or made for other attributes or another
-// segment is passed over. That of a segment of jobs:
-//
-//	extract 1 12.7 4194512 9ab3c1f0 "Owner\nJobStatus" "request"
-//	K 16
-//	Owner = "alice"
-//	R 14
-//	JobStatus = 1
-//	J 12 0 1790000000 1790000000 0 4 17 0
-//	j 13 0 0 0 18 0
-//	P 14
-//	E 1f3c0a77
-//
-// The first line names the segment, its length and checksum, and the attributes. K and R are ads of
-// clusters and of runs, with how many bytes their lines have. J is a cluster: its ad, by its place among
-// those of clusters, QDate and EnteredCurrentStatus, and for each run the first and the last proc, the
-// transaction, and the ad. One that has no such moments is j, and P is one that is to be read in the
-// segment. The last line has the CRC-32C of all before it. In the extract of a segment of slots
-//
-//	O 15
-//	LoadAvg
-//	SlotID
-//	L 25
-//	Arch = "X86_64"
-//	Cpus = 1
-//	K 2 0 1
-//	S "slot1@node" 0 17 27
-//	LoadAvg = 0.125
-//	SlotID = 1
-//
-// O has the attributes of which slots have lines of their own, L the other lines, each once. K is what slots share:
-// how many lines, and their places. S is a slot: the place among K, the transaction, the bytes of its own lines.
 
 // extractFrom is how many bytes a segment has of which an extract is made.
 const extractFrom = 64 << 10
@@ -85,13 +54,26 @@ func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others 
 	if !ok {
 		return nil, false
 	}
-	r := extractReader{portion: p, worker: w, Lines: lines, harvest: harvest[int, Cluster]{keys: make([]int, 0, f.blocks), values: make([]*Cluster, 0, f.blocks)}}
-	if !r.read(f.blocks) {
-		p.lacking[n] = true
+	r := extractReader{portion: p, worker: w, Jobs: &w.jobs, own: map[[2]int]*classad.Ad{}}
+	made := harvest[int, Cluster]{keys: make([]int, 0, f.blocks), values: make([]*Cluster, 0, f.blocks)}
+	ok = r.Read(lines)
+	for rows := r.Rows; ok && len(rows) > 0; {
+		id, n := rows[0].Cluster, 1
+		for n < len(rows) && rows[n].Cluster == id {
+			n++
+		}
+		if _, spoken := p.jobs.pending[id]; !spoken && !p.jobs.has(id) {
+			c := r.cluster(rows[:n])
+			ok = c != nil
+			made.add(id, c, nil)
+		}
+		rows = rows[n:]
+	}
+	if p.lacking[n] = !ok; !ok {
 		return nil, false
 	}
-	*h = r.harvest
-	return r.others, true
+	*h = made
+	return r.Others, true
 }
 
 // extractedSlots does as extracted for slots, all of which are in the extract.
@@ -123,106 +105,51 @@ func sound(text []byte) []byte {
 	return text[:at]
 }
 
-// extractReader reads the lines of an extract of jobs.
+// extractReader makes clusters of an extract of jobs.
 type extractReader struct {
 	*portion
-	extracttext.Lines
+	*extracttext.Jobs
 	worker   *worker
-	clusters [][]byte // the lines of ads
 	ads      []*classad.Ad
-	runs     [][]byte
 	own      map[[2]int]*classad.Ad // ads of runs, by the places of both
 	room     []Cluster
 	roomRuns []Run
-	harvest[int, Cluster]
-	others []int
 }
 
-// read reads all lines, and reports whether they are right.
-func (r *extractReader) read(clusters int) bool {
-	r.own = map[[2]int]*classad.Ad{}
-	r.room, r.roomRuns = make([]Cluster, clusters), make([]Run, clusters)
-	for len(r.Rest) > 2 && !r.Bad {
-		kind := r.Rest[0]
-		r.Rest = r.Rest[2:]
-		switch kind {
-		case 'K':
-			r.clusters = append(r.clusters, r.Ad())
-		case 'R':
-			r.runs = append(r.runs, r.Ad())
-		case 'J', 'j':
-			r.cluster(kind == 'J')
-		case 'P':
-			r.others = append(r.others, r.Number())
-		default:
-			return false
-		}
+// adsOf returns the ads of a row, the second that of the run, which are made when they are first asked for; nil if they cannot be made.
+func (r *extractReader) adsOf(row *extracttext.Row) (cluster, run *classad.Ad) {
+	for len(r.ads) <= row.Ad {
+		r.ads = append(r.ads, r.adOf(r.worker, r.Clusters[len(r.ads)]))
 	}
-	return !r.Bad && len(r.Rest) == 0
+	cluster, run = r.ads[row.Ad], r.own[[2]int{row.Ad, row.Run}]
+	if cluster != nil && run == nil {
+		run = r.adOfRun(r.worker, cluster, r.Runs[row.Run])
+		r.own[[2]int{row.Ad, row.Run}] = run
+	}
+	return cluster, run
 }
 
-// cluster reads a cluster.
-func (r *extractReader) cluster(apart bool) {
-	end := bytes.IndexByte(r.Rest, '\n')
-	if end < 0 || len(r.room) == 0 {
-		r.Bad = true
-		return
-	}
-	behind := len(r.Rest) - end - 1 // bytes
-	id, kind := r.Number(), r.Number()
-	if _, spoken := r.jobs.pending[id]; spoken || r.jobs.has(id) {
-		r.Rest = r.Rest[max(len(r.Rest)-behind, 0):]
-		return
+// cluster returns the cluster of some rows, nil if it cannot be made.
+func (r *extractReader) cluster(rows []extracttext.Row) *Cluster {
+	if len(r.room) == 0 {
+		r.room, r.roomRuns = make([]Cluster, len(r.Rows)), make([]Run, len(r.Rows))
 	}
 	c := &r.room[0]
-	r.room = r.room[1:]
-	c.ID, c.forked, c.Ad = id, true, r.adAt(kind)
+	r.room, c.ID, c.forked = r.room[1:], rows[0].Cluster, true
+	c.Runs, r.roomRuns = r.roomRuns[:0:len(rows)], r.roomRuns[len(rows):]
 	var at *moments
-	if apart {
-		at = r.worker.kinds.keep(moments{int64(r.Number()), int64(r.Number())})
+	if rows[0].Apart {
+		at = r.worker.kinds.keep(rows[0].At)
 	}
-	for len(r.Rest) > behind && !r.Bad {
-		first, last, seq, own := r.Number(), r.Number(), r.Number(), r.Number()
-		if n := len(c.Runs); r.Bad || last < first || n > 0 && c.Runs[n-1].Last >= first {
-			r.Bad = true
-			return
+	for i := range rows {
+		row, run := &rows[i], (*classad.Ad)(nil)
+		if c.Ad, run = r.adsOf(row); run == nil {
+			return nil
 		}
-		run := Run{Procs: pool.Procs{Cluster: id, First: first, Last: last}, Ad: r.runAt(kind, own), Seq: uint64(seq), apart: at, partly: true}
-		if c.procs += run.Count(); c.Runs == nil && len(r.roomRuns) > 0 {
-			c.Runs, r.roomRuns = r.roomRuns[:0:1], r.roomRuns[1:]
-		}
-		c.Runs = append(c.Runs, run)
+		c.Runs = append(c.Runs, Run{Procs: pool.Procs{Cluster: c.ID, First: row.First, Last: row.Last}, Ad: run, Seq: row.Seq, apart: at, partly: true})
+		c.procs += row.Last - row.First + 1
 	}
-	if r.Bad || len(r.Rest) != behind || c.Runs == nil {
-		r.Bad = true
-		return
-	}
-	r.add(id, c, nil)
-}
-
-// adAt returns the ad of clusters at a place, which is made when it is first asked for.
-func (r *extractReader) adAt(i int) *classad.Ad {
-	if i < 0 || i >= len(r.clusters) {
-		r.Bad = true
-		return nil
-	}
-	for len(r.ads) <= i {
-		ad := r.adOf(r.worker, r.clusters[len(r.ads)])
-		r.Bad = r.Bad || ad == nil
-		r.ads = append(r.ads, ad)
-	}
-	return r.ads[i]
-}
-
-// runAt returns the ad of runs at a place that is chained to an ad of clusters.
-func (r *extractReader) runAt(cluster, i int) *classad.Ad {
-	ad := r.own[[2]int{cluster, i}]
-	if ad == nil && !r.Bad && i >= 0 && i < len(r.runs) {
-		ad = r.adOfRun(r.worker, r.ads[cluster], r.runs[i])
-		r.own[[2]int{cluster, i}] = ad
-	}
-	r.Bad = r.Bad || ad == nil
-	return ad
+	return c
 }
 
 // slotReader reads the lines of an extract of slots.
@@ -357,4 +284,175 @@ func (p *portion) sweep() {
 			p.jobs.files.Remove(filepath.Join(p.extracts(), e.Name()))
 		}
 	}
+}
+
+// Representing says which clusters may stand for others.
+type Representing struct {
+	// Kind says of a job's ad in whose order the job stands, empty for nobody's, and whether each is to stand for itself.
+	Kind func(ad *classad.Ad) (owner string, alone bool)
+	// Alone are clusters that stand for themselves.
+	Alone map[int]bool
+	// First is, by owner, how many clusters of each kind, the first in that order, stand for themselves; at least 2.
+	First map[string]int
+	// Spares is how many clusters fewer there are to be left.
+	Spares int
+}
+
+// Represent returns a view of a part in which a cluster may stand for others, its procs for theirs: Stands has, by cluster, the procs of
+// all, in their owner's order. Their ads are those of the cluster but for ClusterId, ProcId, QDate and EnteredCurrentStatus. Of an owner's
+// jobs those stand together that follow each other by QDate and number, but for others that stand together. It returns false if
+// that is not known without reading all clusters, or if more clusters would be left.
+func Represent(part *View, by Representing) (of *View, stands map[int][]pool.Procs, ok bool) {
+	s := part.state()
+	p := s.part
+	if p == nil || p.jobs != s.jobs || p.jobs.listed {
+		return nil, nil, false
+	}
+	clusters := 0
+	for _, f := range p.jobs.base {
+		clusters += f.blocks
+	}
+	most := clusters - by.Spares
+	if most < 0 {
+		return nil, nil, false
+	}
+	r := representing{by, p, p.jobs.again(p.cluster, (*Cluster).fork), newWorker(), alike.NewGathering(clusters)}
+	if !r.read() || len(r.found.Others)+len(p.jobs.pending) > most {
+		return nil, nil, false
+	}
+	kinds := r.found.Kinds()
+	ads, apart, ok := r.adsOf(kinds)
+	if !ok {
+		return nil, nil, false
+	}
+	list := alike.Stretches(kinds, apart)
+	if len(list)+len(r.jobs.made) > most {
+		return nil, nil, false
+	}
+	stands = map[int][]pool.Procs{}
+	for _, x := range list {
+		if procs := r.put(x.Rows, ads[x.Kind]); len(procs) > 0 {
+			stands[x.Rows[0].Cluster] = procs
+		}
+	}
+	r.jobs.list, r.jobs.order = r.jobs.present()
+	r.jobs.listed, r.jobs.lent = true, true
+	all := *s
+	all.jobs = r.jobs
+	return &View{spool: part.spool, loaded: &all, seq: part.seq, next: part.next, listed: part.listed}, stands, true
+}
+
+// representing is a view in the making.
+type representing struct {
+	Representing
+	*portion
+	jobs   *blocks[int, Cluster]
+	worker *worker
+	found  *alike.Gathering
+}
+
+// read reads the extracts, and reports whether there are all.
+func (r *representing) read() bool {
+	var lock sync.Mutex
+	whole := true
+	read, buffers := make([]extracttext.Jobs, parallel.Workers(len(r.jobs.base))), make([][]byte, len(r.jobs.base))
+	parallel.Each(len(r.jobs.base), func(worker, i int) {
+		j, lacking := &read[worker], false
+		lines, ok := extractOf(r.portion, &buffers[worker], r.jobs.files, r.jobs.base[i], &lacking)
+		ok = ok && j.Read(lines)
+		lock.Lock()
+		defer lock.Unlock()
+		switch {
+		case ok:
+			r.found.Add(j, r.standing)
+		case !lacking && r.jobs.base[i].bytes < extractFrom: // which has none
+			g, err := r.jobs.index(i)
+			if whole = whole && err == nil; err == nil {
+				for _, e := range g.entries {
+					r.found.Others = append(r.found.Others, e.key)
+				}
+			}
+		default:
+			whole = false
+		}
+	})
+	return whole
+}
+
+// standing says how a cluster in an extract is to stand.
+func (r *representing) standing(cluster int) alike.Standing {
+	_, spoken := r.jobs.pending[cluster]
+	switch {
+	case spoken || r.jobs.has(cluster):
+		return alike.Apart
+	case r.Alone[cluster]:
+		return alike.Alone
+	}
+	return alike.Together
+}
+
+// adsOf makes the ads of the kinds' runs, and the clusters that stand apart, whose places it returns by owner. It says of kinds whose they
+// are. It returns false if something cannot be made.
+func (r *representing) adsOf(kinds []*alike.Kind) (ads []*classad.Ad, apart map[string][]alike.Place, ok bool) {
+	for _, k := range kinds {
+		run := r.adOf(r.worker, []byte(k.Clusters))
+		if run != nil {
+			run = r.adOfRun(r.worker, run, []byte(k.Runs))
+		}
+		if run == nil {
+			return nil, nil, false
+		}
+		owner, alone := r.Kind(run)
+		if k.Owner = owner; alone {
+			k.Alone = math.MaxInt
+		} else if owner != "" {
+			k.Alone = max(k.Alone, 2, r.First[owner])
+		}
+		ads = append(ads, run)
+	}
+	for id := range r.jobs.pending {
+		r.found.Others = append(r.found.Others, id)
+	}
+	slices.Sort(r.found.Others)
+	var made harvest[int, Cluster]
+	if r.jobs.makeThese(r.worker, slices.Compact(r.found.Others), &made) != nil {
+		return nil, nil, false
+	}
+	apart = map[string][]alike.Place{}
+	for i, id := range made.keys {
+		r.jobs.made[id] = made.values[i]
+	}
+	for id, c := range r.jobs.made {
+		if c == nil {
+			continue
+		}
+		for _, run := range c.Runs {
+			ad := run.Proc(run.First)
+			if owner, _ := r.Kind(ad); owner != "" {
+				at, _ := ad.EvalInt(&classad.Context{}, pool.AttrQDate)
+				apart[owner] = append(apart[owner], alike.Place{QDate: at, Cluster: id})
+			}
+		}
+	}
+	return ads, apart, true
+}
+
+// put makes the first of some rows of a kind stand for all, and returns the procs of these.
+func (r *representing) put(rows []*extracttext.Row, run *classad.Ad) (procs []pool.Procs) {
+	first := rows[0]
+	c := &Cluster{ID: first.Cluster, Ad: run.Parent(), forked: true}
+	if len(rows) > 1 {
+		procs = make([]pool.Procs, 0, len(rows))
+	}
+	for i := range rows {
+		p := pool.Procs{Cluster: rows[i].Cluster, First: rows[i].First, Last: rows[i].Last}
+		if len(rows) > 1 {
+			procs = append(procs, p)
+		}
+		c.procs += p.Count()
+	}
+	all := pool.Procs{Cluster: c.ID, First: first.First, Last: first.First + c.procs - 1}
+	c.Runs = []Run{{Procs: all, Ad: run, Seq: first.Seq, apart: r.worker.kinds.keep(first.At), partly: true}}
+	r.jobs.made[c.ID] = c
+	return procs
 }

@@ -19,10 +19,8 @@ import (
 	"fairspool/spool/internal/rowtext"
 )
 
-// Factory is a cluster whose procs are made as others leave the queue, from a
-// text, its digest, that tells of each what it is. The spool keeps both and makes
-// nothing by itself. A factory stays until it is dropped, also when none of its
-// procs is in the queue.
+// Factory is a cluster whose procs are made as others leave the queue, from a text, its digest, that tells of each what it is. The spool
+// keeps both and makes nothing by itself. A factory stays until it is dropped, also when none of its procs is in the queue.
 type Factory struct {
 	Cluster                 int
 	Owner                   string // whose jobs they are
@@ -74,12 +72,9 @@ func (v *View) Factory(cluster int) (Factory, bool) {
 	return r.Factory, ok
 }
 
-// Digest opens the digest of a cluster's factory, the text that AddFactory was
-// given. Its length is checked now, and each block of 1 MB when something is read
-// of it for the first time, so that reading from an offset reads no more than
-// that: a Read that meets damage returns a *DamageError. It may be read as long as
-// the View lasts, and is to be closed. The error may be that there is no such
-// factory.
+// Digest opens the digest of a cluster's factory, the text that AddFactory was given. Its length is checked now, and each block of 1 MB
+// when something is read of it for the first time, so that reading from an offset reads no more than that: a Read that meets damage
+// returns a *DamageError. It may be read as long as the View lasts, and is to be closed. The error may be that there is no such factory.
 func (v *View) Digest(cluster int) (io.ReadSeekCloser, error) {
 	r, ok, err := v.state().factories.get(cluster)
 	must(err)
@@ -99,10 +94,9 @@ func (newDigest) Close() error { return nil }
 
 func noFactory(cluster int) error { return fmt.Errorf("cluster %d: it has no factory", cluster) }
 
-// AddFactory makes a cluster a factory. The cluster must be one that this
-// transaction makes with AddCluster, before or after. The digest may be any text;
-// it goes to a file of its own before the transaction is committed, and is never
-// changed. It is not copied, and is not to be changed until the transaction ends.
+// AddFactory makes a cluster a factory. The cluster must be one that this transaction makes with AddCluster, before or after. The digest
+// may be any text; it goes to a file of its own before the transaction is committed, and is never changed. It is not copied, and is not
+// to be changed until the transaction ends.
 func (tx *Tx) AddFactory(f Factory, digest []byte) {
 	err := f.check()
 	switch {
@@ -123,8 +117,7 @@ func (tx *Tx) AddFactory(f Factory, digest []byte) {
 	tx.charge(f.Owner, Owner{Bytes: row.bytes})
 }
 
-// PutFactory changes a factory that is there, as a whole but for its digest.
-// Without any change it costs nothing.
+// PutFactory changes a factory that is there, as a whole but for its digest. Without any change it costs nothing.
 func (tx *Tx) PutFactory(f Factory) {
 	row, ok, err := tx.state().factories.get(f.Cluster)
 	must(err)
@@ -229,9 +222,8 @@ func blockSums(text []byte) (sums []uint32) {
 // digestName returns the file of a cluster's digest, in the spool.
 func digestName(cluster int) string { return "factories/" + strconv.Itoa(cluster) }
 
-// keepDigests makes the digests of new factories durable. The names that they
-// get are those of clusters that were never given out: what lies there is a dead
-// writer's.
+// keepDigests makes the digests of new factories durable. The names that they get are those of clusters that were never given out: what
+// lies there is a dead writer's.
 func (s *Spool) keepDigests(tx *Tx) error {
 	if len(tx.digests) == 0 {
 		return nil
@@ -343,8 +335,7 @@ func (d *digestReader) line(at int64) int {
 	return 1 + bytes.Count(b[:n], newline)
 }
 
-// eachBlock hands over the blocks of a factory's digest one after the other, each
-// checked, to look at until the function returns.
+// eachBlock hands over the blocks of a factory's digest one after the other, each checked, to look at until the function returns.
 func (s *Spool) eachDigestBlock(f factory, do func([]byte) error) error {
 	d, err := s.openDigest(f)
 	if err != nil {
@@ -362,8 +353,7 @@ func (s *Spool) eachDigestBlock(f factory, do func([]byte) error) error {
 	return nil
 }
 
-// digestFiles returns the clusters for which there is a digest's file, ascending. Files
-// with other names are not the spool's.
+// digestFiles returns the clusters for which there is a digest's file, ascending. Files with other names are not the spool's.
 func (s *Spool) digestFiles() (clusters []int, err error) {
 	entries, err := os.ReadDir(s.path("factories"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -378,9 +368,8 @@ func (s *Spool) digestFiles() (clusters []int, err error) {
 	return clusters, err
 }
 
-// sweepDigests removes the digests that no reader of the generations can ask for:
-// those of factories of which neither their tables nor their journals speak. The
-// first generation is the one in force.
+// sweepDigests removes the digests that no reader of the generations can ask for: those of factories of which neither their tables nor
+// their journals speak. The first generation is the one in force.
 func (s *Spool) sweepDigests(kept []*generation) error {
 	files, err := s.digestFiles()
 	if err != nil || len(files) == 0 {
@@ -451,8 +440,7 @@ func (s *Spool) nameDigests(g *generation, named map[int]bool) error {
 	return nil
 }
 
-// factories checks the digests of all factories, as the journal says, and mentions
-// the others.
+// factories checks the digests of all factories, as the journal says, and mentions the others.
 func (c *checker) factories(st *state, next int, sound bool) {
 	rows, err := st.factories.all()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// JournalSize is how many bytes the journal may have before negotiate folds
-// it.
+// JournalSize is how many bytes the journal may have before negotiate folds it.
 const JournalSize = 8 << 20
 
 // ErrFolding says that another process is folding the journal.
@@ -30,11 +29,9 @@ type Folding struct {
 	Took          time.Duration // altogether
 }
 
-// Fold folds the journal if it has at least so many bytes: what it says is
-// worked into the segments and tables, those it does not speak of are left as
-// they are, and a new journal begins. It works beside readers and writers, and
-// keeps writers out for the switch only. progress, which may be nil, is told
-// what share of the segments is done. Without anything to do nothing happens.
+// Fold folds the journal if it has at least so many bytes: what it says is worked into the segments and tables, those it does not speak
+// of are left as they are, and a new journal begins. It works beside readers and writers, and keeps writers out for the switch only.
+// progress, which may be nil, is told what share of the segments is done. Without anything to do nothing happens.
 func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, err error) {
 	began := time.Now()
 	if s.inUse {
@@ -112,9 +109,8 @@ func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, e
 	return done, nil
 }
 
-// takeBack removes what a fold has written that failed for the reason why:
-// the disk may be full of it. Nothing is removed unless it is certain that the
-// old generation is the one in force, and stays so after a power cut.
+// takeBack removes what a fold has written that failed for the reason why: the disk may be full of it. Nothing is removed unless it is
+// certain that the old generation is the one in force, and stays so after a power cut.
 func (f *fold) takeBack(why error) {
 	current, err := f.spool.current()
 	if err == nil && current.Generation == f.upTo.Generation && !errors.Is(why, files.ErrUncertain) {
@@ -221,8 +217,7 @@ func (f *fold) writeTables(g *generation) (err error) {
 	return err
 }
 
-// change makes the next generation the one in force. What was committed since
-// the fold began is the beginning of its journal.
+// change makes the next generation the one in force. What was committed since the fold began is the beginning of its journal.
 func (f *fold) change(done *Folding) error {
 	s := f.spool
 	journal, err := s.files.Open(s.journal(f.next.number), files.ReadWrite|files.Create|files.Truncate, 0o600)
@@ -293,9 +288,8 @@ func (f *fold) copyTo(journal files.File, from, to int64) error {
 	return journal.Sync()
 }
 
-// switchTo copies the rest under the writers' lock and replaces CURRENT. Once
-// that has begun to be visible, the next writer makes it durable if need be,
-// see recover.
+// switchTo copies the rest under the writers' lock and replaces CURRENT. Once that has begun to be visible, the next writer makes it
+// durable if need be, see recover.
 func (f *fold) switchTo(w *writing, journal files.File, copied int64) error {
 	if err := f.copyTo(journal, copied, w.end.End); err != nil {
 		return err
@@ -407,8 +401,7 @@ func (w *blockWalk[K, V]) remake() error {
 	return w.do(w.line(v), w.text)
 }
 
-// workerThings is how many things one worker makes, which keeps what they have
-// in common.
+// workerThings is how many things one worker makes, which keeps what they have in common.
 const workerThings = 1000
 
 // foldBlocks writes the segments anew that the journal speaks of, and keeps the

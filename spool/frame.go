@@ -38,9 +38,8 @@ type frame struct {
 	Size   int    // bytes of the whole frame, T to E
 }
 
-// framed returns the bytes of the transaction with that body, and its CRC; synced is
-// frame.Synced. It moves the body in the room that it has, if that is enough for the other two
-// lines: a body may have many megabytes, which are not to be there twice.
+// framed returns the bytes of the transaction with that body, and its CRC; synced is frame.Synced. It moves the body in the room that it
+// has, if that is enough for the other two lines: a body may have many megabytes, which are not to be there twice.
 func framed(h Transaction, body []byte, synced uint64, next int) ([]byte, uint32) {
 	head := h.Append(nil)
 	n := len(head) + len(body)
@@ -55,9 +54,8 @@ func framed(h Transaction, body []byte, synced uint64, next int) ([]byte, uint32
 // endRoom is as much as an E line takes.
 const endRoom = 100
 
-// parseFrame reads the transaction that begins b and must have the number
-// seq. It returns errIncomplete when b ends before the frame does, and another
-// error when what is there cannot be that frame.
+// parseFrame reads the transaction that begins b and must have the number seq. It returns errIncomplete when b ends before the frame
+// does, and another error when what is there cannot be that frame.
 func parseFrame(b []byte, seq uint64) (frame, error) {
 	var room [32]byte
 	head := append(strconv.AppendUint(append(room[:0], "T "...), seq, 10), ' ')
@@ -108,8 +106,7 @@ var (
 	errIncomplete = fmt.Errorf("the transaction has no end")
 )
 
-// parseEnd checks the E line, last, of a frame whose other lines are length
-// bytes at the start of b.
+// parseEnd checks the E line, last, of a frame whose other lines are length bytes at the start of b.
 func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 	rest := strings.TrimPrefix(string(last), "E ")
 	var numbers [4]uint64
@@ -132,9 +129,8 @@ func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 	return nil
 }
 
-// wasSynced reports whether the transaction behind number seq, which b should begin with, was
-// durable once: a whole transaction stands anywhere in b that was written when it was. If so, what
-// b begins with is damage and no torn tail.
+// wasSynced reports whether the transaction behind number seq, which b should begin with, was durable once: a whole transaction stands
+// anywhere in b that was written when it was. If so, what b begins with is damage and no torn tail.
 func wasSynced(b []byte, seq uint64) bool {
 	for at := 0; at < len(b); {
 		if b[at] == 'T' {
@@ -158,8 +154,7 @@ func wasSynced(b []byte, seq uint64) bool {
 	return false
 }
 
-// writeLog adds the transactions that are folded to the log, by months of the
-// machine's clock, and returns how much of it counts then.
+// writeLog adds the transactions that are folded to the log, by months of the machine's clock, and returns how much of it counts then.
 func (f *fold) writeLog() (map[string]stretch, error) {
 	months := f.state.log
 	texts := map[string][]byte{}
@@ -177,8 +172,7 @@ func (f *fold) writeLog() (map[string]stretch, error) {
 	return months, nil
 }
 
-// addLog appends to a month's log, durably. A log that does not check is left as it
-// is.
+// addLog appends to a month's log, durably. A log that does not check is left as it is.
 func (s *Spool) addLog(name string, known stretch, text []byte) (stretch, error) {
 	m, err := s.openMonth(logFile(name), name, known, sums, func() error { return nil })
 	if err != nil {
@@ -267,8 +261,7 @@ func (s *Spool) journalLog() (pinned, []Logged, error) {
 	return base, list, nil
 }
 
-// logMonth returns the text of a month of the log, none if others have archived the
-// month by now.
+// logMonth returns the text of a month of the log, none if others have archived the month by now.
 func (s *Spool) logMonth(name string, known stretch) ([]byte, error) {
 	text, err := s.logText(name, known)
 	if isDamage(err) {

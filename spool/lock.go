@@ -20,8 +20,7 @@ import (
 // ErrLocked says that another process held a lock of the spool for longer than the caller waits.
 var ErrLocked = files.ErrLocked
 
-// ack is what the lock file says of the journal: which one is in force and
-// how far it was acknowledged.
+// ack is what the lock file says of the journal: which one is in force and how far it was acknowledged.
 type ack struct {
 	Generation int
 	End        int64  // bytes
@@ -54,9 +53,8 @@ const (
 	ackBad // something that does not check
 )
 
-// readAck reads the acknowledged end from the lock file f. One that does not
-// check is mentioned: a writer that dies in the middle of its line leaves such a
-// one, with a whole journal; and so does damage.
+// readAck reads the acknowledged end from the lock file f. One that does not check is mentioned: a writer that dies in the middle of its
+// line leaves such a one, with a whole journal; and so does damage.
 func (s *Spool) readAck(f files.File) (ack, ackState, error) {
 	b := make([]byte, lockline.Size)
 	for try := 1; ; try++ {
@@ -81,9 +79,8 @@ func (s *Spool) readAck(f files.File) (ack, ackState, error) {
 // ackReads is how often a line that does not check is read.
 const ackReads = 3
 
-// acknowledge notes the journal's end in the lock file. The transaction is
-// committed by now, so a failure here is no failure of it: the next writer
-// finds the end by itself.
+// acknowledge notes the journal's end in the lock file. The transaction is committed by now, so a failure here is no failure of it: the
+// next writer finds the end by itself.
 func (s *Spool) acknowledge(lock files.File, end ack) {
 	if _, err := lock.WriteAt([]byte(end.line("acknowledged")), lockline.Size); err != nil {
 		s.warn("%s/lock: the change is made, but its end could not be noted: %v", s.dir, err)
@@ -121,8 +118,7 @@ func (u *unsynced) sync() error {
 	return nil
 }
 
-// acknowledged reports whether the lock file says that the journal is durable up to the
-// transaction's end, or that it was folded since.
+// acknowledged reports whether the lock file says that the journal is durable up to the transaction's end, or that it was folded since.
 func (u *unsynced) acknowledged(lock files.File) bool {
 	b := make([]byte, lockline.Size)
 	if _, err := lock.ReadAt(b, lockline.Size); err != nil {
@@ -184,9 +180,8 @@ func (u *unsynced) dropMonths() {
 	}
 }
 
-// locked runs fn with the flock on the named lock file held, waiting at most
-// wait for it. A wait of zero or less tries once. What fn has done counts, also
-// when the lock cannot be freed: closing the file frees it.
+// locked runs fn with the flock on the named lock file held, waiting at most wait for it. A wait of zero or less tries once. What fn has
+// done counts, also when the lock cannot be freed: closing the file frees it.
 func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File) error) error {
 	path := filepath.Join(s.dir, name)
 	l, release, err := s.acquire(name, wait)
@@ -264,10 +259,9 @@ func writeHolder(f files.File, text string) error {
 	return err
 }
 
-// acquire takes the flock on the file at path, which it makes if need be, waiting
-// at most wait; ErrLocked: it is still held elsewhere then. A lock counts only if
-// the path leads to the file that was locked: otherwise the file was removed
-// meanwhile, and others may have locked a new one.
+// acquire takes the flock on the file at path, which it makes if need be, waiting at most wait; ErrLocked: it is still held elsewhere
+// then. A lock counts only if the path leads to the file that was locked: otherwise the file was removed meanwhile, and others may have
+// locked a new one.
 func acquire(fsys files.Layer, path string, wait time.Duration) (files.Lock, error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := lockFile(fsys, path, files.ReadWrite|files.Create, false, time.Until(end))
@@ -349,9 +343,8 @@ func (s *Spool) Negotiating(wait time.Duration, fn func() error) error {
 // ending are the signals of a terminal that end a process.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGQUIT}
 
-// postponed returns the signals that have to wait for the end of what is done under a lock. Those
-// that end the process are not among them for a cycle, which may take long, and leaves nothing to be
-// repaired. A process that watches over a machine may be stopped.
+// postponed returns the signals that have to wait for the end of what is done under a lock. Those that end the process are not among them
+// for a cycle, which may take long, and leaves nothing to be repaired. A process that watches over a machine may be stopped.
 func (o Options) postponed(lock string) []os.Signal {
 	switch lock {
 	case "lock":
@@ -376,10 +369,9 @@ type Holder struct {
 	Stopped bool
 }
 
-// Holders returns the processes that have some of the spool's locks, by the names of their files, such
-// as lock, negotiate.lock and fold.lock, for which others wait, and WatchLock. It touches no lock, and knows
-// of processes of this machine only. One may be missed while other processes of the machine free
-// locks: the kernel's table is read in pieces.
+// Holders returns the processes that have some of the spool's locks, by the names of their files, such as lock, negotiate.lock and
+// fold.lock, for which others wait, and WatchLock. It touches no lock, and knows of processes of this machine only. One may be missed
+// while other processes of the machine free locks: the kernel's table is read in pieces.
 func (s *Spool) Holders(locks ...string) (list []Holder, err error) {
 	var there []os.FileInfo
 	for _, name := range locks {

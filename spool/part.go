@@ -13,8 +13,7 @@ import (
 	"fairspool/spool/internal/wantedlines"
 )
 
-// portion is what views have of ads of which only some attributes are read. Clusters that are alike in
-// these share their ads.
+// portion is what views have of ads of which only some attributes are read. Clusters that are alike in these share their ads.
 type portion struct {
 	read       []string
 	unread     *classad.Unread // of the attributes in read, and of others with the names that it says
@@ -29,12 +28,10 @@ type portion struct {
 	slots        *blocks[string, pool.Slot]
 }
 
-// Part returns a view of the same transaction whose clusters and advertised slots have only the
-// attributes that are called so or begin so (classad.NewUnread), and what notes if others are looked
-// up: as long as there are none, the part shows what the view itself does. Views that ask for the same
-// share what they have read, and what they have noted, until a transaction of this process changes
-// jobs or slots. In a transaction or a fork, and for a reader who does not see all jobs, it is the view
-// itself.
+// Part returns a view of the same transaction whose clusters and advertised slots have only the attributes that are called so or begin so
+// (classad.NewUnread), and what notes if others are looked up: as long as there are none, the part shows what the view itself does. Views
+// that ask for the same share what they have read, and what they have noted, until a transaction of this process changes jobs or slots.
+// In a transaction or a fork, and for a reader who does not see all jobs, it is the view itself.
 func (v *View) Part(read []string, begin string) (*View, *classad.Unread) {
 	s := v.state()
 	if v.writes || v.hides() || s.jobs.under != nil {
@@ -125,8 +122,7 @@ type moments [2]int64
 
 var momentNames = [2]string{pool.AttrQDate, pool.AttrEnteredStatus}
 
-// moment returns which of the moments a line "Name = number" is that nobody asks for in ads that
-// are shared, and the number.
+// moment returns which of the moments a line "Name = number" is that nobody asks for in ads that are shared, and the number.
 func (p *portion) moment(line []byte) (which int, n int64, ok bool) {
 	for which, name := range momentNames {
 		if len(line) <= len(name)+3 || line[0] != name[0] || string(line[:len(name)]) != name || string(line[len(name):len(name)+3]) != " = " {
@@ -138,8 +134,7 @@ func (p *portion) moment(line []byte) (which int, n int64, ok bool) {
 	return 0, 0, false
 }
 
-// plainCluster is what is read of a cluster whose lines are plain: those of its ad, and then for each run
-// those of its ad.
+// plainCluster is what is read of a cluster whose lines are plain: those of its ad, and then for each run those of its ad.
 type plainCluster struct {
 	ad     []byte // lines "Name = expression"
 	apart  bool   // it has moments
@@ -154,8 +149,7 @@ type plainRun struct {
 	from, to int // its lines in ofRuns
 }
 
-// plain reads the lines of a cluster, and reports whether they are plain. What it returns is good until
-// the next one of the same worker.
+// plain reads the lines of a cluster, and reports whether they are plain. What it returns is good until the next one of the same worker.
 func (p *portion) plain(w *worker, id int, lines chunk) (*plainCluster, bool) {
 	k := &w.kinds
 	o := &k.scan

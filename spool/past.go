@@ -24,12 +24,10 @@ import (
 // them. Months of the history that lie before Since are not read.
 type Left = left.Jobs
 
-// History goes through the ads of the chosen jobs that have left the queue, as of
-// the last complete transaction: the last to leave first, until each returns
-// false. An ad is each's to keep and to change. What was chosen by cluster, owner
-// or time is found without reading the other ads, whatever their number. Archived
-// months are passed over. All that is read is held to its checksum: what is missing
-// or does not check gives a *DamageError, after the ads of those that left later.
+// History goes through the ads of the chosen jobs that have left the queue, as of the last complete transaction: the last to leave first,
+// until each returns false. An ad is each's to keep and to change. What was chosen by cluster, owner or time is found without reading the
+// other ads, whatever their number. Archived months are passed over. All that is read is held to its checksum: what is missing or does
+// not check gives a *DamageError, after the ads of those that left later.
 func (s *Spool) History(which Left, each func(ad *classad.Ad) (more bool)) error {
 	return s.View(func(v *View) error { return v.History(which, each) })
 }
@@ -56,11 +54,9 @@ func (v *View) History(which Left, each func(ad *classad.Ad) (more bool)) error 
 	return nil
 }
 
-// pastMonth goes through a month's history, backwards from its recorded end, until
-// each returns false. With an error each tells how many lines of the ad are good. If
-// what is recorded turns out to be gone before each was called, what is recorded by
-// then counts: others may have archived the month, or cut off what its writer never
-// acknowledged.
+// pastMonth goes through a month's history, backwards from its recorded end, until each returns false. With an error each tells how many
+// lines of the ad are good. If what is recorded turns out to be gone before each was called, what is recorded by then counts: others may
+// have archived the month, or cut off what its writer never acknowledged.
 func (s *Spool) pastMonth(name string, known stretch, each func(block) (more bool, good int, err error)) (more bool, err error) {
 	begun := false
 	more, err = s.backwards(name, known, func(b block) (bool, int, error) {
@@ -104,8 +100,7 @@ func (s *Spool) backwards(name string, known stretch, each func(block) (bool, in
 	return true, nil
 }
 
-// recordedNow returns what is recorded by now of the files that are only appended
-// to, whatever this Spool has read so far.
+// recordedNow returns what is recorded by now of the files that are only appended to, whatever this Spool has read so far.
 func (s *Spool) recordedNow() (*state, bool) {
 	d := dumping{spool: s}
 	if err := twice(d.read); err != nil {
@@ -134,16 +129,14 @@ const (
 // adEnd stands behind the footer of an ad.
 var adEnd = []byte("\n\n")
 
-// block is the lines of an ad, with the newline before the first and without the
-// footer.
+// block is the lines of an ad, with the newline before the first and without the footer.
 type block struct {
 	at   int64 // where the first line begins
 	text []byte
 }
 
-// before returns the ads of the piece before those that were returned, in the
-// order of the file, until the next call. None, and no error: that was all. With an
-// error, which names the ad before them, they are whole all the same.
+// before returns the ads of the piece before those that were returned, in the order of the file, until the next call. None, and no error:
+// that was all. With an error, which names the ad before them, they are whole all the same.
 func (r *pastReader) before() ([]block, error) {
 	if r.end == 0 {
 		return nil, nil
@@ -165,8 +158,7 @@ func (r *pastReader) before() ([]block, error) {
 	}
 }
 
-// begin returns where in the buffer the first ad begins that has all of the footer
-// before it there, and false if there is no such ad.
+// begin returns where in the buffer the first ad begins that has all of the footer before it there, and false if there is no such ad.
 func (r *pastReader) begin(from int64) (int, bool) {
 	if from == 0 {
 		return 0, true
@@ -178,8 +170,7 @@ func (r *pastReader) begin(from int64) (int, bool) {
 	return end, i >= 0 && end < len(text)
 }
 
-// take parts the piece, which stands at from in the file, into its ads, and turns to
-// what stands before them.
+// take parts the piece, which stands at from in the file, into its ads, and turns to what stands before them.
 func (r *pastReader) take(from int64, begin int) ([]block, error) {
 	known := uint32(0)
 	if begin > 0 {
@@ -193,8 +184,7 @@ func (r *pastReader) take(from int64, begin int) ([]block, error) {
 	return r.split(from, begin), nil
 }
 
-// wholeOnes returns the ads of the piece behind the last one that does not check, and
-// the damage.
+// wholeOnes returns the ads of the piece behind the last one that does not check, and the damage.
 func (r *pastReader) wholeOnes(from int64, begin int, known uint32) ([]block, error) {
 	blocks := r.split(from, begin)
 	for i := len(blocks) - 1; i >= 0; i-- {

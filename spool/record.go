@@ -11,8 +11,7 @@ import (
 	"fairspool/spool/internal/attrtext"
 )
 
-// A record is one line of a transaction's body: one thing that changed. The
-// first byte tells which:
+// A record is one line of a transaction's body: one thing that changed. The first byte tells which:
 //
 //	C 12 Cmd = "/bin/sleep"        an attribute of cluster 12's common ad
 //	N 12 0-999                     procs 0 to 999 are new in cluster 12
@@ -45,12 +44,10 @@ import (
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more
 //
-// In a segment the numbers of the transactions that last changed something are
-// not those of the lines' own transaction, and stand behind: N 12 0-999 42 and
-// S "slot1@host" 42; a claim in its table has its number as Seq.
+// In a segment the numbers of the transactions that last changed something are not those of the lines' own transaction, and stand behind:
+// N 12 0-999 42 and S "slot1@host" 42; a claim in its table has its number as Seq.
 //
-// Expressions are written in one line with the escapes of new-form ads and
-// with reals that read back exactly.
+// Expressions are written in one line with the escapes of new-form ads and with reals that read back exactly.
 type record struct {
 	Kind       byte
 	pool.Procs // of C and Y the cluster alone

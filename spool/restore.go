@@ -24,11 +24,9 @@ type Restored struct {
 	Contents
 }
 
-// Restore makes a spool from what Dump wrote, one that is equal to the dumped, in
-// a directory that is empty or not there yet. progress, which may be nil, is
-// told now and then how many ads were read. What is wrong with the dump is a
-// *DumpError, which names the line. After any error what was made is removed;
-// after a crash the directory is no spool either.
+// Restore makes a spool from what Dump wrote, one that is equal to the dumped, in a directory that is empty or not there yet. progress,
+// which may be nil, is told now and then how many ads were read. What is wrong with the dump is a *DumpError, which names the line. After
+// any error what was made is removed; after a crash the directory is no spool either.
 func Restore(dir string, from io.Reader, o Options, progress func(ads int)) (Restored, error) {
 	return restore(dir, from, o, progress, files.Disk{})
 }
@@ -111,8 +109,7 @@ func (r *restoring) all(domain string) error {
 	return nil
 }
 
-// begins reports whether the first line, or the piece of it that is there, is that
-// of a dump.
+// begins reports whether the first line, or the piece of it that is there, is that of a dump.
 func (r *restoring) begins() bool {
 	const first = `MyType = "Spool"` + "\n"
 	b, _ := r.in.In.From.Peek(len(first)) // an error comes again
@@ -248,8 +245,7 @@ func (r *restoring) about(what string, err error) error {
 	return err
 }
 
-// attributes ends a heading and appends the ad behind it to the text, a line
-// with the prefix for each attribute.
+// attributes ends a heading and appends the ad behind it to the text, a line with the prefix for each attribute.
 func (r *restoring) attributes(w *dumptext.Words) error {
 	n := w.Number("Attributes", 0, dumptext.MostBytes)
 	if err := w.End(); err != nil || n == 0 {

@@ -22,13 +22,10 @@ type Salvaged struct {
 	Lost int // findings that are damage
 }
 
-// Salvage writes what is whole in the spool dir, however damaged, into a new one in the
-// directory to, which is empty or not there yet. each receives what is lost, what is
-// copied unverified (Damaged), and the amounts of what is copied. The new spool is read
-// back, all of it, before Salvage returns. Nothing is written to dir, and no lock is
-// waited for. The UID_DOMAIN is that of dir or, when its VERSION does not check, that of
-// the Options. The error says that nothing could be saved, and then there is no new
-// spool.
+// Salvage writes what is whole in the spool dir, however damaged, into a new one in the directory to, which is empty or not there yet.
+// each receives what is lost, what is copied unverified (Damaged), and the amounts of what is copied. The new spool is read back, all of
+// it, before Salvage returns. Nothing is written to dir, and no lock is waited for. The UID_DOMAIN is that of dir or, when its VERSION
+// does not check, that of the Options. The error says that nothing could be saved, and then there is no new spool.
 func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 	v, err := newSalvage(dir, o, each)
 	if err == nil {
@@ -96,8 +93,7 @@ func (v *salvage) telling(file, format string, args ...any) {
 	v.each(Finding{File: file, What: fmt.Sprintf(format, args...)})
 }
 
-// failed reports an error about a file, nil for none, and what follows from
-// it; it reports whether there was one.
+// failed reports an error about a file, nil for none, and what follows from it; it reports whether there was one.
 func (v *salvage) failed(file string, err error, so string) bool {
 	var d *DamageError
 	switch {
@@ -239,8 +235,7 @@ func (v *salvage) scan(number int) *generation {
 	return g
 }
 
-// replay takes the transactions of the journal, or when it is not certain which
-// one is in force, of all there are.
+// replay takes the transactions of the journal, or when it is not certain which one is in force, of all there are.
 func (v *salvage) replay() {
 	v.state = newState(v.s, pinned{generation: v.g})
 	current, err := v.current()
@@ -270,8 +265,7 @@ func (v *salvage) replay() {
 	}
 }
 
-// replayOne takes the transactions of a journal that follow those already
-// taken. It has to be there, if it is the one in force.
+// replayOne takes the transactions of a journal that follow those already taken. It has to be there, if it is the one in force.
 func (v *salvage) replayOne(current ack, inForce bool) {
 	path := v.s.journal(current.Generation)
 	b, err := files.Contents(v.s.files, path)
@@ -307,8 +301,7 @@ func (v *salvage) replayOne(current ack, inForce bool) {
 	v.telling(path, "%s taken", plural.Pick(taken, "1 transaction is", "%d transactions are"))
 }
 
-// between reports what does not check before a transaction that does, which
-// stands at at.
+// between reports what does not check before a transaction that does, which stands at at.
 func (v *salvage) between(path string, line int, b []byte, at int, seq uint64) {
 	_, why := parseFrame(b, v.seq+1)
 	switch {
@@ -369,8 +362,7 @@ func (v *salvage) tail(path string, line int, b []byte, current ack) {
 	}
 }
 
-// nextFrame finds the first whole transaction in b, and where it begins; its
-// size is 0 when there is none.
+// nextFrame finds the first whole transaction in b, and where it begins; its size is 0 when there is none.
 func nextFrame(b []byte) (at int, f frame) {
 	for at < len(b) {
 		if rest, ok := bytes.CutPrefix(b[at:], []byte("T ")); ok {

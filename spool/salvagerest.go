@@ -61,8 +61,7 @@ func (v *salvage) claims(rows map[pool.JobID]pool.Claim) error {
 	return nil
 }
 
-// salvageRows returns the rows of a table. Those of a file that does not check
-// are taken if they can be read, for losing all is worse.
+// salvageRows returns the rows of a table. Those of a file that does not check are taken if they can be read, for losing all is worse.
 func salvageRows[K comparable, V any](v *salvage, t *table[K, V]) map[K]V {
 	name := t.kind.table
 	if t.load != nil {
@@ -90,8 +89,7 @@ func salvageRows[K comparable, V any](v *salvage, t *table[K, V]) map[K]V {
 	return all
 }
 
-// unprovenRows takes the rows of a table's file that can be read, unless the
-// journal has newer ones.
+// unprovenRows takes the rows of a table's file that can be read, unless the journal has newer ones.
 func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) {
 	b, err := files.Contents(v.s.files, path)
 	if err != nil {
@@ -141,8 +139,7 @@ func (v *salvage) there(name string, known stretch, recorded bool) (size int64, 
 	return min(size, known.end), true
 }
 
-// eachLine reads the lines of what is left of a file that is only appended to. What
-// keeps it from reading on is reported.
+// eachLine reads the lines of what is left of a file that is only appended to. What keeps it from reading on is reported.
 func (v *salvage) eachLine(name string, size int64, do func(n int, line []byte) error) (sum uint32, err error) {
 	path := v.s.path(name)
 	f, err := v.s.files.Open(path, files.ReadOnly, 0)
@@ -213,8 +210,7 @@ func (m *monthSalvage) line(n int, line []byte) error {
 	return nil
 }
 
-// footer takes the ad that a footer follows. If the footer is damaged, the one behind
-// the next ad tells of both.
+// footer takes the ad that a footer follows. If the footer is damaged, the one behind the next ad tells of both.
 func (m *monthSalvage) footer(line []byte) error {
 	sum := crc32.Update(m.crc, castagnoli, m.text[min(1, len(m.text)):])
 	recorded, behind, ok := footerOf(append(line, adEnd...))

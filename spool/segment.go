@@ -343,7 +343,13 @@ func (g *segment[K]) reader(fsys files.Layer, bytes int64, buffer *[]byte) (*blo
 	return r, nil
 }
 
-func (r *blockReader[K]) Close() error { return r.file.Close() }
+// Close closes the file; nil has none.
+func (r *blockReader[K]) Close() error {
+	if r == nil {
+		return nil
+	}
+	return r.file.Close()
+}
 
 // room returns that many bytes of the buffer.
 func (r *blockReader[K]) room(n int64) []byte {

@@ -58,8 +58,7 @@ func summaries(b *blocks[string, pool.Slot]) ([]pool.SlotSummary, error) {
 	return list, err
 }
 
-// Alike is jobs of the queue that are alike in what totals need: in the attributes pool.Totalled, and in the
-// state of their claim.
+// Alike is jobs of the queue that are alike in what totals need: in the attributes pool.Totalled, and in the state of their claim.
 type Alike struct {
 	summarytext.Alike
 	Jobs int
@@ -80,8 +79,7 @@ func Totals(v *View, claims []pool.ClaimSummary) (list []Alike, others []*Cluste
 	return list, v.shownOf(read)
 }
 
-// ClaimSummaries returns what totals need of all claims, by ascending job. Of most it reads the beginning of their
-// rows.
+// ClaimSummaries returns what totals need of all claims, by ascending job. Of most it reads the beginning of their rows.
 func ClaimSummaries(v *View) []pool.ClaimSummary {
 	list, err := claimSummaries(v.state().claims)
 	must(err)

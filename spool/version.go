@@ -67,8 +67,7 @@ func (s *Spool) readVersion() (version, error) {
 	return v, nil
 }
 
-// parts are the names that a spool directory may have before its VERSION is
-// written, which is the last step of making it.
+// parts are the names that a spool directory may have before its VERSION is written, which is the last step of making it.
 var parts = []string{"lock", "CURRENT", "index.1", "journal.1", "jobs", "slots", "slots.d", "claims.d", "history", "log", "factories", "VERSION"}
 
 // folders are the directories of a spool.
@@ -98,8 +97,7 @@ func (s *Spool) create() error {
 		if err := s.checkUnused(); err != nil {
 			return err
 		}
-		// The process that made the directory may have died before it made its name
-		// durable.
+		// The process that made the directory may have died before it made its name durable.
 		if err := s.files.SyncDir(filepath.Dir(s.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
@@ -179,12 +177,10 @@ func newVersion(domain string) (version, error) {
 	return version{Domain: domain, ID: hex.EncodeToString(id)}, nil
 }
 
-// errUnfinished says that a directory has what a Restore or Salvage left that
-// was killed, or has made so far.
+// errUnfinished says that a directory has what a Restore or Salvage left that was killed, or has made so far.
 var errUnfinished = errors.New("a spool was being made here and is not whole: remove the directory and begin again")
 
-// checkWhole refuses a directory in which a spool with things in it was being
-// made. VERSION is written last: with it, it is whole.
+// checkWhole refuses a directory in which a spool with things in it was being made. VERSION is written last: with it, it is whole.
 func (s *Spool) checkWhole() error {
 	_, err := os.Lstat(s.path(unfinished))
 	_, whole := os.Lstat(s.path("VERSION"))
@@ -194,8 +190,7 @@ func (s *Spool) checkWhole() error {
 	return nil
 }
 
-// checkUnused refuses to make a spool where there was one: what is in it is
-// worth more than an answer.
+// checkUnused refuses to make a spool where there was one: what is in it is worth more than an answer.
 func (s *Spool) checkUnused() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -223,8 +218,7 @@ func (s *Spool) checkUnused() error {
 // errBegun says that a new spool has no VERSION yet.
 var errBegun = errors.New("there is no spool here yet: one is being made, or its maker was killed: the next submit finishes it")
 
-// begun reports whether the directory has a new spool without its VERSION, which the
-// next command that makes spools finishes.
+// begun reports whether the directory has a new spool without its VERSION, which the next command that makes spools finishes.
 func (s *Spool) begun() bool {
 	_, err := os.Lstat(s.path("VERSION"))
 	return errors.Is(err, fs.ErrNotExist) && s.checkUnused() == nil && s.checkEmpty() == nil
@@ -249,9 +243,8 @@ const rootFile = "starter.root"
 
 const rootText = "The jobs of this spool are run by root's starter, as their owners: see access(7).\n"
 
-// NoteRoot notes that root's starter runs the jobs of the spool, whose account is another, as their
-// owners. From then on starters of the account run none of them. serve calls it before it takes a
-// job from another user, and root's starter when it first runs.
+// NoteRoot notes that root's starter runs the jobs of the spool, whose account is another, as their owners. From then on starters of the
+// account run none of them. serve calls it before it takes a job from another user, and root's starter when it first runs.
 func (s *Spool) NoteRoot() error {
 	if RunByRoot(s.dir) {
 		return nil
@@ -270,21 +263,18 @@ func RunByRoot(dir string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// The domain stands in VERSION, beside the journal, and everything that has a submitter's
-// name in the journal's tables. RenameDomain changes both so that a crash at any point
-// leaves one or the other:
+// The domain stands in VERSION, beside the journal, and everything that has a submitter's name in the journal's tables. RenameDomain
+// changes both so that a crash at any point leaves one or the other:
 //
 //  1. VERSION says that transaction N, the next one, makes the domain NEW.
 //  2. Transaction N is committed.
 //  3. The names of samples are renamed, and VERSION says NEW.
 //
-// In between, the domain is NEW for a command that finds transaction N in the journal,
-// and OLD for others. The next writer finishes what was begun, or takes it back, before
-// it writes: so N is the renaming or there is none.
+// In between, the domain is NEW for a command that finds transaction N in the journal, and OLD for others. The next writer finishes what
+// was begun, or takes it back, before it writes: so N is the renaming or there is none.
 
-// RenameDomain makes the spool's UID_DOMAIN another one, in a transaction that fn makes: fn
-// names it and renames the submitters. It is for Negotiating. Other processes that have the
-// spool open cannot change it any more, unless they follow (FollowDomain).
+// RenameDomain makes the spool's UID_DOMAIN another one, in a transaction that fn makes: fn names it and renames the submitters. It is
+// for Negotiating. Other processes that have the spool open cannot change it any more, unless they follow (FollowDomain).
 func (s *Spool) RenameDomain(to string, fn func(*Tx) error) error {
 	if err := checkDomain(to); err != nil {
 		return err
@@ -342,8 +332,7 @@ func (s *Spool) putVersion(v version) error {
 	return err
 }
 
-// finishDomain does what is left to do after the transaction that renames; names is what
-// renamedNames returned.
+// finishDomain does what is left to do after the transaction that renames; names is what renamedNames returned.
 func (s *Spool) finishDomain(names []byte) error {
 	v := s.version
 	v.Domain, v.Renaming, v.Since = v.Renaming, "", 0
@@ -356,9 +345,8 @@ func (s *Spool) finishDomain(names []byte) error {
 	return s.putVersion(v)
 }
 
-// settleDomain reads VERSION again if it was replaced, under the writers' lock, and finishes
-// a renaming or takes it back whose process died. It fails if the domain is not the one by
-// which the process has worked so far, unless that follows.
+// settleDomain reads VERSION again if it was replaced, under the writers' lock, and finishes a renaming or takes it back whose process
+// died. It fails if the domain is not the one by which the process has worked so far, unless that follows.
 func (s *Spool) settleDomain(w *writing) error {
 	if info := s.replaced(); info != nil {
 		v, err := s.readVersion()
@@ -383,8 +371,7 @@ func (s *Spool) settleDomain(w *writing) error {
 			return err
 		}
 	default:
-		// The transaction may have been cut from the journal and not durably so: then a
-		// power cut would bring it back.
+		// The transaction may have been cut from the journal and not durably so: then a power cut would bring it back.
 		if err := w.journal.Sync(); err != nil {
 			return err
 		}
@@ -429,8 +416,7 @@ func (s *Spool) refreshDomain() (err error) {
 // Update anew: it goes on when the domain is renamed.
 func (s *Spool) FollowDomain() { s.follows = true }
 
-// domainOf returns the domain that VERSION says, of a renaming that is not finished by
-// whether its transaction is in the journal.
+// domainOf returns the domain that VERSION says, of a renaming that is not finished by whether its transaction is in the journal.
 func (s *Spool) domainOf(v version) (string, error) {
 	for v.Renaming != "" {
 		if err := s.refresh(); err != nil {

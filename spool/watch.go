@@ -21,9 +21,8 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// Watch follows one claim, and some attributes of its job. It holds that in memory
-// and not the queue, and a look costs what was committed since the last one: a
-// machine may have many supervisors, and the queue may be long.
+// Watch follows one claim, and some attributes of its job. It holds that in memory and not the queue, and a look costs what was committed
+// since the last one: a machine may have many supervisors, and the queue may be long.
 type Watch struct {
 	spool *Spool
 	claim pool.Claim
@@ -35,9 +34,8 @@ type Watch struct {
 	set   bool     // one of them was set or lost since Changed was asked last
 }
 
-// Watch begins to follow the claim of a job and its attributes of these names, which
-// were as in known when the caller looked last; where known is nil they are not
-// followed. What else the Spool has read for that it keeps until Close.
+// Watch begins to follow the claim of a job and its attributes of these names, which were as in known when the caller looked last; where
+// known is nil they are not followed. What else the Spool has read for that it keeps until Close.
 func (s *Spool) Watch(id pool.JobID, known *classad.Ad, names ...string) (*Watch, error) {
 	w := &Watch{spool: s, claim: pool.Claim{Job: id}}
 	if known != nil {
@@ -46,8 +44,7 @@ func (s *Spool) Watch(id pool.JobID, known *classad.Ad, names ...string) (*Watch
 	return w, w.restart()
 }
 
-// Changed reports whether one of the attributes was set or lost, as far as Claim has
-// looked, since this was asked last.
+// Changed reports whether one of the attributes was set or lost, as far as Claim has looked, since this was asked last.
 func (w *Watch) Changed() bool {
 	set := w.set
 	w.set = false
@@ -71,8 +68,7 @@ func (w *Watch) restart() error {
 	})
 }
 
-// Claim returns the claim as of the last complete transaction; false when it
-// is gone.
+// Claim returns the claim as of the last complete transaction; false when it is gone.
 func (w *Watch) Claim() (pool.Claim, bool, error) {
 	err := w.spool.follow(&w.at, w.apply, w.restart)
 	return w.claim, w.there, err
@@ -177,8 +173,7 @@ func WatchLock(machine string) string {
 	return "watch." + url.PathEscape(strings.ToLower(machine)) + ".lock"
 }
 
-// NoteServed notes that a starter looks after a machine now, in whose name case does not
-// matter.
+// NoteServed notes that a starter looks after a machine now, in whose name case does not matter.
 func (s *Spool) NoteServed(machine string) error {
 	path, now := s.path(WatchLock(machine)), time.Now()
 	err := os.Chtimes(path, now, now)
@@ -192,8 +187,7 @@ func (s *Spool) NoteServed(machine string) error {
 	return f.Close()
 }
 
-// Served returns when starters have last looked after machines, by the machine's clock and the
-// machines' names in lower case.
+// Served returns when starters have last looked after machines, by the machine's clock and the machines' names in lower case.
 func (s *Spool) Served() (map[string]time.Time, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -239,8 +233,7 @@ func (s *Spool) WatchMachine(machine string, attributes ...string) (*MachineWatc
 	return w, w.restart()
 }
 
-// Touched returns the jobs that were touched since it was asked last, as of the last Look; the first
-// time all.
+// Touched returns the jobs that were touched since it was asked last, as of the last Look; the first time all.
 func (w *MachineWatch) Touched() Touched {
 	t := w.touched
 	w.touched = Touched{map[pool.JobID]bool{}, map[pool.JobID]bool{}}
@@ -253,8 +246,7 @@ func (w *MachineWatch) Claim(id pool.JobID) (pool.Followed, bool) {
 	return c, ok
 }
 
-// Look reports whether a claim of the machine was made, changed or dropped since it was
-// asked last; the first time it is true.
+// Look reports whether a claim of the machine was made, changed or dropped since it was asked last; the first time it is true.
 func (w *MachineWatch) Look() (changed bool, err error) {
 	lock, quiet := w.quiet()
 	if quiet {
@@ -269,9 +261,8 @@ func (w *MachineWatch) Look() (changed bool, err error) {
 	return changed, err
 }
 
-// quiet reports whether the spool was not written to since the last look: every writer
-// writes to the lock file, too. A file's time is coarse, and one that is not past yet may
-// be that of a later write as well.
+// quiet reports whether the spool was not written to since the last look: every writer writes to the lock file, too. A file's time is
+// coarse, and one that is not past yet may be that of a later write as well.
 func (w *MachineWatch) quiet() (lock os.FileInfo, is bool) {
 	lock, err := os.Stat(w.spool.path("lock"))
 	if err != nil || time.Since(lock.ModTime()) < settled {

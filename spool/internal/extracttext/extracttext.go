@@ -1,4 +1,36 @@
 // Package extracttext reads and writes the lines of extracts of segments.
+//
+// An extract is what views of a part read of one segment, in the file of the same name in the folder extracts. Nothing depends on it: one
+// that is missing, damaged, or made for other attributes or another segment is passed over. That of a segment of jobs:
+//
+//	extract 1 12.7 4194512 9ab3c1f0 "Owner\nJobStatus" "request"
+//	K 16
+//	Owner = "alice"
+//	R 14
+//	JobStatus = 1
+//	J 12 0 1790000000 1790000000 0 4 17 0
+//	j 13 0 0 0 18 0
+//	P 14
+//	E 1f3c0a77
+//
+// The first line names the segment, its length and checksum, and the attributes. K and R are ads of clusters and of runs, with how many
+// bytes their lines have. J is a cluster: its ad, by its place among those of clusters, QDate and EnteredCurrentStatus, and for each run
+// the first and the last proc, the transaction, and the ad. One that has no such moments is j, and P is one that is to be read in the
+// segment. The last line has the CRC-32C of all before it. In the extract of a segment of slots
+//
+//	O 15
+//	LoadAvg
+//	SlotID
+//	L 25
+//	Arch = "X86_64"
+//	Cpus = 1
+//	K 2 0 1
+//	S "slot1@node" 0 17 27
+//	LoadAvg = 0.125
+//	SlotID = 1
+//
+// O has the attributes of which slots have lines of their own, L the other lines, each once. K is what slots share:
+// how many lines, and their places. S is a slot: the place among K, the transaction, the bytes of its own lines.
 package extracttext
 
 import (

@@ -32,8 +32,7 @@ func AdOf(b *classad.Builder, lines []byte) *classad.Ad {
 	return b.Finish()
 }
 
-// Judge asks a function about slots by extracts: once about those that share lines, if it looks up nothing else. It is
-// for one goroutine.
+// Judge asks a function about slots by extracts: once about those that share lines, if it looks up nothing else. It is for one goroutine.
 type Judge struct {
 	Buffer []byte // for an extract
 
