@@ -55,7 +55,8 @@ type Outlook struct {
 	// up their steps.
 	PutOff []PutOff
 
-	seq uint64 // the last transaction looked at
+	seq    uint64 // the last transaction looked at
+	unlike bool   // jobs that stand together (Represented) have to be judged one by one
 }
 
 // PutOff are jobs of an owner that were not judged because the owner's budget was spent: the
@@ -90,7 +91,7 @@ func Policies(v *spool.View, now time.Time, look Look) Outlook {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
 	})
 	unknown, unneeded := j.watched()
-	o := Outlook{Due: j.due, Unknown: unknown, Unneeded: unneeded, seq: v.Seq()}
+	o := Outlook{Due: j.due, Unknown: unknown, Unneeded: unneeded, seq: v.Seq(), unlike: j.unlike}
 	for _, owner := range slices.Sorted(maps.Keys(j.putOff)) {
 		o.PutOff = append(o.PutOff, *j.putOff[owner])
 	}
@@ -109,6 +110,7 @@ type judge struct {
 	Look
 	later  []unit // before Look.From
 	putOff map[string]*PutOff
+	unlike bool
 }
 
 // Look bounds what Policies evaluates. The zero Look is of all jobs, without bounds.
@@ -116,6 +118,7 @@ type Look struct {
 	Budgets *classad.Budgets
 	From    map[string]pool.JobID // the job with which an owner's turn begins; earlier jobs come last
 	Only    map[int]bool          // the clusters; nil: all
+	stands  map[int][]pool.Procs  // clusters that stand for others, whose procs theirs are
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
@@ -142,6 +145,8 @@ func (j *judge) cluster(c *spool.Cluster) {
 		switch {
 		case j.Only != nil && !j.Only[c.ID]:
 		case x.quiet:
+		case j.stands[c.ID] != nil:
+			j.together(unit{r.Procs, r, x}, j.stands[c.ID])
 		case r.First == r.Last || alike(r):
 			j.jobs(unit{r.Procs, r, x})
 		default:
@@ -233,6 +238,17 @@ func (j *judge) jobs(u unit) {
 		j.putOff[u.owner] = p
 	}
 	p.Jobs += u.Last - u.First + 1
+}
+
+// together judges clusters of one proc each that stand together, which takes as many steps as one by one.
+func (j *judge) together(u unit, clusters []pool.Procs) {
+	budget := j.Budgets.Of(u.owner)
+	u.judged = max(u.judged, 1) // the first of them
+	if j.c.Budget = budget; u.Count() > len(clusters) || !j.still(u) || budget != nil && budget.Left()/len(clusters) <= u.steps {
+		j.unlike = true
+	} else if budget != nil {
+		budget.Take(u.steps * len(clusters))
+	}
 }
 
 // still reports whether nothing is due for idle jobs, as for others with the same ad of their run. The second of them

@@ -39,3 +39,9 @@ func Compute(v *spool.View, seen lifecycle.Snapshot, c *config.Config, settings 
 	})
 	return negotiation.Cycle(seen.Pool, settings, now)
 }
+
+// Represents reports whether a cycle that matches nothing finds out the same about one job as about others that are alike: the jobs of
+// all are not in one queue, and none is skipped for the sake of others of its cluster.
+func Represents(c *config.Config, settings negotiator.Config) bool {
+	return !registry.Of(c).OneQueue() && !settings.SkipClusters && len(settings.RemoveSignificant) == 0
+}

@@ -15,6 +15,7 @@ import (
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/history"
 	"fairspool/lib/lifecycle"
@@ -134,17 +135,24 @@ func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 		if err := s.View(func(v *spool.View) error { of.reading = lifecycle.ReadingOf(v); return nil }); err != nil {
 			return err
 		}
-		did, err := prepare(c, s, cfg.Params, &of)
+		joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
+		last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 		if err != nil {
 			return err
 		}
-		plan, err := match(c, s, cfg, &of)
+		var did report.Policy
+		plan, err := still(c, s, cfg, &of, last)
+		if err == nil && plan == nil {
+			if did, err = prepare(c, s, cfg.Params, &of); err == nil {
+				plan, err = match(c, s, cfg, &of)
+			}
+		}
 		if err != nil {
 			return err
 		}
 		matched = len(plan.Matches) > 0
 		sample(c, s, plan, cfg.Params)
-		err = tell(c, o, s, plan, did, began)
+		err = tell(c, o, s, plan, did, last, began)
 		mail(c, s, o.quiet)
 		return err
 	})
@@ -166,10 +174,18 @@ func match(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of *spending)
 			plan, seen, err = decide(c, s, cfg, *of)
 		}
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = apply(c, s, cfg, of, plan, seen)
 	}
-	err = lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
+	if errors.Is(err, errReadTooLittle) {
+		return match(c, s, cfg, of)
+	}
+	return plan, err
+}
+
+// apply makes a plan's matches.
+func apply(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of *spending, plan *negotiator.Plan, seen lifecycle.Snapshot) error {
+	return lifecycle.Account(s, c.Reading(), func(tx *spool.Tx) error {
 		plan.Matches = lifecycle.Match(tx, plan, seen, c.Now, cfg.Params)
 		if !of.reading.Enough() {
 			return errReadTooLittle
@@ -181,20 +197,54 @@ func match(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of *spending)
 		}
 		return nil
 	})
-	if errors.Is(err, errReadTooLittle) {
-		return match(c, s, cfg, of)
-	}
-	return plan, err
 }
 
 // errReadTooLittle says that matches were not made, since the part of the queue that was read
 // did not suffice for that.
 var errReadTooLittle = errors.New("more attributes have to be read")
 
+// fewer is how many clusters fewer a cycle is to look at, or to look for those that are alike is not worth it.
+const fewer = 5000
+
+// still makes the plan of a cycle in which nothing is due by jobs' own policy, no job is to be made, and no job is matched, as in the last
+// one: it looks at one job of those that are alike. It returns nil if the cycle is not known to be such a one, and has then changed nothing.
+func still(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of *spending, last report.Head) (plan *negotiator.Plan, err error) {
+	if len(last.Cycles) == 0 || last.Cycles[0].Matched > 0 || !matchmaking.Represents(c.Config, cfg) {
+		return nil, nil
+	}
+	var seen lifecycle.Snapshot
+	if err := s.View(func(v *spool.View) error {
+		x, ok := of.reading.Represent(v, s.Domain(), c.Config.Groups, fewer)
+		if list, _ := lifecycle.Wanting(v, c.Config); !ok || len(list) > 0 {
+			return nil
+		}
+		budgets := classad.NewBudgets((c.Config.Cycle.Steps + 1) / 2)
+		if !x.Policies(c.Now, budgets) {
+			return nil
+		}
+		if seen = matchmaking.See(x.View, matchmaking.Reader(s.Domain(), c.Config)); seen.Misspelt(cfg.Params.Groups) {
+			return nil
+		}
+		seen.Pool.Taken, seen.Pool.Lacks = budgets.Taken(), of.reading.Lacks
+		p := matchmaking.Compute(x.View, seen, c.Config, cfg, c.Now)
+		if of.reading.Enough() && x.Expand(p) {
+			of.reading.Looked(p.Looked)
+			plan = p
+		}
+		return nil
+	}); err != nil || plan == nil {
+		return nil, err
+	}
+	warnOf(c, seen)
+	if err = apply(c, s, cfg, of, plan, seen); errors.Is(err, errReadTooLittle) {
+		return nil, nil
+	}
+	return plan, err
+}
+
 // prepare does what precedes a cycle, for jobs in the queue and for those still to come:
 // what they wait for may have happened long ago.
 func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending) (did report.Policy, err error) {
-	joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
 	if did, err = policies(c, s, p, of, nil); err != nil {
 		return did, err
 	}

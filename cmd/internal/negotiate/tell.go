@@ -15,15 +15,11 @@ import (
 )
 
 // tell writes the cycle's report to the spool and prints it. Did is what was done before
-// the cycle. Began is the cycle's beginning by the machine's clock.
-func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did report.Policy, began time.Time) error {
-	last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
-	if err != nil {
-		return err
-	}
+// the cycle, last the last report. Began is the cycle's beginning by the machine's clock.
+func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did report.Policy, last report.Head, began time.Time) error {
 	all := report.Document{Report: plan.Report(last.Cycle+1, c.Now)}
 	all.Add(time.Since(began), last.Cycles)
-	err = s.View(func(v *spool.View) error {
+	err := s.View(func(v *spool.View) error {
 		all.Asked, all.Missed = lifecycle.AskedPilotsOf(v), lifecycle.MissedPilotsOf(v)
 		return nil
 	})
