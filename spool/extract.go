@@ -316,8 +316,17 @@ func Represent(part *View, by Representing) (of *View, stands map[int][]pool.Pro
 	if most < 0 {
 		return nil, nil, false
 	}
-	r := representing{by, p, p.jobs.again(p.cluster, (*Cluster).fork), newWorker(), alike.NewGathering(clusters)}
-	if !r.read() || len(r.found.Others)+len(p.jobs.pending) > most {
+	r := representing{by, p, p.jobs.again(p.cluster, (*Cluster).fork), newWorker(), map[int]alike.Standing{}, alike.NewGathering(clusters)}
+	for id := range by.Alone {
+		r.standing[id] = alike.Alone
+	}
+	for id := range r.jobs.made {
+		r.standing[id] = alike.Apart
+	}
+	for id := range r.jobs.pending {
+		r.standing[id], r.found.Others = alike.Apart, append(r.found.Others, id)
+	}
+	if !r.read() || len(r.found.Others) > most {
 		return nil, nil, false
 	}
 	kinds := r.found.Kinds()
@@ -346,9 +355,10 @@ func Represent(part *View, by Representing) (of *View, stands map[int][]pool.Pro
 type representing struct {
 	Representing
 	*portion
-	jobs   *blocks[int, Cluster]
-	worker *worker
-	found  *alike.Gathering
+	jobs     *blocks[int, Cluster]
+	worker   *worker
+	standing map[int]alike.Standing // of clusters that stand for themselves
+	found    *alike.Gathering
 }
 
 // read reads the extracts, and reports whether there are all.
@@ -379,18 +389,6 @@ func (r *representing) read() bool {
 	return whole
 }
 
-// standing says how a cluster in an extract is to stand.
-func (r *representing) standing(cluster int) alike.Standing {
-	_, spoken := r.jobs.pending[cluster]
-	switch {
-	case spoken || r.jobs.has(cluster):
-		return alike.Apart
-	case r.Alone[cluster]:
-		return alike.Alone
-	}
-	return alike.Together
-}
-
 // adsOf makes the ads of the kinds' runs, and the clusters that stand apart, whose places it returns by owner. It says of kinds whose they
 // are. It returns false if something cannot be made.
 func (r *representing) adsOf(kinds []*alike.Kind) (ads []*classad.Ad, apart map[string][]alike.Place, ok bool) {
@@ -409,9 +407,6 @@ func (r *representing) adsOf(kinds []*alike.Kind) (ads []*classad.Ad, apart map[
 			k.Alone = max(k.Alone, 2, r.First[owner])
 		}
 		ads = append(ads, run)
-	}
-	for id := range r.jobs.pending {
-		r.found.Others = append(r.found.Others, id)
 	}
 	slices.Sort(r.found.Others)
 	var made harvest[int, Cluster]

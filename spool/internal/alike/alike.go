@@ -49,9 +49,9 @@ func NewGathering(clusters int) *Gathering {
 	return &Gathering{lines: [2]map[string]int{{}, {}}, known: map[kindKey]int{}, rows: make([]extracttext.Row, 0, clusters)}
 }
 
-// Add adds what an extract has. It asks how clusters are to stand; those with several runs, and those that say not apart from their ads when
-// they were submitted, are Apart.
-func (g *Gathering) Add(j *extracttext.Jobs, standing func(cluster int) Standing) {
+// Add adds what an extract has, with how some clusters are to stand. Those with several runs, and those that say not apart from their ads
+// when they were submitted, are Apart.
+func (g *Gathering) Add(j *extracttext.Jobs, standing map[int]Standing) {
 	g.Others = append(g.Others, j.Others...)
 	var numbers [2][]int
 	for which, list := range [...][][]byte{j.Clusters, j.Runs} {
@@ -64,26 +64,45 @@ func (g *Gathering) Add(j *extracttext.Jobs, standing func(cluster int) Standing
 			numbers[which] = append(numbers[which], n)
 		}
 	}
+	var together []int // numbers of kinds, from 1, by the places of both ads
+	if n := len(j.Clusters) * len(j.Runs); n <= 1<<16 {
+		together = make([]int, n)
+	}
 	for i := range j.Rows {
-		row, is := &j.Rows[i], standing(j.Rows[i].Cluster)
+		row, is := &j.Rows[i], standing[j.Rows[i].Cluster]
 		several := i > 0 && j.Rows[i-1].Cluster == row.Cluster || i+1 < len(j.Rows) && j.Rows[i+1].Cluster == row.Cluster
 		if several || !row.Apart || is == Apart {
 			g.Others = append(g.Others, row.Cluster)
 			continue
 		}
-		key := kindKey{numbers[0][row.Ad], numbers[1][row.Run], is == Alone}
-		n, met := g.known[key]
-		if !met {
-			n = len(g.kinds)
-			k := &Kind{Clusters: string(j.Clusters[row.Ad]), Runs: string(j.Runs[row.Run])}
-			if key.alone {
-				k.Alone = math.MaxInt
+		n, at := 0, row.Ad*len(j.Runs)+row.Run
+		if is == Together && together != nil {
+			n = together[at]
+		}
+		if n == 0 {
+			n = g.numberOf(kindKey{numbers[0][row.Ad], numbers[1][row.Run], is == Alone}, j, row)
+			if is == Together && together != nil {
+				together[at] = n
 			}
-			g.known[key], g.kinds = n, append(g.kinds, k)
 		}
 		g.rows = append(g.rows, *row)
-		g.rows[len(g.rows)-1].Ad = n
+		g.rows[len(g.rows)-1].Ad = n - 1
 	}
+}
+
+// numberOf returns the number of a kind, from 1. Row is a cluster of it.
+func (g *Gathering) numberOf(key kindKey, j *extracttext.Jobs, row *extracttext.Row) int {
+	n, met := g.known[key]
+	if !met {
+		k := &Kind{Clusters: string(j.Clusters[row.Ad]), Runs: string(j.Runs[row.Run])}
+		if key.alone {
+			k.Alone = math.MaxInt
+		}
+		g.kinds = append(g.kinds, k)
+		n = len(g.kinds)
+		g.known[key] = n
+	}
+	return n
 }
 
 // Kinds returns what was found, without owners; the Alone of a kind is 0, or as large as can be.
