@@ -13,6 +13,7 @@ import (
 	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/negotiator/concurrency"
 	"fairspool/lib/negotiator/negotiation"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -104,6 +105,12 @@ func TestRepresentedLaw(t *testing.T) {
 			Preemption: negotiator.Preemption{Consider: true, Requirements: expression(rt, rapid.SampledFrom([]string{
 				"TARGET.Urgency > 1 && MY.RemoteUserPrio > 0", "false", "MY.RemoteUserPrio > TARGET.SubmitterUserPrio * 1.2"}).Draw(rt, "preemption"))},
 			Reserve: negotiator.Reserve{Fraction: 0.5, Time: time.Hour},
+			Pie:     rapid.SampledFrom([]negotiator.Pie{negotiator.MaxMin, negotiator.Spins}).Draw(rt, "pie"),
+		}
+		if rapid.Bool().Draw(rt, "limited") {
+			limits, err := concurrency.NewLimits(1e12, nil, map[string]float64{"lic": 1})
+			testenv.OK(rt, err)
+			cfg.Limits = limits
 		}
 		decide := func(v *spool.View, lacks func() bool, budgets *classad.Budgets) (d decision) {
 			d.seen = TakeSnapshot(v, "example.org", nil, policy.Beside{})

@@ -136,10 +136,7 @@ func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 			return err
 		}
 		joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
-		last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
-		if err != nil {
-			return err
-		}
+		last, unread := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 		var did report.Policy
 		plan, err := still(c, s, cfg, &of, last)
 		if err == nil && plan == nil {
@@ -152,7 +149,9 @@ func runCycle(c *cmdline.Call, o options, wait time.Duration) error {
 		}
 		matched = len(plan.Matches) > 0
 		sample(c, s, plan, cfg.Params)
-		err = tell(c, o, s, plan, did, last, began)
+		if err = unread; err == nil {
+			err = tell(c, o, s, plan, did, last, began)
+		}
 		mail(c, s, o.quiet)
 		return err
 	})
