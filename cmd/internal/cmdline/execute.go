@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,16 +18,9 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// gcPercent lets the heap of a command grow to five times its use before garbage is
-// collected. Most commands end before that; commands that read a large queue save an
-// eighth of their time.
-const gcPercent = 400
-
 // Main runs the command with the process's arguments and streams, and exits.
 func Main(c Command) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	collectGarbage()
 	os.Exit(Execute(c, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
