@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -298,11 +299,35 @@ type Representing struct {
 	Spares int
 }
 
-// Represent returns a view of a part in which a cluster may stand for others, its procs for theirs: Stands has, by cluster, the procs of
-// all, in their owner's order. Their ads are those of the cluster but for ClusterId, ProcId, QDate and EnteredCurrentStatus. Of an owner's
+// Stand is clusters of one run each of which the first stands for all, in their owner's order.
+type Stand struct {
+	rows []*extracttext.Row
+	run  *classad.Ad
+}
+
+// Len returns how many clusters these are.
+func (s Stand) Len() int { return len(s.rows) }
+
+// Runs goes through their runs. Their ads are those of the first but for ClusterId, ProcId, QDate and EnteredCurrentStatus.
+func (s Stand) Runs() iter.Seq[Run] {
+	return func(yield func(Run) bool) {
+		for _, row := range s.rows {
+			if !yield(runOf(row, s.run)) {
+				return
+			}
+		}
+	}
+}
+
+// runOf returns the run of a row with times of its own.
+func runOf(row *extracttext.Row, ad *classad.Ad) Run {
+	return Run{Procs: pool.Procs{Cluster: row.Cluster, First: row.First, Last: row.Last}, Ad: ad, Seq: row.Seq, apart: (*moments)(&row.At), partly: true}
+}
+
+// Represent returns a view of a part in which a cluster may stand for others, its procs for theirs: stands has those that do. Of an owner's
 // jobs those stand together that follow each other by QDate and number, but for others that stand together. It returns false if
 // that is not known without reading all clusters, or if more clusters would be left.
-func Represent(part *View, by Representing) (of *View, stands map[int][]pool.Procs, ok bool) {
+func Represent(part *View, by Representing) (of *View, stands map[int]Stand, ok bool) {
 	s := part.state()
 	p := s.part
 	if p == nil || p.jobs != s.jobs || p.jobs.listed {
@@ -338,10 +363,11 @@ func Represent(part *View, by Representing) (of *View, stands map[int][]pool.Pro
 	if len(list)+len(r.jobs.made) > most {
 		return nil, nil, false
 	}
-	stands = map[int][]pool.Procs{}
+	stands = map[int]Stand{}
 	for _, x := range list {
-		if procs := r.put(x.Rows, ads[x.Kind]); len(procs) > 0 {
-			stands[x.Rows[0].Cluster] = procs
+		s := Stand{x.Rows, ads[x.Kind]}
+		if r.put(s); s.Len() > 1 {
+			stands[x.Rows[0].Cluster] = s
 		}
 	}
 	r.jobs.list, r.jobs.order = r.jobs.present()
@@ -432,22 +458,14 @@ func (r *representing) adsOf(kinds []*alike.Kind) (ads []*classad.Ad, apart map[
 	return ads, apart, true
 }
 
-// put makes the first of some rows of a kind stand for all, and returns the procs of these.
-func (r *representing) put(rows []*extracttext.Row, run *classad.Ad) (procs []pool.Procs) {
-	first := rows[0]
-	c := &Cluster{ID: first.Cluster, Ad: run.Parent(), forked: true}
-	if len(rows) > 1 {
-		procs = make([]pool.Procs, 0, len(rows))
+// put makes the first of some clusters stand for all.
+func (r *representing) put(s Stand) {
+	run := runOf(s.rows[0], s.run)
+	c := &Cluster{ID: run.Cluster, Ad: s.run.Parent(), forked: true}
+	for _, row := range s.rows {
+		c.procs += row.Last - row.First + 1
 	}
-	for i := range rows {
-		p := pool.Procs{Cluster: rows[i].Cluster, First: rows[i].First, Last: rows[i].Last}
-		if len(rows) > 1 {
-			procs = append(procs, p)
-		}
-		c.procs += p.Count()
-	}
-	all := pool.Procs{Cluster: c.ID, First: first.First, Last: first.First + c.procs - 1}
-	c.Runs = []Run{{Procs: all, Ad: run, Seq: first.Seq, apart: r.worker.kinds.keep(first.At), partly: true}}
+	run.Last = run.First + c.procs - 1
+	c.Runs = []Run{run}
 	r.jobs.made[c.ID] = c
-	return procs
 }

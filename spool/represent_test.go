@@ -34,7 +34,7 @@ func TestRepresent(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	look := func(by Representing, check func(of *View, stands map[int][]pool.Procs, ok bool)) {
+	look := func(by Representing, check func(of *View, stands map[int]Stand, ok bool)) {
 		t.Helper()
 		if err := mustOpen(t, dir).View(func(v *View) error {
 			part, _ := v.Part(asked, "")
@@ -59,14 +59,14 @@ func TestRepresent(t *testing.T) {
 		t.Fatal(err)
 	}
 	by := Representing{Kind: byOwner, Alone: map[int]bool{8: true}, Spares: -10}
-	look(by, func(of *View, stands map[int][]pool.Procs, ok bool) {
+	look(by, func(of *View, stands map[int]Stand, ok bool) {
 		if !ok || len(stands) == 0 {
 			t.Fatalf("%v, %v", stands, ok)
 		}
 		var found []pool.Procs
 		for _, c := range of.Clusters() {
-			procs := stands[c.ID]
-			if procs == nil {
+			stand, is := stands[c.ID]
+			if !is {
 				for _, r := range c.Runs {
 					found = append(found, r.Procs)
 				}
@@ -74,16 +74,19 @@ func TestRepresent(t *testing.T) {
 			}
 			n := 0
 			status, _ := c.Runs[0].Ad.Lookup(pool.AttrJobStatus)
-			for _, p := range procs {
-				n += p.Count()
-				if p.Cluster == 8 || statuses[p.FirstJob()].String() != status.String() {
-					t.Errorf("cluster %d stands for %v, whose JobStatus is %v, not %v", c.ID, p, statuses[p.FirstJob()], status)
+			for r := range stand.Runs() {
+				n += r.Count()
+				if r.Cluster == 8 || statuses[r.FirstJob()].String() != status.String() {
+					t.Errorf("cluster %d stands for %v, whose JobStatus is %v, not %v", c.ID, r.Procs, statuses[r.FirstJob()], status)
 				}
+				if at, _ := r.Proc(r.First).EvalInt(&classad.Context{}, pool.AttrQDate); at != int64(1790000000+r.Cluster-1) {
+					t.Errorf("cluster %d was submitted at %d", r.Cluster, at)
+				}
+				found = append(found, r.Procs)
 			}
 			if n != c.Runs[0].Count() || len(c.Runs) > 1 {
-				t.Errorf("cluster %d has %v for %v", c.ID, c.Runs, procs)
+				t.Errorf("cluster %d has %v for %d procs", c.ID, c.Runs, n)
 			}
-			found = append(found, procs...)
 		}
 		slices.SortFunc(found, pool.Procs.Compare)
 		if !slices.Equal(found, all) {
@@ -91,7 +94,7 @@ func TestRepresent(t *testing.T) {
 		}
 	})
 	by.Spares = math.MaxInt
-	look(by, func(_ *View, _ map[int][]pool.Procs, ok bool) {
+	look(by, func(_ *View, _ map[int]Stand, ok bool) {
 		if ok {
 			t.Error("more clusters are left than wanted")
 		}
@@ -107,7 +110,7 @@ func TestRepresent(t *testing.T) {
 		if err := os.WriteFile(extract, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		look(by, func(_ *View, _ map[int][]pool.Procs, ok bool) {
+		look(by, func(_ *View, _ map[int]Stand, ok bool) {
 			if ok {
 				t.Fatalf("byte %d of the extract changed, and it is believed", at)
 			}

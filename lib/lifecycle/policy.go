@@ -55,8 +55,7 @@ type Outlook struct {
 	// up their steps.
 	PutOff []PutOff
 
-	seq    uint64 // the last transaction looked at
-	unlike bool   // jobs that stand together (Represented) have to be judged one by one
+	seq uint64 // the last transaction looked at
 }
 
 // PutOff are jobs of an owner that were not judged because the owner's budget was spent: the
@@ -91,7 +90,7 @@ func Policies(v *spool.View, now time.Time, look Look) Outlook {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
 	})
 	unknown, unneeded := j.watched()
-	o := Outlook{Due: j.due, Unknown: unknown, Unneeded: unneeded, seq: v.Seq(), unlike: j.unlike}
+	o := Outlook{Due: j.due, Unknown: unknown, Unneeded: unneeded, seq: v.Seq()}
 	for _, owner := range slices.Sorted(maps.Keys(j.putOff)) {
 		o.PutOff = append(o.PutOff, *j.putOff[owner])
 	}
@@ -110,7 +109,6 @@ type judge struct {
 	Look
 	later  []unit // before Look.From
 	putOff map[string]*PutOff
-	unlike bool
 }
 
 // Look bounds what Policies evaluates. The zero Look is of all jobs, without bounds.
@@ -118,7 +116,7 @@ type Look struct {
 	Budgets *classad.Budgets
 	From    map[string]pool.JobID // the job with which an owner's turn begins; earlier jobs come last
 	Only    map[int]bool          // the clusters; nil: all
-	stands  map[int][]pool.Procs  // clusters that stand for others, whose procs theirs are
+	stands  map[int]spool.Stand   // clusters that stand for others
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
@@ -142,18 +140,41 @@ func (j *judge) cluster(c *spool.Cluster) {
 		if x.waits && !x.over {
 			j.note(c.ID, r.Ad)
 		}
+		stand, stands := j.stands[c.ID]
 		switch {
 		case j.Only != nil && !j.Only[c.ID]:
 		case x.quiet:
-		case j.stands[c.ID] != nil:
-			j.together(unit{r.Procs, r, x}, j.stands[c.ID])
-		case r.First == r.Last || alike(r):
-			j.jobs(unit{r.Procs, r, x})
+		case stands:
+			j.together(unit{r.Procs, r, x}, stand)
 		default:
-			for id := range r.Jobs() {
-				j.jobs(unit{pool.Only(id), r, x})
-			}
+			j.run(r, x)
 		}
+	}
+}
+
+// run judges the jobs of a run.
+func (j *judge) run(r spool.Run, x *outset) {
+	if r.First == r.Last || alike(r) {
+		j.jobs(unit{r.Procs, r, x})
+		return
+	}
+	for id := range r.Jobs() {
+		j.jobs(unit{pool.Only(id), r, x})
+	}
+}
+
+// together judges clusters that stand together: at once if nothing is due for any of them, for as many steps as one by one takes.
+func (j *judge) together(u unit, s spool.Stand) {
+	budget := j.Budgets.Of(u.owner)
+	u.judged = max(u.judged, 1) // the first of them
+	if j.c.Budget = budget; u.Count() == s.Len() && j.still(u) && (budget == nil || budget.Left()/s.Len() > u.steps) {
+		if budget != nil {
+			budget.Take(u.steps * s.Len())
+		}
+		return
+	}
+	for r := range s.Runs() {
+		j.run(r, u.outset)
 	}
 }
 
@@ -238,17 +259,6 @@ func (j *judge) jobs(u unit) {
 		j.putOff[u.owner] = p
 	}
 	p.Jobs += u.Last - u.First + 1
-}
-
-// together judges clusters of one proc each that stand together, which takes as many steps as one by one.
-func (j *judge) together(u unit, clusters []pool.Procs) {
-	budget := j.Budgets.Of(u.owner)
-	u.judged = max(u.judged, 1) // the first of them
-	if j.c.Budget = budget; u.Count() > len(clusters) || !j.still(u) || budget != nil && budget.Left()/len(clusters) <= u.steps {
-		j.unlike = true
-	} else if budget != nil {
-		budget.Take(u.steps * len(clusters))
-	}
 }
 
 // still reports whether nothing is due for idle jobs, as for others with the same ad of their run. The second of them

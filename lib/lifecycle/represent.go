@@ -18,7 +18,7 @@ import (
 // out the same about them as about all.
 type Represented struct {
 	*spool.View
-	stands map[int][]pool.Procs
+	stands map[int]spool.Stand
 }
 
 // Represent returns the part of a view that is read, in which clusters stand for others, so that there are so many fewer of them. It returns
@@ -75,7 +75,7 @@ var ordering = func() (names []*classad.Name) {
 // Policies judges the jobs as Policies does. It reports whether nothing is due, nothing to be remembered or forgotten, and no job put off.
 func (x *Represented) Policies(now time.Time, budgets *classad.Budgets) bool {
 	found := Policies(x.View, now, Look{Budgets: budgets, stands: x.stands})
-	return !found.unlike && len(found.Due)+len(found.Unknown)+len(found.Unneeded)+len(found.PutOff) == 0
+	return len(found.Due)+len(found.Unknown)+len(found.Unneeded)+len(found.PutOff) == 0
 }
 
 // Expand makes the plan of a cycle with the clusters that stand for others that of a cycle with all. It returns false if that would be
@@ -86,7 +86,7 @@ func (x *Represented) Expand(plan *negotiator.Plan) bool {
 		return false
 	}
 	for _, q := range plan.Succession.Queues {
-		if slices.ContainsFunc(q.Jobs, func(p pool.Procs) bool { return x.stands[p.Cluster] != nil }) {
+		if slices.ContainsFunc(q.Jobs, func(p pool.Procs) bool { return x.stands[p.Cluster].Len() > 0 }) {
 			return false
 		}
 	}
@@ -94,17 +94,19 @@ func (x *Represented) Expand(plan *negotiator.Plan) bool {
 		r := &plan.Rejections[i]
 		n := 0
 		for _, p := range r.Jobs {
-			n += max(1, len(x.stands[p.Cluster]))
+			n += max(1, x.stands[p.Cluster].Len())
 		}
 		if n == len(r.Jobs) {
 			continue
 		}
 		all := make([]pool.Procs, 0, n)
 		for _, p := range r.Jobs {
-			if procs := x.stands[p.Cluster]; procs != nil {
-				all = append(all, procs...)
-			} else {
+			stand, stands := x.stands[p.Cluster]
+			if !stands {
 				all = append(all, p)
+			}
+			for run := range stand.Runs() {
+				all = append(all, run.Procs)
 			}
 		}
 		r.Jobs = pool.JoinProcs(all)
