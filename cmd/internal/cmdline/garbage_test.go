@@ -10,7 +10,7 @@ import (
 )
 
 func TestGarbageFor(t *testing.T) {
-	for used, want := range map[uint64]int{0: 400, 200<<20 - 1: 400, 200 << 20: 100, 1<<64 - 1: 100} {
+	for used, want := range map[uint64]int{0: 400, 64<<20 - 1: 400, 64 << 20: 200, 200<<20 - 1: 200, 200 << 20: 100, 1<<64 - 1: 100} {
 		if got := garbageFor(used); got != want {
 			t.Errorf("with %d bytes in use %d %%, want %d", used, got, want)
 		}
