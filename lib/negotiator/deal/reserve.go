@@ -65,9 +65,11 @@ func (c *reservations) recall(left []pool.Reservation, jobs []jobprio.Run) {
 	}
 }
 
-// waits reports whether the job of a reservation is still idle. The runs are by job.
+// waits reports whether the job of a reservation is still idle. The runs are by submitter, then by job.
 func waits(jobs []jobprio.Run, r pool.Reservation) bool {
-	behind := sort.Search(len(jobs), func(i int) bool { return jobs[i].FirstJob().Compare(r.Job) > 0 })
+	behind := sort.Search(len(jobs), func(i int) bool {
+		return cmp.Or(strings.Compare(jobs[i].Submitter, r.Submitter), jobs[i].FirstJob().Compare(r.Job)) > 0
+	})
 	if behind == 0 {
 		return false
 	}

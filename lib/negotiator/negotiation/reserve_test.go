@@ -23,6 +23,7 @@ type stream struct {
 	pool    negotiator.Pool
 	minute  int
 	ends    map[pool.JobID]int
+	wide    int     // the cluster of wide jobs
 	started int     // minute in which the first wide job started; -1: not yet
 	idle    float64 // weight-minutes that reservations kept idle
 	most    float64 // most weight reserved at a time
@@ -31,7 +32,7 @@ type stream struct {
 const wideCluster = 1_000_000
 
 func newStream(t *testing.T, nodes int, reserve negotiator.Reserve) *stream {
-	s := &stream{t: t, cfg: defaults(t), ends: map[pool.JobID]int{}, started: -1}
+	s := &stream{t: t, cfg: defaults(t), ends: map[pool.JobID]int{}, wide: wideCluster, started: -1}
 	s.cfg.Reserve = reserve
 	for i := range nodes {
 		s.pool.Slots = append(s.pool.Slots, aNode(t, fmt.Sprintf("slot1@n%d", i), ""))
@@ -42,16 +43,16 @@ func newStream(t *testing.T, nodes int, reserve negotiator.Reserve) *stream {
 // step plays a minute with so many wide jobs waiting.
 func (s *stream) step(wide int) *negotiator.Plan {
 	s.pool.Claims = slices.DeleteFunc(s.pool.Claims, func(cl pool.Claim) bool { return s.ends[cl.Job] <= s.minute })
-	s.pool.Jobs = []jobprio.Run{aJob(s.t, s.minute+1, 500, "narrow@x", "")}
+	s.pool.Jobs = []jobprio.Run{aJob(s.t, 2*s.minute+2, 250, "narrow@x", ""), aJob(s.t, 2*s.minute+3, 250, "narrow@x", "")}
 	if wide > 0 {
-		s.pool.Jobs = append(s.pool.Jobs, aJob(s.t, wideCluster, wide, "wide@x", "RequestCpus = 8"))
+		s.pool.Jobs = append(s.pool.Jobs, aJob(s.t, s.wide, wide, "wide@x", "RequestCpus = 8"))
 	}
 	at := now.Add(time.Duration(s.minute) * time.Minute)
 	plan := Cycle(s.pool, s.cfg, at)
 	for i, cl := range claimsOf(plan) {
 		s.ends[cl.Job] = s.minute + 3 + i%3
 		s.pool.Claims = append(s.pool.Claims, cl)
-		if cl.Job.Cluster == wideCluster && s.started < 0 {
+		if cl.Job.Cluster == s.wide && s.started < 0 {
 			s.started = s.minute
 		}
 	}
@@ -74,15 +75,18 @@ func (s *stream) step(wide int) *negotiator.Plan {
 func TestWideJobsDoNotStarve(t *testing.T) {
 	for _, c := range []struct {
 		name    string
+		wide    int // its cluster
 		reserve negotiator.Reserve
 		starts  bool
 		most    float64
 	}{
-		{"off", negotiator.Reserve{Fraction: 0, Time: time.Hour}, false, 0},
-		{"a tenth of the pool", negotiator.Reserve{Fraction: 0.1, Time: time.Hour}, true, 16},
-		{"always one", negotiator.Reserve{Fraction: 0.0001, Time: time.Hour}, true, 8},
+		{"off", wideCluster, negotiator.Reserve{Fraction: 0, Time: time.Hour}, false, 0},
+		{"a tenth of the pool", wideCluster, negotiator.Reserve{Fraction: 0.1, Time: time.Hour}, true, 16},
+		{"always one", wideCluster, negotiator.Reserve{Fraction: 0.0001, Time: time.Hour}, true, 8},
+		{"always one, submitted before all others", 1, negotiator.Reserve{Fraction: 0.0001, Time: time.Hour}, true, 8},
 	} {
 		s := newStream(t, 20, c.reserve)
+		s.wide = c.wide
 		for range 3 {
 			s.step(0)
 		}
@@ -96,6 +100,21 @@ func TestWideJobsDoNotStarve(t *testing.T) {
 		}
 		if s.most > c.most || s.idle > 8*6 {
 			t.Errorf("%s: at most %v reserved, %v weight-minutes idle, want no more than %v and %d", c.name, s.most, s.idle, c.most, 8*6)
+		}
+	}
+}
+
+// A reservation lasts from cycle to cycle, whether its job was submitted before those of others or after them.
+func TestReservationLasts(t *testing.T) {
+	for _, wide := range []int{1, wideCluster} {
+		s := newStream(t, 20, negotiator.Reserve{Fraction: 0.0001, Time: time.Hour})
+		s.wide = wide
+		for range 3 {
+			s.step(0)
+		}
+		first, second := s.step(1).Reservations, s.step(1).Reservations
+		if len(first) != 1 || len(second) != 1 || first[0].Reservation != second[0].Reservation {
+			t.Errorf("of the job in cluster %d there is %+v, and then %+v", wide, first, second)
 		}
 	}
 }
