@@ -26,7 +26,7 @@ type collector struct {
 	used    []metrics.Sample
 }
 
-// collectGarbage makes a collector, unless the environment says how often to collect. The collector ends when somebody else sets it.
+// collectGarbage makes a collector, unless the environment says how often to collect. The collector ends when the program sets it otherwise.
 func collectGarbage() {
 	if os.Getenv("GOGC") != "" {
 		return

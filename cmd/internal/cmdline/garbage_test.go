@@ -17,7 +17,7 @@ func TestGarbageFor(t *testing.T) {
 	}
 }
 
-// TestCollector holds that garbage is collected more often once much is in use, less often again, and as somebody else says.
+// TestCollector holds that garbage is collected more often once much is in use, less often again, and otherwise if the program says so.
 func TestCollector(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
@@ -42,6 +42,6 @@ func TestCollector(t *testing.T) {
 		<-done
 	}
 	if got := percent(); got != 25 {
-		t.Errorf("somebody else said 25 %%, and it is %d", got)
+		t.Errorf("the program said 25 %%, and it is %d", got)
 	}
 }
