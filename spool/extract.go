@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -338,29 +339,21 @@ func Represent(part *View, by Representing) (of *View, stands map[int]Stand, ok 
 		clusters += f.blocks
 	}
 	most := clusters - by.Spares
-	if most < 0 {
-		return nil, nil, false
-	}
 	r := representing{by, p, p.jobs.again(p.cluster, (*Cluster).fork), newWorker(), map[int]alike.Standing{}, alike.NewGathering(clusters)}
 	for id := range by.Alone {
 		r.standing[id] = alike.Alone
 	}
-	for id := range r.jobs.made {
+	r.found.Others = slices.Collect(maps.Keys(r.jobs.pending))
+	for _, id := range slices.AppendSeq(r.found.Others, maps.Keys(r.jobs.made)) {
 		r.standing[id] = alike.Apart
 	}
-	for id := range r.jobs.pending {
-		r.standing[id], r.found.Others = alike.Apart, append(r.found.Others, id)
-	}
-	if !r.read() || len(r.found.Others) > most {
+	if most < 0 || !r.read() || len(r.found.Others) > most {
 		return nil, nil, false
 	}
 	kinds := r.found.Kinds()
 	ads, apart, ok := r.adsOf(kinds)
-	if !ok {
-		return nil, nil, false
-	}
 	list := alike.Stretches(kinds, apart)
-	if len(list)+len(r.jobs.made) > most {
+	if !ok || len(list)+len(r.jobs.made) > most {
 		return nil, nil, false
 	}
 	stands = map[int]Stand{}
