@@ -15,7 +15,6 @@ import (
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/whatif"
 	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/history"
 	"fairspool/lib/lifecycle"
@@ -213,12 +212,12 @@ func still(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of *spending,
 	}
 	var seen lifecycle.Snapshot
 	if err := s.View(func(v *spool.View) error {
-		x, ok := of.reading.Represent(v, s.Domain(), c.Config.Groups, fewer)
-		if list, _ := lifecycle.Wanting(v, c.Config); !ok || len(list) > 0 {
+		if list, _ := lifecycle.Wanting(v, c.Config); len(list) > 0 {
 			return nil
 		}
-		budgets := classad.NewBudgets((c.Config.Cycle.Steps + 1) / 2)
-		if !x.Policies(c.Now, budgets) {
+		x, ok := of.reading.Represent(v, s.Domain(), c.Config.Groups, fewer)
+		budgets := policyBudgets(c)
+		if !ok || !x.Policies(c.Now, budgets) {
 			return nil
 		}
 		if seen = matchmaking.See(x.View, matchmaking.Reader(s.Domain(), c.Config)); seen.Misspelt(cfg.Params.Groups) {

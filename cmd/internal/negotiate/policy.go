@@ -31,10 +31,15 @@ type spending struct {
 // rest of it if that is less.
 func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) lifecycle.Look {
 	if s.most = c.Config.Cycle.Steps; s.budgets == nil || only == nil {
-		s.budgets = classad.NewBudgets((s.most + 1) / 2)
+		s.budgets = policyBudgets(c)
 		s.from = lifecycle.PutOffsOf(v).Policy
 	}
 	return lifecycle.Look{Budgets: s.budgets, From: s.from, Only: only}
+}
+
+// policyBudgets returns what owners' policies may take in a cycle: half of MAX_STEPS_PER_OWNER.
+func policyBudgets(c *cmdline.Call) *classad.Budgets {
+	return classad.NewBudgets((c.Config.Cycle.Steps + 1) / 2)
 }
 
 // policies does with the jobs what their own expressions want, and looks whether those
