@@ -222,7 +222,7 @@ func TestFork(t *testing.T) {
 			"a fold":       func() error { _, err := fork.Fold(1, nil); return err },
 			"an archive":   func() error { _, err := fork.Archive("2026-01", "", false); return err },
 			"a cycle":      func() error { return fork.Negotiating(0, func() error { return nil }) },
-			"a report":     func() error { _, err := fork.SetReport([]byte(`{"Cycle": 1}`)); return err },
+			"a report":     func() error { return fork.SetReport(strings.NewReader(`{"Cycle": 1}`)) },
 			"a new domain": func() error { return fork.RenameDomain("y", func(*Tx) error { return nil }) },
 		} {
 			if err := do(); !errors.Is(err, errFork) {

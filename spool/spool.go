@@ -409,11 +409,11 @@ func (s *Spool) Report() ([]byte, error) {
 	return b, err
 }
 
-// SetReport replaces cycle.json and returns what it holds then: the report, a JSON object, with a last member Checksum, the CRC-32C of
-// all that stands before its value. A report that does not check is kept as cycle.json.damaged. SetReport is for a negotiation cycle,
-// inside Negotiating: the second line of negotiate.lock keeps the checksum, by which Report knows the last report. While the file is
-// replaced, it keeps the checksums of both.
-func (s *Spool) SetReport(b []byte) ([]byte, error) { return cyclejson.Replace(s.files, s.dir, b) }
+// SetReport replaces cycle.json with a report, a JSON object, and a last member Checksum, the CRC-32C of all that stands before its
+// value. A report that does not check is kept as cycle.json.damaged. SetReport is for a negotiation cycle, inside Negotiating: the
+// second line of negotiate.lock keeps the checksum, by which Report knows the last report. While the file is replaced, it keeps the
+// checksums of both.
+func (s *Spool) SetReport(report io.WriterTo) error { return cyclejson.Replace(s.files, s.dir, report) }
 
 // Unsealed returns a report that Report returned as it was before SetReport.
 func Unsealed(b []byte) string { return cyclejson.Unsealed(b) }

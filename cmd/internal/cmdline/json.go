@@ -2,9 +2,12 @@ package cmdline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
+	"reflect"
 	"strconv"
+	"strings"
 )
 
 // SchemaVersion is the version of the JSON that commands write. A member or output that goes or changes its meaning makes it
@@ -95,6 +98,79 @@ func versioned(text []byte, lead string) []byte {
 		first = append(first, '\n')
 	}
 	return append(first, rest...)
+}
+
+// Lines is a struct that is written as Call.JSON does, but with each value of its lists on one line: for reports, which
+// may have megabytes. Only one value at a time is in memory as text.
+type Lines struct{ Of any }
+
+// WriteTo writes the object; w is most often buffered.
+func (l Lines) WriteTo(w io.Writer) (n int64, err error) {
+	x := lineWriter{to: w}
+	x.e = json.NewEncoder(&x.text)
+	x.e.SetEscapeHTML(false)
+	x.put("{\n" + step + string(versionMember))
+	x.members(reflect.ValueOf(l.Of))
+	x.put("\n}\n")
+	return x.n, x.err
+}
+
+// lineWriter writes the members of a struct, and keeps the first error.
+type lineWriter struct {
+	to   io.Writer
+	text bytes.Buffer
+	e    *json.Encoder
+	n    int64
+	err  error
+}
+
+func (x *lineWriter) put(text string) {
+	x.text.WriteString(text)
+	if x.err == nil {
+		var n int
+		n, x.err = x.to.Write(x.text.Bytes())
+		x.n += int64(n)
+	}
+	x.text.Reset()
+}
+
+// value writes lead and a value on one line.
+func (x *lineWriter) value(lead string, v reflect.Value) {
+	x.text.WriteString(lead)
+	if err := x.e.Encode(v.Interface()); err != nil {
+		x.err = cmp.Or(x.err, err)
+		return
+	}
+	x.text.Truncate(x.text.Len() - 1) // a newline
+	x.put("")
+}
+
+// members writes the fields of a struct, those of an embedded one in its place.
+func (x *lineWriter) members(v reflect.Value) {
+	for i := range v.NumField() {
+		f, of := v.Type().Field(i), v.Field(i)
+		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && tag == "":
+			x.members(of)
+		case tag == "-" || options == "omitempty" && (of.IsZero() || of.Kind() == reflect.Slice && of.Len() == 0):
+		default:
+			x.member(",\n"+step+strconv.Quote(cmp.Or(tag, f.Name))+": ", of)
+		}
+	}
+}
+
+func (x *lineWriter) member(lead string, v reflect.Value) {
+	if v.Kind() != reflect.Slice || v.Len() == 0 {
+		x.value(lead, v)
+		return
+	}
+	lead += "["
+	for i := range v.Len() {
+		x.value(lead+"\n"+step+step, v.Index(i))
+		lead = ","
+	}
+	x.put("\n" + step + "]")
 }
 
 // Stream writes an object with SchemaVersion and one other member, a list, one value at a time.

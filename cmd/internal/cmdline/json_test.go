@@ -1,11 +1,18 @@
 package cmdline
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
+	"math"
 	"strings"
 	"testing"
 
 	"fairspool/internal/testenv"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	lastreport "fairspool/lib/report"
 )
 
 func TestSchemaVersion(t *testing.T) {
@@ -41,6 +48,55 @@ func TestStream(t *testing.T) {
 		if want, _ := JSON(struct{ Rows []row }{rows}); b.String() != string(want) {
 			t.Errorf("%v = %s, want %s", rows, b.String(), want)
 		}
+	}
+}
+
+// Lines writes what Line does, with a line for each member and each value of a list.
+func TestLines(t *testing.T) {
+	type inner struct {
+		A int `json:",omitempty"`
+		B []string
+	}
+	type report struct {
+		First []inner
+		inner
+		Named  string `json:"Other,omitempty"`
+		Nil    *inner `json:",omitempty"`
+		None   []inner
+		Empty  []inner  `json:",omitempty"`
+		Texts  []string `json:",omitempty"`
+		Hidden int      `json:"-"`
+	}
+	for _, c := range []struct {
+		v     any
+		lines int
+	}{
+		{report{}, 6},
+		{report{First: []inner{{1, nil}, {2, []string{"a", "<&>"}}}, Named: "x", Nil: &inner{}, Empty: []inner{}, Texts: []string{"\n"}, inner: inner{A: 3}}, 15},
+		{lastreport.Document{}, 12},
+		{lastreport.Document{
+			Cycles: []lastreport.Cycle{{Cycle: 1}, {Cycle: 2}}, Policy: &lastreport.Policy{Held: 1},
+			Report: negotiator.Report{Policy: "maui", Warnings: []string{"w"}, Rejections: []negotiator.ReportedRejection{{Job: "1.0", Jobs: []pool.Procs{{Cluster: 1}}}}},
+		}, 22},
+	} {
+		var b bytes.Buffer
+		n, err := Lines{c.v}.WriteTo(&b)
+		testenv.OK(t, err)
+		var compact bytes.Buffer
+		testenv.OK(t, json.Compact(&compact, b.Bytes()))
+		line, err := Line(c.v)
+		testenv.OK(t, err)
+		if compact.String()+"\n" != string(line) || n != int64(b.Len()) || strings.Count(b.String(), "\n") != c.lines {
+			t.Errorf("Lines of %d bytes:\n%s\nwant\n%s", n, &b, line)
+		}
+	}
+	end, to := io.Pipe()
+	end.Close()
+	if n, err := (Lines{report{Named: "x"}}).WriteTo(to); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("to a closed pipe: %d bytes, %v", n, err)
+	}
+	if _, err := (Lines{struct{ F float64 }{math.NaN()}}).WriteTo(io.Discard); err == nil {
+		t.Error("a number that JSON has not: no error")
 	}
 }
 

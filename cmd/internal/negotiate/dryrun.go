@@ -173,7 +173,8 @@ func (q inquiry) tell(now, after dry) error {
 	report := now.Plan.Report(q.number, q.Now)
 	switch {
 	case q.json:
-		return q.JSON(report)
+		_, err := cmdline.Lines{Of: report}.WriteTo(q.Data())
+		return err
 	case q.quiet:
 		return nil
 	}

@@ -137,7 +137,7 @@ func TestReportsPilots(t *testing.T) {
 	if !strings.HasSuffix(out, want) {
 		t.Errorf("negotiate says\n%swant at its end\n%s", out, want)
 	}
-	if text := strings.Join(strings.Fields(left(t)), " "); !strings.Contains(text, fmt.Sprintf(`"Asked": [ { "Engine": "hpc", "Pilots": 2, "Since": %d, "Says": "PENDING (Resources)" } ], "Missed": [ { "Engine": "grid", "Why": "its queue is full", "Since": %[1]d } ]`, now-60)) {
+	if text := strings.Join(strings.Fields(left(t)), " "); !strings.Contains(text, fmt.Sprintf(`"Asked": [ {"Engine":"hpc","Pilots":2,"Since":%d,"Says":"PENDING (Resources)"} ], "Missed": [ {"Engine":"grid","Why":"its queue is full","Since":%[1]d} ]`, now-60)) {
 		t.Errorf("cycle.json is %s", text)
 	}
 }
@@ -214,70 +214,17 @@ func TestJSON(t *testing.T) {
   "Time": 1795217646,
   "Slots": 1,
   "Submitters": [
-    {
-      "Name": "alice@pool",
-      "EffectivePriority": 0.5,
-      "PieSlice": 1,
-      "Limit": 1,
-      "Idle": 4,
-      "Matched": 1
-    }
+    {"Name":"alice@pool","EffectivePriority":0.5,"PieSlice":1,"Limit":1,"Idle":4,"Matched":1}
   ],
   "Groups": [],
   "Matches": [
-    {
-      "Job": "1.0",
-      "Submitter": "alice@pool",
-      "Slot": "slot1@node",
-      "Reason": "NoPreemption"
-    }
+    {"Job":"1.0","Submitter":"alice@pool","Slot":"slot1@node","Reason":"NoPreemption"}
   ],
   "Rejections": [
-    {
-      "Job": "1.1",
-      "Count": 3,
-      "Jobs": [
-        "1.1-3"
-      ],
-      "Submitter": "alice@pool",
-      "Autocluster": 0,
-      "Cause": "Taken",
-      "Reason": "no match found: the only matching slot is taken (0 before this cycle)"
-    }
+    {"Job":"1.1","Count":3,"Jobs":["1.1-3"],"Submitter":"alice@pool","Autocluster":0,"Cause":"Taken","Reason":"no match found: the only matching slot is taken (0 before this cycle)"}
   ],
   "Autoclusters": [
-    {
-      "Steps": [
-        {
-          "Cause": "Taken",
-          "Slots": 1
-        }
-      ],
-      "Nearest": {
-        "Slot": "slot1@node",
-        "Causes": [
-          "Taken"
-        ],
-        "Holders": [
-          "alice@pool"
-        ]
-      },
-      "Holders": [
-        {
-          "Submitter": "alice@pool",
-          "Slots": 1,
-          "New": 1
-        }
-      ],
-      "Ahead": [
-        {
-          "Submitter": "alice@pool",
-          "EffectivePriority": 0.5,
-          "Slots": 1,
-          "Waiting": 3
-        }
-      ]
-    }
+    {"Steps":[{"Cause":"Taken","Slots":1}],"Nearest":{"Slot":"slot1@node","Causes":["Taken"],"Holders":["alice@pool"]},"Holders":[{"Submitter":"alice@pool","Slots":1,"New":1}],"Ahead":[{"Submitter":"alice@pool","EffectivePriority":0.5,"Slots":1,"Waiting":3}]}
   ]
 }
 `
@@ -290,18 +237,11 @@ func TestJSON(t *testing.T) {
 	want = `{
   "SchemaVersion": 1,
   "Cycles": [
-    {
-      "Cycle": 1,
-      "Time": 1795217646,
-      "Took": 0,
-      "Matched": 1,
-      "Preempted": 0,
-      "Waiting": 3
-    }
+    {"Cycle":1,"Time":1795217646,"Took":0,"Matched":1,"Preempted":0,"Waiting":3}
   ],
 ` + strings.TrimPrefix(strings.TrimSuffix(want, "\n}\n"), "{\n  \"SchemaVersion\": 1,\n") + ",\n  \"Checksum\": \""
-	took := regexp.MustCompile(`"Took": [0-9.]+`)
-	if status, out, bad := negotiate("-json"); status != 0 || bad != "" || !strings.HasPrefix(took.ReplaceAllString(out, `"Took": 0`), want) || left(t) != out {
+	took := regexp.MustCompile(`"Took":[0-9.]+`)
+	if status, out, bad := negotiate("-json"); status != 0 || bad != "" || !strings.HasPrefix(took.ReplaceAllString(out, `"Took":0`), want) || left(t) != out {
 		t.Errorf("negotiate -json = %d, %q\n%sand left\n%swant\n%s", status, bad, out, left(t), want)
 	}
 }

@@ -29,15 +29,10 @@ func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did
 	if len(did.Words())+len(did.PutOff) > 0 {
 		all.Policy = &did
 	}
-	text, err := cmdline.JSON(all)
-	if err != nil {
-		return err
-	}
-	kept, err := s.SetReport(text)
-	if err != nil {
-		c.Warn("the cycle is done, but its report could not be left in cycle.json: %v", err)
-	} else {
-		text = kept
+	text := cmdline.Lines{Of: all}
+	unkept := s.SetReport(text)
+	if unkept != nil {
+		c.Warn("the cycle is done, but its report could not be left in cycle.json: %v", unkept)
 	}
 	for _, w := range plan.Warnings {
 		if !o.quiet || !slices.Contains(last.Warnings, w) { // cron need not tell of it every minute
@@ -45,8 +40,14 @@ func tell(c *cmdline.Call, o options, s *spool.Spool, plan *negotiator.Plan, did
 		}
 	}
 	switch {
+	case o.json && unkept != nil:
+		_, err := text.WriteTo(c.Data())
+		return err
 	case o.json:
-		_, err := c.Data().Write(text)
+		kept, err := s.Report()
+		if err == nil {
+			_, err = c.Data().Write(kept)
+		}
 		return err
 	case o.quiet:
 		return nil

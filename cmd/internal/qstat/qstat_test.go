@@ -213,7 +213,7 @@ func reported(t *testing.T, report string) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.SetReport([]byte(report)); err != nil {
+	if err := s.SetReport(strings.NewReader(report)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -188,8 +188,7 @@ func renameReport(s *spool.Spool, d lifecycle.Renaming) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.SetReport([]byte(d.Text(spool.Unsealed(b))))
-	return err
+	return s.SetReport(strings.NewReader(d.Text(spool.Unsealed(b))))
 }
 
 // dump writes the spool as ads.

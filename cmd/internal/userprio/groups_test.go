@@ -1,6 +1,7 @@
 package userprio
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -48,7 +49,7 @@ func grouped(t *testing.T, cycle bool) {
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: at})
 	testenv.OK(t, err)
 	defer s.Close()
-	if _, err := s.SetReport(report); err != nil {
+	if err := s.SetReport(bytes.NewReader(report)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -111,7 +111,11 @@ func TestLastCycle(t *testing.T) {
 		defer s.Close()
 		var text []byte
 		testenv.OK(t, s.Negotiating(0, func() error {
-			text, err = s.SetReport(fmt.Appendf(nil, `{"Submitters": [{"Name": "bob@pool", "PieSlice": 2, "Limit": %d}]}`, limit))
+			report := fmt.Sprintf(`{"Submitters": [{"Name": "bob@pool", "PieSlice": 2, "Limit": %d}]}`, limit)
+			if err := s.SetReport(strings.NewReader(report)); err != nil {
+				return err
+			}
+			text, err = s.Report()
 			return err
 		}))
 		return string(text)

@@ -77,7 +77,7 @@ func reported(t *testing.T) {
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
 	testenv.OK(t, err)
 	defer s.Close()
-	if _, err := s.SetReport([]byte(text)); err != nil {
+	if err := s.SetReport(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -217,7 +217,7 @@ func TestWhyInOneQueue(t *testing.T) {
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
 	testenv.OK(t, err)
 	defer s.Close()
-	if _, err := s.SetReport([]byte(`{"Cycle": 4, "Time": 1795217046, "JobPriorityPolicy": "maui", "Submitters": [{"Name": "bob@pool", "Idle": 9, "Matched": 2}]}`)); err != nil {
+	if err := s.SetReport(strings.NewReader(`{"Cycle": 4, "Time": 1795217046, "JobPriorityPolicy": "maui", "Submitters": [{"Name": "bob@pool", "Idle": 9, "Matched": 2}]}`)); err != nil {
 		t.Fatal(err)
 	}
 	explained(t, "-why bob")

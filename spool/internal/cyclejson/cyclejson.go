@@ -4,6 +4,7 @@
 package cyclejson
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -52,28 +53,26 @@ func Read(l files.Layer, dir string) (b []byte, err error) {
 	return nil, fmt.Errorf("%s: %w", filepath.Join(dir, Name), ErrOutdated)
 }
 
-// Replace replaces cycle.json, and returns what it holds then. A report that does not check is kept as cycle.json.damaged.
-func Replace(l files.Layer, dir string, b []byte) ([]byte, error) {
-	b, err := Seal(b)
-	if err != nil {
-		return nil, err
-	}
+// Replace replaces cycle.json with a report, a JSON object, and its checksum. A report that does not check is kept as
+// cycle.json.damaged.
+func Replace(l files.Layer, dir string, report io.WriterTo) error {
 	name := filepath.Join(dir, Name)
 	old, err := files.Contents(l, name)
 	if err == nil && !Sealed(old) {
 		old, err = nil, l.Rename(name, name+".damaged")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return err
 	}
-	if err := note(l, dir, sumOf(old), sumOf(b)); err != nil {
-		return nil, err
+	before, after := sumOf(old), ""
+	err = files.ReplaceBy(l, name, func(w io.Writer) (err error) {
+		after, err = seal(w, report)
+		return err
+	}, func() error { return note(l, dir, before, after) })
+	if err == nil {
+		note(l, dir, after, after) // if that fails, the old report counts, too
 	}
-	if err := files.Replace(l, name, b); err != nil {
-		return nil, err
-	}
-	note(l, dir, sumOf(b), sumOf(b)) // if that fails, the old report counts, too
-	return b, nil
+	return err
 }
 
 // Lock is the file with the checksums of the report.
@@ -126,13 +125,52 @@ const (
 
 // Seal adds the checksum to a JSON object that has members.
 func Seal(b []byte) ([]byte, error) {
-	members, ok := bytes.CutSuffix(bytes.TrimSpace(b), []byte("}"))
+	var to bytes.Buffer
+	_, err := seal(&to, bytes.NewReader(b))
+	return to.Bytes(), err
+}
+
+// seal writes a report with its checksum, and returns the checksum of the whole.
+func seal(w io.Writer, report io.WriterTo) (sum string, err error) {
+	s := sealing{to: bufio.NewWriterSize(w, sealBuffer)}
+	if _, err := report.WriteTo(&s); err != nil {
+		return "", err
+	}
+	members, ok := bytes.CutSuffix(bytes.TrimSpace(s.held), []byte("}"))
 	members = bytes.TrimSpace(members)
 	if !ok || len(members) < 2 {
-		return nil, errors.New("cycle.json: the report is no JSON object with members")
+		return "", errors.New("cycle.json: the report is no JSON object with members")
 	}
-	b = append(bytes.Clone(members), sealBegin...)
-	return append(fmt.Appendf(b, "%08x", checksum(b)), sealEnd...), nil
+	s.put(append(bytes.Clone(members), sealBegin...))
+	s.put(fmt.Appendf(nil, "%08x%s", s.sum, sealEnd))
+	return fmt.Sprintf("%08x", s.sum), s.to.Flush()
+}
+
+const (
+	sealBuffer = 1 << 16
+	// sealHeld is how much of a report is held back, as its end may be in there.
+	sealHeld = 64
+)
+
+// sealing writes all but the end of a report, and adds up the checksum.
+type sealing struct {
+	to   *bufio.Writer
+	sum  uint32
+	held []byte
+}
+
+func (s *sealing) Write(b []byte) (int, error) {
+	s.held = append(s.held, b...)
+	n := max(len(s.held)-sealHeld, 0)
+	err := s.put(s.held[:n])
+	s.held = s.held[:copy(s.held, s.held[n:])]
+	return len(b), err
+}
+
+func (s *sealing) put(b []byte) error {
+	s.sum = crc32.Update(s.sum, castagnoli, b)
+	_, err := s.to.Write(b)
+	return err
 }
 
 // Unsealed returns a report that Read returned as it was before Replace.

@@ -210,8 +210,17 @@ func MkdirAll(fsys Layer, name string) error {
 // the new, also after a power cut. The temporary file stands beside it so that the rename
 // stays on one file system. An error leaves the old, unless it is ErrUncertain.
 func Replace(fsys Layer, name string, data []byte) error {
+	return ReplaceBy(fsys, name, whole(data), func() error { return nil })
+}
+
+// ReplaceBy does as Replace with what write writes. Once that is durable, and while the old contents still are there, it calls
+// ready.
+func ReplaceBy(fsys Layer, name string, write func(io.Writer) error, ready func() error) error {
 	temporary := name + ".new"
-	err := WriteNew(fsys, temporary, data)
+	err := writeNew(fsys, temporary, write)
+	if err == nil {
+		err = ready()
+	}
 	if err == nil {
 		err = fsys.Rename(temporary, name)
 	}
@@ -234,12 +243,21 @@ const (
 )
 
 // WriteNew writes a file that no process knows of yet, durably except for its name.
-func WriteNew(fsys Layer, name string, data []byte) error {
+func WriteNew(fsys Layer, name string, data []byte) error { return writeNew(fsys, name, whole(data)) }
+
+func whole(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+func writeNew(fsys Layer, name string, write func(io.Writer) error) error {
 	f, err := fsys.Open(name, ReadWrite|Create|Truncate, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err = f.WriteAt(data, 0); err == nil {
+	if err = write(io.NewOffsetWriter(f, 0)); err == nil {
 		err = f.Sync()
 	}
 	if e := f.Close(); err == nil {
