@@ -178,6 +178,14 @@ func sequence(b []byte, instead uint64) (uint64, error) {
 
 // slot reads a slot's quoted name and returns what follows the blank behind.
 func (r *record) slot(b []byte) (rest []byte, err error) {
+	end := 1
+	for end < len(b) && b[end] >= ' ' && b[end] <= '~' && b[end] != '\\' && b[end] != '"' {
+		end++
+	}
+	if end < len(b) && b[0] == '"' && b[end] == '"' {
+		r.Slot = string(b[1:end])
+		return bytes.TrimPrefix(b[end+1:], []byte(" ")), nil
+	}
 	text := string(b)
 	name, err := strconv.QuotedPrefix(text)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -31,8 +33,9 @@ type Kind[K comparable, V any] struct {
 	parseKey     func(texts []string) (K, error)  // the inverse
 	write        func(to rowtext.Attributes, v V) // those of lead first
 	read         func(*rowtext.Row) (V, error)
-	changed      func(*V) *uint64 // the number of the transaction that changed the row last, if it is kept
-	equal        func(V, V) bool  // nil: by what is written
+	changed      func(V) uint64    // the number of the transaction that changed the row last, if it is kept
+	stamp        func(V, uint64) V // the row with another such number
+	equal        func(V, V) bool   // nil: by what is written
 
 	// What is to be done besides when a new spool gets a row, behind a row of a dump, and to find
 	// what of the rows of a damaged spool can be kept.
@@ -47,7 +50,8 @@ var (
 	claimKind = &Kind[pool.JobID, pool.Claim]{
 		letter: 'K', gone: 'k', table: "claims", title: "Claim", lead: []string{" [ Job = "},
 		key: func(c pool.Claim) pool.JobID { return c.Job }, order: pool.JobID.Compare,
-		texts: textOfJob, parseKey: jobOfText, write: poolrows.WriteClaim, read: poolrows.ClaimOf, changed: func(c *pool.Claim) *uint64 { return &c.Seq },
+		texts: textOfJob, parseKey: jobOfText, write: poolrows.WriteClaim, read: poolrows.ClaimOf,
+		changed: func(c pool.Claim) uint64 { return c.Seq }, stamp: func(c pool.Claim, seq uint64) pool.Claim { c.Seq = seq; return c },
 	}
 	submitterKind = named(Kind[string, accountant.Record]{
 		letter: 'U', gone: 'u', table: "submitters", title: "Submitter", lead: []string{" [ Name = "},
@@ -165,6 +169,8 @@ type rowKind interface {
 	// append writes a record behind its letter, and parse reads one.
 	append(b []byte, r record) []byte
 	parseRecord(r *record, text string) error
+	// check reads a record of a letter as parseRecord does.
+	check(letter byte, text string) error
 	// newTable returns a table that reads its rows, if there are any, from what load returns.
 	newTable(load func() (chunk, error)) rows
 }
@@ -216,8 +222,8 @@ func (k *Kind[K, V]) append(b []byte, r record) []byte {
 		return b
 	}
 	v := r.Row.(V)
-	if k.changed != nil {
-		*k.changed(&v) = r.Seq
+	if k.stamp != nil {
+		v = k.stamp(v, r.Seq)
 	}
 	return k.appendRow(b, v)
 }
@@ -238,9 +244,17 @@ func (k *Kind[K, V]) parseRecord(r *record, text string) (err error) {
 	}
 	v, err := k.parseText(text)
 	if err == nil && k.changed != nil {
-		r.Seq = *k.changed(&v)
+		r.Seq = k.changed(v)
 	}
 	r.Row = v
+	return err
+}
+
+func (k *Kind[K, V]) check(letter byte, text string) error {
+	if letter == k.gone {
+		return k.parseRecord(&record{Kind: letter}, text)
+	}
+	_, err := k.parseText(text)
 	return err
 }
 
@@ -256,8 +270,8 @@ func (k *Kind[K, V]) parseInto(v *V, line string, seq uint64) (err error) {
 		return fmt.Errorf("%.80q: not a row of this table", line)
 	}
 	*v, err = k.parseText(line[2:])
-	if k.changed != nil && *k.changed(v) == 0 {
-		*k.changed(v) = seq
+	if k.changed != nil && k.changed(*v) == 0 {
+		*v = k.stamp(*v, seq)
 	}
 	return err
 }
@@ -334,8 +348,8 @@ func (t *table[K, V]) apply(r record, seq uint64) {
 		return
 	}
 	v := r.Row.(V)
-	if t.kind.changed != nil {
-		*t.kind.changed(&v) = seq
+	if t.kind.stamp != nil {
+		v = t.kind.stamp(v, seq)
 	}
 	t.put(t.kind.key(v), v)
 }
@@ -364,18 +378,31 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	b := t.kind.file(rows)
-	file := tableFile{fmt.Sprintf("%s.%d", name, g.number), int64(len(b)), len(rows), checksum(b)}
+	file := tableFile{name: fmt.Sprintf("%s.%d", name, g.number), rows: len(rows)}
+	err = files.WriteNewBy(s.files, s.path(file.name), func(w io.Writer) error { return t.kind.writeTo(w, rows, &file) })
 	g.tables[name] = file
-	return files.WriteNew(s.files, s.path(file.name), b)
+	return err
 }
 
-// file returns the text of a table's file: the lines of rows, in the order of their keys, and the checksum.
-func (k *Kind[K, V]) file(rows []V) (b []byte) {
-	for _, v := range rows {
-		b = append(k.appendRow(append(b, k.letter, ' '), v), '\n')
+// writeTo writes a table's file, the lines of rows, in the order of their keys, and the checksum, and notes its size and sum.
+func (k *Kind[K, V]) writeTo(w io.Writer, rows []V, file *tableFile) error {
+	var b []byte
+	put := func() error {
+		file.bytes, file.crc = file.bytes+int64(len(b)), crc32.Update(file.crc, castagnoli, b)
+		_, err := w.Write(b)
+		b = b[:0]
+		return err
 	}
-	return appendEnd(b)
+	for _, v := range rows {
+		if b = append(k.appendRow(append(b, k.letter, ' '), v), '\n'); len(b) > 1<<16 {
+			if err := put(); err != nil {
+				return err
+			}
+		}
+	}
+	b = append(b, "end "...)
+	b = fmt.Appendf(b, "%08x\n", crc32.Update(file.crc, castagnoli, b))
+	return put()
 }
 
 // dump writes the rows, by key.

@@ -407,6 +407,9 @@ func (w *segmentWriter[K]) add(e entry[K], block []byte) error {
 		}
 	}
 	e.at, e.size, e.crc = int64(len(w.text)), int64(len(block)), checksum(block)
+	if n := len(w.text); cap(w.text)-n < len(block) { // to double it copies less often than append
+		w.text = slices.Grow(w.text, max(n, len(block)))
+	}
 	w.text = append(w.text, block...)
 	w.index = append(w.index, e)
 	return nil

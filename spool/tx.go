@@ -72,6 +72,9 @@ func (tx *Tx) note(r record, written bool) {
 	tx.changed = true
 	if written {
 		start := len(tx.body)
+		if cap(tx.body)-start < lineRoom { // to double it copies less often than append
+			tx.body = slices.Grow(tx.body, max(start, lineRoom))
+		}
 		tx.body = r.append(tx.body)
 		if !tx.Forked || !r.plain() {
 			r.Expr = tx.check(start)
@@ -87,12 +90,20 @@ func (tx *Tx) note(r record, written bool) {
 // check reads the last line of the body, which begins at start, once more, and returns its expression, one for all equal
 // ones: what could not be read again would damage the spool for good.
 func (tx *Tx) check(start int) *classad.Expr {
-	r, err := parseRecord(tx.body[start:len(tx.body)-1], tx.expressions)
+	line, err, r := tx.body[start:len(tx.body)-1], error(nil), record{}
+	if i := kindOf(line[0]); i >= 0 {
+		err = schema[i].check(line[0], string(line[2:]))
+	} else {
+		r, err = parseRecord(line, tx.expressions)
+	}
 	if err != nil {
 		tx.fail(fmt.Errorf("a record that does not read back: %w", err))
 	}
 	return r.Expr
 }
+
+// lineRoom is more than most lines take.
+const lineRoom = 4096
 
 // plain reports whether a record surely reads back as it is: its attribute has a usual name, and is a constant.
 func (r *record) plain() bool {

@@ -311,6 +311,9 @@ func (c *dealer) match(s *Submitter, q *Queue, p pick) {
 	}
 	m.Job = s.pop(q)
 	q.Cluster.served()
+	if n := len(c.Plan.Matches); n == cap(c.Plan.Matches) { // to double it copies less often than append
+		c.Plan.Matches = slices.Grow(c.Plan.Matches, max(n, 1))
+	}
 	c.Plan.Matches = append(c.Plan.Matches, m)
 	c.InUse.Take(q.Cluster.Limits)
 	c.uses(s, p.weight)

@@ -217,7 +217,7 @@ func Replace(fsys Layer, name string, data []byte) error {
 // ready.
 func ReplaceBy(fsys Layer, name string, write func(io.Writer) error, ready func() error) error {
 	temporary := name + ".new"
-	err := writeNew(fsys, temporary, write)
+	err := WriteNewBy(fsys, temporary, write)
 	if err == nil {
 		err = ready()
 	}
@@ -243,7 +243,7 @@ const (
 )
 
 // WriteNew writes a file that no process knows of yet, durably except for its name.
-func WriteNew(fsys Layer, name string, data []byte) error { return writeNew(fsys, name, whole(data)) }
+func WriteNew(fsys Layer, name string, data []byte) error { return WriteNewBy(fsys, name, whole(data)) }
 
 func whole(data []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
@@ -252,7 +252,8 @@ func whole(data []byte) func(io.Writer) error {
 	}
 }
 
-func writeNew(fsys Layer, name string, write func(io.Writer) error) error {
+// WriteNewBy does as WriteNew with what write writes.
+func WriteNewBy(fsys Layer, name string, write func(io.Writer) error) error {
 	f, err := fsys.Open(name, ReadWrite|Create|Truncate, 0o600)
 	if err != nil {
 		return err
