@@ -41,9 +41,7 @@ func (c chunk) lines() iter.Seq2[int, []byte] {
 }
 
 // damaged says that line n of the chunk cannot be.
-func (c chunk) damaged(n int, err error) error {
-	return &DamageError{c.file, c.line + n, err.Error()}
-}
+func (c chunk) damaged(n int, err error) error { return &DamageError{c.file, c.line + n, err.Error()} }
 
 // blocks is what is kept in segments: things with a key, made from lines on demand. What stands in the generation's segments and what the
 // journal says of a key since are put together then.
@@ -54,8 +52,8 @@ type blocks[K cmp.Ordered, V any] struct {
 	base  []segmentFile[K]
 	open  []*segment[K] // those of base that were looked into
 	build func(w *worker, k K, parts []chunk) (*V, error)
-	// extracted makes what is wanted of a segment without reading it, if it can, but for some
-	// and for those of which the journal speaks; nil: it never can.
+	// extracted makes what is wanted of a segment without reading it, if it can, but for some and for those of which the journal speaks;
+	// nil: it never can.
 	extracted func(w *worker, segment int, h *harvest[K, V]) (but []K, ok bool)
 
 	pending map[K][]chunk // of the journal, not looked at yet
@@ -193,7 +191,7 @@ func (b *blocks[K, V]) entry(k K) (*segment[K], *entry[K], error) {
 		return nil, nil, nil
 	}
 	if b.open[i] == nil {
-		g, err := openSegment(b.files, b.dir, b.base[i], b.keys)
+		g, err := openSegment(b.files, b.dir, b.base[i], b.keys, new([]byte))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -272,8 +270,8 @@ func (b *blocks[K, V]) all(hire func() *worker) ([]*V, error) {
 	return b.list, nil
 }
 
-// some returns those that are wanted by what the index says of them, and
-// others besides: all of which the journal speaks, and what was made already.
+// some returns those that are wanted by what the index says of them, and others besides: all of which the journal speaks, and what was made
+// already.
 func (b *blocks[K, V]) some(hire func() *worker, wanted func(*entry[K]) bool) ([]*V, error) {
 	if b.listed {
 		return b.all(hire)
@@ -322,8 +320,8 @@ func (b *blocks[K, V]) countAll(w *worker) (int, error) {
 	return b.count(w, func(f segmentFile[K]) int { return f.blocks }, func(*entry[K]) int { return 1 }, func(*V) int { return 1 })
 }
 
-// names returns the keys of all things, in any order, and makes none. Of a thing of which the
-// journal speaks, gone reports whether its last line takes it away.
+// names returns the keys of all things, in any order, and makes none. Of a thing of which the journal speaks, gone reports whether its last
+// line takes it away.
 func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) {
 	if b.under != nil {
 		if _, err := b.all(newWorker); err != nil {
@@ -557,13 +555,22 @@ func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) b
 	return nil
 }
 
-// makeThese makes some things that are not made yet.
+// makeThese makes some things that are not made yet, whose keys ascend.
 func (b *blocks[K, V]) makeThese(w *worker, list []K, h *harvest[K, V]) error {
 	var from *blockReader[K]
 	defer func() { from.Close() }()
+	var index []byte // of one segment after the other: nothing is asked of those before
 	for _, k := range list {
 		if b.has(k) {
 			continue
+		}
+		if i := b.segmentOf(k); i >= 0 && b.open[i] == nil {
+			g, err := openSegment(b.files, b.dir, b.base[i], b.keys, &index)
+			if err != nil {
+				return err
+			}
+			b.open[i] = g
+			defer func() { b.open[i] = nil }()
 		}
 		v, err := b.makeFrom(&from, w, k)
 		if err := h.add(k, v, err); err != nil {

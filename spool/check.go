@@ -14,6 +14,7 @@ import (
 
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/endline"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/lockline"
 	"fairspool/spool/internal/logtext"
@@ -128,7 +129,7 @@ func (s *Spool) ofNewer(err error) bool {
 	if err != nil {
 		return false
 	}
-	_, _, err = checkedEnd(b)
+	_, _, err = endline.Cut(b)
 	return err == nil || !bytes.Contains(b, []byte("\nend "))
 }
 
@@ -275,8 +276,8 @@ func (c *checker) inForce(base pinned, current ack) {
 	}
 }
 
-// torn returns how many bytes of a transaction that is not whole end the journal
-// behind a position: those of a dead writer, or of one that is at it.
+// torn returns how many bytes of a transaction that is not whole end the journal behind a position: those of a dead writer, or of one that
+// is at it.
 func (c *checker) torn(p position) int {
 	f, err := c.s.files.Open(c.s.journal(p.generation), files.ReadOnly, 0)
 	if err != nil {

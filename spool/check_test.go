@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/endline"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/lockline"
 )
@@ -119,7 +120,7 @@ func TestCheckNewer(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"fairspool spool\nformat 99\nUID_DOMAIN x\nid 1\n",
-		string(appendEnd([]byte("fairspool spool\nformat 99\nUID_DOMAIN x\nid 1\n"))),
+		string(endline.Append([]byte("fairspool spool\nformat 99\nUID_DOMAIN x\nid 1\n"))),
 	} {
 		dir := fixture(t)
 		if err := os.WriteFile(filepath.Join(dir, "VERSION"), []byte(text), 0o600); err != nil {

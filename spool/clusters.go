@@ -55,8 +55,8 @@ func clusterWith(w *worker, id int, parts []chunk, wanted *wantedlines.Names) (*
 	return m.Cluster, nil
 }
 
-// clusterMaking is a cluster in the making. As long as its Ad is nil, the ad is
-// the worker's; so is that of the run whose lines begin with own.
+// clusterMaking is a cluster in the making. As long as its Ad is nil, the ad is the worker's; so is that of the run whose lines begin with
+// own.
 type clusterMaking struct {
 	*worker
 	*Cluster
@@ -173,8 +173,8 @@ func clusterEntry(c *Cluster) entry[int] {
 	return entry[int]{key: c.ID, jobs: c.jobs(), owner: c.common(pool.AttrOwner), user: c.common(pool.AttrUser), summary: jobs.Text()}
 }
 
-// common returns the text, quoted, that an attribute is for all of the cluster's procs, empty if none has it, and - if they differ or it
-// is no constant text.
+// common returns the text, quoted, that an attribute is for all of the cluster's procs, empty if none has it, and - if they differ or it is
+// no constant text.
 func (c *Cluster) common(name string) string {
 	for _, run := range c.Runs {
 		for _, own := range run.Ad.OwnNames() {
@@ -216,8 +216,8 @@ type Changes struct {
 	at int
 }
 
-// ChangesSince returns, ascending, the clusters that have changed behind a moment, are new or are gone, and the present moment. Where
-// known is false, all may have.
+// ChangesSince returns, ascending, the clusters that have changed behind a moment, are new or are gone, and the present moment. Where known
+// is false, all may have.
 func ChangesSince(v *View, then Changes) (list []int, now Changes, known bool) {
 	b := v.state().jobs
 	b.watched = true
@@ -229,12 +229,12 @@ func ChangesSince(v *View, then Changes) (list []int, now Changes, known bool) {
 	return list, Changes{b, b.before + len(b.log)}, known
 }
 
-// Shares reports whether a run has the ad of runs of other clusters, which is never changed. Their procs differ in ClusterId, ProcId,
-// QDate and EnteredCurrentStatus at most, which are constants.
+// Shares reports whether a run has the ad of runs of other clusters, which is never changed. Their procs differ in ClusterId, ProcId, QDate
+// and EnteredCurrentStatus at most, which are constants.
 func (c *Cluster) Shares(r Run) bool { return c.forked && r.partly && !r.own }
 
-// Run is a row of procs that read alike. Ad holds what they do not share with the rest of the cluster, chained to the cluster's ad;
-// ProcId is not in it (see Run.Proc).
+// Run is a row of procs that read alike. Ad holds what they do not share with the rest of the cluster, chained to the cluster's ad; ProcId
+// is not in it (see Run.Proc).
 type Run struct {
 	pool.Procs
 	Ad  *classad.Ad
@@ -410,8 +410,8 @@ func without[T any](list []T, from, to int) []T {
 	return list[n:]
 }
 
-// NewRun is a row of new procs that read alike: Attrs, and besides those Ad, which may be nil, hold what differs from the cluster's ad.
-// The attributes ClusterId and ProcId are the spool's business and are not given.
+// NewRun is a row of new procs that read alike: Attrs, and besides those Ad, which may be nil, hold what differs from the cluster's ad. The
+// attributes ClusterId and ProcId are the spool's business and are not given.
 type NewRun struct {
 	Count int
 	Ad    *classad.Ad
@@ -439,7 +439,7 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) int {
 			return 0
 		}
 		last := proc + r.Count - 1
-		tx.body = withRoom(tx.body, start, i, len(runs))
+		tx.body = roomForRuns(tx.body, start, i, len(runs))
 		tx.addRun(record{Kind: 'N', Procs: pool.Procs{Cluster: cluster, First: proc, Last: last}}, r)
 		proc = last + 1
 	}
@@ -449,20 +449,18 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) int {
 	return proc - first
 }
 
-// withRoom returns a body with room for the rest of some runs, judged by those that are done: as append does it, the body would be moved
-// time and again, and take several times its memory.
-func withRoom(body []byte, start, done, runs int) []byte {
+// roomForRuns returns a body with room for the rest of some runs, judged by those that are done.
+func roomForRuns(body []byte, start, done, runs int) []byte {
 	const least = 64 << 10
 	n := len(body)
 	if cap(body)-n >= least/16 || runs < 2 {
 		return body
 	}
 	rest := int64(n-start) * int64(runs-done) / int64(max(done, 1))
-	return slices.Grow(body, int(min(max(rest+rest/8, least), max(8*int64(n), least))))
+	return withRoom(body, int(min(max(rest+rest/8, least), max(8*int64(n), least))))
 }
 
-// addRun adds one run. Of a transaction that has read the queue every record is
-// applied to that; of others the lines are all that is made.
+// addRun adds one run. Of a transaction that has read the queue every record is applied to that; of others the lines are all that is made.
 func (tx *Tx) addRun(r record, run *NewRun) {
 	var span []byte // the procs as they stand in each line
 	if tx.loaded != nil {

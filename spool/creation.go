@@ -64,8 +64,8 @@ func newCreation(dir string, o Options, fsys files.Layer) (*creation, error) {
 	return n, nil
 }
 
-// makeRoom makes the directory of a new spool if it is not there. The one that
-// it lies in has to be: a slip of the pen shall not become a tree of folders.
+// makeRoom makes the directory of a new spool if it is not there. The one that it lies in has to be: a slip of the pen shall not become a
+// tree of folders.
 func makeRoom(dir string, fsys files.Layer) (made bool, err error) {
 	_, err = os.Lstat(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -161,9 +161,7 @@ func (n *creation) close() (err error) {
 }
 
 // cluster adds a cluster; they come by ascending id.
-func (n *creation) cluster(c *Cluster) error {
-	return n.clusterBlock(c, clusterBlock(nil, c))
-}
+func (n *creation) cluster(c *Cluster) error { return n.clusterBlock(c, clusterBlock(nil, c)) }
 
 // clusterBlock adds a cluster whose lines are known.
 func (n *creation) clusterBlock(c *Cluster, text []byte) error {

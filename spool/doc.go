@@ -1,5 +1,5 @@
-// Package spool keeps the pool's nouns on disk: jobs, claims, submitters and
-// slots, in one directory of plain text that many processes change at once.
+// Package spool keeps the pool's nouns on disk: jobs, claims, submitters and slots, in one directory of plain text that many processes
+// change at once.
 //
 // It promises what an embedded store promises. All that one Update changes is one transaction: after a crash at any instruction, a full
 // disk or a kill -9 the spool holds it whole or not at all. When Update has returned nil the change survives a power cut. Writers exclude
@@ -40,8 +40,8 @@
 //	reserve          room on the disk that is given up when it is full, see Tx.UseReserve
 //	unfinished       while a spool is made from a dump: there is none yet
 //
-// A folder is synced when it is made, and then its name, as every file is: a file system without a journal loses the name of a folder
-// that was not. A writer makes a folder that is missing anew.
+// A folder is synced when it is made, and then its name, as every file is: a file system without a journal loses the name of a folder that
+// was not. A writer makes a folder that is missing anew.
 //
 // # A transaction
 //
@@ -51,8 +51,8 @@
 //
 // The T line has the transaction's number, machine time, policy time, the actor's uid and name, the program, the operation and its
 // arguments. The lines that follow are what changed (see record.go). The E line has the number again, the length in bytes of all that
-// stands before it, the number of the last transaction that was known to be durable when it was written, the next free cluster number,
-// and the CRC-32C of everything from the T up to itself.
+// stands before it, the number of the last transaction that was known to be durable when it was written, the next free cluster number, and
+// the CRC-32C of everything from the T up to itself.
 //
 // # Writing, step by step
 //
@@ -74,20 +74,20 @@
 //  7. Note the new end in lock. This need not reach the disk: step 2 finds out.
 //     A failure is a warning.
 //
-// A transaction that wrote to other files too, or may use the reserve, is synced before the flock
-// is released. A writer that fails before the end of step 6 cuts the journal back to where it was,
-// if its transaction is the last; otherwise it writes it once more, with those behind it.
+// A transaction that wrote to other files too, or may use the reserve, is synced before the flock is released. A writer that fails before
+// the end of step 6 cuts the journal back to where it was, if its transaction is the last; otherwise it writes it once more, with those
+// behind it.
 //
-// A power cut may leave a transaction whose predecessor is gone, if both waited for the disk. It
-// counts for nothing, unless its end line says that the predecessor was durable: that is damage.
+// A power cut may leave a transaction whose predecessor is gone, if both waited for the disk. It counts for nothing, unless its end line
+// says that the predecessor was durable: that is damage.
 //
 // # A full disk
 //
 // The file reserve keeps room on the disk. A write that finds the disk full, or its owner's quota used up, in a transaction that called
-// UseReserve or in a fold, cuts 256 KB off that file and is tried again, until there is room or the file is empty. Before the writers'
-// lock is freed what was not used is taken back, and what is missing from the file is added as soon as a quarter of what the disk has
-// left, with the file, is more than the file has. Nothing in the file counts, and it is never synced: what a power cut takes of it the
-// next writer adds.
+// UseReserve or in a fold, cuts 256 KB off that file and is tried again, until there is room or the file is empty. Before the writers' lock
+// is freed what was not used is taken back, and what is missing from the file is added as soon as a quarter of what the disk has left, with
+// the file, is more than the file has. Nothing in the file counts, and it is never synced: what a power cut takes of it the next writer
+// adds.
 //
 // # Folding, step by step
 //
@@ -108,18 +108,18 @@
 //  5. Remove the generations without readers, and digests to which no other
 //     generation refers.
 //
-// A reader pins its generation by a shared flock on index.N, and step 5 asks for the
-// other one without waiting: generations with readers are left to a later fold.
+// A reader pins its generation by a shared flock on index.N, and step 5 asks for the other one without waiting: generations with readers
+// are left to a later fold.
 //
 // # What is read
 //
-// Lines of the journal are looked through, and kept by the cluster or slot that they speak of. A cluster is made on demand, from its
-// block in a segment and these lines. So a command pays for what it needs: one job is one block, a user's jobs are those that the
-// segments' indexes name. A command that reads a few attributes of all clusters skips the other lines (View.Only); a command that needs
-// whole ads of all, each once, reads them in pieces that are not kept (View.Pieces). A cycle looks at few attributes, and mostly at the
-// same as the one before: it reads a part of each ad, from extracts where there are any, and notes what it looks up besides (View.Part).
-// Totals read the summaries in the indexes of segments, and the beginning of claims' rows (Totals, SlotSummaries, ClaimSummaries); what
-// the journal speaks of they read whole.
+// Lines of the journal are looked through, and kept by the cluster or slot that they speak of. A cluster is made on demand, from its block
+// in a segment and these lines. So a command pays for what it needs: one job is one block, a user's jobs are those that the segments'
+// indexes name. A command that reads a few attributes of all clusters skips the other lines (View.Only); a command that needs whole ads of
+// all, each once, reads them in pieces that are not kept (View.Pieces). A cycle looks at few attributes, and mostly at the same as the one
+// before: it reads a part of each ad, from extracts where there are any, and notes what it looks up besides (View.Part). Totals read the
+// summaries in the indexes of segments, and the beginning of claims' rows (Totals, SlotSummaries, ClaimSummaries); what the journal speaks
+// of they read whole.
 //
 // # Archiving a month, step by step
 //

@@ -22,11 +22,11 @@ import (
 // dumpFormat is the number of the notation of dumps.
 const dumpFormat = 1
 
-// Dump writes all that the spool holds as ads in long form, a blank line behind each (dumptext): clusters with their procs, slots,
-// claims, submitters, slots left alone, tallies, marks, factories, the ads of the jobs that left, who did what, the files of slots.d and
-// the last report, as of one transaction. A spool that was folded meanwhile, or restored from its dump, gives the same bytes again.
-// Everything is checked while it is read; after any error the output is not a valid dump, because it lacks the last ad. In memory are the
-// journal and one segment or cluster.
+// Dump writes all that the spool holds as ads in long form, a blank line behind each (dumptext): clusters with their procs, slots, claims,
+// submitters, slots left alone, tallies, marks, factories, the ads of the jobs that left, who did what, the files of slots.d and the last
+// report, as of one transaction. A spool that was folded meanwhile, or restored from its dump, gives the same bytes again. Everything is
+// checked while it is read; after any error the output is not a valid dump, because it lacks the last ad. In memory are the journal and one
+// segment or cluster.
 func (s *Spool) Dump(w io.Writer) (err error) {
 	if s.inUse {
 		return errNested
@@ -281,9 +281,7 @@ func (r *record) job(line []byte) (rest []byte, err error) {
 	return rest, err
 }
 
-func (d *dumping) slots() error {
-	return eachBlock(d.state.slots, slotEntry, slotBlock, d.slot)
-}
+func (d *dumping) slots() error { return eachBlock(d.state.slots, slotEntry, slotBlock, d.slot) }
 
 // slot writes a slot whose lines are those of a segment.
 func (d *dumping) slot(name string, text []byte) error {

@@ -32,8 +32,8 @@ func extractHead[K cmp.Ordered](p *portion, f segmentFile[K]) []byte {
 	return fmt.Appendf(nil, "extract 1 %s %d %08x %q %q\n", f.name, f.bytes, f.crc, strings.Join(names, "\n"), begin)
 }
 
-// extractOf returns the lines of a segment's extract between the first and the last, false if there is none
-// that fits, in a buffer. Where there should be one that is noted.
+// extractOf returns the lines of a segment's extract between the first and the last, false if there is none that fits, in a buffer. Where
+// there should be one that is noted.
 func extractOf[K cmp.Ordered](p *portion, buffer *[]byte, layer files.Layer, f segmentFile[K], lacking *bool) (lines extracttext.Lines, ok bool) {
 	if f.bytes < extractFrom {
 		return extracttext.Lines{}, false
@@ -47,9 +47,8 @@ func extractOf[K cmp.Ordered](p *portion, buffer *[]byte, layer files.Layer, f s
 	return extracttext.Lines{Rest: text}, ok
 }
 
-// extracted reads the clusters of a segment from its extract, but for those that were made already or of
-// which the journal speaks. It returns the ids of those that are to be read in the segment, and false,
-// with nothing done, if there is no extract that fits.
+// extracted reads the clusters of a segment from its extract, but for those that were made already or of which the journal speaks. It
+// returns the ids of those that are to be read in the segment, and false, with nothing done, if there is no extract that fits.
 func (p *portion) extracted(w *worker, n int, h *harvest[int, Cluster]) (others []int, ok bool) {
 	f := p.jobs.base[n]
 	lines, ok := extractOf(p, &w.buffer, p.jobs.files, f, &p.lacking[n])
@@ -179,9 +178,8 @@ func (r *slotReader) slot(text []byte, of *classad.Ad, seq uint64, own []byte) b
 	return true
 }
 
-// KeepExtracts writes extracts of the segments of which the last view of a part found none, so that later
-// views of the same attributes read these, and removes those that belong to no segment. Nothing depends on
-// them: what fails, as on a full disk, is left to the next time.
+// KeepExtracts writes extracts of the segments of which the last view of a part found none, so that later views of the same attributes read
+// these, and removes those that belong to no segment. Nothing depends on them: what fails, as on a full disk, is left to the next time.
 func KeepExtracts(v *View) {
 	p := v.state().part
 	if p == nil || !slices.Contains(p.lacking, true) && !slices.Contains(p.lackingSlots, true) || files.MkdirAll(p.jobs.files, p.extracts()) != nil {
@@ -326,8 +324,8 @@ func runOf(row *extracttext.Row, ad *classad.Ad) Run {
 }
 
 // Represent returns a view of a part in which a cluster may stand for others, its procs for theirs: stands has those that do. Of an owner's
-// jobs those stand together that follow each other by QDate and number, but for others that stand together. It returns false if
-// that is not known without reading all clusters, or if more clusters would be left.
+// jobs those stand together that follow each other by QDate and number, but for others that stand together. It returns false if that is not
+// known without reading all clusters, or if more clusters would be left.
 func Represent(part *View, by Representing) (of *View, stands map[int]Stand, ok bool) {
 	s := part.state()
 	p := s.part

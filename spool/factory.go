@@ -73,8 +73,8 @@ func (v *View) Factory(cluster int) (Factory, bool) {
 }
 
 // Digest opens the digest of a cluster's factory, the text that AddFactory was given. Its length is checked now, and each block of 1 MB
-// when something is read of it for the first time, so that reading from an offset reads no more than that: a Read that meets damage
-// returns a *DamageError. It may be read as long as the View lasts, and is to be closed. The error may be that there is no such factory.
+// when something is read of it for the first time, so that reading from an offset reads no more than that: a Read that meets damage returns
+// a *DamageError. It may be read as long as the View lasts, and is to be closed. The error may be that there is no such factory.
 func (v *View) Digest(cluster int) (io.ReadSeekCloser, error) {
 	r, ok, err := v.state().factories.get(cluster)
 	must(err)
@@ -95,8 +95,8 @@ func (newDigest) Close() error { return nil }
 func noFactory(cluster int) error { return fmt.Errorf("cluster %d: it has no factory", cluster) }
 
 // AddFactory makes a cluster a factory. The cluster must be one that this transaction makes with AddCluster, before or after. The digest
-// may be any text; it goes to a file of its own before the transaction is committed, and is never changed. It is not copied, and is not
-// to be changed until the transaction ends.
+// may be any text; it goes to a file of its own before the transaction is committed, and is never changed. It is not copied, and is not to
+// be changed until the transaction ends.
 func (tx *Tx) AddFactory(f Factory, digest []byte) {
 	err := f.check()
 	switch {
@@ -139,8 +139,8 @@ func (tx *Tx) PutFactory(f Factory) {
 	tx.put(record{Kind: 'F', Row: row})
 }
 
-// DropFactory ends a factory, if there is one: no more procs are made, and those in the
-// queue stay. The next fold removes the file of its digest.
+// DropFactory ends a factory, if there is one: no more procs are made, and those in the queue stay. The next fold removes the file of its
+// digest.
 func (tx *Tx) DropFactory(cluster int) {
 	row, _, err := tx.state().factories.get(cluster)
 	must(err)
@@ -230,8 +230,8 @@ func (s *Spool) keepDigests(tx *Tx) error {
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(tx.digests)) {
 		if _, err := os.Lstat(s.path(digestName(cluster))); err == nil {
-			// Its transaction may have been cut from the journal and not durably
-			// so: then a power cut would bring it back, with another digest.
+			// Its transaction may have been cut from the journal and not durably so: then a power cut would bring it back, with another
+			// digest.
 			if err := tx.settled(); err != nil {
 				return err
 			}
@@ -385,8 +385,8 @@ func (s *Spool) sweepDigests(kept []*generation) error {
 	if files = slices.DeleteFunc(files, isNamed); len(files) == 0 {
 		return nil
 	}
-	// A writer may be making one of them just now: it is looked at again without writers.
-	// Processes that keep the lock leave it to a later fold.
+	// A writer may be making one of them just now: it is looked at again without writers. Processes that keep the lock leave it to a later
+	// fold.
 	err = s.writing(func(w *writing) error {
 		if w.current.Generation != kept[0].number {
 			return nil
@@ -411,8 +411,8 @@ func (s *Spool) sweepDigests(kept []*generation) error {
 	return err
 }
 
-// nameDigests notes the factories of which a generation's table or journal speaks, also
-// those that were dropped in it: a reader may have read only so far.
+// nameDigests notes the factories of which a generation's table or journal speaks, also those that were dropped in it: a reader may have
+// read only so far.
 func (s *Spool) nameDigests(g *generation, named map[int]bool) error {
 	var texts []chunk
 	if load := s.tableOf(g, "factories"); load != nil {

@@ -29,9 +29,9 @@ type Folding struct {
 	Took          time.Duration // altogether
 }
 
-// Fold folds the journal if it has at least so many bytes: what it says is worked into the segments and tables, those it does not speak
-// of are left as they are, and a new journal begins. It works beside readers and writers, and keeps writers out for the switch only.
-// progress, which may be nil, is told what share of the segments is done. Without anything to do nothing happens.
+// Fold folds the journal if it has at least so many bytes: what it says is worked into the segments and tables, those it does not speak of
+// are left as they are, and a new journal begins. It works beside readers and writers, and keeps writers out for the switch only. progress,
+// which may be nil, is told what share of the segments is done. Without anything to do nothing happens.
 func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, err error) {
 	began := time.Now()
 	if s.inUse {
@@ -303,8 +303,8 @@ func (f *fold) switchTo(w *writing, journal files.File, copied int64) error {
 	return nil
 }
 
-// blockWalk goes through blocks in the order of their keys, segment by segment: those of which the journal says
-// nothing as they stand, with their checksums checked, the others made anew, as far as what they make is still there.
+// blockWalk goes through blocks in the order of their keys, segment by segment: those of which the journal says nothing as they stand, with
+// their checksums checked, the others made anew, as far as what they make is still there.
 type blockWalk[K cmp.Ordered, V any] struct {
 	from  *blocks[K, V]
 	line  func(*V) entry[K]            // of the index
@@ -404,8 +404,8 @@ func (w *blockWalk[K, V]) remake() error {
 // workerThings is how many things one worker makes, which keeps what they have in common.
 const workerThings = 1000
 
-// foldBlocks writes the segments anew that the journal speaks of, and keeps the
-// others. Neighbours that have become small are written together.
+// foldBlocks writes the segments anew that the journal speaks of, and keeps the others. Neighbours that have become small are written
+// together.
 func foldBlocks[K cmp.Ordered, V any](b *blocks[K, V], to *segmentWriter[K], line func(*V) entry[K], block func([]byte, *V) []byte, progress func(int)) error {
 	walk := newBlockWalk(b, line, block, func(e entry[K], text []byte) error {
 		if err := to.add(e, text); err != nil {

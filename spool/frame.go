@@ -43,7 +43,10 @@ type frame struct {
 func framed(h Transaction, body []byte, synced uint64, next int) ([]byte, uint32) {
 	head := h.Append(nil)
 	n := len(head) + len(body)
-	b := slices.Grow(body, len(head)+endRoom)[:n]
+	b := body[:min(n, cap(body))]
+	if cap(body) < n+endRoom {
+		b = make([]byte, n, n+endRoom)
+	}
 	copy(b[len(head):], body)
 	copy(b, head)
 	b = fmt.Appendf(b, "E %d %d %d %d ", h.Seq, n, synced, next)
@@ -54,8 +57,20 @@ func framed(h Transaction, body []byte, synced uint64, next int) ([]byte, uint32
 // endRoom is as much as an E line takes.
 const endRoom = 100
 
-// parseFrame reads the transaction that begins b and must have the number seq. It returns errIncomplete when b ends before the frame
-// does, and another error when what is there cannot be that frame.
+// lineRoom is more than most lines take.
+const lineRoom = 4096
+
+// withRoom returns a text with room for n more bytes. To double the room copies less often than append, and room that is made so is not
+// touched until it is needed.
+func withRoom(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	return append(make([]byte, 0, len(b)+max(len(b), n)), b...)
+}
+
+// parseFrame reads the transaction that begins b and must have the number seq. It returns errIncomplete when b ends before the frame does,
+// and another error when what is there cannot be that frame.
 func parseFrame(b []byte, seq uint64) (frame, error) {
 	var room [32]byte
 	head := append(strconv.AppendUint(append(room[:0], "T "...), seq, 10), ' ')
@@ -201,8 +216,8 @@ func otherSum(path string, sum uint32, known stretch) error {
 	return &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", sum, known.crc)}
 }
 
-// Log goes through all transactions there are traces of, the oldest first: those
-// that were folded away, and those of the journal. Archived months are passed over.
+// Log goes through all transactions there are traces of, the oldest first: those that were folded away, and those of the journal. Archived
+// months are passed over.
 func (s *Spool) Log(each func(Logged) error) error {
 	var base pinned
 	var journal []Logged
@@ -233,8 +248,8 @@ func (s *Spool) Log(each func(Logged) error) error {
 	return nil
 }
 
-// journalLog pins the generation in force and returns the transactions of its
-// journal. Months that these have archived are removed from its log.
+// journalLog pins the generation in force and returns the transactions of its journal. Months that these have archived are removed from its
+// log.
 func (s *Spool) journalLog() (pinned, []Logged, error) {
 	base, current, err := s.pinCurrent()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/spool/internal/endline"
 )
 
 // FuzzRecord holds that no line makes the reader panic, and that what is read
@@ -63,7 +64,7 @@ func FuzzGeneration(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		g, line, err := parseGeneration(appendEnd([]byte(text)), 7)
+		g, line, err := parseGeneration(endline.Append([]byte(text)), 7)
 		if err != nil {
 			if line < 1 {
 				t.Fatalf("%q: %v at line %d", text, err, line)

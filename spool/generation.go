@@ -1,10 +1,8 @@
 package spool
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairspool/spool/internal/endline"
 	"fairspool/spool/internal/files"
 )
 
@@ -65,13 +64,7 @@ func (g *generation) text() []byte {
 	}
 	b = appendStretches(b, "history", g.history)
 	b = appendStretches(b, "log", g.log)
-	return appendEnd(b)
-}
-
-// appendEnd appends the last line of a text that is written as a whole.
-func appendEnd(b []byte) []byte {
-	b = append(b, "end "...)
-	return fmt.Appendf(b, "%08x\n", checksum(b))
+	return endline.Append(b)
 }
 
 func appendStretches(b []byte, word string, months map[string]stretch) []byte {
@@ -81,24 +74,9 @@ func appendStretches(b []byte, word string, months map[string]stretch) []byte {
 	return b
 }
 
-// checkedEnd cuts what appendEnd appended, "end CHECKSUM", off a text that was
-// written as a whole, and returns the CRC-32C of all of it. The error says that the end is not there or not right.
-func checkedEnd(b []byte) (lines []byte, crc uint32, err error) {
-	const size = len("end 00000000\n")
-	if len(b) < size || !bytes.HasPrefix(b[len(b)-size:], []byte("end ")) || b[len(b)-1] != '\n' {
-		return nil, 0, errors.New("it has no end line")
-	}
-	at := len(b) - size
-	sum, recorded := checksum(b[:at+len("end ")]), b[at+len("end "):]
-	if text := fmt.Sprintf("%08x", sum); text != string(recorded[:len(recorded)-1]) {
-		return nil, 0, fmt.Errorf("its checksum is %s, recorded is %s", text, recorded[:len(recorded)-1])
-	}
-	return b[:at], crc32.Update(sum, castagnoli, recorded), nil
-}
-
 // parseGeneration reads index.N. The error says what is wrong, and line where.
 func parseGeneration(b []byte, number int) (g *generation, line int, err error) {
-	lines, _, err := checkedEnd(b)
+	lines, _, err := endline.Cut(b)
 	if err != nil {
 		return nil, 1, err
 	}
@@ -168,9 +146,7 @@ func (p pinned) release() {
 	}
 }
 
-func (s *Spool) indexFile(number int) string {
-	return s.path("index." + strconv.Itoa(number))
-}
+func (s *Spool) indexFile(number int) string { return s.path("index." + strconv.Itoa(number)) }
 
 // openGeneration pins a generation and reads its index. errMoved: it was removed meanwhile, and CURRENT names another.
 func (s *Spool) openGeneration(number int) (pinned, error) {
@@ -216,8 +192,8 @@ func (s *Spool) pinFile(name string) (files.Lock, error) {
 	return nil, err
 }
 
-// openCurrent pins the generation in force for a caller with a lock that keeps others
-// from replacing it: if its index is gone, that is damage.
+// openCurrent pins the generation in force for a caller with a lock that keeps others from replacing it: if its index is gone, that is
+// damage.
 func (s *Spool) openCurrent(number int) (pinned, error) {
 	base, err := s.openGeneration(number)
 	if errors.Is(err, errMoved) {
@@ -246,8 +222,8 @@ func (s *Spool) pinCurrent() (pinned, ack, error) {
 	}
 }
 
-// sweep removes the generations that are no longer in force, except those that a reader has pinned, and every file that none of the
-// others names. It runs under fold.lock.
+// sweep removes the generations that are no longer in force, except those that a reader has pinned, and every file that none of the others
+// names. It runs under fold.lock.
 func (s *Spool) sweep(current int) error {
 	s.forget() // or what it has pinned itself could not go
 	entries, err := os.ReadDir(s.dir)

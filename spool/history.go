@@ -20,8 +20,8 @@ import (
 	"fairspool/spool/internal/files"
 )
 
-// historyBuffer is how much of the history is kept in memory: the ads of a
-// large cluster are many times the size of what the spool stores of it.
+// historyBuffer is how much of the history is kept in memory: the ads of a large cluster are many times the size of what the spool stores
+// of it.
 const historyBuffer = 1 << 20
 
 // monthOf names the month whose history or log something of that time goes to.
@@ -55,8 +55,8 @@ func footerOf(text []byte) (before, behind uint32, ok bool) {
 	return before, crc32.Update(before, castagnoli, footer), true
 }
 
-// month is the end of one month's history or log while a transaction or a fold adds to it. What it writes lies behind the recorded end,
-// and counts for nothing until the new end is committed.
+// month is the end of one month's history or log while a transaction or a fold adds to it. What it writes lies behind the recorded end, and
+// counts for nothing until the new end is committed.
 type month struct {
 	name   string // such as 2026-11
 	file   files.File
@@ -173,8 +173,8 @@ func (m *month) keep(s *Spool, dir string) error {
 	return err
 }
 
-// drop puts the file back to the recorded end, as far as that succeeds. What
-// stays behind it counts for nothing, and the next writer cuts it off.
+// drop puts the file back to the recorded end, as far as that succeeds. What stays behind it counts for nothing, and the next writer cuts
+// it off.
 func (m *month) drop() {
 	if size, err := m.file.Size(); err == nil && size > m.known.end {
 		m.file.Truncate(m.known.end)
@@ -187,8 +187,8 @@ func (tx *Tx) history(t time.Time) (*month, error) {
 	if i := slices.IndexFunc(tx.months, func(m *month) bool { return m.name == name }); i >= 0 {
 		return tx.months[i], nil
 	}
-	// A dead writer's transaction may have been cut from the journal and not durably
-	// so: a power cut would bring it back without its ads, were they cut off first.
+	// A dead writer's transaction may have been cut from the journal and not durably so: a power cut would bring it back without its ads,
+	// were they cut off first.
 	m, err := tx.spool.openMonth(historyFile(name), name, tx.state().history[name], endsWithFooter, tx.settled)
 	if err != nil {
 		return nil, err
@@ -200,8 +200,8 @@ func (tx *Tx) history(t time.Time) (*month, error) {
 // historyFile returns the name of a month's history in the spool.
 func historyFile(month string) string { return "history/" + month + ".ads" }
 
-// endsWithFooter returns an error unless a month's history ends, where that is
-// recorded, with the footer of the recorded checksum. Readers check the ads before it.
+// endsWithFooter returns an error unless a month's history ends, where that is recorded, with the footer of the recorded checksum. Readers
+// check the ads before it.
 func endsWithFooter(path string, f files.File, known stretch) error {
 	if known.end == 0 {
 		return nil
@@ -264,8 +264,8 @@ func remember(tx *Tx, c *Cluster, p pool.Procs, t time.Time) error {
 	return nil
 }
 
-// add writes the ads of a run's procs: a line for each attribute, sorted, and a footer. Expressions are written as in the journal, so
-// that a value with a line break in it stays one line. What the procs share is worked out once.
+// add writes the ads of a run's procs: a line for each attribute, sorted, and a footer. Expressions are written as in the journal, so that
+// a value with a line break in it stays one line. What the procs share is worked out once.
 func (m *month) add(r Run) error {
 	var before, after []byte // the lines before and behind that of ProcId
 	for _, name := range r.Proc(r.First).Names() {
@@ -317,13 +317,13 @@ func (s *state) archived(file string) error {
 	return nil
 }
 
-// Archive moves the history and the log of a month that has passed to a directory, which it makes if need be, empty for the folder
-// archive of the spool, and records that they are archived. They are held to their checksums first. With damaged it moves instead what
-// does not check, as it stands, also of the present month, to names that end in .damaged. It returns what it has moved, nothing if all of
-// that was archived before.
+// Archive moves the history and the log of a month that has passed to a directory, which it makes if need be, empty for the folder archive
+// of the spool, and records that they are archived. They are held to their checksums first. With damaged it moves instead what does not
+// check, as it stands, also of the present month, to names that end in .damaged. It returns what it has moved, nothing if all of that was
+// archived before.
 //
-// The copies are complete and durable before anything is recorded, and what was copied is removed after that, so that a crash at any
-// moment loses nothing and Archive can be called again.
+// The copies are complete and durable before anything is recorded, and what was copied is removed after that, so that a crash at any moment
+// loses nothing and Archive can be called again.
 func (s *Spool) Archive(month, dir string, damaged bool) ([]Archived, error) {
 	if s.inUse {
 		return nil, errNested
@@ -489,8 +489,8 @@ func (a *archiving) write(from files.File, to Archived) error {
 	return fsys.SyncDir(a.dir)
 }
 
-// there reports whether the copy is there, whole. The beginning of one is replaced: it
-// was made by an Archive that did not record it, before the month had its last entries.
+// there reports whether the copy is there, whole. The beginning of one is replaced: it was made by an Archive that did not record it,
+// before the month had its last entries.
 func (a *archiving) there(from files.File, to Archived) (whole bool, err error) {
 	f, err := a.spool.files.Open(to.To, files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {

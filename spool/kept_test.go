@@ -19,6 +19,7 @@ import (
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/endline"
 	"fairspool/spool/internal/files"
 )
 
@@ -73,7 +74,7 @@ func TestKeptSpools(t *testing.T) {
 				others = []int{format - 1, format + 1}
 			}
 			for _, other := range others {
-				text := appendEnd(fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN x\nid 1\n", other))
+				text := endline.Append(fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN x\nid 1\n", other))
 				testenv.OK(t, os.WriteFile(filepath.Join(dir, "VERSION"), text, 0o600))
 				isRefused(t, dir, other)
 			}

@@ -97,8 +97,8 @@ type unsynced struct {
 	months  []*month // what it wrote to the history
 }
 
-// sync makes a transaction durable, without a lock: other writers add theirs meanwhile, and a sync
-// is good for all that stands in the journal when it begins.
+// sync makes a transaction durable, without a lock: other writers add theirs meanwhile, and a sync is good for all that stands in the
+// journal when it begins.
 func (u *unsynced) sync() error {
 	defer u.journal.Close()
 	s := u.spool
@@ -128,8 +128,8 @@ func (u *unsynced) acknowledged(lock files.File) bool {
 	return ok && (known.Generation > u.end.Generation || known.Generation == u.end.Generation && known.Seq >= u.end.Seq)
 }
 
-// resync is for a transaction whose sync failed for the reason why, and may have let go of it. It
-// is cut off if it is the last; else it is written once more, with those behind it.
+// resync is for a transaction whose sync failed for the reason why, and may have let go of it. It is cut off if it is the last; else it is
+// written once more, with those behind it.
 func (u *unsynced) resync(why error) error {
 	s, done := u.spool, false
 	err := s.locked("lock", s.options.LockWait, func(lock files.File) error {
@@ -216,9 +216,9 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock files.File)
 	return fn(f)
 }
 
-// acquire does as the function acquire, and postpones signals from before it has the lock until
-// release is called. They may come while it waits; the file stays open meanwhile, by which /proc
-// shows what the process waits for. A process that queues tries once, and waits in the kernel.
+// acquire does as the function acquire, and postpones signals from before it has the lock until release is called. They may come while it
+// waits; the file stays open meanwhile, by which /proc shows what the process waits for. A process that queues tries once, and waits in the
+// kernel.
 func (s *Spool) acquire(name string, wait time.Duration) (l files.Lock, release func(), err error) {
 	path, signals := filepath.Join(s.dir, name), s.options.postponed(name)
 	if s.queues {
@@ -249,8 +249,8 @@ func (s *Spool) acquire(name string, wait time.Duration) (l files.Lock, release 
 	}
 }
 
-// Queue has the process wait for locks in the kernel's queue, which costs it less than to try again and again, and
-// postpones the signals of a terminal meanwhile. It is for a process that has no terminal.
+// Queue has the process wait for locks in the kernel's queue, which costs it less than to try again and again, and postpones the signals of
+// a terminal meanwhile. It is for a process that has no terminal.
 func (s *Spool) Queue() { s.queues = true }
 
 // writeHolder writes the first line of a lock file.
@@ -259,9 +259,9 @@ func writeHolder(f files.File, text string) error {
 	return err
 }
 
-// acquire takes the flock on the file at path, which it makes if need be, waiting at most wait; ErrLocked: it is still held elsewhere
-// then. A lock counts only if the path leads to the file that was locked: otherwise the file was removed meanwhile, and others may have
-// locked a new one.
+// acquire takes the flock on the file at path, which it makes if need be, waiting at most wait; ErrLocked: it is still held elsewhere then.
+// A lock counts only if the path leads to the file that was locked: otherwise the file was removed meanwhile, and others may have locked a
+// new one.
 func acquire(fsys files.Layer, path string, wait time.Duration) (files.Lock, error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := lockFile(fsys, path, files.ReadWrite|files.Create, false, time.Until(end))
@@ -323,8 +323,8 @@ type busy string
 func (b busy) Error() string        { return string(b) }
 func (b busy) Is(target error) bool { return target == ErrLocked }
 
-// Negotiating runs fn while no other negotiation cycle runs on this spool, and fails with
-// ErrNegotiating, which is an ErrLocked, if another one is still running after wait.
+// Negotiating runs fn while no other negotiation cycle runs on this spool, and fails with ErrNegotiating, which is an ErrLocked, if another
+// one is still running after wait.
 func (s *Spool) Negotiating(wait time.Duration, fn func() error) error {
 	began := false
 	err := s.locked("negotiate.lock", wait, func(files.File) error {
@@ -370,8 +370,8 @@ type Holder struct {
 }
 
 // Holders returns the processes that have some of the spool's locks, by the names of their files, such as lock, negotiate.lock and
-// fold.lock, for which others wait, and WatchLock. It touches no lock, and knows of processes of this machine only. One may be missed
-// while other processes of the machine free locks: the kernel's table is read in pieces.
+// fold.lock, for which others wait, and WatchLock. It touches no lock, and knows of processes of this machine only. One may be missed while
+// other processes of the machine free locks: the kernel's table is read in pieces.
 func (s *Spool) Holders(locks ...string) (list []Holder, err error) {
 	var there []os.FileInfo
 	for _, name := range locks {
@@ -398,8 +398,8 @@ func (s *Spool) heldBy(by flocks.Holder) Holder {
 	return h
 }
 
-// ClaimLocked reports whether a process is in charge of the claim with this LockName: it has the
-// lock that LockClaim takes. The caller must not have it, as this would free it.
+// ClaimLocked reports whether a process is in charge of the claim with this LockName: it has the lock that LockClaim takes. The caller must
+// not have it, as this would free it.
 func (s *Spool) ClaimLocked(name string) (bool, error) {
 	f, err := os.Open(s.ClaimLock(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -416,8 +416,8 @@ func (s *Spool) ClaimLocked(name string) (bool, error) {
 	return whole.Type != syscall.F_UNLCK, nil
 }
 
-// Inside reports whether a file or folder, which need not exist yet, is a directory or is
-// in it, by whatever name: also through symbolic links.
+// Inside reports whether a file or folder, which need not exist yet, is a directory or is in it, by whatever name: also through symbolic
+// links.
 func Inside(name, dir string) bool {
 	home, err := os.Stat(dir)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"fairspool/spool/internal/rowtext"
 )
 
-// Owner is what an owner has in the queue. The transactions that change it count it, so that no command has to read the queue: each
-// writes the rows that it changes (O), and each cluster keeps its owner and the bytes that it was written with (Y).
+// Owner is what an owner has in the queue. The transactions that change it count it, so that no command has to read the queue: each writes
+// the rows that it changes (O), and each cluster keeps its owner and the bytes that it was written with (Y).
 type Owner struct {
 	Name     string
 	Clusters int
 	Jobs     int
-	// Bytes is how many clusters and digests of factories were written with, and users' changes have
-	// added. Each job takes an equal part of its cluster's with it. What the pool notes does not count.
+	// Bytes is how many clusters and digests of factories were written with, and users' changes have added. Each job takes an equal part of
+	// its cluster's with it. What the pool notes does not count.
 	Bytes int64
 }
 
@@ -43,8 +43,8 @@ func (o Owner) plus(by Owner) Owner {
 // none reports whether the owner has nothing in the queue.
 func (o Owner) none() bool { return o == Owner{Name: o.Name} }
 
-// Owner returns what an owner has in the queue. In a transaction it costs a look at the end of the
-// journal, as far back as the owner last had a row in it.
+// Owner returns what an owner has in the queue. In a transaction it costs a look at the end of the journal, as far back as the owner last
+// had a row in it.
 func (v *View) Owner(name string) Owner {
 	if o, ok := v.counts[name]; ok {
 		return o
@@ -189,8 +189,8 @@ func (r record) appendCharge(b []byte) []byte {
 	return strconv.AppendQuote(append(b, ' '), r.Name)
 }
 
-// ownerThen returns what the journal's end, or else the generation, says of an owner, without a
-// look at anything else: the journal is read backwards, transaction by transaction.
+// ownerThen returns what the journal's end, or else the generation, says of an owner, without a look at anything else: the journal is read
+// backwards, transaction by transaction.
 func (s *Spool) ownerThen(w *writing, name string) (Owner, error) {
 	back := backwards{spool: s, w: w, at: w.end.End, seq: w.end.Seq}
 	var owned []byte // what a row of the owner has in it; empty: it may be written in several ways

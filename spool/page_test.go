@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/spool/internal/endline"
 )
 
 // TestPage holds that the examples of the pages on the format are true: who writes a reader
@@ -43,12 +44,9 @@ func TestPage(t *testing.T) {
 		{Dedicated: accountant.Usage{Millis: 5000}, Equivalent: accountant.Usage{Millis: 5859, Rest: 375}, Utilized: accountant.Usage{Millis: 400, Rest: 3}},
 		{Dedicated: accountant.Usage{Millis: 9000}, Equivalent: accountant.Usage{Millis: 9000}},
 	}}
-	var table bytes.Buffer
-	if err := tallyKind.writeTo(&table, []accountant.Tally{y}, &tableFile{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := example("W [ "); !bytes.Equal(got, table.Bytes()) {
-		t.Errorf("the table is\n%swant\n%s", got, &table)
+	table := endline.Append(tallyKind.appendLine(nil, y))
+	if got := example("W [ "); !bytes.Equal(got, table) {
+		t.Errorf("the table is\n%swant\n%s", got, table)
 	}
 	digest := []byte("123456789")
 	made := factory{Factory{Cluster: 12, Owner: "alice", Next: 10, Jobs: 9000}, int64(len(digest)), blockSums(digest)}

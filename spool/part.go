@@ -30,8 +30,8 @@ type portion struct {
 
 // Part returns a view of the same transaction whose clusters and advertised slots have only the attributes that are called so or begin so
 // (classad.NewUnread), and what notes if others are looked up: as long as there are none, the part shows what the view itself does. Views
-// that ask for the same share what they have read, and what they have noted, until a transaction of this process changes jobs or slots.
-// In a transaction or a fork, and for a reader who does not see all jobs, it is the view itself.
+// that ask for the same share what they have read, and what they have noted, until a transaction of this process changes jobs or slots. In
+// a transaction or a fork, and for a reader who does not see all jobs, it is the view itself.
 func (v *View) Part(read []string, begin string) (*View, *classad.Unread) {
 	s := v.state()
 	if v.writes || v.hides() || s.jobs.under != nil {
@@ -116,8 +116,8 @@ type runKind struct {
 // mostKinds bounds what is remembered for the sake of clusters that may never come.
 const mostKinds = 10_000
 
-// moments are the attributes that mostly differ from cluster to cluster and stand in the ads of
-// single procs, therefore: QDate and EnteredCurrentStatus.
+// moments are the attributes that mostly differ from cluster to cluster and stand in the ads of single procs, therefore: QDate and
+// EnteredCurrentStatus.
 type moments [2]int64
 
 var momentNames = [2]string{pool.AttrQDate, pool.AttrEnteredStatus}
@@ -288,8 +288,8 @@ func (p *portion) adOfRun(w *worker, cluster *classad.Ad, lines []byte) *classad
 	return ad
 }
 
-// ofPart is what the ads of procs are copies of that stand in a part, ofPlain those of clusters
-// without the moments. They are never changed.
+// ofPart is what the ads of procs are copies of that stand in a part, ofPlain those of clusters without the moments. They are never
+// changed.
 var ofPart, ofPlain = func() (apart, plain *classad.Ad) {
 	plain = ofProc.Clone()
 	plain.SetInt(pool.AttrClusterID, 0)
@@ -349,8 +349,8 @@ func momentsOf(ad *classad.Ad) (at moments, ok bool) {
 	return at, all == len(at) && found == all
 }
 
-// addAlike adds a cluster of a fork that has an ad in common with others. It returns how many procs there are, and
-// how many bytes the lines of the ad would be, which are not written.
+// addAlike adds a cluster of a fork that has an ad in common with others. It returns how many procs there are, and how many bytes the lines
+// of the ad would be, which are not written.
 func addAlike(tx *Tx, cluster int, ad *classad.Ad, at moments, runs []NewRun) (procs int, size int64) {
 	l := likenessOf(tx, ad)
 	c := &Cluster{ID: cluster, Ad: l.ad, forked: true}

@@ -20,14 +20,14 @@ import (
 	"fairspool/spool/internal/takers"
 )
 
-// Left chooses among the jobs that have left the queue. The zero Left is all of
-// them. Months of the history that lie before Since are not read.
+// Left chooses among the jobs that have left the queue. The zero Left is all of them. Months of the history that lie before Since are not
+// read.
 type Left = left.Jobs
 
 // History goes through the ads of the chosen jobs that have left the queue, as of the last complete transaction: the last to leave first,
 // until each returns false. An ad is each's to keep and to change. What was chosen by cluster, owner or time is found without reading the
-// other ads, whatever their number. Archived months are passed over. All that is read is held to its checksum: what is missing or does
-// not check gives a *DamageError, after the ads of those that left later.
+// other ads, whatever their number. Archived months are passed over. All that is read is held to its checksum: what is missing or does not
+// check gives a *DamageError, after the ads of those that left later.
 func (s *Spool) History(which Left, each func(ad *classad.Ad) (more bool)) error {
 	return s.View(func(v *View) error { return v.History(which, each) })
 }
@@ -110,8 +110,8 @@ func (s *Spool) recordedNow() (*state, bool) {
 	return d.state, true
 }
 
-// pastReader reads a month's history backwards, a piece at a time, and holds each
-// piece to the checksum that the footer behind it, or the journal, has of it.
+// pastReader reads a month's history backwards, a piece at a time, and holds each piece to the checksum that the footer behind it, or the
+// journal, has of it.
 type pastReader struct {
 	file   files.File
 	name   string
@@ -230,8 +230,8 @@ func (r *pastReader) read(from int64) error {
 	return err
 }
 
-// split returns the ads of the buffer, which stands at from in the file, the first of
-// which begins at begin. What stands behind the last end of an ad is one too.
+// split returns the ads of the buffer, which stands at from in the file, the first of which begins at begin. What stands behind the last
+// end of an ad is one too.
 func (r *pastReader) split(from int64, begin int) (blocks []block) {
 	for at := begin; at+1 < len(r.buffer); {
 		end := len(r.buffer) - 1
@@ -265,8 +265,8 @@ func lineAt(f files.File, at int64) int {
 	return line
 }
 
-// earlier returns how the transaction with that body, which is the next of the state, finds slots and what keeps jobs from
-// them: see package takers. Of renewals in time, which are many in a large pool, it reads no ad.
+// earlier returns how the transaction with that body, which is the next of the state, finds slots and what keeps jobs from them: see
+// package takers. Of renewals in time, which are many in a large pool, it reads no ad.
 func (s *state) earlier(body []byte) (lines []string, err error) {
 	var slots []*takers.Touched
 	byName := map[string]*takers.Touched{}

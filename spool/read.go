@@ -52,14 +52,14 @@ func (p *position) pass(f frame, text []byte) {
 	p.seq, p.next, p.crc = f.Seq, f.Next, f.CRC
 }
 
-// contradicts reports whether what was read up to the position cannot be what was acknowledged: the same
-// transaction reads otherwise, or a later one ended before it.
+// contradicts reports whether what was read up to the position cannot be what was acknowledged: the same transaction reads otherwise, or a
+// later one ended before it.
 func (p position) contradicts(known ack) bool {
 	return known.Seq == p.seq && known != p.ack() || known.Seq > p.seq && known.End <= p.off
 }
 
-// stands looks whether what was read up to the position is still what stands there: a writer may have taken its
-// transaction back, and others may have filled its place to the byte.
+// stands looks whether what was read up to the position is still what stands there: a writer may have taken its transaction back, and
+// others may have filled its place to the byte.
 func (p position) stands(journal files.File, size int64) (bool, error) {
 	if p.off == 0 {
 		return true, nil
@@ -148,8 +148,8 @@ func (unwritable) Remove(string) error             { return errFork }
 func (unwritable) Mkdir(string, fs.FileMode) error { return errFork }
 func (unwritable) SyncDir(string) error            { return errFork }
 
-// NextCluster returns the number that the next cluster gets, unless another process adds one
-// before. It takes no lock and reads no transaction.
+// NextCluster returns the number that the next cluster gets, unless another process adds one before. It takes no lock and reads no
+// transaction.
 func (s *Spool) NextCluster() (int, error) {
 	if s.forked != nil {
 		return s.at.next, nil
@@ -162,8 +162,8 @@ func (s *Spool) NextCluster() (int, error) {
 	return known.Next, err
 }
 
-// abandon is what a look at something damaged throws, so that no caller ever
-// takes it for something that is not there. It does not leave the package.
+// abandon is what a look at something damaged throws, so that no caller ever takes it for something that is not there. It does not leave
+// the package.
 type abandon struct{ err error }
 
 func must(err error) {
@@ -288,8 +288,8 @@ func (s *Spool) advance(p *position, current ack, apply func(f frame, line int) 
 	return nil
 }
 
-// ending judges bytes b at the position that are no transaction for the reason
-// why: damage, or what a writer at work or a dead one has left (nil).
+// ending judges bytes b at the position that are no transaction for the reason why: damage, or what a writer at work or a dead one has left
+// (nil).
 func (s *Spool) ending(p position, b []byte, known ack, sure bool, why error) error {
 	switch {
 	case p.off < known.End:
@@ -310,9 +310,7 @@ func (s *Spool) damage(p position, format string, args ...any) error {
 // path returns where a file of the spool lies.
 func (s *Spool) path(name string) string { return filepath.Join(s.dir, name) }
 
-func (s *Spool) journal(generation int) string {
-	return s.path("journal." + strconv.Itoa(generation))
-}
+func (s *Spool) journal(generation int) string { return s.path("journal." + strconv.Itoa(generation)) }
 
 // current reads CURRENT: which generation is in force, and how far its journal went when it came to be so.
 func (s *Spool) current() (ack, error) {
@@ -328,8 +326,8 @@ func (s *Spool) current() (ack, error) {
 }
 
 // acknowledged returns how far the journal of the generation in force was acknowledged. It is not sure when the lock file's line does not
-// check: then there may be more. The lock file tells of a generation only when CURRENT durably names it, so a later one than CURRENT
-// names then is damage.
+// check: then there may be more. The lock file tells of a generation only when CURRENT durably names it, so a later one than CURRENT names
+// then is damage.
 func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
 	f, err := s.files.Open(s.path("lock"), files.ReadOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {

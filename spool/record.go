@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"unsafe"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool/internal/attrtext"
+	"fairspool/spool/internal/quotedtext"
 )
 
 // A record is one line of a transaction's body: one thing that changed. The first byte tells which:
@@ -44,8 +46,8 @@ import (
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more
 //
-// In a segment the numbers of the transactions that last changed something are not those of the lines' own transaction, and stand behind:
-// N 12 0-999 42 and S "slot1@host" 42; a claim in its table has its number as Seq.
+// In a segment the numbers of the transactions that last changed something are not those of the lines' own transaction, and stand behind: N
+// 12 0-999 42 and S "slot1@host" 42; a claim in its table has its number as Seq.
 //
 // Expressions are written in one line with the escapes of new-form ads and with reals that read back exactly.
 type record struct {
@@ -168,6 +170,21 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 	return r, err
 }
 
+// check reads the last line of the body, which begins at start, once more, and returns its expression, one for all equal ones: what could
+// not be read again would damage the spool for good.
+func (tx *Tx) check(start int) *classad.Expr {
+	line, err, r := tx.body[start:len(tx.body)-1], error(nil), record{}
+	if i := kindOf(line[0]); i >= 0 {
+		err = schema[i].check(line[0], unsafe.String(&line[2], len(line)-2)) // which is not kept
+	} else {
+		r, err = parseRecord(line, tx.expressions)
+	}
+	if err != nil {
+		tx.fail(fmt.Errorf("a record that does not read back: %w", err))
+	}
+	return r.Expr
+}
+
 // sequence reads the number of a transaction; without one it is instead.
 func sequence(b []byte, instead uint64) (uint64, error) {
 	if len(b) == 0 {
@@ -178,21 +195,11 @@ func sequence(b []byte, instead uint64) (uint64, error) {
 
 // slot reads a slot's quoted name and returns what follows the blank behind.
 func (r *record) slot(b []byte) (rest []byte, err error) {
-	end := 1
-	for end < len(b) && b[end] >= ' ' && b[end] <= '~' && b[end] != '\\' && b[end] != '"' {
-		end++
+	name, rest, err := quotedtext.Word(b)
+	if err == nil {
+		r.Slot, err = strconv.Unquote(string(name))
 	}
-	if end < len(b) && b[0] == '"' && b[end] == '"' {
-		r.Slot = string(b[1:end])
-		return bytes.TrimPrefix(b[end+1:], []byte(" ")), nil
-	}
-	text := string(b)
-	name, err := strconv.QuotedPrefix(text)
-	if err != nil {
-		return nil, err
-	}
-	r.Slot, err = strconv.Unquote(name)
-	return bytes.TrimPrefix(b[len(name):], []byte(" ")), err
+	return rest, err
 }
 
 // attribute reads "Name = expression".

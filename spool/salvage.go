@@ -22,10 +22,10 @@ type Salvaged struct {
 	Lost int // findings that are damage
 }
 
-// Salvage writes what is whole in the spool dir, however damaged, into a new one in the directory to, which is empty or not there yet.
-// each receives what is lost, what is copied unverified (Damaged), and the amounts of what is copied. The new spool is read back, all of
-// it, before Salvage returns. Nothing is written to dir, and no lock is waited for. The UID_DOMAIN is that of dir or, when its VERSION
-// does not check, that of the Options. The error says that nothing could be saved, and then there is no new spool.
+// Salvage writes what is whole in the spool dir, however damaged, into a new one in the directory to, which is empty or not there yet. each
+// receives what is lost, what is copied unverified (Damaged), and the amounts of what is copied. The new spool is read back, all of it,
+// before Salvage returns. Nothing is written to dir, and no lock is waited for. The UID_DOMAIN is that of dir or, when its VERSION does not
+// check, that of the Options. The error says that nothing could be saved, and then there is no new spool.
 func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 	v, err := newSalvage(dir, o, each)
 	if err == nil {

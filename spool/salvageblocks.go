@@ -256,8 +256,8 @@ type piece[K cmp.Ordered] struct {
 	doubtful bool // a line in it, before it or behind it is no line of a block
 }
 
-// pieces looks through a segment whose index does not check. A line of it proves a block all the same if it has the right checksum and
-// key. Of the others those are taken that can be read from beginning to end.
+// pieces looks through a segment whose index does not check. A line of it proves a block all the same if it has the right checksum and key.
+// Of the others those are taken that can be read from beginning to end.
 func (w *wreck[K, V]) pieces(path string, b []byte) {
 	list, proven := w.cut(path, b)
 	times := map[K]int{}
@@ -286,8 +286,8 @@ func (w *wreck[K, V]) pieces(path string, b []byte) {
 	}
 }
 
-// cut cuts the blocks of a segment into pieces, and notes those that a line of the index proves. The last one is doubtful unless the
-// index begins behind it: the segment may have been cut off in the middle of it.
+// cut cuts the blocks of a segment into pieces, and notes those that a line of the index proves. The last one is doubtful unless the index
+// begins behind it: the segment may have been cut off in the middle of it.
 func (w *wreck[K, V]) cut(path string, b []byte) (list []piece[K], proven map[K]bool) {
 	proven = map[K]bool{}
 	at, indexed, odd := 0, false, false

@@ -113,8 +113,8 @@ func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) 
 	}
 }
 
-// there returns how many bytes are left of what was recorded of a file that is only
-// appended to; ok reports whether it can be read. It reports what is missing.
+// there returns how many bytes are left of what was recorded of a file that is only appended to; ok reports whether it can be read. It
+// reports what is missing.
 func (v *salvage) there(name string, known stretch, recorded bool) (size int64, ok bool) {
 	path := v.s.path(name)
 	if known.end == 0 {

@@ -22,8 +22,8 @@ const (
 )
 
 // AddSamples notes what there is to remember of a moment for the tiers whose turn it is, and removes what is too old. It is for a
-// negotiation cycle, inside Negotiating: there is one writer. Samples are no part of a transaction's promise: a power cut may take the
-// last few. New names are synced, and the first samples in each block of the file system.
+// negotiation cycle, inside Negotiating: there is one writer. Samples are no part of a transaction's promise: a power cut may take the last
+// few. New names are synced, and the first samples in each block of the file system.
 func (s *Spool) AddSamples(m history.Moment) error {
 	if err := s.addSamples(m); err != nil {
 		return fmt.Errorf("%s: %w", samplesDir, err)
@@ -194,8 +194,8 @@ func (s *Spool) openSamples(tier history.Tier, m history.Moment) (*sampleFile, e
 	return &sampleFile{tier: tier, file: f, last: last, end: end, text: gap(ends)}, nil
 }
 
-// lastBlock returns the last block of a file, nil for none, and where the next one
-// belongs. What a dead writer left is cut off, and what is damaged stays.
+// lastBlock returns the last block of a file, nil for none, and where the next one belongs. What a dead writer left is cut off, and what is
+// damaged stays.
 func lastBlock(f files.File) (last *history.Block, end int64, err error) {
 	size, err := f.Size()
 	if err != nil || size == 0 {

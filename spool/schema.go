@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"maps"
 	"slices"
@@ -14,14 +13,15 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/endline"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/poolrows"
 	"fairspool/spool/internal/quotedtext"
 	"fairspool/spool/internal/rowtext"
 )
 
-// Kind is a row of the schema: a kind of rows, which are a small table, lines of the journal and ads
-// of a dump. A row is written whole, and its ad alone has its contents.
+// Kind is a row of the schema: a kind of rows, which are a small table, lines of the journal and ads of a dump. A row is written whole, and
+// its ad alone has its contents.
 type Kind[K comparable, V any] struct {
 	letter, gone byte   // of a row in the journal, and of the key of one that is gone
 	table        string // begins the names of the files with the table
@@ -37,15 +37,15 @@ type Kind[K comparable, V any] struct {
 	stamp        func(V, uint64) V // the row with another such number
 	equal        func(V, V) bool   // nil: by what is written
 
-	// What is to be done besides when a new spool gets a row, behind a row of a dump, and to find
-	// what of the rows of a damaged spool can be kept.
+	// What is to be done besides when a new spool gets a row, behind a row of a dump, and to find what of the rows of a damaged spool can
+	// be kept.
 	added  func(*creation, V) error
 	behind func(*dumping, V) error
 	rescue func(*salvage, map[K]V) error
 }
 
-// The lead of a kind is what a row begins with before each attribute of its key, so that
-// an unused row need not be parsed. One that has them elsewhere is right all the same.
+// The lead of a kind is what a row begins with before each attribute of its key, so that an unused row need not be parsed. One that has
+// them elsewhere is right all the same.
 var (
 	claimKind = &Kind[pool.JobID, pool.Claim]{
 		letter: 'K', gone: 'k', table: "claims", title: "Claim", lead: []string{" [ Job = "},
@@ -190,8 +190,7 @@ type rows interface {
 	salvage(v *salvage) error
 }
 
-// kindOf returns the kind to which a letter of the journal belongs, by its place in the schema, and
-// -1 for none.
+// kindOf returns the kind to which a letter of the journal belongs, by its place in the schema, and -1 for none.
 func kindOf(letter byte) int {
 	return slices.IndexFunc(schema, func(k rowKind) bool {
 		row, gone := k.letters()
@@ -277,9 +276,7 @@ func (k *Kind[K, V]) parseInto(v *V, line string, seq uint64) (err error) {
 }
 
 // parseText reads a row behind its letter.
-func (k *Kind[K, V]) parseText(text string) (v V, err error) {
-	return rowtext.Read(text, k.read)
-}
+func (k *Kind[K, V]) parseText(text string) (v V, err error) { return rowtext.Read(text, k.read) }
 
 // leading returns the value behind lead at the beginning of b, a text without its quotes, and what follows.
 func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
@@ -379,30 +376,17 @@ func (t *table[K, V]) fold(s *Spool, g *generation, old map[string]tableFile) er
 		return err
 	}
 	file := tableFile{name: fmt.Sprintf("%s.%d", name, g.number), rows: len(rows)}
-	err = files.WriteNewBy(s.files, s.path(file.name), func(w io.Writer) error { return t.kind.writeTo(w, rows, &file) })
+	err = files.WriteNewBy(s.files, s.path(file.name), func(w io.Writer) (err error) {
+		file.bytes, file.crc, err = endline.Write(w, rows, t.kind.appendLine)
+		return err
+	})
 	g.tables[name] = file
 	return err
 }
 
-// writeTo writes a table's file, the lines of rows, in the order of their keys, and the checksum, and notes its size and sum.
-func (k *Kind[K, V]) writeTo(w io.Writer, rows []V, file *tableFile) error {
-	var b []byte
-	put := func() error {
-		file.bytes, file.crc = file.bytes+int64(len(b)), crc32.Update(file.crc, castagnoli, b)
-		_, err := w.Write(b)
-		b = b[:0]
-		return err
-	}
-	for _, v := range rows {
-		if b = append(k.appendRow(append(b, k.letter, ' '), v), '\n'); len(b) > 1<<16 {
-			if err := put(); err != nil {
-				return err
-			}
-		}
-	}
-	b = append(b, "end "...)
-	b = fmt.Appendf(b, "%08x\n", crc32.Update(file.crc, castagnoli, b))
-	return put()
+// appendLine writes a row as a line.
+func (k *Kind[K, V]) appendLine(b []byte, v V) []byte {
+	return append(k.appendRow(append(b, k.letter, ' '), v), '\n')
 }
 
 // dump writes the rows, by key.
@@ -507,8 +491,8 @@ func (k *Kind[K, V]) Set(tx *Tx, list []V) {
 	}
 }
 
-// SubmitterRow returns a submitter's record in one line, as the journal has it
-// but for the kind: the ad between brackets. Times are of milliseconds in it.
+// SubmitterRow returns a submitter's record in one line, as the journal has it but for the kind: the ad between brackets. Times are of
+// milliseconds in it.
 func SubmitterRow(s accountant.Record) string { return string(submitterKind.appendRow(nil, s)) }
 
 // ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong with a text.

@@ -18,8 +18,8 @@ import (
 	"fairspool/spool/internal/summarytext"
 )
 
-// A segment is a file of blocks, in the order of their keys: a cluster with its procs each, or a slot. A block is the lines that would
-// make it in a journal. Behind the blocks stands an index of them, a line each:
+// A segment is a file of blocks, in the order of their keys: a cluster with its procs each, or a slot. A block is the lines that would make
+// it in a journal. Behind the blocks stands an index of them, a line each:
 //
 //	I 12 0 3010 5407c828 1 "alice" "alice@example.org"
 //
@@ -181,17 +181,16 @@ func (g *segment[K]) find(k K) (*entry[K], error) {
 
 // readIndex reads a segment's index.
 func readIndex[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
-	g, err := openSegment(fsys, dir, f, k)
+	g, err := openSegment(fsys, dir, f, k, new([]byte))
 	if err != nil {
 		return nil, err
 	}
 	return g, g.parse(fsys)
 }
 
-// openSegment reads a segment's index without making entries of its lines.
-func openSegment[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
-	var buffer []byte
-	g, lines, at, err := readLines(fsys, dir, f, &buffer)
+// openSegment reads a segment's index into a buffer, without making entries of its lines.
+func openSegment[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], k keys[K], buffer *[]byte) (*segment[K], error) {
+	g, lines, at, err := readLines(fsys, dir, f, buffer)
 	if err != nil {
 		return nil, err
 	}
@@ -407,10 +406,7 @@ func (w *segmentWriter[K]) add(e entry[K], block []byte) error {
 		}
 	}
 	e.at, e.size, e.crc = int64(len(w.text)), int64(len(block)), checksum(block)
-	if n := len(w.text); cap(w.text)-n < len(block) { // to double it copies less often than append
-		w.text = slices.Grow(w.text, max(n, len(block)))
-	}
-	w.text = append(w.text, block...)
+	w.text = append(withRoom(w.text, len(block)), block...)
 	w.index = append(w.index, e)
 	return nil
 }

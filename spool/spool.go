@@ -41,8 +41,8 @@ type Options struct {
 	Sight func(owner string) Sight
 	// Reserve is how many bytes the file reserve keeps room for, such as ReserveSize; zero: none.
 	Reserve int64
-	// OwnSignals: the process itself catches the signals that end it, so that they are not to be
-	// postponed while it has the lock of writers. Those by which a terminal stops it are in any case.
+	// OwnSignals: the process itself catches the signals that end it, so that they are not to be postponed while it has the lock of
+	// writers. Those by which a terminal stops it are in any case.
 	OwnSignals bool
 	// Warn receives warnings of torn tails that were cut off; nil drops them.
 	Warn func(message string)
@@ -124,8 +124,8 @@ func settle(dir string, o Options, fsys files.Layer) (*Spool, error) {
 	return s, nil
 }
 
-// inspect returns a spool in any condition, for read-only commands, and the contents of
-// its directory. Any of the names tells that there is or was a spool.
+// inspect returns a spool in any condition, for read-only commands, and the contents of its directory. Any of the names tells that there is
+// or was a spool.
 func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -188,8 +188,8 @@ const reserveName = "reserve"
 // IsFull reports whether an error says that a disk, or what a quota leaves of it, is full.
 func IsFull(err error) bool { return reserve.IsFull(err) }
 
-// Gone reports whether the spool in a directory was removed, be it not wholly yet: no directory
-// without VERSION is a spool. What is written there would only keep it from being removed.
+// Gone reports whether the spool in a directory was removed, be it not wholly yet: no directory without VERSION is a spool. What is written
+// there would only keep it from being removed.
 func Gone(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "VERSION"))
 	return errors.Is(err, fs.ErrNotExist)
@@ -213,8 +213,8 @@ func (s *Spool) At(now time.Time) { s.options.Now = now }
 // ClaimLock returns the path of the file whose lock the supervisor of a claim with this LockName holds.
 func (s *Spool) ClaimLock(name string) string { return filepath.Join(s.dir, "claims.d", name) }
 
-// LockClaim takes the record lock of fcntl(2) on the whole of a claim's file, which is open for
-// writing, and reports whether it could: false, nil says that another process has it.
+// LockClaim takes the record lock of fcntl(2) on the whole of a claim's file, which is open for writing, and reports whether it could:
+// false, nil says that another process has it.
 func LockClaim(f *os.File) (locked bool, err error) {
 	whole := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart}
 	switch err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &whole); err {
@@ -279,8 +279,8 @@ func userName(uid int) string {
 	return "uid " + number
 }
 
-// legible makes what was read in a damaged file fit for a terminal: bytes that
-// are no character, and characters that do not print, become escapes.
+// legible makes what was read in a damaged file fit for a terminal: bytes that are no character, and characters that do not print, become
+// escapes.
 func legible(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return s
@@ -399,8 +399,8 @@ func (s *Spool) older() (list []int, err error) {
 // ErrOutdated means that cycle.json is missing, or is not the one that the last cycle left, such as an older copy.
 var ErrOutdated = cyclejson.ErrOutdated
 
-// Report returns what the last negotiation cycle left in cycle.json, nil when there was none yet. It fails with a *DamageError for a
-// report that does not check, and with ErrOutdated.
+// Report returns what the last negotiation cycle left in cycle.json, nil when there was none yet. It fails with a *DamageError for a report
+// that does not check, and with ErrOutdated.
 func (s *Spool) Report() ([]byte, error) {
 	b, err := cyclejson.Read(s.files, s.dir)
 	if errors.Is(err, cyclejson.ErrDamaged) {
@@ -409,10 +409,9 @@ func (s *Spool) Report() ([]byte, error) {
 	return b, err
 }
 
-// SetReport replaces cycle.json with a report, a JSON object, and a last member Checksum, the CRC-32C of all that stands before its
-// value. A report that does not check is kept as cycle.json.damaged. SetReport is for a negotiation cycle, inside Negotiating: the
-// second line of negotiate.lock keeps the checksum, by which Report knows the last report. While the file is replaced, it keeps the
-// checksums of both.
+// SetReport replaces cycle.json with a report, a JSON object, and a last member Checksum, the CRC-32C of all that stands before its value.
+// A report that does not check is kept as cycle.json.damaged. SetReport is for a negotiation cycle, inside Negotiating: the second line of
+// negotiate.lock keeps the checksum, by which Report knows the last report. While the file is replaced, it keeps the checksums of both.
 func (s *Spool) SetReport(report io.WriterTo) error { return cyclejson.Replace(s.files, s.dir, report) }
 
 // Unsealed returns a report that Report returned as it was before SetReport.

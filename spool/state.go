@@ -14,14 +14,15 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
+	"fairspool/spool/internal/endline"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/rowtext"
 	"fairspool/spool/internal/summarytext"
 )
 
 // state is the spool in memory, as of one transaction: a generation, and what the journal says since. Lines are only looked through, and
-// what they describe is made on demand, so that a command pays for what it needs. What a transaction changes goes through the same
-// records, so that what it sees of its own changes is what everybody reads later.
+// what they describe is made on demand, so that a command pays for what it needs. What a transaction changes goes through the same records,
+// so that what it sees of its own changes is what everybody reads later.
 type state struct {
 	spool      *Spool
 	base       pinned
@@ -126,8 +127,8 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	return 1, nil
 }
 
-// noteBlock takes the lines that speak of the first line's key, into each of kept. They wait until what they describe is used, unless
-// that was made before.
+// noteBlock takes the lines that speak of the first line's key, into each of kept. They wait until what they describe is used, unless that
+// was made before.
 func noteBlock[K int | string, V any](kept []*blocks[K, V], c *chunk, kinds string, apply func(*blocks[K, V], record, uint64) error, w *worker) (lines int, err error) {
 	k, rest, err := kept[0].keys.parse(c.text[2:lineEnd(c.text)])
 	if err != nil {
@@ -257,8 +258,8 @@ func (s *state) len() (int, error) {
 	return s.jobs.count(s.own, func(f segmentFile[int]) int { return f.jobs }, func(e *entry[int]) int { return e.jobs }, (*Cluster).jobs)
 }
 
-// table is a small table: rows that are lines of one kind, by key. Its file is read when the table is first used, and a row is parsed
-// when the row is.
+// table is a small table: rows that are lines of one kind, by key. Its file is read when the table is first used, and a row is parsed when
+// the row is.
 type table[K comparable, V any] struct {
 	kind  *Kind[K, V]
 	load  func() (chunk, error) // the generation's file; nil once it is read, or if there is none
@@ -494,8 +495,7 @@ func (t *table[K, V]) keys() []K {
 	return keys
 }
 
-// merged calls do for the rows of a list with what rows and texts say of it, in their order, by stretches, which are
-// gone when do returns.
+// merged calls do for the rows of a list with what rows and texts say of it, in their order, by stretches, which are gone when do returns.
 func (t *table[K, V]) merged(list []V, do func([]V)) {
 	var one [1]V
 	for _, k := range t.keys() {
@@ -618,7 +618,7 @@ func (s *Spool) tableOf(g *generation, name string) func() (chunk, error) {
 		if err != nil {
 			return chunk{}, missing(path, err)
 		}
-		lines, crc, err := checkedEnd(b)
+		lines, crc, err := endline.Cut(b)
 		if err != nil {
 			return chunk{}, &DamageError{path, 1, err.Error()}
 		}

@@ -13,8 +13,8 @@ import (
 	"fairspool/spool/internal/summarytext"
 )
 
-// SlotSummaries returns what Slots does, summarized and in any order. It reads only the index of slots that
-// have a summary there and of which the journal does not speak.
+// SlotSummaries returns what Slots does, summarized and in any order. It reads only the index of slots that have a summary there and of
+// which the journal does not speak.
 func SlotSummaries(v *View) ([]pool.SlotSummary, []error) {
 	hand, taken, bad := v.spool.handWritten()
 	list, err := summaries(v.state().slots)
@@ -64,8 +64,8 @@ type Alike struct {
 	Jobs int
 }
 
-// Totals returns the jobs of the queue in any order, given the claims of its jobs by ascending job: of most clusters
-// what is alike, as the indexes of segments have it, and the others whole.
+// Totals returns the jobs of the queue in any order, given the claims of its jobs by ascending job: of most clusters what is alike, as the
+// indexes of segments have it, and the others whole.
 func Totals(v *View, claims []pool.ClaimSummary) (list []Alike, others []*Cluster) {
 	b := v.state().jobs
 	counts := summarytext.NewCounts(parallel.Workers(len(b.base)), len(b.base), claims)
@@ -86,8 +86,8 @@ func ClaimSummaries(v *View) []pool.ClaimSummary {
 	return list
 }
 
-// SlotsThat returns the names of the slots whose ads a function accepts, in any order, and how many slots there are.
-// judge makes such a function for one goroutine. Of a part it asks once for slots that are alike in what is looked up.
+// SlotsThat returns the names of the slots whose ads a function accepts, in any order, and how many slots there are. judge makes such a
+// function for one goroutine. Of a part it asks once for slots that are alike in what is looked up.
 func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string, all int) {
 	list, taken, _ := v.spool.handWritten()
 	accepts, read := judge(), func() ([]*pool.Slot, error) { return v.state().slots.all(newWorker) }
@@ -113,8 +113,8 @@ func SlotsThat(v *View, judge func() func(ad *classad.Ad) bool) (names []string,
 	return names, all
 }
 
-// judged judges slots by extracts, but for those that are taken, and returns the others: those of other segments, of
-// which the journal speaks, or that were made already.
+// judged judges slots by extracts, but for those that are taken, and returns the others: those of other segments, of which the journal
+// speaks, or that were made already.
 func (p *portion) judged(judge func() func(*classad.Ad) bool, taken map[string]string) (names []string, all int, others []*pool.Slot, err error) {
 	b := p.slots
 	found, counts, read := make([][]string, len(b.base)), make([]int, len(b.base)), make([]bool, len(b.base))
@@ -145,8 +145,8 @@ func (p *portion) judged(judge func() func(*classad.Ad) bool, taken map[string]s
 	return names, all, others, err
 }
 
-// scan hands what the indexes of segments say of things to take, each segment by itself and on all processors, but
-// for what was made already or the journal speaks of. It returns these, and what take says is not enough.
+// scan hands what the indexes of segments say of things to take, each segment by itself and on all processors, but for what was made
+// already or the journal speaks of. It returns these, and what take says is not enough.
 func (b *blocks[K, V]) scan(take func(worker, segment int, k K, summary string) bool) ([]*V, error) {
 	if b.under != nil || b.listed {
 		return b.all(newWorker)

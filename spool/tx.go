@@ -72,10 +72,7 @@ func (tx *Tx) note(r record, written bool) {
 	tx.changed = true
 	if written {
 		start := len(tx.body)
-		if cap(tx.body)-start < lineRoom { // to double it copies less often than append
-			tx.body = slices.Grow(tx.body, max(start, lineRoom))
-		}
-		tx.body = r.append(tx.body)
+		tx.body = r.append(withRoom(tx.body, lineRoom))
 		if !tx.Forked || !r.plain() {
 			r.Expr = tx.check(start)
 		}
@@ -86,24 +83,6 @@ func (tx *Tx) note(r record, written bool) {
 		}
 	}
 }
-
-// check reads the last line of the body, which begins at start, once more, and returns its expression, one for all equal
-// ones: what could not be read again would damage the spool for good.
-func (tx *Tx) check(start int) *classad.Expr {
-	line, err, r := tx.body[start:len(tx.body)-1], error(nil), record{}
-	if i := kindOf(line[0]); i >= 0 {
-		err = schema[i].check(line[0], string(line[2:]))
-	} else {
-		r, err = parseRecord(line, tx.expressions)
-	}
-	if err != nil {
-		tx.fail(fmt.Errorf("a record that does not read back: %w", err))
-	}
-	return r.Expr
-}
-
-// lineRoom is more than most lines take.
-const lineRoom = 4096
 
 // plain reports whether a record surely reads back as it is: its attribute has a usual name, and is a constant.
 func (r *record) plain() bool {
@@ -130,8 +109,8 @@ func (r *record) plain() bool {
 // needsState tells which changes refer to what is there already.
 func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == 'L' }
 
-// AddCluster puts a cluster into the queue and returns its id. Procs count
-// from 0 through the runs in their order. There must be at least one proc.
+// AddCluster puts a cluster into the queue and returns its id. Procs count from 0 through the runs in their order. There must be at least
+// one proc.
 //
 // The ad may be chained to one that never changes. A fork shares that with other clusters.
 func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
@@ -193,8 +172,7 @@ func (tx *Tx) PutClaim(c pool.Claim) {
 // DropClaim removes the claim of a job.
 func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Key: id}) }
 
-// PutSubmitter adds a submitter's record or changes it as a whole. However
-// often a transaction does so, the journal gets the last one only.
+// PutSubmitter adds a submitter's record or changes it as a whole. However often a transaction does so, the journal gets the last one only.
 func (tx *Tx) PutSubmitter(r accountant.Record) {
 	tx.state().submitters.put(r.Name, r)
 	if tx.changed = true; !tx.Forked {
@@ -272,8 +250,8 @@ func (tx *Tx) PutSlot(name string, ad *classad.Ad) {
 	}
 }
 
-// SlotChanged reports whether an advertised slot has changed, or is gone, since a transaction. The slot
-// is read only if neither the journal nor the generation tells.
+// SlotChanged reports whether an advertised slot has changed, or is gone, since a transaction. The slot is read only if neither the journal
+// nor the generation tells.
 func (tx *Tx) SlotChanged(name string, since uint64) bool {
 	s := tx.state()
 	if s.slots.untouched(name, s.base.base.Seq <= since) {
@@ -292,9 +270,9 @@ func (tx *Tx) PutBackoff(b pool.Backoff) { tx.put(record{Kind: 'B', Row: b}) }
 // DropBackoff ends that.
 func (tx *Tx) DropBackoff(slot string) { tx.put(record{Kind: 'b', Key: slot}) }
 
-// Grow adds procs to a cluster that was made before, counted from first on through the runs in their order. If the cluster is in the
-// queue its ad stays as it is; if all its procs have left, it is put in again with this one. The number must have been given out, and no
-// proc from first on may be there.
+// Grow adds procs to a cluster that was made before, counted from first on through the runs in their order. If the cluster is in the queue
+// its ad stays as it is; if all its procs have left, it is put in again with this one. The number must have been given out, and no proc
+// from first on may be there.
 func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
 	switch {
 	case cluster < 1 || cluster >= tx.next:
@@ -321,9 +299,7 @@ var errNested = errors.New("the spool is in use by the caller: a View or an Upda
 // Update runs fn and commits what it changed as one transaction, after which it survives a power cut; fn's error, or a change that could
 // not be made, leaves the spool as it was. Writers wait for one another, at most LockWait long, after which the error is ErrLocked. A
 // transaction that changes nothing writes nothing. The Tx is fn's until it returns; inside fn the Spool itself is not to be used.
-func (s *Spool) Update(fn func(*Tx) error) error {
-	return s.update(fn, nil)
-}
+func (s *Spool) Update(fn func(*Tx) error) error { return s.update(fn, nil) }
 
 // update does as Update. Where there is something to do when all is committed, it calls then under the same lock.
 func (s *Spool) update(fn func(*Tx) error, then func()) error {
@@ -366,12 +342,12 @@ func (s *Spool) transact(do func(*Tx, *writing) (*unsynced, error)) error {
 	return s.unchanged(err)
 }
 
-// UseReserve lets the transaction have the spool's reserve where the disk is full. It is for what
-// ends, holds or removes jobs: there is more room, or no more needed, when that is done.
+// UseReserve lets the transaction have the spool's reserve where the disk is full. It is for what ends, holds or removes jobs: there is
+// more room, or no more needed, when that is done.
 func (tx *Tx) UseReserve() { tx.spool.reserve.May = true }
 
-// unchanged adds to an error of the system, such as a full disk, that nothing was changed, unless that is not certain, and what to do
-// about a full disk. From then on nothing may have the reserve.
+// unchanged adds to an error of the system, such as a full disk, that nothing was changed, unless that is not certain, and what to do about
+// a full disk. From then on nothing may have the reserve.
 func (s *Spool) unchanged(err error) error {
 	used := s.reserve.May
 	s.reserve.May = false
@@ -397,8 +373,8 @@ type writing struct {
 	keep          bool // the journal's file outlives the lock
 }
 
-// writing runs fn under the writers' lock, with the journal mended. A file system that never writes in place needs room for the lock
-// file, too, which may be the reserve's; the caller says whether fn may have that.
+// writing runs fn under the writers' lock, with the journal mended. A file system that never writes in place needs room for the lock file,
+// too, which may be the reserve's; the caller says whether fn may have that.
 func (s *Spool) writing(fn func(w *writing) error) error {
 	s.reserve.May = true
 	return s.locked("lock", s.options.LockWait, func(lock files.File) error {
@@ -502,8 +478,8 @@ func (s *Spool) mend(w *writing) (ack, error) {
 	return s.adopt(w, end)
 }
 
-// recover finds the end of a journal that the lock file does not know. The process that switched to its generation may have died before
-// the switch was durable, or what the lock file said did not survive.
+// recover finds the end of a journal that the lock file does not know. The process that switched to its generation may have died before the
+// switch was durable, or what the lock file said did not survive.
 func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 	if err := s.files.SyncDir(s.dir); err != nil {
 		return ack{}, err
@@ -543,8 +519,8 @@ func endsWith(journal files.File, end, current ack, size int64) (bool, error) {
 		bytes.HasSuffix(line, fmt.Appendf(nil, " %d %08x\n", end.Next, end.CRC)), nil
 }
 
-// explain reads the whole journal for the place at which it is damaged. That
-// it is damaged is certain already; why says so when the place is not found.
+// explain reads the whole journal for the place at which it is damaged. That it is damaged is certain already; why says so when the place
+// is not found.
 func (s *Spool) explain(current ack, why error) error {
 	base, err := s.openCurrent(current.Generation)
 	if err != nil {
@@ -558,9 +534,9 @@ func (s *Spool) explain(current ack, why error) error {
 	return s.damage(p, "%v", why)
 }
 
-// adopt takes the whole transactions behind end, which are not acknowledged: their writers wait for
-// the disk, or died. They are written once more, because a sync that failed may have let go of them:
-// the next one would succeed and leave them out. What does not check behind them is cut off.
+// adopt takes the whole transactions behind end, which are not acknowledged: their writers wait for the disk, or died. They are written
+// once more, because a sync that failed may have let go of them: the next one would succeed and leave them out. What does not check behind
+// them is cut off.
 func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 	b, err := files.Tail(w.journal, end.End)
 	if err != nil {
@@ -592,9 +568,9 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 	return end, w.journal.Sync()
 }
 
-// commit writes the transaction, behind the files that it speaks of, which are durable then. It returns what to wait
-// for without the lock. Nothing is left to wait for if now is set, where a digest would have to be taken back, and where
-// room for it came from the reserve, which is filled again before the lock is freed.
+// commit writes the transaction, behind the files that it speaks of, which are durable then. It returns what to wait for without the lock.
+// Nothing is left to wait for if now is set, where a digest would have to be taken back, and where room for it came from the reserve, which
+// is filled again before the lock is freed.
 func (s *Spool) commit(tx *Tx, w *writing, now bool) (*unsynced, error) {
 	if err := s.keepHistory(tx); err != nil {
 		return nil, err
@@ -631,7 +607,7 @@ func (w *writing) append(tx *Tx) (*unsynced, error) {
 	}
 	body := tx.body
 	if tx.loaded != nil {
-		body = slices.Clone(body) // the state may hold lines of it
+		body = slices.Clip(body) // the state may hold lines of it: it does not move
 	}
 	text, crc := framed(h, body, w.durable.Seq, tx.next)
 	if _, err := w.journal.WriteAt(text, w.end.End); err != nil {
@@ -657,8 +633,8 @@ func (s *Spool) keepHistory(tx *Tx) error {
 	return tx.err
 }
 
-// end closes what the transaction opened. Unless they are to be kept, it takes back the
-// ads of the jobs that leave, because they did not leave in the end, and the digests.
+// end closes what the transaction opened. Unless they are to be kept, it takes back the ads of the jobs that leave, because they did not
+// leave in the end, and the digests.
 func (tx *Tx) end(keep bool) {
 	for _, m := range tx.months {
 		if !keep {
@@ -685,8 +661,8 @@ func write(f files.File, text []byte, offset int64) error {
 	return nil
 }
 
-// cutBack cuts a file back to where it ended before something was appended that failed for the
-// reason why, which it returns; it is files.ErrUncertain too when that fails as well.
+// cutBack cuts a file back to where it ended before something was appended that failed for the reason why, which it returns; it is
+// files.ErrUncertain too when that fails as well.
 func cutBack(f files.File, offset int64, why error) error {
 	cut := f.Truncate(offset)
 	if cut == nil {

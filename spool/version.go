@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"fairspool/lib/history"
+	"fairspool/spool/internal/endline"
 	"fairspool/spool/internal/files"
 	"fairspool/spool/internal/lockline"
 )
@@ -33,7 +34,7 @@ func (v version) text() string {
 	if v.Renaming != "" {
 		b = fmt.Appendf(b, "renaming %s %d\n", v.Renaming, v.Since)
 	}
-	return string(appendEnd(b))
+	return string(endline.Append(b))
 }
 
 func (s *Spool) readVersion() (version, error) {
@@ -73,8 +74,8 @@ var parts = []string{"lock", "CURRENT", "index.1", "journal.1", "jobs", "slots",
 // folders are the directories of a spool.
 var folders = []string{"jobs", "slots", "slots.d", "claims.d", "history", "log", "factories"}
 
-// create makes the spool in its directory. Several processes may do so at
-// once: the first makes it, under the lock, and the others find it made.
+// create makes the spool in its directory. Several processes may do so at once: the first makes it, under the lock, and the others find it
+// made.
 func (s *Spool) create() error {
 	if err := s.checkWhole(); err != nil {
 		return err
@@ -131,8 +132,8 @@ func (s *Spool) lay(g *generation, v version) error {
 	return s.putVersion(v)
 }
 
-// folder makes a folder of the spool if need be, durably but for its name: a file
-// system without a journal loses the name of a directory that was not synced itself.
+// folder makes a folder of the spool if need be, durably but for its name: a file system without a journal loses the name of a directory
+// that was not synced itself.
 func (s *Spool) folder(name string) error {
 	if err := s.files.Mkdir(s.path(name), 0o700); err != nil {
 		return err
@@ -273,8 +274,8 @@ func RunByRoot(dir string) bool {
 // In between, the domain is NEW for a command that finds transaction N in the journal, and OLD for others. The next writer finishes what
 // was begun, or takes it back, before it writes: so N is the renaming or there is none.
 
-// RenameDomain makes the spool's UID_DOMAIN another one, in a transaction that fn makes: fn names it and renames the submitters. It is
-// for Negotiating. Other processes that have the spool open cannot change it any more, unless they follow (FollowDomain).
+// RenameDomain makes the spool's UID_DOMAIN another one, in a transaction that fn makes: fn names it and renames the submitters. It is for
+// Negotiating. Other processes that have the spool open cannot change it any more, unless they follow (FollowDomain).
 func (s *Spool) RenameDomain(to string, fn func(*Tx) error) error {
 	if err := checkDomain(to); err != nil {
 		return err
@@ -388,8 +389,8 @@ func (s *Spool) settleDomain(w *writing) error {
 	return nil
 }
 
-// replaced returns VERSION as a file if it may have been replaced since it was read; nil
-// if not, and if it is missing, which the opening of the spool reports.
+// replaced returns VERSION as a file if it may have been replaced since it was read; nil if not, and if it is missing, which the opening of
+// the spool reports.
 func (s *Spool) replaced() os.FileInfo {
 	info, err := os.Stat(s.path("VERSION"))
 	if err != nil || s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) {
@@ -398,8 +399,8 @@ func (s *Spool) replaced() os.FileInfo {
 	return info
 }
 
-// refreshDomain reads VERSION again for a process that has just got the lock under which the
-// domain stays: it may have been renamed while the process waited.
+// refreshDomain reads VERSION again for a process that has just got the lock under which the domain stays: it may have been renamed while
+// the process waited.
 func (s *Spool) refreshDomain() (err error) {
 	info := s.replaced()
 	if info == nil {
@@ -412,8 +413,7 @@ func (s *Spool) refreshDomain() (err error) {
 	return err
 }
 
-// FollowDomain is for a process that lives long and uses no domain but Domain, in each
-// Update anew: it goes on when the domain is renamed.
+// FollowDomain is for a process that lives long and uses no domain but Domain, in each Update anew: it goes on when the domain is renamed.
 func (s *Spool) FollowDomain() { s.follows = true }
 
 // domainOf returns the domain that VERSION says, of a renaming that is not finished by whether its transaction is in the journal.
@@ -455,8 +455,8 @@ func errOtherDomain(dir, is, want string) error {
 	return fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: take that line out, or rename the spool's: spool rename-domain %s %s", dir, is, want, is, want)
 }
 
-// renamedNames returns the text of the names for which the numbers of samples stand, with
-// other ones for the submitters of a domain; nil if there are none.
+// renamedNames returns the text of the names for which the numbers of samples stand, with other ones for the submitters of a domain; nil if
+// there are none.
 func (s *Spool) renamedNames(old, to string) ([]byte, error) {
 	text, err := files.Contents(s.files, s.path(namesFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -69,8 +69,8 @@ func (v *View) Clusters() []*Cluster {
 	return v.shownOf(list)
 }
 
-// Belonging returns, by ascending id, the clusters that may have jobs of one of the users, each given as an Owner or as a User, and
-// perhaps others: of the others most are not even read.
+// Belonging returns, by ascending id, the clusters that may have jobs of one of the users, each given as an Owner or as a User, and perhaps
+// others: of the others most are not even read.
 func (v *View) Belonging(users []string) []*Cluster {
 	if len(users) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (v *View) Belonging(users []string) []*Cluster {
 	return v.shownOf(list)
 }
 
-// Owners returns the Owners of the jobs in the queue, each once and in no order. Of most
-// clusters it reads the index only, which is without the few whose jobs have several owners.
+// Owners returns the Owners of the jobs in the queue, each once and in no order. Of most clusters it reads the index only, which is without
+// the few whose jobs have several owners.
 func (v *View) Owners() []string {
 	names := map[string]bool{}
 	list, err := v.state().jobs.some(newWorker, func(e *entry[int]) bool {
@@ -280,8 +280,8 @@ func (v *View) SlotSources() (advertised, byHand bool) {
 // named, and of the others some or none. What is named has the value that it has in the view itself, for every proc: a cluster with an
 // expression among these attributes is made whole. Where all clusters were looked at already, it is the view itself.
 //
-// Blocks are checked as ever, but lines that are left out are not read. It is for a look
-// at the queue: in a transaction, what changes later does not show.
+// Blocks are checked as ever, but lines that are left out are not read. It is for a look at the queue: in a transaction, what changes later
+// does not show.
 func (v *View) Only(attributes []string) *View {
 	s := *v.state()
 	if s.jobs.listed {
@@ -316,8 +316,8 @@ func varies(w *wantedlines.Names, c *Cluster) bool {
 	return false
 }
 
-// Pieces is the queue in pieces, for reading all of it without keeping it: the clusters
-// of a piece are made when it is read, and the view does not keep them.
+// Pieces is the queue in pieces, for reading all of it without keeping it: the clusters of a piece are made when it is read, and the view
+// does not keep them.
 type Pieces struct {
 	view *View
 	jobs *blocks[int, Cluster]
@@ -330,8 +330,7 @@ type queuePiece struct {
 	made       []int // clusters that the view has already
 }
 
-// Pieces cuts the queue in pieces, by ascending id. Each holds what one segment does, a
-// few megabytes of text, or a cluster that is larger.
+// Pieces cuts the queue in pieces, by ascending id. Each holds what one segment does, a few megabytes of text, or a cluster that is larger.
 func (v *View) Pieces() *Pieces {
 	b := v.state().jobs
 	if b.under != nil {
@@ -408,8 +407,8 @@ func (p *Pieces) Range(i int) (first, last int) {
 	return slices.Min(keys), slices.Max(keys)
 }
 
-// Read returns those clusters of a piece that are wanted, and perhaps others, by ascending id. They are as those of the view, which has
-// to last as long. The error is a *DamageError for what does not check; the function that was given the view should return it.
+// Read returns those clusters of a piece that are wanted, and perhaps others, by ascending id. They are as those of the view, which has to
+// last as long. The error is a *DamageError for what does not check; the function that was given the view should return it.
 func (r *PieceReader) Read(i int, wanted func(cluster int) bool) ([]*Cluster, error) {
 	b, p := r.pieces.jobs, r.pieces.list[i]
 	var h harvest[int, Cluster]
@@ -581,6 +580,4 @@ func (v *View) Tally(k accountant.Key) (accountant.Tally, bool) {
 }
 
 // Tallies returns all tallies, by kind and name.
-func (v *View) Tallies() []accountant.Tally {
-	return slices.Clone(sorted(v.state().tallies))
-}
+func (v *View) Tallies() []accountant.Tally { return slices.Clone(sorted(v.state().tallies)) }

@@ -74,8 +74,8 @@ func (w *Watch) Claim() (pool.Claim, bool, error) {
 	return w.claim, w.there, err
 }
 
-// follow hands the transactions behind a position to apply. Where its generation was
-// folded away meanwhile, restart reads the whole spool instead.
+// follow hands the transactions behind a position to apply. Where its generation was folded away meanwhile, restart reads the whole spool
+// instead.
 func (s *Spool) follow(at *position, apply func(f frame, line int) error, restart func() error) error {
 	current, err := s.current()
 	if err != nil {
@@ -136,8 +136,8 @@ func claimIn(r record, seq uint64) (c pool.Claim, there bool) {
 	return pool.Claim{Job: r.Key.(pool.JobID)}, false
 }
 
-// applySet takes note of an attribute that procs of the job's cluster get or lose. Most
-// such lines are of other procs: no more of them is read than that.
+// applySet takes note of an attribute that procs of the job's cluster get or lose. Most such lines are of other procs: no more of them is
+// read than that.
 func (w *Watch) applySet(line []byte) error {
 	var r record
 	rest, err := r.procs(line[len("A "):])
@@ -152,8 +152,8 @@ func (w *Watch) applySet(line []byte) error {
 // ErrWatching says that another process watches over a machine.
 var ErrWatching error = busy("another process is watching")
 
-// Watching runs fn while no other process watches over this machine, in whose name case
-// does not matter, and fails with ErrWatching, which is an ErrLocked, when one does.
+// Watching runs fn while no other process watches over this machine, in whose name case does not matter, and fails with ErrWatching, which
+// is an ErrLocked, when one does.
 func (s *Spool) Watching(machine string, fn func() error) error {
 	name := WatchLock(machine)
 	began := false
@@ -167,8 +167,8 @@ func (s *Spool) Watching(machine string, fn func() error) error {
 	return err
 }
 
-// WatchLock returns the name of a machine's file: its lock while a process watches over the
-// machine, and by its modification time when a starter has last looked after it.
+// WatchLock returns the name of a machine's file: its lock while a process watches over the machine, and by its modification time when a
+// starter has last looked after it.
 func WatchLock(machine string) string {
 	return "watch." + url.PathEscape(strings.ToLower(machine)) + ".lock"
 }
@@ -205,8 +205,8 @@ func (s *Spool) Served() (map[string]time.Time, error) {
 	return at, nil
 }
 
-// MachineWatch follows the claims of one machine. As a Watch does, it holds these in
-// memory and not the queue, and a look costs what was committed since the last one.
+// MachineWatch follows the claims of one machine. As a Watch does, it holds these in memory and not the queue, and a look costs what was
+// committed since the last one.
 type MachineWatch struct {
 	spool   *Spool
 	machine string
@@ -225,8 +225,8 @@ type Touched struct {
 	Edited map[pool.JobID]bool // attributes of theirs that are followed were set or lost, or may have been
 }
 
-// WatchMachine begins to follow the claims of a machine, in whose name case does not
-// matter, and attributes of their jobs. The Spool forgets what else it has read.
+// WatchMachine begins to follow the claims of a machine, in whose name case does not matter, and attributes of their jobs. The Spool
+// forgets what else it has read.
 func (s *Spool) WatchMachine(machine string, attributes ...string) (*MachineWatch, error) {
 	w := &MachineWatch{spool: s, machine: machine, names: attributes}
 	w.Touched()
@@ -283,8 +283,8 @@ func (w *MachineWatch) Claims() []pool.Followed {
 // Len returns the number of claims as of the last Look.
 func (w *MachineWatch) Len() int { return len(w.claims) }
 
-// SlotsChanged reports whether the ad of any slot of the pool may have changed since this
-// was asked last, as of the last Look. Of ads written by hand it knows nothing.
+// SlotsChanged reports whether the ad of any slot of the pool may have changed since this was asked last, as of the last Look. Of ads
+// written by hand it knows nothing.
 func (w *MachineWatch) SlotsChanged() bool {
 	changed := w.slots
 	w.slots = false

@@ -282,7 +282,13 @@ func (a *Ad) all() []entry {
 }
 
 // Names returns the names of all attributes, own and inherited, sorted without regard to case.
-func (a *Ad) Names() []string { return sortedNames(a.all()) }
+func (a *Ad) Names() (names []string) {
+	for _, e := range a.all() {
+		names = append(names, e.name)
+	}
+	slices.SortFunc(names, caseless.Compare)
+	return names
+}
 
 // OwnNames returns the names of the ad's own attributes, sorted without regard to case.
 func (a *Ad) OwnNames() []string {
@@ -292,13 +298,9 @@ func (a *Ad) OwnNames() []string {
 	for p := a.parent; p != nil; p = p.parent {
 		lookThrough(p)
 	}
-	return sortedNames(a.entries())
-}
-
-func sortedNames(entries []entry) []string {
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.name
+	names := make([]string, a.len())
+	for i := range names {
+		names[i] = a.shape.name(i)
 	}
 	slices.SortFunc(names, caseless.Compare)
 	return names

@@ -10,18 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// jsonStream reads ads from JSON: objects one behind the other with any white
-// space between them, arrays of objects, or a mixture.
+// jsonStream reads ads from JSON: objects one behind the other with any white space between them, arrays of objects, or a mixture.
 //
-// true and false become booleans, numbers without point and exponent integers (reals when
-// they are too large), other numbers reals, null UNDEFINED, arrays lists and objects
-// nested ads. A string written "\/Expr(TEXT)\/" is the expression TEXT in the new
-// dialect. Only with the backslashes before the outer slashes, as HTCondor writes and
-// demands them: a string "/Expr(x)/" in an ad stays a string.
+// true and false become booleans, numbers without point and exponent integers (reals when they are too large), other numbers reals, null
+// UNDEFINED, arrays lists and objects nested ads. A string written "\/Expr(TEXT)\/" is the expression TEXT in the new dialect. Only with
+// the backslashes before the outer slashes, as HTCondor writes and demands them: a string "/Expr(x)/" in an ad stays a string.
 //
-// It has a scanner of its own, since that of encoding/json replaces bytes that
-// are not UTF-8, does not say how a string was written, and is slower by a
-// multiple; it also cannot go on behind malformed JSON.
+// It has a scanner of its own, since that of encoding/json replaces bytes that are not UTF-8, does not say how a string was written, and is
+// slower by a multiple; it also cannot go on behind malformed JSON.
 type jsonStream struct {
 	window
 	file   string
@@ -56,8 +52,7 @@ var jsonExpected = [...]string{
 	jsonBehindComma: "{", jsonLost: "{",
 }
 
-// newJSONStream returns a stream of the ads in r. The file's name is for
-// messages only.
+// newJSONStream returns a stream of the ads in r. The file's name is for messages only.
 func newJSONStream(r io.Reader, file string) *jsonStream {
 	return &jsonStream{
 		window: window{r: r, keep: -1}, file: file, intern: NewInterner(),
@@ -65,21 +60,17 @@ func newJSONStream(r io.Reader, file string) *jsonStream {
 	}
 }
 
-// share makes the ads to come share what equal ones have that know the same
-// Interner.
+// share makes the ads to come share what equal ones have that know the same Interner.
 func (s *jsonStream) share(i *Interner) { s.intern = i }
 
-// start returns the line, from 1, on which the ad last returned began. With an
-// error it is where the bad ad began.
+// start returns the line, from 1, on which the ad last returned began. With an error it is where the bad ad began.
 func (s *jsonStream) start() int { return s.adLine }
 
-// next returns the next ad. It returns io.EOF at the end, a *SyntaxError for
-// an ad that is not one, and errors of the underlying reader as they are.
+// next returns the next ad. It returns io.EOF at the end, a *SyntaxError for an ad that is not one, and errors of the underlying reader as
+// they are.
 //
-// When the JSON itself was malformed, the stream goes on at the next line that
-// begins with { or with a comma and {, and is not indented more than the bad ad
-// was. JSON strings have no line breaks, so such a line is not inside a string.
-// What stands before it is lost.
+// When the JSON itself was malformed, the stream goes on at the next line that begins with { or with a comma and {, and is not indented
+// more than the bad ad was. JSON strings have no line breaks, so such a line is not inside a string. What stands before it is lost.
 func (s *jsonStream) next() (*Ad, error) {
 	s.bad, s.limit = nil, 0
 	var ad *Ad
@@ -166,8 +157,7 @@ func (s *jsonStream) skipLine() {
 	}
 }
 
-// skipBlank passes white space. The next byte begins a token: from here on the
-// window keeps what it reads.
+// skipBlank passes white space. The next byte begins a token: from here on the window keeps what it reads.
 func (s *jsonStream) skipBlank() {
 	s.keep = -1
 	for {
@@ -204,8 +194,7 @@ func (s *jsonStream) spoil(offset int64, msg string) {
 	}
 }
 
-// expected notes that something else must stand here, unless the reader failed.
-// It returns false: the JSON is malformed.
+// expected notes that something else must stand here, unless the reader failed. It returns false: the JSON is malformed.
 func (s *jsonStream) expected(what string) bool {
 	found := s.found()
 	switch {
@@ -250,8 +239,7 @@ func (s *jsonStream) token(c byte) bool {
 	return true
 }
 
-// outermost reads the object that is an ad in no other one. It returns false
-// when it is malformed.
+// outermost reads the object that is an ad in no other one. It returns false when it is malformed.
 func (s *jsonStream) outermost() (*Ad, bool) {
 	s.ads.begin()
 	if !s.object(1, func(name attribute, e *Expr) {
@@ -275,9 +263,8 @@ func (s *jsonStream) inner(level int) (*Expr, bool) {
 	return AdExpr(ad), true
 }
 
-// object reads an object. It returns false when it is malformed. The level is
-// how deep the parser would be in the text of such an ad, so that whatever is
-// read here can be printed and parsed.
+// object reads an object. It returns false when it is malformed. The level is how deep the parser would be in the text of such an ad, so
+// that whatever is read here can be printed and parsed.
 func (s *jsonStream) object(level int, set func(attribute, *Expr)) bool {
 	s.at++
 	if level > maxNesting {
@@ -462,8 +449,7 @@ func (s *jsonStream) text() (*Expr, bool) {
 	return e, true
 }
 
-// badExpr notes the error of the expression in a string at the place where it
-// stands in the file.
+// badExpr notes the error of the expression in a string at the place where it stands in the file.
 func (s *jsonStream) badExpr(raw []byte, err error) {
 	at, msg := s.base+int64(s.keep)+1, err.Error()
 	var se *SyntaxError
@@ -489,8 +475,8 @@ func rawIndex(raw []byte, n int) int {
 	return i
 }
 
-// quoted passes a string and returns what stands between its quotes, which is
-// good until more is read, and whether there is an escape in it.
+// quoted passes a string and returns what stands between its quotes, which is good until more is read, and whether there is an escape in
+// it.
 func (s *jsonStream) quoted() (raw []byte, escaped, ok bool) {
 	s.at++
 	for {
@@ -529,8 +515,7 @@ func controlName(c byte) string {
 	return "the control character " + strconv.Quote(string(rune(c)))
 }
 
-// decode resolves the escapes of a string. The result is good until the next
-// call or until more is read.
+// decode resolves the escapes of a string. The result is good until the next call or until more is read.
 func (s *jsonStream) decode(raw []byte, escaped bool) []byte {
 	if !escaped {
 		return raw

@@ -14,8 +14,7 @@ import (
 // Form is a way to write streams of ads.
 type Form uint8
 
-// The forms. FormAuto is for reading only: the first byte tells. FormXML is
-// for reading only as well.
+// The forms. FormAuto is for reading only: the first byte tells. FormXML is for reading only as well.
 const (
 	FormAuto Form = iota
 	FormLong      // "Name = expression" lines, ads between blank lines
@@ -44,18 +43,15 @@ func ParseForm(name string) (Form, error) {
 	return FormAuto, fmt.Errorf("form %q: want one of %s", name, strings.Join(formNames[:], ", "))
 }
 
-// ErrUnwritable is wrapped by the errors of (*Writer).Write that are about the ad and not
-// about the stream.
+// ErrUnwritable is wrapped by the errors of (*Writer).Write that are about the ad and not about the stream.
 var ErrUnwritable = errors.New("ad cannot be written")
 
 // errClosed is the state of a Writer behind Close.
 var errClosed = errors.New("write after the end of the stream")
 
-// Writer writes a stream of ads in one form, inherited attributes included,
-// sorted by name without regard to case. A Reader that was told the form reads back
-// the same ads, with these exceptions: in the long form a line break in a string becomes a
-// blank, and in JSON bytes that are not UTF-8 become U+FFFD, for these forms
-// have no way to write them.
+// Writer writes a stream of ads in one form, inherited attributes included, sorted by name without regard to case. A Reader that was told
+// the form reads back the same ads, with these exceptions: in the long form a line break in a string becomes a blank, and in JSON bytes
+// that are not UTF-8 become U+FFFD, for these forms have no way to write them.
 type Writer struct {
 	w     *bufio.Writer
 	form  Form
@@ -64,8 +60,7 @@ type Writer struct {
 	err   error
 }
 
-// NewWriter returns a Writer to w. Its output is complete when Close has returned. With a
-// form that is for readers only every call fails.
+// NewWriter returns a Writer to w. Its output is complete when Close has returned. With a form that is for readers only every call fails.
 func NewWriter(w io.Writer, f Form) *Writer {
 	out := &Writer{w: bufio.NewWriterSize(w, 64<<10), form: f}
 	if f != FormLong && f != FormNew && f != FormJSON {
@@ -76,11 +71,9 @@ func NewWriter(w io.Writer, f Form) *Writer {
 
 // Write writes one ad.
 //
-// An ad that the long form cannot hold is refused with an error that wraps
-// ErrUnwritable: an ad without attributes, a name that would be read as
-// something else, an expression that no long-form text stands for (a string
-// that ends in a backslash before the end of the line). Nothing of it is
-// written then, and the next ad may be. Every other error stays.
+// An ad that the long form cannot hold is refused with an error that wraps ErrUnwritable: an ad without attributes, a name that would be
+// read as something else, an expression that no long-form text stands for (a string that ends in a backslash before the end of the line).
+// Nothing of it is written then, and the next ad may be. Every other error stays.
 func (w *Writer) Write(ad *Ad) error {
 	if w.err != nil {
 		return w.err
@@ -106,8 +99,8 @@ func (w *Writer) Write(ad *Ad) error {
 	return w.err
 }
 
-// Close writes the rest and the end of the stream; it does not close the writer below. An
-// empty stream is an empty array in JSON, and nothing in the other forms.
+// Close writes the rest and the end of the stream; it does not close the writer below. An empty stream is an empty array in JSON, and
+// nothing in the other forms.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		if errors.Is(w.err, errClosed) {
@@ -129,8 +122,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// appendLongAd appends the lines of an ad, behind a blank line if one has to
-// part it from the ad before.
+// appendLongAd appends the lines of an ad, behind a blank line if one has to part it from the ad before.
 func appendLongAd(b []byte, ad *Ad, apart bool) ([]byte, error) {
 	if apart {
 		b = append(b, '\n')
@@ -167,9 +159,8 @@ func unlike(name string) string {
 	return ""
 }
 
-// appendLongExpr appends an expression in the Old style or, where that would
-// be read as something else (a real number that needs 17 digits, a quoted name
-// behind a point), in the Spool style; ok is false if that would be too.
+// appendLongExpr appends an expression in the Old style or, where that would be read as something else (a real number that needs 17 digits,
+// a quoted name behind a point), in the Spool style; ok is false if that would be too.
 func appendLongExpr(b []byte, e *Expr) (text []byte, ok bool) {
 	at := len(b)
 	b = e.AppendTo(b, StyleOld)
@@ -198,17 +189,15 @@ func blanks(b []byte) (any bool) {
 	return any
 }
 
-// readsAs reports whether the whole of a long-form text is the expression that
-// the Spool style writes so.
+// readsAs reports whether the whole of a long-form text is the expression that the Spool style writes so.
 func readsAs(text, spool string) bool {
 	e, err := ParseLongExpr(text)
 	return err == nil && e.Format(StyleSpool) == spool
 }
 
-// Printer writes one ad after another, own and inherited attributes sorted by name
-// without regard to case. It computes the order once for ads that read alike, and copies
-// an attribute with the same expression as in the ad before. It is for one goroutine.
-// NewLongPrinter and NewJSONPrinter return one.
+// Printer writes one ad after another, own and inherited attributes sorted by name without regard to case. It computes the order once for
+// ads that read alike, and copies an attribute with the same expression as in the ad before. It is for one goroutine. NewLongPrinter and
+// NewJSONPrinter return one.
 //
 // Its output for an ad depends on that ad alone: earlier ads never show.
 type Printer struct {
@@ -227,8 +216,7 @@ type plan struct {
 	lines  []printed
 }
 
-// level reports whether an ad of a chain still has the names that it had: shapes only
-// ever grow.
+// level reports whether an ad of a chain still has the names that it had: shapes only ever grow.
 type level struct {
 	shape *shape
 	names int
@@ -249,10 +237,9 @@ const maxPlans = 8
 // NewLongPrinter returns a Printer of lines as AppendLong writes them.
 func NewLongPrinter() *Printer { return &Printer{} }
 
-// NewJSONPrinter returns a Printer of the members of indented JSON objects, values as
-// MarshalJSON has them: each on a line of its own that begins with the blanks of before
-// and step, parted by commas, without the braces and the line breaks at either end. What
-// values hold is indented by step more each time.
+// NewJSONPrinter returns a Printer of the members of indented JSON objects, values as MarshalJSON has them: each on a line of its own that
+// begins with the blanks of before and step, parted by commas, without the braces and the line breaks at either end. What values hold is
+// indented by step more each time.
 func NewJSONPrinter(before string) *Printer { return &Printer{json: true, lead: before + step} }
 
 // step is the indentation of a level of JSON.
@@ -386,8 +373,7 @@ func (p *Printer) value(b []byte, c *cell) []byte {
 	return indent(b, p.compact, p.lead)
 }
 
-// indent appends a compact JSON value. The lines behind its first one begin with lead,
-// and one step more for each level.
+// indent appends a compact JSON value. The lines behind its first one begin with lead, and one step more for each level.
 func indent(b, text []byte, lead string) []byte {
 	depth := 0
 	line := func() {

@@ -134,6 +134,7 @@ func (o *order) laneOf(g *Group) *lane {
 
 // best brings the best class of the lane to the front; nil when no slot is left.
 func (c *offers) bestOf(l *lane, o *order) *ranked {
+	l.heap = slices.Grow(l.heap, len(l.group.arrivals)-l.seen)
 	for ; l.seen < len(l.group.arrivals); l.seen++ {
 		k := l.group.arrivals[l.seen]
 		if len(k.free) > 0 {
