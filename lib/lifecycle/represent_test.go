@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/internal/testenv"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/negotiator/concurrency"
@@ -53,6 +54,12 @@ func manyAlike(t *rapid.T, tx *spool.Tx, now time.Time) {
 			ad.SetString("RemoteOwner", "eve@example.org")
 		}
 		tx.PutSlot(fmt.Sprintf("slot1@n%d", n), ad)
+	}
+	for _, name := range []string{"alice@example.org", "physics.dave@example.org"} {
+		if rapid.IntRange(0, 2).Draw(t, "bounded") == 0 {
+			tx.PutSubmitter(accountant.Record{Name: name, Priority: 0.5, At: now,
+				Ceiling: accountant.Limit{Set: true, Slots: int64(rapid.IntRange(0, 2).Draw(t, "ceiling"))}, Floor: int64(rapid.IntRange(0, 1).Draw(t, "floor"))})
+		}
 	}
 	addAlike(t, tx, now, rapid.IntRange(30, 60).Draw(t, "clusters"))
 }
@@ -111,6 +118,14 @@ func TestRepresentedLaw(t *testing.T) {
 			limits, err := concurrency.NewLimits(1e12, nil, map[string]float64{"lic": 1})
 			testenv.OK(rt, err)
 			cfg.Limits = limits
+		}
+		if rapid.Bool().Draw(rt, "groups") {
+			groups, err := accountant.NewGroups([]accountant.Group{
+				{Name: "physics", Quota: rapid.SampledFrom([]float64{0.3, 1, 2}).Draw(rt, "quota"), AcceptSurplus: rapid.Bool().Draw(rt, "accepts surplus")},
+				{Name: "chemistry", Quota: 0.5, Dynamic: true},
+			})
+			testenv.OK(rt, err)
+			cfg.Params.Groups = groups
 		}
 		decide := func(v *spool.View, lacks func() bool, budgets *classad.Budgets) (d decision) {
 			d.seen = TakeSnapshot(v, "example.org", nil, policy.Beside{})
@@ -179,7 +194,7 @@ func TestRepresentedLaw(t *testing.T) {
 				return err
 			}))
 			testenv.OK(rt, s.Update(func(tx *spool.Tx) error {
-				for _, m := range Match(tx, all.plan, all.seen, now, params) {
+				for _, m := range Match(tx, all.plan, all.seen, now, cfg.Params) {
 					if c, there := tx.Claim(m.Job); there && rapid.Bool().Draw(rt, "begun") {
 						c.State = pool.RunningClaim
 						tx.PutClaim(c)

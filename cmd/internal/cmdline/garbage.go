@@ -8,16 +8,18 @@ import (
 )
 
 // garbageFor returns how much more memory a command may take before garbage is collected, in percent of what is in use, so many bytes. Most
-// commands end before the first collection; those that read a large queue save an eighth of their time. Where much is in use, a twentieth of
-// the time saves a third of the memory.
+// commands end before the first collection; those that read a large queue save an eighth of their time. Where much is in use, a tenth of the
+// time saves a third of the memory.
 func garbageFor(used uint64) int {
 	switch {
 	case used < 64<<20:
 		return 400
 	case used < 200<<20:
 		return 200
+	case used < 300<<20:
+		return 100
 	}
-	return 100
+	return 50
 }
 
 // collector has garbage collected by the memory in use, from one collection to the next.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestGarbageFor(t *testing.T) {
-	for used, want := range map[uint64]int{0: 400, 64<<20 - 1: 400, 64 << 20: 200, 200<<20 - 1: 200, 200 << 20: 100, 1<<64 - 1: 100} {
+	for used, want := range map[uint64]int{0: 400, 64<<20 - 1: 400, 64 << 20: 200, 200<<20 - 1: 200, 200 << 20: 100, 300 << 20: 50, 1<<64 - 1: 50} {
 		if got := garbageFor(used); got != want {
 			t.Errorf("with %d bytes in use %d %%, want %d", used, got, want)
 		}
@@ -31,7 +31,7 @@ func TestCollector(t *testing.T) {
 	}
 	testenv.Until(t, "400 %, as little is in use", func() bool { return percent() == 400 })
 	much := make([]byte, 300<<20)
-	testenv.Until(t, "100 %, as 300 MB are in use", func() bool { return percent() == 100 })
+	testenv.Until(t, "50 %, as 300 MB are in use", func() bool { return percent() == 50 })
 	runtime.KeepAlive(much)
 	testenv.Until(t, "400 %, as they are so no more", func() bool { return percent() == 400 })
 	debug.SetGCPercent(25)
