@@ -43,7 +43,8 @@ func Write[T any](w io.Writer, list []T, line func(b []byte, x T) []byte) (size 
 	}
 	b = append(b, begin...)
 	b = fmt.Appendf(b, "%08x\n", crc32.Update(sum, castagnoli, b))
-	return size, sum, put()
+	err = put()
+	return size, sum, err
 }
 
 // Cut cuts the line off a text, and returns the CRC-32C of all of it. The error says that the line is not there or not right.
