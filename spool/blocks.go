@@ -555,11 +555,11 @@ func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) b
 	return nil
 }
 
-// makeThese makes some things that are not made yet, whose keys ascend.
+// makeThese makes those of a list of keys, which ascend, that are not made yet.
 func (b *blocks[K, V]) makeThese(w *worker, list []K, h *harvest[K, V]) error {
 	var from *blockReader[K]
 	defer func() { from.Close() }()
-	var index []byte // of one segment after the other: nothing is asked of those before
+	var index []byte // the room for the index of one segment after the other; ascending keys need no earlier one
 	for _, k := range list {
 		if b.has(k) {
 			continue

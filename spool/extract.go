@@ -32,8 +32,8 @@ func extractHead[K cmp.Ordered](p *portion, f segmentFile[K]) []byte {
 	return fmt.Appendf(nil, "extract 1 %s %d %08x %q %q\n", f.name, f.bytes, f.crc, strings.Join(names, "\n"), begin)
 }
 
-// extractOf returns the lines of a segment's extract between the first and the last, false if there is none that fits, in a buffer. Where
-// there should be one that is noted.
+// extractOf reads a segment's extract into a buffer, and returns its lines between the first and the last. It returns false if no extract
+// fits the segment, and notes in lacking if there should be one.
 func extractOf[K cmp.Ordered](p *portion, buffer *[]byte, layer files.Layer, f segmentFile[K], lacking *bool) (lines extracttext.Lines, ok bool) {
 	if f.bytes < extractFrom {
 		return extracttext.Lines{}, false

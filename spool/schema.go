@@ -169,7 +169,7 @@ type rowKind interface {
 	// append writes a record behind its letter, and parse reads one.
 	append(b []byte, r record) []byte
 	parseRecord(r *record, text string) error
-	// check reads a record of a letter as parseRecord does.
+	// check reads the text of a record, as parseRecord does, and keeps nothing of it.
 	check(letter byte, text string) error
 	// newTable returns a table that reads its rows, if there are any, from what load returns.
 	newTable(load func() (chunk, error)) rows

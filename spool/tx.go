@@ -373,8 +373,8 @@ type writing struct {
 	keep          bool // the journal's file outlives the lock
 }
 
-// writing runs fn under the writers' lock, with the journal mended. A file system that never writes in place needs room for the lock file,
-// too, which may be the reserve's; the caller says whether fn may have that.
+// writing runs fn under the writers' lock, with the journal mended. A file system that never writes in place needs room for the lock file
+// too, and gets it from the reserve. The caller says whether fn may have the reserve.
 func (s *Spool) writing(fn func(w *writing) error) error {
 	s.reserve.May = true
 	return s.locked("lock", s.options.LockWait, func(lock files.File) error {
