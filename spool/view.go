@@ -84,7 +84,7 @@ func (v *View) Belonging(users []string) []*Cluster {
 	return v.shownOf(list)
 }
 
-// Owners returns the Owners of the jobs in the queue, each once and in no order. Of most clusters it reads the index only, which is without
+// Owners returns the Owners of the jobs in the queue, each once and sorted. Of most clusters it reads the index only, which is without
 // the few whose jobs have several owners.
 func (v *View) Owners() []string {
 	names := map[string]bool{}
@@ -101,7 +101,7 @@ func (v *View) Owners() []string {
 		}
 	}
 	maps.DeleteFunc(names, func(name string, _ bool) bool { return v.listed && v.sees(name) == Unlisted })
-	return slices.Collect(maps.Keys(names))
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Cluster returns one cluster.
