@@ -19,21 +19,25 @@ const (
 // mostRead is how many attributes are read by their names: with more it is whole ads.
 const mostRead = 500
 
-// Reading is how a cycle reads jobs and slots. A cycle looks up only a few attributes, and the
-// spool remembers them: the first cycle reads whole ads, and later cycles the remembered
-// attributes. A cycle that looks up another attribute reads whole ads, too.
+// mostGuesses is how often a cycle guesses what it will look up, before it reads whole ads.
+const mostGuesses = 3
+
+// Reading is how a cycle reads jobs and slots. A cycle looks up only a few attributes, and the spool remembers them. A cycle of which it
+// does not, or that looks up others, guesses them by what the expressions of some jobs and slots refer to.
 type Reading struct {
-	read   []string        // nil: whole ads
-	unread *classad.Unread // of the last view read; nil: of none yet
-	names  []string        // besides the usual ones, for later cycles
-	always bool            // later cycles read whole ads
+	guess   bool            // what to read is to be guessed
+	guesses int             // how often it was
+	read    []string        // nil: whole ads
+	unread  *classad.Unread // of the last view read; nil: of none yet
+	names   []string        // besides the usual ones, for later cycles
+	always  bool            // later cycles read whole ads
 }
 
 // ReadingOf returns how to read a view.
 func ReadingOf(v *spool.View) *Reading {
 	switch text := v.Mark(readMark); text {
 	case "":
-		return &Reading{names: []string{pool.AttrRequirements}}
+		return &Reading{guess: true, names: []string{pool.AttrRequirements}}
 	case readAll:
 		return &Reading{always: true}
 	default:
@@ -56,7 +60,7 @@ func (r *Reading) missed() (names []string, all bool) {
 }
 
 // Enough reports whether all attributes looked up were read. Otherwise the results may be wrong, and the
-// caller has to compute them again, with whole ads from now on.
+// caller has to compute them again, with more attributes from now on.
 func (r *Reading) Enough() bool {
 	missed, all := r.missed()
 	if len(missed) == 0 && !all {
@@ -64,7 +68,7 @@ func (r *Reading) Enough() bool {
 	}
 	r.always = r.always || all
 	r.Looked(missed)
-	r.read, r.unread = nil, nil
+	r.read, r.unread, r.guess = nil, nil, r.guesses < mostGuesses && !r.always
 	return false
 }
 
@@ -84,68 +88,120 @@ func (r *Reading) Looked(names []string) {
 
 // Of returns the part of a view that is read.
 func (r *Reading) Of(v *spool.View) *spool.View {
+	if r.guess {
+		r.guessAt(v)
+	}
 	if r.read != nil {
 		v, r.unread = v.Part(r.read, pool.RequestPrefix)
 	}
 	return v
 }
 
-// Look calls do with the part of a view that is read, and again with the whole view if that
-// was not enough.
+// Look calls do with the part of a view that is read, and again with more of it if that was not enough.
 func (r *Reading) Look(v *spool.View, do func(v *spool.View) error) error {
-	if err := do(r.Of(v)); err != nil || r.Enough() {
-		return err
+	for {
+		if err := do(r.Of(v)); err != nil || r.Enough() {
+			return err
+		}
 	}
-	return do(v)
 }
 
-// LookAtSlots calls do with a view that has of slots what cycles read of them, and with the view itself if do
-// looked up more.
+// LookAtSlots calls do with a view that has of slots what cycles read of them, and with more of it if that was not enough.
 func LookAtSlots(v *spool.View, do func(v *spool.View)) {
 	r := ReadingOf(v)
-	if r.read == nil {
-		r.read = usual
+	if r.guess {
+		r.guess, r.read = false, usual
 	}
 	r.Look(v, func(v *spool.View) error { do(v); return nil })
 }
 
 // SlotsThat does as spool.SlotsThat. It reads of slots what cycles read of them, or without cycles what the function looks up for
-// some slots; if that is not enough, whole ads.
+// some slots; if that is not enough, more.
 func SlotsThat(v *spool.View, judge func() func(slot *classad.Ad) bool) (names []string, all int) {
 	r := ReadingOf(v)
-	if r.read == nil && !r.always {
+	if r.guess {
 		r.sample(v, judge())
 	}
-	names, all = spool.SlotsThat(r.Of(v), judge)
-	if !r.Enough() {
-		names, all = spool.SlotsThat(v, judge)
-	}
+	r.Look(v, func(v *spool.View) error { names, all = spool.SlotsThat(v, judge); return nil })
 	return names, all
 }
 
-// sampled is how many slots a sample has.
+// sampled is how many slots a sample has, and how many jobs at most.
 const sampled = 50
 
-// sample finds out what to read by what a function looks up for some slots.
-func (r *Reading) sample(v *spool.View, look func(slot *classad.Ad) bool) {
+// someSlots returns the names of a sample of the slots.
+func someSlots(v *spool.View) []string {
 	names := v.SlotNames()
 	some := make([]string, min(sampled, len(names)))
 	for i := range some {
-		some[i] = names[i*7919%len(names)] // a prime: kinds of slots may follow each other in a rhythm
+		some[i] = names[i*stride%len(names)]
 	}
+	return some
+}
+
+// stride is a prime: kinds of slots may follow each other in a rhythm.
+const stride = 7919
+
+// sample finds out what to read by what a function looks up for some slots.
+func (r *Reading) sample(v *spool.View, look func(slot *classad.Ad) bool) {
+	some := someSlots(v)
 	for enough := false; !enough && !r.always; {
-		r.read = slices.Concat(usual, r.names)
+		r.guess, r.read = false, slices.Concat(usual, r.names)
 		for _, s := range r.Of(v).SlotsNamed(some) {
 			look(s.Ad)
 		}
 		enough = r.Enough()
 	}
-	r.read = slices.Concat(usual, r.names)
+	r.guess, r.read = false, slices.Concat(usual, r.names)
 }
 
-// Extract has later cycles read again what this one did without looking through all that the spool has.
+// guessAt guesses what to read by what the attributes of some jobs and slots refer to that are read in any case, and these in turn.
+func (r *Reading) guessAt(v *spool.View) {
+	r.guess, r.guesses = false, r.guesses+1
+	var ads []*classad.Ad
+	for _, s := range v.SlotsNamed(someSlots(v)) {
+		ads = append(ads, s.Ad)
+	}
+	for i := range sampled {
+		if c, there := v.Cluster(i*stride%max(v.NextCluster(), 1) + 1); there && len(c.Runs) > 0 {
+			ads = append(ads, c.Runs[0].Ad)
+		}
+	}
+	found, known := slices.Concat(usual, r.names, []string{pool.AttrRank}), map[string]bool{}
+	for _, ad := range ads {
+		found = append(found, ad.NamesFrom(pool.RequestPrefix)...)
+	}
+	for len(found) > 0 {
+		name := strings.ToLower(found[0])
+		if found = found[1:]; known[name] {
+			continue
+		}
+		known[name] = true
+		r.Looked([]string{name})
+		found = append(found, referred(ads, classad.NewName(name))...)
+	}
+	if !r.always {
+		r.read = slices.Concat(usual, r.names)
+	}
+}
+
+// referred returns what the expressions look up that some ads have under a name.
+func referred(ads []*classad.Ad, name *classad.Name) (names []string) {
+	seen := map[*classad.Expr]bool{}
+	for _, ad := range ads {
+		if _, e, _ := ad.Get(name); e != nil && !seen[e] {
+			seen[e] = true
+			looks, _ := classad.Sides(e)
+			names = slices.Concat(names, looks.Own, looks.Other, looks.Either)
+		}
+	}
+	return names
+}
+
+// Extract has later cycles read again what this one did without looking through all that the spool has. A cycle that guesses leaves it to
+// the next one, which may have more to read.
 func (r *Reading) Extract(v *spool.View) {
-	if r.read != nil {
+	if r.read != nil && r.guesses == 0 {
 		spool.KeepExtracts(v)
 	}
 }

@@ -108,7 +108,7 @@ func changePool(t *rapid.T, tx *spool.Tx, now time.Time) {
 }
 
 // decided is what a cycle finds on a view: what policies want, and the plan.
-func decided(t *rapid.T, v *spool.View, now time.Time, lacks func() bool) (seen Snapshot, plan *negotiator.Plan, policies Outlook) {
+func decided(t rapid.TB, v *spool.View, now time.Time, lacks func() bool) (seen Snapshot, plan *negotiator.Plan, policies Outlook) {
 	expr := func(text string) *classad.Expr {
 		e, err := classad.ParseExpr(text)
 		testenv.OK(t, err)
@@ -191,7 +191,7 @@ func TestReadingLaw(t *testing.T) {
 }
 
 // asText is all that a plan says.
-func asText(t *rapid.T, plan *negotiator.Plan) string {
+func asText(t rapid.TB, plan *negotiator.Plan) string {
 	b, err := json.Marshal(plan.Report(1, noon))
 	testenv.OK(t, err)
 	return fmt.Sprintf("%s\n%+v\n%+v", b, plan.Matches, plan.Succession)
