@@ -72,7 +72,8 @@ func New(pipe io.ReadWriteCloser, s Settings) (*Link, error) {
 		sent <- err
 	}()
 	protocol, version, err := readGreeting(in)
-	if err == nil && protocol != Protocol {
+	greeted := err == nil
+	if greeted && protocol != Protocol {
 		err = &VersionError{protocol, version}
 	}
 	if err == nil {
@@ -80,7 +81,7 @@ func New(pipe io.ReadWriteCloser, s Settings) (*Link, error) {
 			err = broken(err)
 		}
 	}
-	if !late.Stop() && err != nil {
+	if !late.Stop() && !greeted {
 		err = fmt.Errorf("the other end has not greeted for %v", s.Patience)
 	}
 	if err != nil {

@@ -115,15 +115,18 @@ func TestLink(t *testing.T) {
 // TestRefusesLink holds that an end of another protocol, and one that says nothing, are refused, and that the pipe is closed then.
 func TestRefusesLink(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ greets, err string }{
-		{"fairspool-link 2 9.9\n", "the other end is fairspool 9.9, which is newer (link 2, here 1)"},
-		{"hello\n", "has not greeted for"},
-		{"", "has not greeted for"},
+	for _, c := range []struct {
+		greets, err string
+		patience    time.Duration
+	}{
+		{"fairspool-link 2 9.9\n", "the other end is fairspool 9.9, which is newer (link 2, here 1)", time.Hour},
+		{"hello\n", "has not greeted for", 20 * time.Millisecond},
+		{"", "has not greeted for", 20 * time.Millisecond},
 	} {
 		a, b := pipes(t)
 		go io.Copy(io.Discard, b)
 		go io.WriteString(b, c.greets)
-		_, err := New(a, Settings{Version: "1", Patience: 20 * time.Millisecond, Every: time.Minute})
+		_, err := New(a, Settings{Version: "1", Patience: c.patience, Every: time.Minute})
 		if err == nil || !strings.Contains(err.Error(), c.err) {
 			t.Errorf("greeted with %q: %v, want %q", c.greets, err, c.err)
 		}
