@@ -225,10 +225,13 @@ func ForgetRead(tx *spool.Tx) {
 // usual are attributes that cycles look up in many pools: of jobs, of jobs and slots, of slots.
 var usual = strings.Fields(`
 	Owner AccountingGroup AcctGroup JobStatus JobPrio PreJobPrio1 PreJobPrio2 PostJobPrio1 PostJobPrio2
-	PeriodicHold PeriodicRelease PeriodicRemove PeriodicVacate TimerRemove NumJobStarts AfterOk AfterAny
+	PeriodicHold PeriodicRelease PeriodicRemove PeriodicVacate TimerRemove LeaveJobInQueue NumJobStarts AfterOk AfterAny DependenciesMet
+	PeriodicHoldReason PeriodicHoldSubCode PeriodicReleaseReason PeriodicReleaseSubCode PeriodicRemoveReason PeriodicRemoveSubCode
+	PeriodicVacateReason PeriodicVacateSubCode DeferralTime DeferralWindow FlockedTo
 	CronMinute CronHour CronDayOfMonth CronMonth CronDayOfWeek
 	DiskUsage ConcurrencyLimits JobUniverse LastCheckpointPlatform NumCkpts
 	FileSystemDomain Arch OpSys OpSysMajorVer Cpus Memory Disk GPUs
 	Machine State ClassAdLifetime LastHeardFrom LoadAvg SlotWeight PartitionableSlot SlotID Start Offline RemoteOwner HasFileTransfer
 	CheckpointPlatform IsValidCheckpointPlatform WithinResourceLimits
-	EnteredCurrentState RemoteUserPrio RetirementTimeRemaining TotalJobRunTime`)
+	MachineResources TotalSlotCpus TotalSlotMemory TotalSlotDisk
+	EnteredCurrentState RemoteUserPrio RetirementTimeRemaining TotalJobRunTime JobCurrentStartDate`)
