@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -42,12 +43,15 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	attempts := make([]attempt, 0, len(plan.Matches))
 	for _, m := range plan.Matches {
-		if late.bar(tx, m) || !free.has(tx, m) {
+		slot, _ := seen.slot(cmp.Or(m.Piece.Of, m.Slot))
+		if late.bar(tx, m) || !free.has(tx, m, slot) {
 			continue
 		}
-		if n, ok := claimFor(tx, m, seen, now, p); ok {
+		if n, ok := claimFor(tx, m, slot, seen.seq, now, p); ok {
 			free.take(m.Slot, m.Piece)
-			free.promised[m.Slot] = m.Preempts != nil
+			if m.Preempts != nil {
+				free.promised[m.Slot] = true
+			}
 			made = append(made, m)
 			attempts = append(attempts, attempt{m.Job, n})
 		}
@@ -161,11 +165,11 @@ func countMatches(tx *spool.Tx, list []attempt, now time.Time) {
 	}
 }
 
-// claimFor makes the claim of one match, unless its job changed meanwhile, and
-// returns which attempt of the job it is.
-func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p accountant.Params) (n int64, ok bool) {
+// claimFor makes the claim of one match with a slot, unless its job changed after the transaction
+// since, and returns which attempt of the job it is.
+func claimFor(tx *spool.Tx, m negotiator.Match, slot known, since uint64, now time.Time, p accountant.Params) (n int64, ok bool) {
 	run, ok := tx.Run(m.Job)
-	if !ok || run.Seq > seen.seq {
+	if !ok || run.Seq > since {
 		return 0, false
 	}
 	if _, claimed := tx.Claim(m.Job); claimed {
@@ -181,7 +185,6 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 		c.State = pool.Promised
 		preempt(tx, m, now, p)
 	}
-	slot, _ := seen.slot(c.SlotAd())
 	c.Machine, c.Flocked = slot.machine, FlockedTo(slot.ad)
 	c.MatchedAt = BeginCharge(tx, c, now, p)
 	tx.PutClaim(c)
@@ -245,16 +248,19 @@ type room struct {
 
 // claimsOn returns the claims on the slots of some matches and on pieces of them, by job, and whether any claim at all is Promised.
 func claimsOn(v *spool.View, matches []negotiator.Match) (list []pool.Claim, promised bool) {
-	wanted := map[string]bool{}
-	for _, m := range matches {
-		wanted[m.Slot] = true
-		if m.Piece.Of != "" {
-			wanted[m.Piece.Of] = true
+	wanted := sync.OnceValue(func() map[string]bool {
+		wanted := make(map[string]bool, len(matches))
+		for _, m := range matches {
+			wanted[m.Slot] = true
+			if m.Piece.Of != "" {
+				wanted[m.Piece.Of] = true
+			}
 		}
-	}
+		return wanted
+	})
 	spool.EachClaim(v, func(c *pool.Claim) {
 		promised = promised || c.State == pool.Promised
-		if wanted[c.Slot] || c.Piece.Of != "" && wanted[c.Piece.Of] {
+		if wanted()[c.Slot] || c.Piece.Of != "" && wanted()[c.Piece.Of] {
 			list = append(list, *c)
 		}
 	})
@@ -297,8 +303,7 @@ func (r *room) take(slot string, p pool.Piece) {
 
 // has reports whether a match can still be made: its machine is not drained, no maintenance was added, the slot's ad is
 // the one that the cycle saw, and the resources are free, or held as the cycle saw and not promised.
-func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
-	slot, _ := r.seen.slot(cmp.Or(m.Piece.Of, m.Slot))
+func (r *room) has(tx *spool.Tx, m negotiator.Match, slot known) bool {
 	if _, drained := r.drained.of(slot.machine); drained {
 		return false
 	}
@@ -308,13 +313,13 @@ func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
 	if m.Preempts != nil && m.Preempts.Job != (pool.JobID{}) {
 		holder, ok := tx.Claim(m.Preempts.Job)
 		return ok && holder.State == pool.RunningClaim && holder.Attempt == m.Preempts.Attempt &&
-			holder.Slot == m.Slot && holder.Piece == m.Piece && !r.promised[m.Slot] && r.seen.unchanged(tx, holder.SlotAd())
+			holder.Slot == m.Slot && holder.Piece == m.Piece && !r.promised[m.Slot] && r.seen.unchanged(tx, slot)
 	}
 	of := m.Piece.Of
 	if of == "" {
-		return !r.taken[m.Slot] && len(r.pieces[m.Slot]) == 0 && r.seen.unchanged(tx, m.Slot)
+		return !r.taken[m.Slot] && len(r.pieces[m.Slot]) == 0 && r.seen.unchanged(tx, slot)
 	}
-	if r.taken[m.Slot] || r.taken[of] || !r.seen.unchanged(tx, of) {
+	if r.taken[m.Slot] || r.taken[of] || !r.seen.unchanged(tx, slot) {
 		return false
 	}
 	// Names of slots are unique.

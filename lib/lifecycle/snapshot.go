@@ -32,6 +32,7 @@ type Snapshot struct {
 
 // known is the data about a slot that the cycle saw, for applying a plan.
 type known struct {
+	name    string
 	ad      *classad.Ad
 	machine string // its Machine
 	hand    bool   // the ad was written by hand
@@ -41,19 +42,16 @@ type known struct {
 func (s Snapshot) slot(name string) (known, bool) {
 	i, there := slices.BinarySearchFunc(s.slots, name, func(slot pool.Slot, name string) int { return pool.CompareNames(slot.Name, name) })
 	if !there {
-		return known{}, false
+		return known{name: name}, false
 	}
 	slot := s.slots[i]
-	return known{slot.Ad, slot.Machine(&classad.Context{}), slot.Source != ""}, true
+	return known{name, slot.Ad, slot.Machine(&classad.Context{}), slot.Source != ""}, true
 }
 
 // unchanged reports whether a slot's ad is the one that the cycle saw. Ads written by
 // hand have no versions; an edit during a cycle counts in the next.
-func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
-	if slot, _ := s.slot(name); slot.hand {
-		return true
-	}
-	return !tx.SlotChanged(name, s.seq)
+func (s Snapshot) unchanged(tx *spool.Tx, slot known) bool {
+	return slot.hand || !tx.SlotChanged(slot.name, s.seq)
 }
 
 // Respell gives all submitters and groups the names that the configuration spells
