@@ -134,7 +134,7 @@ type Matcher struct {
 	ad    *Ad
 	st    *state // nil: it was not asked yet, or a limit ended the last evaluation
 	asked int
-	known *known // nil: nothing is worked out
+	known *known // what is worked out, from question worthIt on; or room for it
 	ended bool   // a limit ended an evaluation
 }
 
@@ -150,7 +150,7 @@ func NewMatcher(c *Context, ad *Ad) *Matcher {
 
 // Reset makes m, which may be new, a Matcher for another ad, as NewMatcher does. It keeps scratch memory and compiled patterns.
 func (m *Matcher) Reset(c *Context, ad *Ad) {
-	*m = Matcher{ad: ad, st: m.st}
+	*m = Matcher{ad: ad, st: m.st, known: m.known}
 	if c != nil {
 		m.c = *c
 	}
@@ -245,13 +245,16 @@ func (m *Matcher) begin(other *Ad) bool {
 		return false
 	}
 	st := m.st
-	if m.asked++; m.asked == worthIt && st.my.plain {
-		m.known = &known{c: &m.c, ad: m.ad}
+	if m.asked++; m.asked == worthIt {
+		if m.known == nil {
+			m.known = new(known)
+		}
+		*m.known = known{c: &m.c, ad: m.ad}
 	}
 	st.target.ad, st.target.plain = other, !st.strict && !other.ShadowsScopes()
 	st.target.table = other.table()
 	st.known = nil
-	if st.target.plain {
+	if m.asked >= worthIt && st.my.plain && st.target.plain {
 		st.known = m.known
 	}
 	return true

@@ -2,17 +2,15 @@ package classad
 
 import "sync/atomic"
 
-// program is an expression made ready to run: constants are folded, chains of
-// && and || are flat, and names know how they are to be looked up.
+// program is an expression made ready to run: constants are folded, chains of && and || are flat, and names know how they are to be looked
+// up.
 type program struct {
 	top    operand
 	height int // the most operators, references and calls inside each other
 	size   int // how many there are
-	// counting is the same without any of that, for when the limit of depth
-	// is near: every operator looks at how deep it stands.
+	// counting is the same without any of that, for when the limit of depth is near: every operator looks at how deep it stands.
 	counting atomic.Pointer[operand]
-	// clauses are the terms of the expression, computed on demand and kept: a caller that
-	// explains one match explains many.
+	// clauses are the terms of the expression, computed on demand and kept: a caller that explains one match explains many.
 	clauses atomic.Pointer[[]*Expr]
 	// conjunction is the compiled form, once a Matcher asked for it.
 	conjunction atomic.Pointer[conjunction]
@@ -47,8 +45,7 @@ type operand struct {
 	v    Value
 }
 
-// code is a name, an operator, a call or anything else that takes work to
-// evaluate.
+// code is a name, an operator, a call or anything else that takes work to evaluate.
 type code interface {
 	eval(st *state, sc *scope) Value
 }
@@ -146,8 +143,7 @@ func (c *compiler) node(n node, level int) operand {
 	return coded(x)
 }
 
-// selection compiles base.name. MY.name and TARGET.name need no ad as a value
-// in between.
+// selection compiles base.name. MY.name and TARGET.name need no ad as a value in between.
 func (c *compiler) selection(n *selection, level int) operand {
 	any := selectCode{c.operand(n.base, level+1), n.attribute, level}
 	if r, ok := n.base.(*reference); ok && n.special == ordinary {
@@ -201,8 +197,7 @@ func (c *compiler) binary(n *binary, level int) operand {
 	return coded(x)
 }
 
-// junction compiles && or ||. A chain of one of them becomes one operator with
-// many terms: both associate, also over UNDEFINED and ERROR.
+// junction compiles && or ||. A chain of one of them becomes one operator with many terms: both associate, also over UNDEFINED and ERROR.
 func (c *compiler) junction(n *binary, level int) operand {
 	if c.counting {
 		return coded(&junctionCode{n.op, []operand{c.operand(n.l, level+1), c.operand(n.r, level+1)}})
@@ -235,8 +230,7 @@ func (c *compiler) junction(n *binary, level int) operand {
 	return coded(&junctionCode{n.op, kept})
 }
 
-// terms appends the terms of a chain of one operator, each compiled for the
-// level that it really has.
+// terms appends the terms of a chain of one operator, each compiled for the level that it really has.
 func (c *compiler) terms(out []operand, n node, o op, level int) []operand {
 	b, ok := bared(n).(*binary)
 	if !ok || b.op != o {
@@ -266,8 +260,7 @@ func (c *compiler) call(n *call, level int) operand {
 	return coded(&callCode{f, args, n, level, c.size - before})
 }
 
-// The operators of a program. Each evaluates its operands in the scope it is
-// itself evaluated in.
+// The operators of a program. Each evaluates its operands in the scope it is itself evaluated in.
 
 // countedCode is anything, where the limit of depth is near.
 type countedCode struct {

@@ -288,8 +288,8 @@ func (c *entitlement) bundleUp() {
 		if len(who) == 0 || g.free == 0 && g.counts[Reserved] == 0 {
 			continue
 		}
-		sets[string(who)] = true
 		key := kind{string(who), g.Weight, g.Left != nil}
+		sets[key.users] = true
 		if key.divisible {
 			key.weight = 0
 		}
@@ -316,17 +316,23 @@ func (c *entitlement) bundleUp() {
 // users returns, by group, the numbers of the clusters that can use it. Those that
 // are not offered use nothing.
 func (c *arrangement) users() [][]byte {
-	users := make([][]byte, len(c.Groups))
-	for _, k := range c.Clusters {
-		if k.Barred {
-			continue
-		}
-		for number, v := range k.Verdicts {
-			if v == shapes.Accepts {
-				users[number] = binary.LittleEndian.AppendUint32(users[number], uint32(k.Number))
+	users, count := make([][]byte, len(c.Groups)), make([]int, len(c.Groups))
+	each := func(do func(group int, k *Autocluster)) {
+		for _, k := range c.Clusters {
+			for number, v := range k.Verdicts {
+				if v == shapes.Accepts && !k.Barred {
+					do(number, k)
+				}
 			}
 		}
 	}
+	each(func(group int, _ *Autocluster) { count[group]++ })
+	for group, n := range count {
+		users[group] = make([]byte, 0, 4*n)
+	}
+	each(func(group int, k *Autocluster) {
+		users[group] = binary.LittleEndian.AppendUint32(users[group], uint32(k.Number))
+	})
 	return users
 }
 

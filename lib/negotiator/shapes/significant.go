@@ -17,7 +17,8 @@ type lexicon struct {
 	byExpr map[*classad.Expr]uint32 // of those that are no constants
 	byBits map[classad.Value]uint32 // of numbers and booleans
 	byText map[string]uint32        // of all others, strings behind a NUL byte
-	refs   []refs
+	refs   map[uint32]refs          // of those that refer to anything
+	last   uint32                   // the highest number
 	buf    []byte
 	// shadowed says that some ad has an attribute that is called like a scope, so
 	// that MY and TARGET may mean something else.
@@ -35,7 +36,7 @@ type refs struct {
 
 func newLexicon() *lexicon {
 	return &lexicon{
-		byExpr: map[*classad.Expr]uint32{}, byBits: map[classad.Value]uint32{}, byText: map[string]uint32{}, refs: make([]refs, 1),
+		byExpr: map[*classad.Expr]uint32{}, byBits: map[classad.Value]uint32{}, byText: map[string]uint32{}, refs: map[uint32]refs{},
 	}
 }
 
@@ -48,7 +49,8 @@ func (x *lexicon) number(e *classad.Expr) uint32 {
 	if !ok {
 		x.buf = e.AppendTo(x.buf[:0], classad.StyleSpool)
 		if n, ok = x.byText[string(x.buf)]; !ok {
-			n = x.next(x.referred(e, x.buf))
+			n = x.next()
+			x.refs[n] = x.referred(e, x.buf)
 			x.byText[string(x.buf)] = n
 		}
 		x.byExpr[e] = n
@@ -62,7 +64,7 @@ func (x *lexicon) constant(v classad.Value) uint32 {
 	case classad.KindInteger, classad.KindReal, classad.KindBoolean:
 		n, ok := x.byBits[v]
 		if !ok {
-			n = x.next(refs{})
+			n = x.next()
 			x.byBits[v] = n
 		}
 		return n
@@ -74,16 +76,16 @@ func (x *lexicon) constant(v classad.Value) uint32 {
 	}
 	n, ok := x.byText[string(x.buf)]
 	if !ok {
-		n = x.next(refs{})
+		n = x.next()
 		x.byText[string(x.buf)] = n
 	}
 	return n
 }
 
-// next returns the next number, for what refers to r.
-func (x *lexicon) next(r refs) uint32 {
-	x.refs = append(x.refs, r)
-	return uint32(len(x.refs) - 1)
+// next returns the next number.
+func (x *lexicon) next() uint32 {
+	x.last++
+	return x.last
 }
 
 // at returns the number of the ad's attribute of that name.

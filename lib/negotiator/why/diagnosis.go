@@ -52,6 +52,7 @@ type diagnosis struct {
 	sheet   []contender           // scratch, by place in people
 	ahead   map[*deal.Autocluster]*field
 	fields  map[string]*field // by slot and groups
+	key     []byte            // scratch, of fields
 	users   map[negotiator.FullGroup]string
 }
 
@@ -236,6 +237,11 @@ func Explain(c *deal.Outcome) {
 	for _, x := range c.Explained {
 		c.Plan.Explained = append(c.Plan.Explained, negotiator.Explained{Jobs: x.Jobs, Autocluster: d.index[x.Cluster]})
 	}
+	rejected := 0
+	for _, list := range d.queues {
+		rejected += len(list)
+	}
+	c.Plan.Rejections = slices.Grow(c.Plan.Rejections, rejected)
 	for _, s := range c.Submitters {
 		for _, w := range d.queues[s] {
 			c.Plan.Rejections = append(c.Plan.Rejections, d.reject(s, w))

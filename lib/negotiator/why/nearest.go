@@ -397,7 +397,7 @@ func (d *diagnosis) fieldOf(k *deal.Autocluster, n *nearest) *field {
 	if d.held == nil {
 		d.findHolders()
 	}
-	var key []byte
+	key := d.key[:0]
 	for number, held := range d.held {
 		if len(held) > 0 && number < len(k.Verdicts) && k.Verdicts[number] == shapes.Accepts {
 			key = binary.AppendUvarint(key, uint64(number+1))
@@ -405,6 +405,7 @@ func (d *diagnosis) fieldOf(k *deal.Autocluster, n *nearest) *field {
 	}
 	open := openingOf(n)
 	key = append(strconv.AppendBool(append(key, 0), open.ends), open.slot...)
+	d.key = key
 	return once(&d.fields, string(key), func() *field { return newField(d.gather(k, n), len(d.c.Submitters)) })
 }
 
