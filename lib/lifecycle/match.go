@@ -297,7 +297,7 @@ func (r *room) take(slot string, p pool.Piece) {
 	}
 	r.pieces[p.Of] = append(r.pieces[p.Of], p.Takes)
 	if left := r.left[p.Of]; left != nil {
-		r.left[p.Of] = pool.Left(r.eval, left, []pool.Resources{p.Takes})
+		pool.Take(r.eval, left, p.Takes)
 	}
 }
 
@@ -328,7 +328,7 @@ func (r *room) has(tx *spool.Tx, m negotiator.Match, slot known) bool {
 		return false
 	}
 	if r.left[of] == nil {
-		r.left[of] = pool.Left(r.eval, slot.ad, r.pieces[of])
+		r.left[of] = pool.Left(r.eval, slot.ad, r.pieces[of]).Clone() // which becomes less
 	}
 	return pool.Fits(r.eval, r.left[of], m.Piece.Takes)
 }

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -161,6 +162,14 @@ func DynamicName(of string, n int) string {
 // and malformed amounts of pieces are ignored. The ad is not changed; if nothing is taken
 // it is returned itself.
 func Left(c *classad.Context, ad *classad.Ad, pieces []Resources) *classad.Ad {
+	return less(c, ad, nil, pieces)
+}
+
+// Take does as Left with one piece, and changes the ad.
+func Take(c *classad.Context, ad *classad.Ad, takes Resources) { less(c, ad, ad, []Resources{takes}) }
+
+// less sets in out what is left of an ad; nil: in a copy, if anything is taken.
+func less(c *classad.Context, ad, out *classad.Ad, pieces []Resources) *classad.Ad {
 	var taken []Amount
 	for _, p := range pieces {
 		amounts, err := p.Amounts()
@@ -168,19 +177,21 @@ func Left(c *classad.Context, ad *classad.Ad, pieces []Resources) *classad.Ad {
 			taken = addTo(taken, amounts)
 		}
 	}
-	out := ad
-	for _, t := range taken {
-		v := ad.Eval(c, t.Name, nil)
-		rest, ok := number(v)
+	had := make([]classad.Value, len(taken)) // one may depend on another
+	for i, t := range taken {
+		had[i] = ad.Eval(c, t.Name, nil)
+	}
+	for i, t := range taken {
+		rest, ok := number(had[i])
 		if !ok {
 			continue
 		}
-		if out == ad {
+		if out == nil {
 			out = ad.Clone()
 		}
-		setAmount(out, t.Name, max(0, tidy(rest-t.Of)), v.Kind() == classad.KindInteger)
+		setAmount(out, t.Name, max(0, tidy(rest-t.Of)), had[i].Kind() == classad.KindInteger)
 	}
-	return out
+	return cmp.Or(out, ad)
 }
 
 // addTo adds amounts to a sum. The names in the sum are in no order.

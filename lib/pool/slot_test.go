@@ -44,7 +44,7 @@ func TestPartitionable(t *testing.T) {
 }
 
 func TestLeft(t *testing.T) {
-	const slot = `[ Cpus = 8; Memory = 1024 * 4; Disk = 1000.5; GPUs = 2; Name = "slot1@m"; Busy = true ]`
+	const slot = `[ Cpus = 8; Memory = 512 * Cpus; Disk = 1000.5; GPUs = 2; Name = "slot1@m"; Busy = true ]`
 	for _, c := range []struct {
 		pieces []Resources
 		want   string
@@ -53,10 +53,10 @@ func TestLeft(t *testing.T) {
 		{[]Resources{"", "Cpus=x"}, slot},
 		{[]Resources{"Cpus=2 Memory=512"}, `[ Cpus = 6; Memory = 3584; Disk = 1000.5; GPUs = 2; Name = "slot1@m"; Busy = true ]`},
 		{[]Resources{"Cpus=2 Memory=512", "cpus=3"}, `[ Cpus = 3; Memory = 3584; Disk = 1000.5; GPUs = 2; Name = "slot1@m"; Busy = true ]`},
-		{[]Resources{"Cpus=9", "Disk=1000"}, `[ Cpus = 0; Memory = 1024 * 4; Disk = 0.5; GPUs = 2; Name = "slot1@m"; Busy = true ]`},
-		{[]Resources{"Disk=0.5"}, `[ Cpus = 8; Memory = 1024 * 4; Disk = 1000.0; GPUs = 2; Name = "slot1@m"; Busy = true ]`},
-		{[]Resources{"GPUs=0.5"}, `[ Cpus = 8; Memory = 1024 * 4; Disk = 1000.5; GPUs = 1.5; Name = "slot1@m"; Busy = true ]`},
-		{[]Resources{"GPUs=0.9", "GPUs=0.1"}, `[ Cpus = 8; Memory = 1024 * 4; Disk = 1000.5; GPUs = 1; Name = "slot1@m"; Busy = true ]`},
+		{[]Resources{"Cpus=9", "Disk=1000"}, `[ Cpus = 0; Memory = 512 * Cpus; Disk = 0.5; GPUs = 2; Name = "slot1@m"; Busy = true ]`},
+		{[]Resources{"Disk=0.5"}, `[ Cpus = 8; Memory = 512 * Cpus; Disk = 1000.0; GPUs = 2; Name = "slot1@m"; Busy = true ]`},
+		{[]Resources{"GPUs=0.5"}, `[ Cpus = 8; Memory = 512 * Cpus; Disk = 1000.5; GPUs = 1.5; Name = "slot1@m"; Busy = true ]`},
+		{[]Resources{"GPUs=0.9", "GPUs=0.1"}, `[ Cpus = 8; Memory = 512 * Cpus; Disk = 1000.5; GPUs = 1; Name = "slot1@m"; Busy = true ]`},
 		{[]Resources{"Busy=1 Licences=2 Name=3"}, slot},
 	} {
 		a := ad(t, slot)
@@ -66,6 +66,12 @@ func TestLeft(t *testing.T) {
 		}
 		if again := a.Format(classad.StyleSpool); again != ad(t, slot).Format(classad.StyleSpool) {
 			t.Errorf("Left(%s, %q) changed the ad: %s", slot, c.pieces, again)
+		}
+		if len(c.pieces) == 1 {
+			Take(&classad.Context{}, a, c.pieces[0])
+			if took := a.Format(classad.StyleSpool); took != got {
+				t.Errorf("Take(%s, %q) leaves %s, want %s", slot, c.pieces, took, got)
+			}
 		}
 	}
 }
