@@ -152,7 +152,6 @@ func (r *Reading) sample(v *spool.View, look func(slot *classad.Ad) bool) {
 		}
 		enough = r.Enough()
 	}
-	r.guess, r.read = false, slices.Concat(usual, r.names)
 }
 
 // guessAt guesses what to read by what the attributes of some jobs and slots refer to that are read in any case, and these in turn.
