@@ -215,19 +215,17 @@ func readLines[K cmp.Ordered](fsys files.Layer, dir string, f segmentFile[K], bu
 	}
 	r := blockReader[K]{segment: g, files: fsys, file: open, buffer: buffer}
 	from := max(size-tailSize, 0)
-	lines = r.room(size - from)
-	if err := r.read(lines, from); err != nil {
+	if err := r.read(from, size-from); err != nil {
 		return g, nil, 0, err
 	}
-	at, why := g.indexAt(lines)
+	at, why := g.indexAt(r.have)
 	if why == nil && at < from {
-		lines, from = r.room(size-at), at
-		if err := r.read(lines, at); err != nil {
+		if err := r.read(at, size-at); err != nil {
 			return g, nil, at, err
 		}
 	}
 	if why == nil {
-		lines = lines[at-from:]
+		lines = r.have[at-r.at:]
 		why = g.checkIndex(lines)
 	}
 	if why != nil {
@@ -320,24 +318,24 @@ type blockReader[K cmp.Ordered] struct {
 	*segment[K]
 	files  files.Layer
 	file   files.File
-	all    []byte  // the file, if most of it is wanted
-	buffer *[]byte // for single blocks
+	ahead  int64 // bytes that are read at once, if the blocks are asked for in their order
+	buffer *[]byte
+	have   []byte // what stands in the buffer, from the byte at on
+	at     int64
 }
 
-// reader opens a segment to read so many bytes of its blocks. What is read stays in the buffer until the next reading.
+// readAhead is how much of a segment is read at once of which most is wanted: the memory for all of it would cost more than more readings.
+const readAhead = 256 << 10
+
+// reader opens a segment to read so many bytes of its blocks, in their order. What is read stays in the buffer until the next reading.
 func (g *segment[K]) reader(fsys files.Layer, bytes int64, buffer *[]byte) (*blockReader[K], error) {
 	f, err := fsys.Open(g.path, files.ReadOnly, 0)
 	if err != nil {
 		return nil, missing(g.path, err)
 	}
 	r := &blockReader[K]{segment: g, files: fsys, file: f, buffer: buffer}
-	if bytes < g.bytes/2 {
-		return r, nil
-	}
-	r.all = r.room(g.bytes)
-	if err := r.read(r.all, 0); err != nil {
-		f.Close()
-		return nil, err
+	if bytes >= g.bytes/2 {
+		r.ahead = readAhead
 	}
 	return r, nil
 }
@@ -350,18 +348,16 @@ func (r *blockReader[K]) Close() error {
 	return r.file.Close()
 }
 
-// room returns that many bytes of the buffer.
-func (r *blockReader[K]) room(n int64) []byte {
+// read reads so many bytes into the buffer.
+func (r *blockReader[K]) read(at, n int64) error {
 	*r.buffer = slices.Grow((*r.buffer)[:0], int(n))[:n]
-	return *r.buffer
-}
-
-func (r *blockReader[K]) read(b []byte, at int64) error {
-	n, err := r.file.ReadAt(b, at)
-	if n == len(b) {
+	r.have, r.at = nil, at
+	read, err := r.file.ReadAt(*r.buffer, at)
+	switch {
+	case read == int(n):
+		r.have = *r.buffer
 		return nil
-	}
-	if errors.Is(err, io.EOF) {
+	case errors.Is(err, io.EOF):
 		return r.damage(r.files, at, 0, "it ends too early")
 	}
 	return err
@@ -369,15 +365,12 @@ func (r *blockReader[K]) read(b []byte, at int64) error {
 
 // block returns a block whose checksum is right, until the next call.
 func (r *blockReader[K]) block(e *entry[K]) ([]byte, error) {
-	var text []byte
-	if r.all != nil {
-		text = r.all[e.at : e.at+e.size]
-	} else {
-		text = r.room(e.size)
-		if err := r.read(text, e.at); err != nil {
+	if e.at < r.at || e.at+e.size > r.at+int64(len(r.have)) {
+		if err := r.read(e.at, max(e.size, min(r.ahead, r.bytes-e.at))); err != nil {
 			return nil, err
 		}
 	}
+	text := r.have[e.at-r.at:][:e.size]
 	if sum := checksum(text); sum != e.crc {
 		return nil, r.damage(r.files, e.at, 0, "the checksum of the block here is %08x, recorded is %08x", sum, e.crc)
 	}
