@@ -392,7 +392,7 @@ func marked(o Options) []process {
 	name, number := []byte(o.Name), strconv.FormatUint(o.number(), 10)
 	first := map[int]bool{}
 	for pid, p := range all {
-		if pid != os.Getpid() && p.alive() && (softLocks(pid) == number || hasMark(environ(pid), name)) {
+		if pid != os.Getpid() && p.alive() && (softLocks(pid) == number || hasMark(environ(p), name)) {
 			first[pid] = true
 		}
 	}
@@ -412,10 +412,21 @@ func softLocks(pid int) string {
 	return string(fields[0])
 }
 
-// environ returns the environment that a process was given, nothing if we may not
-// see it.
-func environ(pid int) []byte {
-	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+// environ returns the environment that a process was given, nothing if we may not see it. While it begins to execute a program it has
+// neither that nor a command line, and is looked at again. Threads of the kernel never have one.
+func environ(p process) (b []byte) {
+	dir := "/proc/" + strconv.Itoa(p.pid)
+	for range 20 {
+		b, _ = os.ReadFile(dir + "/environ")
+		if len(b) > 0 || p.kernel {
+			break
+		}
+		if line, err := os.ReadFile(dir + "/cmdline"); len(line) > 0 || err != nil {
+			b, _ = os.ReadFile(dir + "/environ") // it may have begun in between
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	return b
 }
 

@@ -24,6 +24,7 @@ type process struct {
 	start        uint64        // in ticks since boot
 	user, system time.Duration // including children that it has waited for
 	rssKB        int64
+	kernel       bool // it is a thread of the kernel
 }
 
 // mostProcesses bounds a look at a job that starts processes faster than they are counted.
@@ -84,13 +85,15 @@ func readProcess(pid int) (p process, ok bool) {
 		n, _ := strconv.ParseInt(string(fields[field-3]), 10, 64)
 		return n
 	}
-	const parent, utime, stime, cutime, cstime, threads, start, rss = 4, 14, 15, 16, 17, 20, 22, 24
+	const kernelThread = 0x200000 // PF_KTHREAD in include/linux/sched.h
+	const parent, flags, utime, stime, cutime, cstime, threads, start, rss = 4, 9, 14, 15, 16, 17, 20, 22, 24
 	return process{
 		pid: pid, parent: int(number(parent)), state: fields[0][0], threads: int(number(threads)),
 		start:  uint64(number(start)),
 		user:   time.Duration(number(utime)+number(cutime)) * tick,
 		system: time.Duration(number(stime)+number(cstime)) * tick,
 		rssKB:  number(rss) * int64(os.Getpagesize()) / 1024,
+		kernel: number(flags)&kernelThread != 0,
 	}, true
 }
 

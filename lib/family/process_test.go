@@ -69,6 +69,27 @@ func TestSurvivors(t *testing.T) {
 	}
 }
 
+// TestMarkWhileExecuting: a process that executes one program after the other has its mark whenever it is looked at.
+func TestMarkWhileExecuting(t *testing.T) {
+	f := open(t, "")
+	path := f.dir + "/again"
+	testenv.OK(t, os.WriteFile(path, []byte("exec sh "+path+"\n"), 0o600))
+	c := exec.Command("sh", path)
+	c.Env = []string{Options{Name: "again"}.mark()}
+	testenv.OK(t, c.Start())
+	missed := 0
+	for range 3000 {
+		if p, ok := readProcess(c.Process.Pid); !ok || !hasMark(environ(p), []byte("again")) {
+			missed++
+		}
+	}
+	if missed > 0 {
+		t.Errorf("%d of 3000 looks found no mark", missed)
+	}
+	c.Process.Kill()
+	c.Wait()
+}
+
 // TestEndHolders: what reads from the pipe is killed, what only writes to it is not.
 func TestEndHolders(t *testing.T) {
 	f := open(t, "")
