@@ -154,7 +154,8 @@ func (r *Reading) sample(v *spool.View, look func(slot *classad.Ad) bool) {
 	}
 }
 
-// guessAt guesses what to read by what the attributes of some jobs and slots refer to that are read in any case, and these in turn.
+// guessAt guesses what to read by what decides about matches of some jobs and slots. What their policies refer to may never be looked up,
+// and makes jobs differ that are alike otherwise.
 func (r *Reading) guessAt(v *spool.View) {
 	r.guess, r.guesses = false, r.guesses+1
 	var ads []*classad.Ad
@@ -166,7 +167,7 @@ func (r *Reading) guessAt(v *spool.View) {
 			ads = append(ads, c.Runs[0].Ad)
 		}
 	}
-	found, known := slices.Concat(usual, r.names, []string{pool.AttrRank}), map[string]bool{}
+	found, known := append(slices.Clone(r.names), pool.AttrRank, pool.AttrConcurrencyLimits), map[string]bool{}
 	for _, ad := range ads {
 		found = append(found, ad.NamesFrom(pool.RequestPrefix)...)
 	}

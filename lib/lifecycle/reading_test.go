@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,8 +51,8 @@ func TestFirstCycleReads(t *testing.T) {
 					name := fmt.Sprintf("slot1@n%03d", i)
 					tx.PutSlot(name, adOf(t, fmt.Sprintf(`Name = %q; Requirements = Start; Start = %s; Cpus = 1; Memory = 1024; Speed = %d; Colour = "red"; Text = "b"%s`,
 						name, start, i%3, more)))
-					tx.AddCluster(adOf(t, fmt.Sprintf(`Owner = "u%d"; JobStatus = 1; QDate = 1; Requirements = %s; Heat = %d; RequestCpus = Least; Least = 1; Text = "c%d"`,
-						i%7, wish, i%5, i)), []spool.NewRun{{Count: 1}})
+					tx.AddCluster(adOf(t, fmt.Sprintf(`Owner = "u%d"; JobStatus = 1; QDate = 1; Requirements = %s; Heat = %d; RequestCpus = Least; Least = 1; Text = "c%d";
+						PeriodicHold = JobStatus == 2 && time() - EnteredCurrentStatus > 9; EnteredCurrentStatus = %d`, i%7, wish, i%5, i, i)), []spool.NewRun{{Count: 1}})
 				}
 				return nil
 			}))
@@ -79,6 +80,9 @@ func TestFirstCycleReads(t *testing.T) {
 				}
 				if looks != c.looks || (reading.unread == nil) != c.whole {
 					t.Errorf("looked %d times, at the end at whole ads %v, want %d, %v", looks, reading.unread == nil, c.looks, c.whole)
+				}
+				if !c.whole && slices.Contains(reading.names, "enteredcurrentstatus") {
+					t.Error("what a policy mentions is read, though it was not looked up")
 				}
 				return err
 			}))
