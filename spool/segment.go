@@ -324,7 +324,7 @@ type blockReader[K cmp.Ordered] struct {
 	at     int64
 }
 
-// readAhead is how much of a segment is read at once of which most is wanted: the memory for all of it would cost more than more readings.
+// readAhead is how many bytes are read at once of a segment of which most is wanted. Memory for the whole segment costs more than readings.
 const readAhead = 256 << 10
 
 // reader opens a segment to read so many bytes of its blocks, in their order. What is read stays in the buffer until the next reading.

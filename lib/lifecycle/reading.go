@@ -22,8 +22,8 @@ const mostRead = 500
 // mostGuesses is how often a cycle guesses what it will look up, before it reads whole ads.
 const mostGuesses = 3
 
-// Reading is how a cycle reads jobs and slots. A cycle looks up only a few attributes, and the spool remembers them. A cycle of which it
-// does not, or that looks up others, guesses them by what the expressions of some jobs and slots refer to.
+// Reading is how a cycle reads jobs and slots. A cycle looks up only a few attributes, and the spool remembers their names. The first
+// cycle, and one that looks up other attributes, guesses the names from the expressions of some jobs and slots.
 type Reading struct {
 	guess   bool            // what to read is to be guessed
 	guesses int             // how often it was
@@ -116,7 +116,7 @@ func LookAtSlots(v *spool.View, do func(v *spool.View)) {
 }
 
 // SlotsThat does as spool.SlotsThat. It reads of slots what cycles read of them, or without cycles what the function looks up for
-// some slots; if that is not enough, more.
+// some slots, and more if that is not enough.
 func SlotsThat(v *spool.View, judge func() func(slot *classad.Ad) bool) (names []string, all int) {
 	r := ReadingOf(v)
 	if r.guess {
@@ -154,8 +154,8 @@ func (r *Reading) sample(v *spool.View, look func(slot *classad.Ad) bool) {
 	}
 }
 
-// guessAt guesses what to read by what decides about matches of some jobs and slots. What their policies refer to may never be looked up,
-// and makes jobs differ that are alike otherwise.
+// guessAt guesses what to read: what decides about matches of some jobs and slots. It leaves out what their policies refer to. Most of
+// that is never looked up, and EnteredCurrentStatus, say, differs from job to job: with it no two jobs would share an ad.
 func (r *Reading) guessAt(v *spool.View) {
 	r.guess, r.guesses = false, r.guesses+1
 	var ads []*classad.Ad
@@ -185,7 +185,7 @@ func (r *Reading) guessAt(v *spool.View) {
 	}
 }
 
-// referred returns what the expressions look up that some ads have under a name.
+// referred returns the names that the ads' expressions of one name look up.
 func referred(ads []*classad.Ad, name *classad.Name) (names []string) {
 	seen := map[*classad.Expr]bool{}
 	for _, ad := range ads {
