@@ -141,7 +141,9 @@ func (f *fixture) occupy(tx *spool.Tx, from, to int) error {
 		tx.SetRange(pool.Procs{Cluster: cluster, First: 0, Last: procs - 1}, pool.AttrJobStatus, status)
 		for n := range procs {
 			began := time.Unix(int64(1799999000-(i+n)*7907%86400), 0)
-			c := pool.Claim{Job: pool.JobID{Cluster: cluster, Proc: n}, Attempt: 1, Slot: slots[i+n].Name, Submitter: f.jobs.owner(who) + "@example.org",
+			job := pool.JobID{Cluster: cluster, Proc: n}
+			tx.SetRange(pool.Procs{Cluster: cluster, First: n, Last: n}, pool.AttrEnteredStatus, classad.Literal(classad.Int(began.Unix())))
+			c := pool.Claim{Job: job, Attempt: 1, Slot: slots[i+n].Name, Submitter: f.jobs.owner(who) + "@example.org",
 				State: pool.RunningClaim, MatchedAt: began, StartedAt: began, PID: 1, Weight: accountant.One}
 			if cpus, ok := slots[i+n].Ad.EvalInt(&classad.Context{}, pool.AttrCpus); ok {
 				c.Weight = accountant.Weight(cpus) * accountant.One
