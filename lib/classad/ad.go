@@ -439,10 +439,10 @@ func (a *Ad) Get(name *Name) (v Value, e *Expr, ok bool) {
 	return v, e, true
 }
 
-// finder is a name in a program. It remembers where it found the name in the ads that it met last, which mostly all read alike.
+// finder is a name in a program. It remembers where it found the name in ads that it met, which mostly are alike in a few ways.
 type finder struct {
 	attribute
-	memo   atomic.Pointer[foundAt]
+	memo   [4]atomic.Pointer[foundAt]
 	misses atomic.Uint32 // how often the memo was of no use
 }
 
@@ -451,10 +451,9 @@ type foundAt struct {
 	at    int    // -1: it has no such name
 }
 
-// again returns the place of the name in an ad without parents if it was found
-// there before, -1 if it was missed before; else unknown, and search tells.
+// again returns the place of the name in an ad without parents if it was found there last, -1 if missed; else unknown, and search tells.
 func (f *finder) again(ad *Ad) int {
-	if m := f.memo.Load(); m != nil && ad.shape != nil && m.table == unsafe.SliceData(ad.shape.table) && (m.at >= 0 || ad.shape.more == nil && ad.parent == nil) {
+	if m := f.memo[0].Load(); m != nil && ad.shape != nil && m.table == unsafe.SliceData(ad.shape.table) && (m.at >= 0 || ad.shape.more == nil && ad.parent == nil) {
 		return m.at
 	}
 	return unknown
@@ -479,30 +478,34 @@ func (f *finder) search(ad *Ad) (*Ad, int) {
 	return nil, -1
 }
 
-// in returns the place of the name among an ad's own, or -1. A miss is remembered only for an ad without a parent: most names that a proc
-// lacks are in its cluster's ad.
+// in returns the place of the name among an ad's own, or -1.
 func (f *finder) in(ad *Ad) int {
-	s, m := ad.shape, f.memo.Load()
-	if m != nil && m.table == unsafe.SliceData(s.table) {
-		if m.at < 0 && s.more != nil {
-			return s.findMore(&f.attribute)
+	s := ad.shape
+	for i := range f.memo {
+		if m := f.memo[i].Load(); m != nil && m.table == unsafe.SliceData(s.table) {
+			if m.at < 0 && s.more != nil {
+				return s.findMore(&f.attribute)
+			}
+			return m.at
 		}
-		return m.at
 	}
 	at := s.find(&f.attribute)
-	if (at >= 0 || ad.parent == nil) && f.changesMind() {
+	if f.changesMind() {
 		s.frozen.Store(true)
 		own := at
 		if own >= len(s.names) {
 			own = -1
 		}
-		f.memo.Store(&foundAt{unsafe.SliceData(s.table), own})
+		for i := len(f.memo) - 1; i > 0; i-- { // two at once may lose some
+			f.memo[i].Store(f.memo[i-1].Load())
+		}
+		f.memo[0].Store(&foundAt{unsafe.SliceData(s.table), own})
 	}
 	return at
 }
 
 // changesMind reports whether a miss is worth remembering. If ads differ all the time, remembering costs more than finding the name, so
-// it is done ever more rarely; but it does not stop, as the memo may be of an exceptional ad.
+// it is done ever more rarely; but it does not stop, as the memo may be of exceptional ads.
 func (f *finder) changesMind() bool {
 	n := f.misses.Load() + 1
 	f.misses.Store(n) // two at once may count as one

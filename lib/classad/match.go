@@ -111,12 +111,9 @@ func (a *Ad) read(c *Context, name string) Value {
 func (a *Ad) EvalInt(c *Context, name string) (n int64, ok bool) { return a.read(c, name).Int() }
 
 // EvalString returns the text of an attribute that is a string, without a TARGET; ok is false when it is missing or something else.
-func (a *Ad) EvalString(c *Context, name string) (s string, ok bool) {
-	return a.read(c, name).Text()
-}
+func (a *Ad) EvalString(c *Context, name string) (s string, ok bool) { return a.read(c, name).Text() }
 
-// EvalNumber returns an attribute that is a number or a boolean (0 or 1),
-// without a TARGET; ok is false when it is missing or something else.
+// EvalNumber returns an attribute that is a number or a boolean (0 or 1), without a TARGET; ok is false when it is missing or something else.
 func (a *Ad) EvalNumber(c *Context, name string) (x float64, ok bool) {
 	return a.read(c, name).Number()
 }
