@@ -29,10 +29,13 @@ func garbageFor(used uint64) int {
 // firstly is garbageFor before the first collection, which is then of 8 MB: most commands end without.
 const firstly = 200
 
+// never is a percentage at which no garbage is collected. It is not -1, which a program may set meanwhile.
+const never = 1 << 30
+
 // collector has garbage collected by the memory in use, from one collection to the next.
 type collector struct {
-	percent int // that it has set
-	roomy   bool
+	percent int  // that it has set
+	roomy   bool // makesRoom was called
 	used    []metrics.Sample
 }
 
@@ -72,7 +75,7 @@ func (c *collector) makesRoom() bool {
 		return true
 	}
 	c.roomy = true
-	if !c.set(-1) {
+	if !c.set(never) {
 		return false
 	}
 	if makeRoom() {
@@ -92,6 +95,9 @@ const largePages = "/sys/kernel/mm/transparent_hugepage/enabled"
 func makeRoom() bool {
 	if large, err := os.ReadFile(largePages); err != nil || !strings.Contains(string(large), "[madvise]") {
 		return false
+	}
+	if strict, err := os.ReadFile("/proc/sys/vm/overcommit_memory"); err != nil || strings.TrimSpace(string(strict)) == "2" {
+		return false // memory counts that nobody uses
 	}
 	if debug.SetMemoryLimit(-1) != math.MaxInt64 {
 		return false // memory that was used counts, until it is given back
