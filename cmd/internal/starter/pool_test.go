@@ -317,11 +317,25 @@ func (p *testPool) queued(id pool.JobID, names ...string) string {
 	return cmdtest.Queued(p, p.spool, id, names...)
 }
 
+// archived returns the ads of the jobs that have left, of all months: the pool's time is the test's or the machine's.
+func (p *testPool) archived() string {
+	p.Helper()
+	var ads strings.Builder
+	months, err := filepath.Glob(filepath.Join(p.dir, "spool/history/*.ads"))
+	testenv.OK(p, err)
+	for _, month := range months {
+		text, err := os.ReadFile(month)
+		testenv.OK(p, err)
+		ads.Write(text)
+	}
+	return ads.String()
+}
+
 // history returns attributes of a job that has left the queue as text, "not
 // there" when none has.
 func (p *testPool) history(id pool.JobID, names ...string) string {
 	p.Helper()
-	r := classad.NewReader(strings.NewReader(p.read("spool/history/2026-11.ads")), "history")
+	r := classad.NewReader(strings.NewReader(p.archived()), "history")
 	for {
 		ad, err := r.Next()
 		if err == io.EOF {
