@@ -87,7 +87,7 @@ func (c *collector) makesRoom() bool {
 // room is how many bytes of its memory a command that needs more than a little takes in large pages. It has only those that it uses.
 const room = 1 << 30
 
-// largePages is the file that says whether programs get large pages of memory always, never or when they ask.
+// largePages is the file that says whether the kernel gives large pages to all programs, to none, or to those that ask.
 const largePages = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 // makeRoom has the kernel give the program its next memory 2 MB at a time instead of 4 KB, where programs have to ask for that. What a new page
