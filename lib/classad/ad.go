@@ -439,7 +439,7 @@ func (a *Ad) Get(name *Name) (v Value, e *Expr, ok bool) {
 	return v, e, true
 }
 
-// finder is a name in a program. It remembers where it found the name in ads that it met, which mostly are alike in a few ways.
+// finder is a name in a program. It remembers the places of the name in ads of four kinds, and most ads of a pool are of a few.
 type finder struct {
 	attribute
 	memo   [4]atomic.Pointer[foundAt]
@@ -451,7 +451,7 @@ type foundAt struct {
 	at    int    // -1: it has no such name
 }
 
-// again returns the place of the name in an ad without parents if it was found there last, -1 if missed; else unknown, and search tells.
+// again returns the place of the name in an ad without parents of the kind remembered last, -1 if the kind lacks it; else unknown.
 func (f *finder) again(ad *Ad) int {
 	if m := f.memo[0].Load(); m != nil && ad.shape != nil && m.table == unsafe.SliceData(ad.shape.table) && (m.at >= 0 || ad.shape.more == nil && ad.parent == nil) {
 		return m.at
@@ -496,7 +496,7 @@ func (f *finder) in(ad *Ad) int {
 		if own >= len(s.names) {
 			own = -1
 		}
-		for i := len(f.memo) - 1; i > 0; i-- { // two at once may lose some
+		for i := len(f.memo) - 1; i > 0; i-- { // two calls at once may lose a place
 			f.memo[i].Store(f.memo[i-1].Load())
 		}
 		f.memo[0].Store(&foundAt{unsafe.SliceData(s.table), own})

@@ -35,7 +35,7 @@ const never = 1 << 30
 // collector has garbage collected by the memory in use, from one collection to the next.
 type collector struct {
 	percent int  // that it has set
-	roomy   bool // makesRoom was called
+	asked   bool // for large pages
 	used    []metrics.Sample
 }
 
@@ -54,7 +54,17 @@ func (c *collector) await() { runtime.SetFinalizer(&struct{ _ [16]byte }{}, func
 
 func (c *collector) look() {
 	metrics.Read(c.used)
-	if percent := garbageFor(c.used[0].Value.Uint64()); c.makesRoom() && c.set(percent) {
+	percent := garbageFor(c.used[0].Value.Uint64())
+	if !c.asked {
+		c.asked = true
+		if !c.set(never) {
+			return
+		}
+		if makeRoom() {
+			runtime.GC() // the next collection is planned by what is in use, without the room
+		}
+	}
+	if c.set(percent) {
 		c.await()
 	}
 }
@@ -69,44 +79,33 @@ func (c *collector) set(percent int) bool {
 	return true
 }
 
-// makesRoom calls makeRoom once, and has the room collected, which must not be in use when the next collection is planned.
-func (c *collector) makesRoom() bool {
-	if c.roomy {
-		return true
-	}
-	c.roomy = true
-	if !c.set(never) {
-		return false
-	}
-	if makeRoom() {
-		runtime.GC()
-	}
-	return true
-}
-
-// room is how many bytes of its memory a command that needs more than a little takes in large pages. It has only those that it uses.
+// room is how many bytes a command that needs more than a little asks for in large pages. It takes only the pages that it uses.
 const room = 1 << 30
 
-// largePages is the file that says whether the kernel gives large pages to all programs, to none, or to those that ask.
+// largePages is the file with the kernel's rule for large pages: for all programs, for none, or for programs that ask.
 const largePages = "/sys/kernel/mm/transparent_hugepage/enabled"
 
-// makeRoom has the kernel give the program its next memory 2 MB at a time instead of 4 KB, where programs have to ask for that. What a new page
-// costs depends little on its size, and on virtual machines it can be half of a cycle. It reports whether it made garbage.
+// mayAsk reports whether the kernel gives large pages to programs that ask, and only to them.
+func mayAsk() bool {
+	rule, err := os.ReadFile(largePages)
+	return err == nil && strings.Contains(string(rule), "[madvise]")
+}
+
+// makeRoom has the kernel give the program its next memory 2 MB at a time instead of 4 KB, if mayAsk. The price of a new page depends little on
+// its size, and on virtual machines new pages can take half of a cycle. makeRoom reports whether it made the room, which is garbage at once:
+// what the program allocates after the next collection is put in its place.
 func makeRoom() bool {
-	if large, err := os.ReadFile(largePages); err != nil || !strings.Contains(string(large), "[madvise]") {
+	if !mayAsk() || debug.SetMemoryLimit(-1) != math.MaxInt64 { // such a limit counts the room, too
 		return false
 	}
 	if strict, err := os.ReadFile("/proc/sys/vm/overcommit_memory"); err != nil || strings.TrimSpace(string(strict)) == "2" {
-		return false // memory counts that nobody uses
-	}
-	if debug.SetMemoryLimit(-1) != math.MaxInt64 {
-		return false // memory that was used counts, until it is given back
+		return false // the kernel counts memory that is not used, too
 	}
 	probe, err := unix.Mmap(-1, 0, 2*room, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
-		return false // a limit that would end the program
+		return false // Go ends a program that cannot have its memory
 	}
 	unix.Munmap(probe)
-	unix.Madvise(make([]byte, room), unix.MADV_HUGEPAGE) // garbage, in whose place the next memory is
+	unix.Madvise(make([]byte, room), unix.MADV_HUGEPAGE)
 	return true
 }

@@ -23,6 +23,7 @@ func TestGarbageFor(t *testing.T) {
 	}
 }
 
+// garbage is where the compiler cannot leave out what TestCollector allocates.
 var garbage []byte
 
 // TestCollector holds that garbage is collected more often once much is in use, less often again, and otherwise if the program says so.
@@ -65,10 +66,12 @@ func TestCollector(t *testing.T) {
 
 // TestRoom holds that the next memory of a program is in a region for which the kernel was asked for large pages.
 func TestRoom(t *testing.T) {
-	if large, err := os.ReadFile(largePages); err != nil || !strings.Contains(string(large), "[madvise]") {
-		t.Skipf("%s does not say [madvise] (%v)", largePages, err)
+	if !mayAsk() {
+		t.Skipf("%s does not say [madvise]", largePages)
 	}
-	makeRoom()
+	if !makeRoom() {
+		t.Skip("the machine, or a limit of this process, counts memory that is not used")
+	}
 	runtime.GC()
 	const pieces = 128
 	var kept [pieces][]byte
@@ -87,7 +90,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// advised returns whether the kernel was asked for large pages at an address.
+// advised returns a function that reports whether the kernel was asked for large pages at an address.
 func advised(t *testing.T) func(uintptr) bool {
 	f, err := os.Open("/proc/self/smaps")
 	testenv.OK(t, err)

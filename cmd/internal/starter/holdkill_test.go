@@ -57,7 +57,7 @@ echo >>end.$FAIRSPOOL_JOB`, p.moods(jobs)...)
 			t.Errorf("job %v: %s, want %s and its end reached", id, got, want)
 		}
 	}
-	if got := strings.Count(p.archived(), "ClusterId = "); got != jobs {
+	if got := strings.Count(p.allHistory(), "ClusterId = "); got != jobs {
 		t.Errorf("%d jobs have left the queue %d times, want once each", jobs, got)
 	}
 	t.Logf("%d processes killed, %d jobs held %d times", killed, jobs, held)

@@ -66,7 +66,7 @@ echo >>end.$FAIRSPOOL_JOB`)
 		}
 	}
 	t.Logf("%d processes killed, %d of %d jobs started more than once", killed, again, jobs)
-	if got := strings.Count(p.archived(), "ClusterId = "); got != jobs {
+	if got := strings.Count(p.allHistory(), "ClusterId = "); got != jobs {
 		t.Errorf("%d jobs have left the queue %d times, want once each", jobs, got)
 	}
 	p.starter(0, 0, "-q") // removes the files of attempts that were killed late

@@ -317,8 +317,8 @@ func (p *testPool) queued(id pool.JobID, names ...string) string {
 	return cmdtest.Queued(p, p.spool, id, names...)
 }
 
-// archived returns the ads of the jobs that have left, of all months: the pool's time is the test's or the machine's.
-func (p *testPool) archived() string {
+// allHistory returns the ads of the jobs that have left, of all months: the pool's time is the test's or the machine's.
+func (p *testPool) allHistory() string {
 	p.Helper()
 	var ads strings.Builder
 	months, err := filepath.Glob(filepath.Join(p.dir, "spool/history/*.ads"))
@@ -335,7 +335,7 @@ func (p *testPool) archived() string {
 // there" when none has.
 func (p *testPool) history(id pool.JobID, names ...string) string {
 	p.Helper()
-	r := classad.NewReader(strings.NewReader(p.archived()), "history")
+	r := classad.NewReader(strings.NewReader(p.allHistory()), "history")
 	for {
 		ad, err := r.Next()
 		if err == io.EOF {
